@@ -1,0 +1,1 @@
+"""The framework-free heart of Vixio. Standard library only: no vendor, no transport, no codec."""

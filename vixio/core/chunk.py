@@ -1,0 +1,212 @@
+"""The chunks: what flows between stations. Frozen, slotted, and few.
+
+Listening half::
+
+    AudioIn, ListenStart, ListenStop, Abort, TextInput            from the device
+    VoiceStarted, VoiceEnded                                      from the VAD
+    TurnStarted, TurnEnded, TurnDropped                           from the turn detector
+    Transcript                                                    from the ASR
+    UserTurn                                                      the one value in which the halves meet
+    TurnFailed                                                    from whoever could not do its part
+
+Replying half::
+
+    UserTurn → TextDelta, ToolCalled, ToolReturned → Emotion, Sentence → Sentence, AudioOut
+
+A station passes on what it does not consume. What belongs to a turn carries its ``turn_id``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class ListenMode(StrEnum):
+    """Who decides when the user has finished, and whether the microphone stays on meanwhile."""
+
+    AUTO = "auto"
+    """The server finds the end of speech; the microphone is off while the device speaks."""
+    MANUAL = "manual"
+    """Push-to-talk: the utterance is what lies between start and stop."""
+    REALTIME = "realtime"
+    """Full duplex: the microphone stays on while the device speaks, voice interrupts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Base of all chunks."""
+
+
+@dataclass(frozen=True, slots=True)
+class AudioIn(Chunk):
+    """Microphone audio at :data:`~vixio.core.audio.LISTEN_RATE`.
+
+    ``at`` is when it arrived (:func:`~vixio.core.clock.now`). ``gap_ms``: audio time known to be
+    missing before it (from transport timestamps; 0 where the transport cannot know).
+    """
+
+    pcm: bytes
+    at: float
+    gap_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ListenStart(Chunk):
+    """The microphone is on, in ``mode``."""
+
+    mode: ListenMode
+
+
+@dataclass(frozen=True, slots=True)
+class ListenStop(Chunk):
+    """The user let the button go: what was said so far is the utterance."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextInput(Chunk):
+    """Typed words, or a wake word (``wake_word`` true) that the device itself recognised."""
+
+    text: str
+    wake_word: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Abort(Chunk):
+    """Whatever is being heard or said is void: the device asks for it, or the reply begins."""
+
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceStarted(Chunk):
+    """Speech began ``ago_ms`` of audio before the audio that follows (pre-roll included)."""
+
+    ago_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceEnded(Chunk):
+    """Speech paused; ``silence_ms`` of audio since its last voiced window have been heard."""
+
+    silence_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted(Chunk):
+    """An utterance of the user began; its audio follows."""
+
+    turn_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded(Chunk):
+    """The utterance is complete. ``reason``: silence, stop, gap (packets ceased) or limit."""
+
+    turn_id: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnDropped(Chunk):
+    """The utterance is void (too short, aborted): forget its audio."""
+
+    turn_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript(Chunk):
+    """What the ASR heard in one utterance.
+
+    ``rejected``: it heard speech but would only be guessing at the words; ``text`` is then empty.
+    ``emotion`` and ``language`` as far as the provider knows them.
+    """
+
+    turn_id: int
+    text: str
+    rejected: bool = False
+    confidence: float | None = None
+    language: str = ""
+    emotion: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UserTurn(Chunk):
+    """What the user said, complete: the reply to it may begin.
+
+    ``understood`` false: speech was heard but not understood, so it is asked back, not acted on.
+    """
+
+    turn_id: int
+    text: str
+    understood: bool = True
+    language: str = ""
+    emotion: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFailed(Chunk):
+    """The turn cannot go on. ``stage`` is a station's name; ``detail`` one line for the log."""
+
+    turn_id: int
+    stage: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta(Chunk):
+    """A piece of the reply's text, as the model writes it."""
+
+    turn_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCalled(Chunk):
+    """The model calls a tool. ``arguments`` is the JSON text that it wrote."""
+
+    turn_id: int
+    call_id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReturned(Chunk):
+    """A tool's answer as the model sees it, after ``seconds``."""
+
+    turn_id: int
+    call_id: str
+    output: str
+    success: bool
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Emotion(Chunk):
+    """The face to show: one of the 21 names of PROTOCOL §4 and its emoji."""
+
+    turn_id: int
+    name: str
+    emoji: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence(Chunk):
+    """Words to speak in one breath. ``text`` is shown, ``spoken`` goes to the TTS.
+
+    Behind the TTS it stands before its own audio.
+    """
+
+    turn_id: int
+    text: str
+    spoken: str
+
+
+@dataclass(frozen=True, slots=True)
+class AudioOut(Chunk):
+    """Speech to play: PCM at ``sample_rate`` (Hz)."""
+
+    turn_id: int
+    pcm: bytes
+    sample_rate: int

@@ -1,0 +1,64 @@
+"""Every error that Vixio raises on purpose.
+
+VixioError
+├── ConfigError                 a settings file or an option is wrong; names the place and the remedy
+├── ProviderError               a VAD, ASR, agent, TTS or vision provider failed
+│   ├── ProviderUnavailable     it cannot be used at all: an extra, a key or a file is missing
+│   └── ProviderTimeout         it did not answer in its time
+├── ToolError                   a tool call failed; knows whether a retry can help
+└── ConnectionClosed            the device is gone
+
+An error is classified once, at the edge where it happens; who catches it reads the class and
+``retryable`` and nothing else. The message is one line for a person.
+"""
+
+from __future__ import annotations
+
+
+class VixioError(Exception):
+    """Base of all errors below."""
+
+
+class ConfigError(VixioError):
+    """A configuration mistake: one line that names the file, the key path and the remedy."""
+
+
+class ProviderError(VixioError):
+    """A provider failed. ``provider`` is its registered name; ``retryable``: may the next try work?"""
+
+    def __init__(self, provider: str, message: str, *, retryable: bool = True) -> None:
+        super().__init__(f"{provider}: {message}")
+        self.provider = provider
+        self.retryable = retryable
+
+
+class ProviderUnavailable(ProviderError):
+    """The provider cannot be used until somebody installs or configures something."""
+
+    def __init__(self, provider: str, message: str) -> None:
+        super().__init__(provider, message, retryable=False)
+
+
+class ProviderTimeout(ProviderError):
+    """The provider did not answer within ``seconds``."""
+
+    def __init__(self, provider: str, what: str, seconds: float) -> None:
+        super().__init__(provider, f"no {what} within {seconds:g} s")
+        self.seconds = seconds
+
+
+class ToolError(VixioError):
+    """A tool call failed.
+
+    ``type`` is a short machine-readable class that the model sees: ``not_found``,
+    ``invalid_arguments``, ``timeout``, ``disconnected``, ``failed``.
+    """
+
+    def __init__(self, type: str, message: str, *, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.type = type
+        self.retryable = retryable
+
+
+class ConnectionClosed(VixioError):
+    """The device's connection is closed; nothing can be sent or received any more."""

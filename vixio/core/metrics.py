@@ -1,0 +1,71 @@
+"""Counters, and the one record of a turn that logs, metrics, benchmark and console all read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+MARKS = (
+    "voice_end",
+    "turn_end",
+    "transcript",
+    "first_token",
+    "first_sentence",
+    "first_audio",
+    "first_frame",
+    "playout_end",
+)
+"""The moments of a turn, in their order. ``voice_end``: the last voiced audio; ``turn_end``: the
+decision that the user has finished; ``first_frame``: the first audio packet is on the wire."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolTiming:
+    """One tool call of a turn, in seconds."""
+
+    name: str
+    seconds: float
+    success: bool
+
+
+@dataclass(slots=True)
+class TurnTimeline:
+    """When the stages of one turn were reached, on the loop's clock (seconds)."""
+
+    turn_id: int
+    marks: dict[str, float] = field(default_factory=dict)
+    tools: list[ToolTiming] = field(default_factory=list)
+    outcome: str = ""
+    """``answered``, ``interrupted:…``, ``failed:…``, ``not_understood`` …; empty while running."""
+
+    def mark(self, name: str, at: float) -> None:
+        """Record the first time that ``name`` was reached."""
+        self.marks.setdefault(name, at)
+
+    def since_turn_end(self) -> dict[str, int]:
+        """Return the marks in milliseconds after the end of turn was decided."""
+        zero = self.marks.get("turn_end")
+        if zero is None:
+            return {}
+        return {
+            name: round((self.marks[name] - zero) * 1000) for name in MARKS if name in self.marks
+        }
+
+
+class Counters:
+    """Named counts of what happened. Names are dotted, from the general to the special."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    def add(self, name: str, number: int = 1) -> None:
+        """Count ``number`` more of ``name``."""
+        self._counts[name] += number
+
+    def get(self, name: str) -> int:
+        """Return the count of ``name``, 0 if it never happened."""
+        return self._counts[name]
+
+    def snapshot(self) -> dict[str, int]:
+        """Return all counts, sorted by name."""
+        return dict(sorted(self._counts.items()))

@@ -1,0 +1,79 @@
+"""The interface of a station, and what a session lends to its stations.
+
+A station is either of the listening half (fed chunk by chunk, always on) or of the replying half
+(composed into one stream, run once per turn, cancelled as a whole).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from vixio.core.chunk import Chunk
+from vixio.core.history import History
+from vixio.core.metrics import Counters, TurnTimeline
+from vixio.core.tools.toolset import ToolSet
+
+
+@dataclass(slots=True)
+class StationContext:
+    """One session, as its stations see it.
+
+    ``emit`` hands chunks that were made between two ``feed`` calls to the stations behind.
+    ``spawn`` runs a coroutine in the session's task group; it must handle its own errors.
+    """
+
+    session_id: str
+    device_id: str
+    history: History
+    tools: ToolSet
+    counters: Counters
+    spawn: Callable[[Coroutine[Any, Any, None]], None]
+    language: str = ""
+    timelines: dict[int, TurnTimeline] = field(default_factory=dict)
+    emit: Callable[[Sequence[Chunk]], None] = lambda chunks: None
+
+    def timeline(self, turn_id: int) -> TurnTimeline:
+        """Return the record of a turn, made at its first use."""
+        return self.timelines.setdefault(turn_id, TurnTimeline(turn_id))
+
+
+class Station(ABC):
+    """One step of the way from microphone to loudspeaker."""
+
+    name: ClassVar[str]
+    context: StationContext
+
+    def bind(self, context: StationContext) -> None:
+        """Be told the session, once, before the first chunk."""
+        self.context = context
+
+    async def close(self) -> None:  # noqa: B027 - most stations hold nothing
+        """Give everything back; the session ends. Idempotent."""
+
+
+class ListeningStation(Station):
+    """A station of the half that always listens. Never sleeps: time comes in from outside."""
+
+    @abstractmethod
+    async def feed(self, chunk: Chunk, now: float) -> Sequence[Chunk]:
+        """Take a chunk and return what follows from it, in order, passing on what it leaves."""
+
+    @property
+    def deadline(self) -> float | None:
+        """When :meth:`expire` has to be called if nothing is fed before; None for never."""
+        return None
+
+    async def expire(self, now: float) -> Sequence[Chunk]:
+        """Return what follows from ``deadline`` having passed."""
+        return ()
+
+
+class ReplyStation(Station):
+    """A station of the half that replies."""
+
+    @abstractmethod
+    def run(self, upstream: AsyncIterator[Chunk]) -> AsyncIterator[Chunk]:
+        """Return the stream that this station makes of ``upstream``; closing it stops the work."""

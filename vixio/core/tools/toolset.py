@@ -1,0 +1,91 @@
+"""The tools of one session, by source, under names that every model API accepts.
+
+Replacing a source's tools is atomic and idempotent: the same list again changes nothing, another
+one gives a new ``version``. Names are made safe by a deterministic mapping that this set can
+reverse; a collision between sources is resolved by putting the source's name in front.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from vixio.core.tools.types import ToolDefinition
+
+MAX_NAME = 64
+"""Longest function name that the model APIs accept."""
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def safe_tool_name(name: str) -> str:
+    """Return ``name`` as the model APIs accept it: ``[A-Za-z0-9_-]{1,64}``.
+
+    A name that has to be shortened, or that has nothing left, gets a digest of the original, so
+    different names stay different.
+    """
+    safe = _UNSAFE.sub("_", name)
+    if len(safe) <= MAX_NAME and safe.strip("_"):
+        return safe
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{safe[: MAX_NAME - 9].strip('_') or 'tool'}_{digest}"
+
+
+class ToolSet:
+    """The sources of one session's tools and the one list made of them."""
+
+    def __init__(self) -> None:
+        self._sources: dict[str, tuple[ToolDefinition, ...]] = {}
+        self._listed: tuple[ToolDefinition, ...] = ()
+        self._watchers: list[Callable[[tuple[ToolDefinition, ...]], None]] = []
+        self.version = 0
+
+    def definitions(self) -> tuple[ToolDefinition, ...]:
+        """Return all tools, each with its ``alias`` set, in the order in which sources came."""
+        return self._listed
+
+    def find(self, alias: str) -> ToolDefinition | None:
+        """Return the tool that the model knows as ``alias``."""
+        return next((tool for tool in self._listed if tool.alias == alias), None)
+
+    def watch(self, watcher: Callable[[tuple[ToolDefinition, ...]], None]) -> None:
+        """Call ``watcher`` with the whole list after every change."""
+        self._watchers.append(watcher)
+
+    def replace(self, source: str, tools: Iterable[ToolDefinition]) -> bool:
+        """Make ``tools`` all that ``source`` offers; return whether that changed anything."""
+        unique = {tool.name: replace(tool, source=source) for tool in tools}
+        new = tuple(unique.values())
+        if self._sources.get(source, ()) == new:
+            return False
+        if new:
+            self._sources[source] = new
+        else:
+            self._sources.pop(source, None)
+        self._listed = self._with_aliases()
+        self.version += 1
+        for watcher in self._watchers:
+            watcher(self._listed)
+        return True
+
+    def remove(self, source: str) -> bool:
+        """Take away everything that ``source`` offered; return whether there was anything."""
+        return self.replace(source, ())
+
+    def _with_aliases(self) -> tuple[ToolDefinition, ...]:
+        taken: set[str] = set()
+        listed: list[ToolDefinition] = []
+        for source, tools in self._sources.items():
+            for tool in tools:
+                alias = safe_tool_name(tool.name)
+                if alias in taken:
+                    alias = safe_tool_name(f"{source}_{tool.name}")
+                number = 2
+                while alias in taken:
+                    alias = safe_tool_name(f"{source}_{number}_{tool.name}")
+                    number += 1
+                taken.add(alias)
+                listed.append(replace(tool, alias=alias))
+        return tuple(listed)

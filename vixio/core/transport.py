@@ -1,0 +1,124 @@
+"""The interface between a session and the wire.
+
+A transport accepts devices and hands each to a handler as a :class:`DeviceConnection`. What the
+device sends comes out of :meth:`DeviceConnection.receive` as chunks; MCP frames never do, the
+transport routes them to the device's tool client itself.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from vixio.core.audio import AudioFormat
+from vixio.core.chunk import Chunk
+from vixio.core.tools.types import ToolDefinition
+
+DeviceToolsCallback = Callable[[list[ToolDefinition]], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceInfo:
+    """Who connected: what the device says of itself. Empty where it says nothing.
+
+    ``device_id`` (a MAC address on the firmware) is what memories hang on.
+    """
+
+    device_id: str
+    client_id: str = ""
+    address: str = ""
+    features: frozenset[str] = field(default_factory=frozenset)
+
+
+class AudioEncoder(ABC):
+    """Turns the PCM of one reply into packets of the device's format. State of one reply."""
+
+    packet_ms: int
+    """How long each packet plays."""
+
+    @abstractmethod
+    def encode(self, pcm: bytes, sample_rate: int) -> list[bytes]:
+        """Take PCM (any amount, any rate in Hz) and return the packets that it completed."""
+
+    @abstractmethod
+    def flush(self) -> list[bytes]:
+        """Return what is left, padded with silence to whole packets."""
+
+
+class DeviceConnection(ABC):
+    """One connected device, after its hello. All senders raise ConnectionClosed when it is gone."""
+
+    session_id: str
+    info: DeviceInfo
+    output: AudioFormat
+
+    @abstractmethod
+    async def receive(self) -> Chunk:
+        """Return the device's next chunk (AudioIn, ListenStart, ListenStop, TextInput, Abort).
+
+        Safe to cancel: nothing is lost. Raises ConnectionClosed.
+        """
+
+    @abstractmethod
+    def new_encoder(self) -> AudioEncoder:
+        """Return an encoder for one reply: the device resets its decoder at each."""
+
+    @abstractmethod
+    async def send_audio(self, packet: bytes, timestamp_ms: int) -> None:
+        """Send one packet; ``timestamp_ms``: its place in the reply's audio."""
+
+    @abstractmethod
+    async def send_transcript(self, text: str) -> None:
+        """Show the user's words."""
+
+    @abstractmethod
+    async def send_emotion(self, name: str, emoji: str) -> None:
+        """Change the face."""
+
+    @abstractmethod
+    async def send_speech_start(self) -> None:
+        """Make the device ready to play: audio sent before this is lost."""
+
+    @abstractmethod
+    async def send_sentence(self, text: str) -> None:
+        """Show the sentence whose audio comes next."""
+
+    @abstractmethod
+    async def send_speech_stop(self) -> None:
+        """End of the reply: the device listens (or rests) again."""
+
+    @abstractmethod
+    async def send_alert(self, status: str, message: str, emotion: str) -> None:
+        """Show a notice; the device plays its own sound with it."""
+
+    @abstractmethod
+    async def close(self, code: int = 1000, reason: str = "") -> None:
+        """Close the connection with a reason the other side can read. Idempotent."""
+
+
+SessionHandler = Callable[[DeviceConnection], Awaitable[None]]
+
+
+class TransportBase(ABC):
+    """A server for one kind of wire."""
+
+    @abstractmethod
+    async def start(self, handler: SessionHandler) -> None:
+        """Listen; call ``handler`` once for each device, which lasts until ``handler`` returns."""
+
+    @abstractmethod
+    async def stop(self) -> None:
+        """Refuse new devices, close all (1001, going away) and free the port."""
+
+    @abstractmethod
+    def set_device_tools_callback(self, session_id: str, callback: DeviceToolsCallback) -> None:
+        """Have ``callback`` called with the device's whole list whenever it is known anew.
+
+        If the list is known already the callback is called soon; an unknown session is ignored.
+        """
+
+    @abstractmethod
+    def stats(self) -> dict[str, Any]:
+        """Return gauges for health pages (connected devices, …)."""

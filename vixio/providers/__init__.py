@@ -1,0 +1,1 @@
+"""Provider interfaces, and one folder for each vendor behind them."""

@@ -1,0 +1,30 @@
+"""Speech synthesis: a sentence in, PCM out as it is made."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
+
+
+class TTSProvider(ABC):
+    """A voice shared by the process."""
+
+    name: str
+    sample_rate: int
+    """Rate (Hz) of the PCM it yields; known after :meth:`start`."""
+
+    @abstractmethod
+    async def start(self) -> None:
+        """Load what is heavy, off the event loop. Idempotent."""
+
+    @abstractmethod
+    def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
+        """Yield the PCM of ``text`` in chunks of any size, the first as early as possible.
+
+        ``language`` (BCP 47) may choose the voice; empty means the configured one. Closing the
+        iterator stops the work behind it. Raises ProviderError; yields nothing for silence.
+        """
+
+    @abstractmethod
+    async def close(self) -> None:
+        """End workers and connections."""
