@@ -1,0 +1,30 @@
+"""The closed world that a keyless, offline assistant understands.
+
+Sentence templates in YAML, one file a language (``data/en.yaml``, ``data/zh.yaml``), in the syntax
+of hassil; each intent has a plain reply or a tool call with its arguments and a reply that is
+filled from the tool's result. Tools that no template names get automatic phrases. The same
+compiled phrases answer text (:meth:`CompiledPhrases.match`) and make the speech recogniser's
+grammar (:meth:`CompiledPhrases.grammar`), so whatever is heard is understood.
+
+How an agent uses it::
+
+    book = PhraseBook.load("en")                       # "en", "en-US", "zh", "zh-CN"; cached
+    phrases = book.compile(                            # cached by content, cheap to call each turn
+        [ToolSignature(alias=t.name, description=t.description, parameters=t.params_json_schema)
+         for t in tools]
+    )
+    match = phrases.match("set the volume to thirty percent")      # Match | None
+    if match is None:
+        say(book.phrase("not_understood"))
+    else:
+        step = match.proceed([])                       # Call("self_audio_speaker_set_volume", …) | str
+        while isinstance(step, Call):                  # a few intents need two calls ("louder")
+            results.append(await call(step.tool, step.arguments))
+            step = match.proceed(results)              # texts that the tools answered so far
+        say(step)
+
+``match.proceed`` is a pure function of the results so far, so a stateless model can match the last
+user message again and hand in the tool outputs that follow it.
+
+Depends on ``vixio.core``, hassil and PyYAML only.
+"""
