@@ -1,0 +1,26 @@
+# The same steps as `make setup` on a fresh Debian machine, by the same scripts and lock.
+
+FROM python:3.13-slim AS build
+WORKDIR /src
+# The packages first: they change less often than the code, and their layer is kept.
+COPY scripts/ scripts/
+COPY requirements.lock ./
+RUN scripts/make_venv.sh /opt/vixio
+RUN scripts/install_lock.sh /opt/vixio requirements.lock
+COPY pyproject.toml README.md LICENSE ./
+COPY vixio/ vixio/
+RUN scripts/install_project.sh /opt/vixio copy
+
+FROM python:3.13-slim
+COPY scripts/apt_install.sh scripts/ensure_libopus.sh /usr/local/lib/vixio/
+RUN /usr/local/lib/vixio/ensure_libopus.sh python3 && rm -rf /var/lib/apt/lists/*
+RUN useradd --create-home --uid 10001 vixio
+COPY --from=build /opt/vixio /opt/vixio
+ENV PATH=/opt/vixio/bin:$PATH PYTHONUNBUFFERED=1
+USER vixio
+WORKDIR /home/vixio
+# 8000: WebSocket, where devices talk. 8003: HTTP, the OTA address that a device is given.
+EXPOSE 8000 8003
+HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=3 \
+    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8003/healthz', timeout=4)"]
+CMD ["vixio", "serve", "--host", "0.0.0.0"]

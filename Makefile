@@ -1,0 +1,62 @@
+# Vixio: `make` lists what there is.
+#
+# PYTHON=python3.13   the Python to use      VENV=.venv   where the environment goes
+# ARGS='...'          passed on to the command (run, demo, test, bench-speech)
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+ARGS ?=
+IMAGE ?= vixio
+
+# What is installed, as files: a target is remade only when one of its causes is newer.
+RUN_STAMP := $(VENV)/.installed
+DEV_STAMP := $(VENV)/.installed-dev
+SETUP_SCRIPTS := $(wildcard scripts/*.sh)
+
+export PYTHON
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-dev run demo test bench-speech lock docker clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
+
+setup: $(RUN_STAMP) ## the virtual environment, pinned packages, libopus (no torch)
+
+setup-dev: $(DEV_STAMP) ## the same, and what the tests need
+
+$(RUN_STAMP): requirements.lock pyproject.toml firmware-test-client/pyproject.toml $(SETUP_SCRIPTS)
+	scripts/make_venv.sh $(VENV)
+	scripts/install_lock.sh $(VENV) requirements.lock
+	scripts/install_project.sh $(VENV) editable
+	scripts/ensure_libopus.sh $(BIN)/python
+	@touch $@
+
+$(DEV_STAMP): $(RUN_STAMP) requirements-dev.lock
+	scripts/install_lock.sh $(VENV) requirements-dev.lock
+	@touch $@
+
+run: setup ## start the server with the offline default; ARGS='--config FILE' and so on
+	$(BIN)/vixio serve $(ARGS)
+
+demo: setup ## a spoken conversation with the simulated device, checked at each turn
+	$(BIN)/vixio demo $(ARGS)
+
+test: setup-dev ## ruff, mypy --strict, pytest
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest $(ARGS)
+
+bench-speech: setup ## how much speech is understood, and how much is wrongly acted on
+	$(BIN)/vixio bench speech $(ARGS)
+
+lock: setup-dev ## remake the requirements*.lock files from pyproject.toml (needs a network)
+	$(BIN)/python scripts/lock.py
+
+docker: ## build the image
+	docker build --tag $(IMAGE) .
+
+clean: ## remove the virtual environment and what the tools left
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	find vixio firmware-test-client tests examples scripts -name __pycache__ -type d -prune -exec rm -rf {} +

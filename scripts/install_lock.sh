@@ -1,0 +1,26 @@
+#!/bin/sh
+# Install pinned packages: install_lock.sh VENV LOCKFILE...
+set -eu
+
+python=$1/bin/python
+shift
+
+here=$(cd "$(dirname "$0")/.." && pwd)
+
+# The pins hold for build environments too (opuslib is built from source). pip read the one
+# variable for that before 25.3 and reads the other since.
+PIP_CONSTRAINT=$here/requirements.lock
+PIP_BUILD_CONSTRAINT=$PIP_CONSTRAINT
+export PIP_CONSTRAINT PIP_BUILD_CONSTRAINT
+
+for lock in "$@"; do
+    echo "setup: $lock"
+    # --no-deps: the lock is complete, and silero-vad must not bring torch (docs/dependencies.md).
+    if ! "$python" -m pip install --quiet --no-input --disable-pip-version-check --no-deps \
+        -r "$lock"; then
+        echo "setup: $lock could not be installed. If a package had to be compiled:" \
+            "only Python 3.11 and 3.13 have ready-made wheels on every platform;" \
+            "'make clean', then 'make setup PYTHON=python3.13'" >&2
+        exit 1
+    fi
+done
