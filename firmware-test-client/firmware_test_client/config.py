@@ -1,0 +1,109 @@
+"""Everything that can be chosen about a simulated device, before it starts."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from dataclasses import dataclass, field
+from typing import Literal
+
+ListeningMode = Literal["auto", "manual", "realtime"]
+"""Names as they travel in `listen start` (main/protocols/protocol.cc, SendStartListening)."""
+
+HelloFault = Literal["normal", "none", "twice", "wrong_text", "wrong_binary"]
+
+
+def random_mac() -> str:
+    """A locally administered MAC address, the form in which a device names itself."""
+    octets = [0x02, *(random.randrange(256) for _ in range(5))]  # noqa: S311  an address, no secret
+    return ":".join(f"{octet:02x}" for octet in octets)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Voice:
+    """An eSpeak NG voice for the user's side of the conversation."""
+
+    name: str = "en-us"  # a voice or language name of eSpeak NG
+    variant: str = ""  # "f3", "m5", …: the speaker; empty: the voice's own
+    speed: int = 160  # words a minute, 80..450
+    pitch: int = 50  # 0..99
+    volume: int = 100  # 0..200, 100 is eSpeak's normal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpFaults:
+    """What the device's MCP server does wrong. The default does nothing wrong."""
+
+    delay: float = 0.0  # seconds before each answer leaves
+    never_answer: frozenset[str] = frozenset()  # methods ("initialize") or tool names
+    string_ids: bool = False  # answers carry "1" instead of 1
+    forged_ids: bool = False  # each answer is preceded by one with an id nobody asked for
+    duplicate_answers: bool = False  # each answer is sent twice
+    endless_paging: bool = False  # every page names a fresh, never ending cursor
+    repeat_cursor: bool = False  # every page names the same cursor
+    reverse_order: int = 0  # answers to tools/call are held until so many wait, then last first
+    concurrent: bool = False  # tools run side by side instead of on the main task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Misbehaviour:
+    """What the device does wrong on its own. Methods of the device do the rest on command."""
+
+    hello: HelloFault = "normal"
+    hello_body: dict[str, object] | None = None  # replaces keys of the hello; None removes a key
+    pong_delay: float | None = None  # seconds before a ping is answered; inf: never
+    never_read: bool = False  # nothing is read from the socket after the hello
+    mcp: McpFaults = field(default_factory=McpFaults)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceConfig:
+    """One device. Give `ota_url`, as a real device has, or `ws_url` to skip OTA."""
+
+    ota_url: str | None = None
+    ws_url: str | None = None
+    token: str | None = None  # with ws_url; OTA brings its own
+    device_id: str = field(default_factory=random_mac)  # MAC address
+    client_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    serial_number: str | None = None  # 32 characters from the chip's fuses: activation version 2
+    hmac_key: bytes = b"firmware-test-client"  # key 0 of the chip, signs the challenge
+    board: str = "simulated-board"
+    firmware_version: str = "2.0.3"
+    language: str = "en-US"
+    http_timeout: float = 10.0  # seconds
+    activation_retry: float = 3.0  # seconds after a 202 (Application::CheckNewVersion)
+    activation_error_retry: float = 10.0  # seconds after any other refusal
+
+    mode: ListeningMode = "auto"
+    version: Literal[1, 2, 3] | None = None  # binary framing; None: what OTA says, else 1
+    uplink_rate: int = 16_000  # Hz; 8000, 12000, 16000, 24000 or 48000
+    uplink_frame_ms: int = 60  # 20, 40 or 60
+    server_aec: bool = False  # hello says `aec`; timestamps of played frames are echoed
+    mcp: bool = True
+    camera: bool = False
+    listen_on_connect: bool = True  # auto and realtime: as if the chat button had been pressed
+    hello_timeout: float = 10.0  # seconds (WebsocketProtocol::OpenAudioChannel)
+    dead_after: float = 120.0  # seconds without anything incoming (Protocol::IsTimeout)
+    flush_on_stop: bool = False  # drop unplayed audio on `tts stop`, as some other clients do
+
+    voice: Voice = field(default_factory=Voice)
+    noise_dbfs: float | None = -75.0  # RMS of the room, relative to full scale; None: zeros
+    opus_application: Literal["audio", "voip"] = "audio"  # AS_OPUS_ENC_CONFIG: AUDIO
+    opus_complexity: int = 0  # 0..10 (AS_OPUS_ENC_CONFIG: 0)
+
+    decode: bool = True  # False: downlink packets are counted and timed, not decoded
+    share_speech: bool = False  # True: uplink packets come from a cache shared by all devices
+    keep_frames: bool = True  # False: counters only, for load tests
+    misbehaviour: Misbehaviour = field(default_factory=Misbehaviour)
+
+    def __post_init__(self) -> None:
+        if (self.ota_url is None) == (self.ws_url is None):
+            raise ValueError("give exactly one of ota_url and ws_url")
+        if self.uplink_rate not in (8_000, 12_000, 16_000, 24_000, 48_000):
+            raise ValueError(f"uplink_rate {self.uplink_rate} Hz is not an Opus rate")
+        if self.uplink_frame_ms not in (20, 40, 60):
+            raise ValueError(f"uplink_frame_ms {self.uplink_frame_ms} is not 20, 40 or 60")
+        if self.mode not in ("auto", "manual", "realtime"):
+            raise ValueError(f"mode {self.mode!r} is not auto, manual or realtime")
+        if self.version not in (None, 1, 2, 3):
+            raise ValueError(f"version {self.version} is not 1, 2 or 3")

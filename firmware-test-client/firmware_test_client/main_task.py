@@ -1,0 +1,61 @@
+"""The firmware's main task: work is done one piece after another, and slow work holds up the rest.
+
+Source: Application::Schedule and Application::Run in main/application.cc. A tool that takes two
+seconds keeps `tts start` from being handled for two seconds, and the microphone's packets wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+
+Work = Callable[[], Awaitable[None] | None]
+
+
+class MainTask:
+    """Runs work at once while idle, in order while busy. It needs no task of its own."""
+
+    def __init__(self, on_free: Callable[[], None]) -> None:
+        self._on_free = on_free  # called whenever slow work is over
+        self._queue: deque[Work] = deque()
+        self._running = False
+        self._slow: asyncio.Task[None] | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether slow work is going on."""
+        return self._slow is not None
+
+    def schedule(self, work: Work) -> None:
+        """Run `work` after everything scheduled before it; what it returns is awaited."""
+        self._queue.append(work)
+        self._drain()
+
+    async def close(self) -> None:
+        """Drop what waits and cancel what runs."""
+        self._queue.clear()
+        if self._slow is not None:
+            self._slow.cancel()
+            await asyncio.wait([self._slow])
+
+    def _drain(self) -> None:
+        if self._running or self._slow is not None:
+            return
+        self._running = True
+        try:
+            while self._queue:
+                slow = self._queue.popleft()()
+                if slow is not None:
+                    self._slow = asyncio.ensure_future(self._finish(slow))
+                    return
+        finally:
+            self._running = False
+
+    async def _finish(self, slow: Awaitable[None]) -> None:
+        try:
+            await slow
+        finally:
+            self._slow = None
+            self._on_free()
+            self._drain()

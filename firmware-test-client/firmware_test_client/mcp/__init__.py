@@ -1,0 +1,1 @@
+"""The device as an MCP server (main/mcp_server.cc)."""

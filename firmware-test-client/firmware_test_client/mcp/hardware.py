@@ -1,0 +1,165 @@
+"""The parts of the device that its tools act upon, and the firmware's common tools.
+
+Source: McpServer::AddCommonTools and AddUserOnlyTools in main/mcp_server.cc, and
+WifiBoard::GetDeviceStatusJson in main/boards/common/wifi_board.cc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from firmware_test_client.mcp.properties import Property
+from firmware_test_client.mcp.tool import Tool, dumps
+
+Photograph = Callable[[str], Awaitable[str]]
+"""Takes the question, sends the photo, gives the answer of the vision service."""
+
+
+@dataclass(slots=True)
+class Hardware:
+    """What the tools read and change."""
+
+    volume: int = 70  # 0..100
+    brightness: int = 75  # 0..100
+    theme: str = "light"
+    battery: int = 85  # percent
+    charging: bool = False
+    ssid: str = "simulated"
+    photo: bytes = b"\xff\xd8\xff\xe0simulated photo\xff\xd9"  # sent by the camera as it is
+    reboots: int = 0
+    upgrade_urls: list[str] = field(default_factory=list)
+    assets_url: str = ""
+
+    def set_volume(self, volume: int) -> bool:
+        self.volume = volume
+        return True
+
+    def set_brightness(self, brightness: int) -> bool:
+        self.brightness = brightness
+        return True
+
+    def set_theme(self, theme: str) -> bool:
+        """False for a theme that the device does not have, which is no error."""
+        if theme not in ("light", "dark"):
+            return False
+        self.theme = theme
+        return True
+
+    def reboot(self) -> bool:
+        self.reboots += 1
+        return True
+
+    def upgrade(self, url: str) -> bool:
+        self.upgrade_urls.append(url)
+        return True
+
+    def set_assets_url(self, url: str) -> bool:
+        self.assets_url = url
+        return True
+
+    def status(self) -> str:
+        """WifiBoard::GetDeviceStatusJson."""
+        return dumps(
+            {
+                "audio_speaker": {"volume": self.volume},
+                "screen": {"brightness": self.brightness, "theme": self.theme},
+                "battery": {"level": self.battery, "charging": self.charging},
+                "network": {"type": "wifi", "ssid": self.ssid, "signal": "strong"},
+            }
+        )
+
+
+def common_tools(hardware: Hardware, photograph: Photograph | None) -> list[Tool]:
+    """The tools for everyone, in the firmware's order; the camera only where there is one."""
+    tools = [
+        Tool(
+            "self.get_device_status",
+            "Provides the real-time information of the device, including the current status of the "
+            "audio speaker, screen, battery, network, etc.\n"
+            "Use this tool for: \n"
+            "1. Answering questions about current condition (e.g. what is the current volume of "
+            "the audio speaker?)\n"
+            "2. As the first step to control the device (e.g. turn up / down the volume of the "
+            "audio speaker, etc.)",
+            (),
+            hardware.status,
+        ),
+        Tool(
+            "self.audio_speaker.set_volume",
+            "Set the volume of the audio speaker. If the current volume is unknown, you must call "
+            "`self.get_device_status` tool first and then call this tool.",
+            (Property("volume", "integer", minimum=0, maximum=100),),
+            hardware.set_volume,
+        ),
+        Tool(
+            "self.screen.set_brightness",
+            "Set the brightness of the screen.",
+            (Property("brightness", "integer", minimum=0, maximum=100),),
+            hardware.set_brightness,
+        ),
+        Tool(
+            "self.screen.set_theme",
+            "Set the theme of the screen. The theme can be `light` or `dark`.",
+            (Property("theme", "string"),),
+            hardware.set_theme,
+        ),
+    ]
+    if photograph is not None:
+        tools.append(
+            Tool(
+                "self.camera.take_photo",
+                "Always remember you have a camera. If the user asks you to see something, use "
+                "this tool to take a photo and then explain it.\n"
+                "Args:\n"
+                "  `question`: The question that you want to ask about the photo.\n"
+                "Return:\n"
+                "  A JSON object that provides the photo information.",
+                (Property("question", "string"),),
+                photograph,
+            )
+        )
+    return tools
+
+
+def user_only_tools(hardware: Hardware, system_info: Callable[[], str]) -> list[Tool]:
+    """The tools that are listed only with `withUserTools` (AddUserOnlyTools)."""
+    return [
+        Tool(
+            "self.get_system_info",
+            "Get the system information",
+            (),
+            lambda: system_info(),
+            user_only=True,
+        ),
+        Tool("self.reboot", "Reboot the system", (), hardware.reboot, user_only=True),
+        Tool(
+            "self.upgrade_firmware",
+            "Upgrade firmware from a specific URL. This will download and install the firmware, "
+            "then reboot the device.",
+            # The firmware passes this sentence where a default value goes; so it lists it as one.
+            (
+                Property(
+                    "url",
+                    "string",
+                    default="The URL of the firmware binary file to download and install",
+                ),
+            ),
+            hardware.upgrade,
+            user_only=True,
+        ),
+        Tool(
+            "self.screen.get_info",
+            "Information about the screen, including width, height, etc.",
+            (),
+            lambda: {"width": 320, "height": 240, "monochrome": False},
+            user_only=True,
+        ),
+        Tool(
+            "self.assets.set_download_url",
+            "Set the download url for the assets",
+            (Property("url", "string"),),
+            hardware.set_assets_url,
+            user_only=True,
+        ),
+    ]

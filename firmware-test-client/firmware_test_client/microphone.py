@@ -1,0 +1,147 @@
+"""The microphone: a room with noise in which a user sometimes speaks, cut into packets in real time.
+
+The user's voice and the microphone are independent, as in a room: what is said while the microphone
+is off is lost, and the voice goes on. Packets leave by absolute deadlines; if the event loop was
+busy, the missed ones follow at once.
+
+Follows EnableVoiceProcessing and AudioInputTask in main/audio/audio_service.cc: 120 ms of warm-up
+after switching on, one packet a frame for as long as the device listens, DTX included.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from firmware_test_client.opus import Encoder
+from firmware_test_client.speech import (
+    StreamFormat,
+    Utterance,
+    encoded_noise,
+    encoded_speech,
+    noise_samples,
+)
+
+WARM_UP: Final = 0.120  # seconds, audio_input_need_warmup_ in AudioInputTask
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """Something the user said, on the event loop's monotonic clock (seconds)."""
+
+    text: str
+    start: float  # of the sound
+    end: float
+    voice_start: float  # first and last audible moment
+    voice_end: float
+    utterance: Utterance
+
+
+class Microphone:
+    """One device's microphone.
+
+    Args:
+        format: of the packets.
+        emit: takes each packet.
+        shared: packets come from the process-wide cache instead of an encoder of its own.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        format_: StreamFormat,
+        emit: Callable[[bytes], None],
+        *,
+        shared: bool,
+    ) -> None:
+        self._loop = loop
+        self._format = format_
+        self._emit = emit
+        self._shared = shared
+        self._frame = format_.frame_ms / 1000
+        self._encoder: Encoder | None = None
+        self._noise = noise_samples(format_.rate, format_.noise_dbfs).samples
+        self._voices: list[Spoken] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._origin = 0.0  # start of frame 0
+        self._count = 0  # frames since then
+        self.on = False
+
+    def start(self) -> None:
+        """Switch on; the first packet leaves after the warm-up and one frame."""
+        self._cancel()
+        self.on = True
+        self._origin, self._count = self._loop.time() + WARM_UP, 0
+        self._schedule()
+
+    def stop(self) -> None:
+        """Switch off; the frame that has begun is lost."""
+        self._cancel()
+        self.on = False
+
+    def speak(self, utterance: Utterance) -> Spoken:
+        """Let the user begin to speak, on a frame boundary if the microphone is on."""
+        now = self._loop.time()
+        start = now
+        if self.on:
+            frames = max(0, math.ceil((now - self._origin) / self._frame))
+            start = self._origin + frames * self._frame
+        spoken = Spoken(
+            utterance.text,
+            start,
+            start + utterance.pcm.duration,
+            start + utterance.voice_start,
+            start + utterance.voice_end,
+            utterance,
+        )
+        self._voices.append(spoken)
+        return spoken
+
+    def _cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _schedule(self) -> None:
+        deadline = self._origin + (self._count + 1) * self._frame
+        self._timer = self._loop.call_at(deadline, self._tick)
+
+    def _tick(self) -> None:
+        start = self._origin + self._count * self._frame
+        index = self._count
+        self._count += 1
+        self._schedule()
+        self._voices = [voice for voice in self._voices if voice.end > start]
+        heard = [voice for voice in self._voices if voice.start < start + self._frame]
+        if self._shared:
+            self._emit(self._cached_packet(start, index, heard))
+        else:
+            self._emit(self._encoded_packet(start, index, heard))
+
+    def _cached_packet(self, start: float, index: int, heard: list[Spoken]) -> bytes:
+        for voice in heard:
+            packets = encoded_speech(voice.utterance, self._format)
+            at = round((start - voice.start) / self._frame)
+            if 0 <= at < len(packets):
+                return packets[at]
+        noise = encoded_noise(self._format)
+        return noise[index % len(noise)]
+
+    def _encoded_packet(self, start: float, index: int, heard: list[Spoken]) -> bytes:
+        count = self._format.frame_samples
+        at = index * count % len(self._noise)
+        frame = self._noise[at : at + count].astype(np.int32)
+        for voice in heard:
+            samples = voice.utterance.pcm.samples
+            first = round((start - voice.start) * self._format.rate)
+            part = samples[max(0, first) : max(0, first + count)]
+            into = max(0, -first)
+            frame[into : into + len(part)] += part
+        if self._encoder is None:
+            self._encoder = self._format.encoder()
+        return self._encoder.encode(np.clip(frame, -32768, 32767).astype("<i2").tobytes())

@@ -1,0 +1,210 @@
+"""From the decode queue to the loudspeaker, in real time, without a thread or a task.
+
+Follows main/audio/audio_service.cc: PushPacketToDecodeQueue (40 packets, the newest is dropped),
+OpusCodecTask (decodes ahead into a playback queue of 2), AudioOutputTask (one frame at a time, each
+as long as it sounds), ResetDecoder (empties both queues, not the frame that sounds) and
+MarkPlaybackDrainedLocked. The loudspeaker's own buffer (I2S DMA) is left out: it would hide gaps
+of up to 60 ms, which here count.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from firmware_test_client.framing import AudioPacket
+from firmware_test_client.opus import Decoder, OpusError, packet_duration_ms
+from firmware_test_client.replies import Reply
+
+DECODE_QUEUE_PACKETS: Final = 40  # MAX_DECODE_PACKETS_IN_QUEUE, whatever a packet's duration
+PLAYBACK_QUEUE_FRAMES: Final = 2  # MAX_PLAYBACK_TASKS_IN_QUEUE
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One frame that came out of the loudspeaker."""
+
+    time: float  # monotonic seconds of its first sample
+    duration: float  # seconds
+    pcm: bytes  # empty when the device does not decode
+    rate: int  # Hz
+    reply: int  # Reply.index
+
+
+@dataclass(frozen=True, slots=True)
+class _Queued:
+    packet: AudioPacket
+    reply: Reply
+    arrived: float
+    duration: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    pcm: bytes
+    source: _Queued
+    duration: float
+
+
+class PlayoutObserver(Protocol):
+    """Who is told what happens."""
+
+    def on_heard(self, heard: Heard, timestamp: int) -> None:
+        """A frame has sounded to its end; `timestamp` is its packet's."""
+
+    def on_decode_error(self, reply: Reply, error: str) -> None:
+        """A packet was refused by the decoder and dropped."""
+
+    def on_drained(self) -> None:
+        """Nothing is queued and nothing sounds any more."""
+
+
+class Playout:
+    """The downlink half of AudioService."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, observer: PlayoutObserver, *, decode: bool
+    ) -> None:
+        self._loop = loop
+        self._observer = observer
+        self._decode = decode
+        self._decoder: Decoder | None = None
+        self._rate, self._frame_ms = 24_000, 60
+        self._queue: deque[_Queued] = deque()
+        self._playback: deque[_Ready] = deque()
+        self._sounding: _Ready | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._free_at = 0.0  # when the loudspeaker fell, or will fall, silent
+        self._last_reply: Reply | None = None
+        self._drained_notified = True
+        self.max_queue = 0
+
+    @property
+    def idle(self) -> bool:
+        """AudioService::IsPlaybackIdle."""
+        return not self._queue and not self._playback and self._sounding is None
+
+    @property
+    def queued(self) -> int:
+        """Packets in the decode queue."""
+        return len(self._queue)
+
+    def configure(self, rate: int, frame_ms: int) -> None:
+        """Take over what the server's hello announced (SetDecodeSampleRate)."""
+        if self._decode and (self._decoder is None or (rate, frame_ms) != self._format):
+            self._decoder = Decoder(rate, frame_ms)
+        self._rate, self._frame_ms = rate, frame_ms
+
+    @property
+    def _format(self) -> tuple[int, int]:
+        return self._rate, self._frame_ms
+
+    def push(self, packet: AudioPacket, reply: Reply, now: float) -> bool:
+        """Queue a packet that has just come; False when the queue was full and it is lost."""
+        try:
+            duration = packet_duration_ms(packet.payload) / 1000
+        except OpusError:
+            duration = 0.0  # the decoder will say what is wrong with it
+        reply.arrived(now, duration, self._lead(now))
+        if len(self._queue) >= DECODE_QUEUE_PACKETS:
+            reply.overflows += 1
+            reply.clipped_ms += duration * 1000
+            return False
+        self._drained_notified = False
+        self._queue.append(_Queued(packet, reply, now, duration))
+        self.max_queue = max(self.max_queue, len(self._queue))
+        reply.max_queue = max(reply.max_queue, len(self._queue))
+        self._pump()
+        return True
+
+    def reset(self) -> None:
+        """Empty the queues; the frame that sounds goes on (AudioService::ResetDecoder)."""
+        for queued in [*self._queue, *(ready.source for ready in self._playback)]:
+            queued.reply.clipped_ms += queued.duration * 1000
+        self._queue.clear()
+        self._playback.clear()
+        if self._decoder is not None:
+            self._decoder.reset()
+        self._notify_drained()
+
+    def close(self) -> None:
+        """Fall silent at once."""
+        self._queue.clear()
+        self._playback.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+        self._sounding = None
+
+    @property
+    def silent_since(self) -> float:
+        """When the loudspeaker fell silent, or will with what is decoded so far."""
+        return self._free_at
+
+    def _lead(self, now: float) -> float:
+        waiting = sum(queued.duration for queued in self._queue)
+        waiting += sum(ready.duration for ready in self._playback)
+        return waiting + (max(0.0, self._free_at - now) if self._sounding is not None else 0.0)
+
+    def _pump(self) -> None:
+        while self._queue and len(self._playback) < PLAYBACK_QUEUE_FRAMES:
+            self._decode_one(self._queue.popleft())
+            if self._sounding is None and self._playback:
+                self._begin()
+        if self._sounding is None and self._playback:
+            self._begin()
+
+    def _decode_one(self, queued: _Queued) -> None:
+        try:
+            if self._decoder is not None:
+                pcm = self._decoder.decode(queued.packet.payload)
+                duration = len(pcm) / 2 / self._rate
+            else:
+                pcm, duration = b"", packet_duration_ms(queued.packet.payload) / 1000
+                if duration * 1000 > self._frame_ms:
+                    raise OpusError(f"{duration * 1000} ms where {self._frame_ms} were announced")
+        except OpusError as error:
+            queued.reply.decode_errors += 1
+            self._observer.on_decode_error(queued.reply, str(error))
+            if self.idle:
+                self._loop.call_soon(self._notify_drained)
+            return
+        self._playback.append(_Ready(pcm, queued, duration))
+
+    def _begin(self) -> None:
+        frame = self._playback.popleft()
+        reply, arrived = frame.source.reply, frame.source.arrived
+        # A frame starts when the last one ended, not when the event loop noticed: no drift.
+        start = max(self._free_at, arrived)
+        if reply is self._last_reply and start > self._free_at:
+            reply.underruns += 1
+            reply.gap_ms += (start - self._free_at) * 1000
+        if reply.first_played is None:
+            reply.first_played = start
+            reply.heard_rate = self._rate
+        self._last_reply = reply
+        self._sounding = frame
+        self._free_at = start + frame.duration
+        self._timer = self._loop.call_at(self._free_at, self._finish)
+
+    def _finish(self) -> None:
+        frame = self._sounding
+        if frame is None:
+            return
+        reply = frame.source.reply
+        reply.played += 1
+        reply.playout_end = self._free_at
+        self._sounding = None
+        start = self._free_at - frame.duration
+        heard = Heard(start, frame.duration, frame.pcm, self._rate, reply.index)
+        self._observer.on_heard(heard, frame.source.packet.timestamp)
+        self._pump()
+        self._notify_drained()
+
+    def _notify_drained(self) -> None:
+        if self.idle and not self._drained_notified:
+            self._drained_notified = True
+            self._observer.on_drained()
+
+

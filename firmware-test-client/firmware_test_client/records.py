@@ -1,0 +1,179 @@
+"""What a device remembers: every frame, what it heard and said, and what was wrong with the server.
+
+Also the place where waiting happens: whatever is remembered wakes those who wait for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+
+from firmware_test_client.errors import DeviceTimeout
+from firmware_test_client.microphone import Spoken
+from firmware_test_client.playout import Heard
+from firmware_test_client.replies import Reply, Sentence
+
+Direction = Literal["in", "out"]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One WebSocket message."""
+
+    time: float  # monotonic seconds; of sending, of receiving
+    direction: Direction
+    kind: Literal["text", "binary"]
+    size: int  # bytes
+    type: str  # `type` of the JSON; "audio" for binary; "" for a text that is no JSON object
+    body: dict[str, Any] | None = None
+    text: str | None = None  # kept where `body` is None
+
+    def __str__(self) -> str:
+        what = self.text if self.body is None else json.dumps(self.body, ensure_ascii=False)
+        return f"{self.direction} {self.kind} {self.size} B {(what or '')[:160]}".rstrip()
+
+
+@dataclass(slots=True)
+class Counters:
+    """Counted always, also where frames are not kept."""
+
+    text_in: int = 0
+    text_out: int = 0
+    binary_in: int = 0
+    binary_out: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    audio_outside_speaking: int = 0  # packets that came in another state and were not played
+    overflows: int = 0  # packets dropped by the full decode queue
+    decode_errors: int = 0
+    framing_errors: int = 0
+    uplink_dropped: int = 0  # packets that the device's own full send queue dropped
+
+
+@dataclass(frozen=True, slots=True)
+class CloseInfo:
+    """How the connection ended. Code 1006: without a close frame."""
+
+    code: int
+    reason: str
+    time: float
+
+
+@dataclass(slots=True)
+class _Waiter:
+    predicate: Callable[[], object]
+    future: asyncio.Future[Any]
+
+
+@dataclass(slots=True)
+class Records:
+    """Everything remembered about one device."""
+
+    keep_frames: bool = True
+    frames: list[Frame] = field(default_factory=list)
+    replies: list[Reply] = field(default_factory=list)
+    stt_texts: list[str] = field(default_factory=list)
+    sentences: list[Sentence] = field(default_factory=list)
+    emotions: list[str] = field(default_factory=list)
+    alerts: list[dict[str, Any]] = field(default_factory=list)
+    customs: list[dict[str, Any]] = field(default_factory=list)
+    spoken: list[Spoken] = field(default_factory=list)
+    heard: list[Heard] = field(default_factory=list)
+    violations: list[str] = field(default_factory=list)  # what a server must never send
+    closes: list[CloseInfo] = field(default_factory=list)
+    counters: Counters = field(default_factory=Counters)
+    _waiters: list[_Waiter] = field(default_factory=list)
+
+    def frame(self, time: float, direction: Direction, data: str | bytes) -> Frame | None:
+        """Count a message and, if frames are kept, remember it."""
+        counters = self.counters
+        size = len(data) if isinstance(data, bytes) else len(data.encode())
+        kind = "binary" if isinstance(data, bytes) else "text"
+        if direction == "in":
+            counters.bytes_in += size
+            counters.text_in += kind == "text"
+            counters.binary_in += kind == "binary"
+        else:
+            counters.bytes_out += size
+            counters.text_out += kind == "text"
+            counters.binary_out += kind == "binary"
+        if not self.keep_frames:
+            return None
+        if isinstance(data, bytes):
+            frame = Frame(time, direction, "binary", size, "audio")
+        else:
+            body = parse_object(data)
+            type_ = "" if body is None else str(body.get("type", ""))
+            frame = Frame(time, direction, "text", size, type_, body, data if body is None else None)
+        self.frames.append(frame)
+        return frame
+
+    def changed(self) -> None:
+        """Wake those whose predicate has become true."""
+        if not self._waiters:
+            return
+        for waiter in list(self._waiters):
+            if waiter.future.done():
+                continue
+            try:
+                value = waiter.predicate()
+            except Exception as error:  # noqa: BLE001  a predicate's own error belongs to its waiter
+                waiter.future.set_exception(error)
+                continue
+            if value:
+                waiter.future.set_result(value)
+
+    async def wait_for(
+        self, predicate: Callable[[], T], *, what: str, timeout: float, state: Callable[[], str]
+    ) -> T:
+        """Wait until `predicate()` gives something true, and return that.
+
+        Raises:
+            DeviceTimeout: not within `timeout` seconds; names `what`, the state and the last frames.
+        """
+        value = predicate()
+        if value:
+            return value
+        waiter = _Waiter(predicate, asyncio.get_running_loop().create_future())
+        self._waiters.append(waiter)
+        try:
+            async with asyncio.timeout(timeout):
+                result: T = await waiter.future
+                return result
+        except TimeoutError:
+            raise DeviceTimeout(
+                f"waited {timeout:g} s for {what}; {state()}; last frames:\n{self.last_frames()}"
+            ) from None
+        finally:
+            self._waiters.remove(waiter)
+
+    def last_frames(self, count: int = 8) -> str:
+        """The latest messages, one a line, runs of audio folded into one."""
+        lines: list[str] = []
+        run = 0
+        for frame in reversed(self.frames):
+            if frame.kind == "binary":
+                run += 1
+                continue
+            if run:
+                lines.append(f"  … {run} binary frames")
+                run = 0
+            lines.append(f"  {frame.time:.3f} {frame}")
+            if len(lines) >= count:
+                break
+        if run:
+            lines.append(f"  … {run} binary frames")
+        return "\n".join(reversed(lines)) or "  (none)"
+
+
+def parse_object(text: str) -> dict[str, Any] | None:
+    """A JSON object, or None for anything else."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,57 @@
+"""States of the device and the transitions that the firmware allows.
+
+Source: DeviceStateMachine::IsValidTransition in main/device_state_machine.cc. The states of setting
+up Wi-Fi and of testing the loudspeaker are left out: no server is involved in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Final
+
+
+class DeviceState(StrEnum):
+    """Compares equal to its name in lower case."""
+
+    STARTING = "starting"
+    ACTIVATING = "activating"
+    IDLE = "idle"
+    CONNECTING = "connecting"
+    LISTENING = "listening"
+    SPEAKING = "speaking"
+
+
+_S = DeviceState
+_ALLOWED: Final[dict[DeviceState, frozenset[DeviceState]]] = {
+    _S.STARTING: frozenset({_S.ACTIVATING}),
+    _S.ACTIVATING: frozenset({_S.IDLE}),
+    _S.IDLE: frozenset({_S.CONNECTING, _S.LISTENING, _S.SPEAKING, _S.ACTIVATING}),
+    _S.CONNECTING: frozenset({_S.IDLE, _S.LISTENING}),
+    _S.LISTENING: frozenset({_S.SPEAKING, _S.IDLE}),
+    _S.SPEAKING: frozenset({_S.LISTENING, _S.IDLE}),
+}
+
+
+class StateMachine:
+    """Holds the state. `on_change` is called after a change, and only after one."""
+
+    def __init__(self, on_change: Callable[[DeviceState], None]) -> None:
+        self._on_change = on_change
+        self.state = DeviceState.STARTING
+        self.refused: list[tuple[DeviceState, DeviceState]] = []
+
+    def to(self, new: DeviceState) -> bool:
+        """Change the state (TransitionTo).
+
+        The same state again is accepted and changes nothing: a second `tts start` does not reset
+        the decoder. A transition that the firmware does not know is refused.
+        """
+        if new is self.state:
+            return True
+        if new not in _ALLOWED[self.state]:
+            self.refused.append((self.state, new))
+            return False
+        self.state = new
+        self._on_change(new)
+        return True
