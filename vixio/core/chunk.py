@@ -2,12 +2,12 @@
 
 Listening half::
 
-    AudioIn, ListenStart, ListenStop, Abort, TextInput            from the device
-    VoiceStarted, VoiceEnded                                      from the VAD
-    TurnStarted, TurnEnded, TurnDropped                           from the turn detector
-    Transcript                                                    from the ASR
-    UserTurn                                                      the one value in which the halves meet
-    TurnFailed                                                    from whoever could not do its part
+    AudioIn, ListenStart, ListenStop, Abort, TextInput    from the device
+    VoiceStarted, VoiceEnded                              from the VAD
+    TurnStarted, TurnEnded, TurnDropped                   from the turn detector
+    Transcript                                            from the ASR
+    UserTurn                                              the value in which the halves meet
+    TurnFailed                                            from whoever could not do its part
 
 Replying half::
 

@@ -1,7 +1,7 @@
 """Every error that Vixio raises on purpose.
 
 VixioError
-├── ConfigError                 a settings file or an option is wrong; names the place and the remedy
+├── ConfigError                 a settings file or an option is wrong; names place and remedy
 ├── ProviderError               a VAD, ASR, agent, TTS or vision provider failed
 │   ├── ProviderUnavailable     it cannot be used at all: an extra, a key or a file is missing
 │   └── ProviderTimeout         it did not answer in its time
@@ -24,7 +24,7 @@ class ConfigError(VixioError):
 
 
 class ProviderError(VixioError):
-    """A provider failed. ``provider`` is its registered name; ``retryable``: may the next try work?"""
+    """A provider (``provider``: its registered name) failed; may the next try work?"""
 
     def __init__(self, provider: str, message: str, *, retryable: bool = True) -> None:
         super().__init__(f"{provider}: {message}")

@@ -52,6 +52,7 @@ HistoryItem = UserMessage | AssistantMessage | ToolCallItem | ToolResultItem
 class _Turn:
     turn_id: int
     items: list[HistoryItem] = field(default_factory=list)
+    closed: bool = False
 
 
 class History:
@@ -78,24 +79,32 @@ class History:
         self._turns.append(_Turn(turn_id, [UserMessage(text)]))
 
     def append(self, turn_id: int, item: HistoryItem) -> None:
-        """Add to the turn ``turn_id``; ignored if that turn is no longer the last one."""
+        """Add to the turn ``turn_id``; ignored if it was cut or is no longer the last one."""
         turn = self._last(turn_id)
-        if turn is None:
+        if turn is None or turn.closed:
             return
         if isinstance(item, AssistantMessage) and isinstance(turn.items[-1], AssistantMessage):
             turn.items[-1] = AssistantMessage(turn.items[-1].text + item.text)
         else:
             turn.items.append(item)
 
+    def close(self, turn_id: int) -> None:
+        """End the turn: it was heard to its end, and nothing can be added any more."""
+        self._close(turn_id, None)
+
     def cut(self, turn_id: int, heard: str) -> None:
-        """Leave of the turn's assistant text only what was ``heard``, and close open calls."""
+        """Leave of the turn's assistant text only what was ``heard``, and end the turn."""
+        self._close(turn_id, heard)
+
+    def _close(self, turn_id: int, heard: str | None) -> None:
         turn = self._last(turn_id)
-        if turn is None:
+        if turn is None or turn.closed:
             return
+        turn.closed = True
         kept: list[HistoryItem] = []
-        left = heard
+        left = heard or ""
         for item in turn.items:
-            if isinstance(item, AssistantMessage):
+            if isinstance(item, AssistantMessage) and heard is not None:
                 text = item.text if len(item.text) <= len(left) else left
                 left = left[len(text) :]
                 if text.strip():
@@ -104,9 +113,7 @@ class History:
                 kept.append(item)
         answered = {item.call_id for item in kept if isinstance(item, ToolResultItem)}
         open_calls = [
-            item
-            for item in kept
-            if isinstance(item, ToolCallItem) and item.call_id not in answered
+            item for item in kept if isinstance(item, ToolCallItem) and item.call_id not in answered
         ]
         kept.extend(ToolResultItem(call.call_id, INTERRUPTED) for call in open_calls)
         turn.items = kept

@@ -1,10 +1,8 @@
-"""The interface of a wire protocol: sans-I/O, so a transport feeds it and a test needs no socket."""
+"""The interface of a wire protocol: sans-I/O, so that a test needs no socket."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
-
 from vixio.core.tools.types import JsonObject
 
 
@@ -23,6 +21,6 @@ class ProtocolBase(ABC):
         """Is this the envelope of a JSON-RPC frame?"""
         return message.get("type") == "mcp"
 
-    def get_mcp_payload(self, message: JsonObject) -> Any:
+    def get_mcp_payload(self, message: JsonObject) -> object:
         """Return the JSON-RPC frame in ``message``, None if it is no MCP message."""
         return message.get("payload") if self.is_mcp_message(message) else None

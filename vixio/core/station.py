@@ -7,7 +7,7 @@ A station is either of the listening half (fed chunk by chunk, always on) or of 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -21,8 +21,8 @@ from vixio.core.tools.toolset import ToolSet
 class StationContext:
     """One session, as its stations see it.
 
-    ``emit`` hands chunks that were made between two ``feed`` calls to the stations behind.
     ``spawn`` runs a coroutine in the session's task group; it must handle its own errors.
+    ``language`` (BCP 47) is what the assistant speaks when it speaks for itself.
     """
 
     session_id: str
@@ -33,11 +33,14 @@ class StationContext:
     spawn: Callable[[Coroutine[Any, Any, None]], None]
     language: str = ""
     timelines: dict[int, TurnTimeline] = field(default_factory=dict)
-    emit: Callable[[Sequence[Chunk]], None] = lambda chunks: None
 
     def timeline(self, turn_id: int) -> TurnTimeline:
         """Return the record of a turn, made at its first use."""
         return self.timelines.setdefault(turn_id, TurnTimeline(turn_id))
+
+
+Emit = Callable[[Sequence[Chunk]], Awaitable[None]]
+"""Hands chunks that were made between two ``feed`` calls to the stations behind."""
 
 
 class Station(ABC):
@@ -45,10 +48,12 @@ class Station(ABC):
 
     name: ClassVar[str]
     context: StationContext
+    emit: Emit
 
-    def bind(self, context: StationContext) -> None:
+    def bind(self, context: StationContext, emit: Emit) -> None:
         """Be told the session, once, before the first chunk."""
         self.context = context
+        self.emit = emit
 
     async def close(self) -> None:  # noqa: B027 - most stations hold nothing
         """Give everything back; the session ends. Idempotent."""

@@ -1,1 +1,1 @@
-"""Tools without a framework: what a tool is, where it comes from, and the set that a session has."""
+"""Tools without a framework: what a tool is, and the set of them that a session has."""

@@ -1,0 +1,124 @@
+"""Runs a session for every device that a transport accepts, and remembers devices between them."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from vixio.core.history import History
+from vixio.core.metrics import Counters
+from vixio.core.pipeline import Pipeline
+from vixio.core.session import Session, SessionSettings
+from vixio.core.tools.toolset import ToolSet
+from vixio.core.tools.types import ToolDefinition
+from vixio.core.transport import DeviceConnection, TransportBase
+
+_log = logging.getLogger(__name__)
+
+PipelineFactory = Callable[[TransportBase, str], Awaitable[Pipeline]]
+"""Makes the stations of one session: ``(transport, session_id) -> Pipeline``. Must be quick."""
+
+DEVICE_SOURCE = "device"
+"""The name under which a device's own tools stand in its session's tool set."""
+
+
+class HistoryStore:
+    """The histories of the devices seen last, in memory; the oldest is forgotten when it is full.
+
+    ``max_devices`` bounds how many are kept, ``max_turns`` how much of each.
+    """
+
+    def __init__(self, max_devices: int = 10_000, max_turns: int = 20) -> None:
+        self._histories: OrderedDict[str, History] = OrderedDict()
+        self._max_devices = max_devices
+        self._max_turns = max_turns
+
+    def get(self, device_id: str) -> History:
+        """Return the history of a device; a new one for a device not seen before."""
+        history = self._histories.setdefault(device_id, History(self._max_turns))
+        self._histories.move_to_end(device_id)
+        while len(self._histories) > self._max_devices:
+            self._histories.popitem(last=False)
+        return history
+
+
+class SessionHost:
+    """Connects a transport with pipelines.
+
+    ``create_pipeline`` is called once per device, after its hello was answered.
+    """
+
+    def __init__(
+        self,
+        transport: TransportBase,
+        create_pipeline: PipelineFactory,
+        *,
+        settings: SessionSettings | None = None,
+        counters: Counters | None = None,
+        histories: HistoryStore | None = None,
+    ) -> None:
+        self.transport = transport
+        self.counters = counters or Counters()
+        self.histories = histories or HistoryStore()
+        self._create_pipeline = create_pipeline
+        self._settings = settings or SessionSettings()
+        self._toolsets: dict[str, ToolSet] = {}
+        self._sessions: dict[str, Session] = {}
+
+    @property
+    def sessions(self) -> dict[str, Session]:
+        """The running sessions by id. Read only."""
+        return self._sessions
+
+    def tools(self, session_id: str) -> ToolSet:
+        """Return the tool set of a session that is being set up or runs.
+
+        Raises KeyError when there is none of that id.
+        """
+        return self._toolsets[session_id]
+
+    async def start(self) -> None:
+        """Accept devices."""
+        await self.transport.start(self.handle)
+
+    async def stop(self) -> None:
+        """Close all devices; returns when every session has ended."""
+        await self.transport.stop()
+
+    async def handle(self, connection: DeviceConnection) -> None:
+        """Converse with one device until its connection closes."""
+        session_id = connection.session_id
+        tools = ToolSet()
+        self._toolsets[session_id] = tools
+
+        async def device_tools_ready(definitions: list[ToolDefinition]) -> None:
+            tools.replace(DEVICE_SOURCE, definitions)
+
+        self.transport.set_device_tools_callback(session_id, device_tools_ready)
+        try:
+            pipeline = await self._create_pipeline(self.transport, session_id)
+            session = Session(
+                connection,
+                pipeline,
+                self.histories.get(connection.info.device_id),
+                tools,
+                self.counters,
+                self._settings,
+            )
+            self._sessions[session_id] = session
+            self.counters.add("session.opened")
+            await session.run()
+        finally:
+            self._sessions.pop(session_id, None)
+            self._toolsets.pop(session_id, None)
+            self.counters.add("session.closed")
+
+    def stats(self) -> dict[str, Any]:
+        """Return what a health page shows: sessions, the transport's gauges, all counts."""
+        return {
+            "sessions": len(self._sessions),
+            **self.transport.stats(),
+            "counters": self.counters.snapshot(),
+        }

@@ -1,0 +1,202 @@
+"""Sends a reply's packets as the device can take them, and knows what was heard.
+
+The firmware's decode queue holds 40 packets and drops the newest when it is full
+(main/audio/audio_service.h, MAX_DECODE_PACKETS_IN_QUEUE), so the sender paces: a short head start,
+then absolute deadlines. Its loudspeaker is modelled by one number, the ``anchor``: the moment at
+which the reply's first millisecond was played. ``tts stop`` goes out when the model says that the
+last one was, because some clients drop on it what they have not played yet.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass
+
+from vixio.core.clock import now
+from vixio.core.metrics import Counters
+from vixio.core.transport import DeviceConnection
+
+MAX_AHEAD_PACKETS = 36
+"""Never more unplayed packets at the device: four less than its queue holds."""
+
+DRIFT_RESYNC_S = 0.02
+"""The device starves when a packet comes this much later than its turn to be played."""
+
+
+@dataclass(frozen=True, slots=True)
+class PacerSettings:
+    """Head start, buffer and the device's own delay, all in milliseconds."""
+
+    head_start_ms: int = 300
+    buffer_ms: int = 2_000
+    device_delay_ms: int = 30
+    """From a packet's arrival to its sound; ``tts stop`` waits for it."""
+
+
+@dataclass(slots=True)
+class _Spoken:
+    text: str
+    start_ms: int
+
+
+class Pacer:
+    """The way out of one reply. ``run`` is its task; cancel that task to stop at once."""
+
+    def __init__(
+        self,
+        connection: DeviceConnection,
+        counters: Counters,
+        packet_ms: int,
+        settings: PacerSettings = PacerSettings(),
+    ) -> None:
+        self._connection = connection
+        self._counters = counters
+        self._packet_ms = packet_ms
+        self._settings = settings
+        self._lead_ms = min(settings.head_start_ms, MAX_AHEAD_PACKETS * packet_ms)
+        self._queue: deque[bytes | str] = deque()
+        self._queued_ms = 0
+        self._changed = asyncio.Event()
+        self._room = asyncio.Event()
+        self._room.set()
+        self._finished = False
+        self._sentences: list[_Spoken] = []
+        self._sent_ms = 0
+        self._anchor: float | None = None
+        self._paused_at: float | None = None
+        self.first_frame_at: float | None = None
+
+    @property
+    def started(self) -> bool:
+        """Has ``tts start`` been sent?"""
+        return self._anchor is not None
+
+    async def put_sentence(self, text: str) -> None:
+        """Have ``text`` shown when the audio that follows is sent."""
+        self._queue.append(text)
+        self._changed.set()
+
+    async def put_packets(self, packets: list[bytes]) -> None:
+        """Queue packets; waits while more than the buffer's length is unsent."""
+        for packet in packets:
+            while self._queued_ms >= self._settings.buffer_ms:
+                self._room.clear()
+                await self._room.wait()
+            self._queue.append(packet)
+            self._queued_ms += self._packet_ms
+            self._changed.set()
+
+    def finish(self) -> None:
+        """Say that nothing more will be put: ``run`` ends once all of it has been played."""
+        self._finished = True
+        self._changed.set()
+
+    def pause(self) -> None:
+        """Stop sending; what the device already has plays on."""
+        if self._paused_at is None:
+            self._paused_at = now()
+
+    def resume(self) -> None:
+        """Go on where :meth:`pause` stopped."""
+        if self._paused_at is None:
+            return
+        self._paused_at = None
+        self._changed.set()
+
+    def clear(self) -> None:
+        """Drop everything that is not sent yet."""
+        self._queue.clear()
+        self._queued_ms = 0
+        self._room.set()
+
+    def heard_ms(self) -> int:
+        """Return how many milliseconds of the reply have come out of the loudspeaker."""
+        if self._anchor is None:
+            return 0
+        return max(0, min(self._sent_ms, round((now() - self._anchor) * 1000)))
+
+    def heard_text(self) -> str:
+        """Return the sentences that were heard; the last one cut by the share that was played."""
+        heard = self.heard_ms()
+        parts: list[str] = []
+        for index, sentence in enumerate(self._sentences):
+            if sentence.start_ms >= heard:
+                break
+            last = index + 1 == len(self._sentences)
+            end_ms = self._sent_ms if last else self._sentences[index + 1].start_ms
+            if heard >= end_ms and not (last and self._queue):
+                parts.append(sentence.text)
+                continue
+            unsent = self._unsent_ms_of_current() if last else 0
+            whole = max(1, end_ms + unsent - sentence.start_ms)
+            share = (heard - sentence.start_ms) / whole
+            parts.append(sentence.text[: round(len(sentence.text) * share)])
+        return " ".join(part for part in parts if part).strip()
+
+    async def run(self) -> None:
+        """Send until finished and played out. Raises ConnectionClosed."""
+        while True:
+            item = await self._next()
+            if item is None:
+                break
+            if isinstance(item, str):
+                await self._start()
+                self._sentences.append(_Spoken(item, self._sent_ms))
+                await self._connection.send_sentence(item)
+            else:
+                await self._send(item)
+        await self._play_out()
+
+    async def _next(self) -> bytes | str | None:
+        while not self._queue or self._paused_at is not None:
+            if self._finished and not self._queue:
+                return None
+            self._changed.clear()
+            await self._changed.wait()
+        item = self._queue.popleft()
+        if isinstance(item, bytes):
+            self._queued_ms -= self._packet_ms
+            if self._queued_ms < self._settings.buffer_ms:
+                self._room.set()
+        return item
+
+    async def _start(self) -> float:
+        if self._anchor is None:
+            self._anchor = now()
+            await self._connection.send_speech_start()
+        if self._sent_ms == 0:
+            self._anchor = now()
+        return self._anchor
+
+    async def _send(self, packet: bytes) -> None:
+        anchor = await self._start()
+        if self._sent_ms == 0:
+            self.first_frame_at = anchor
+        due = anchor + self._sent_ms / 1000
+        wait = due - self._lead_ms / 1000 - now()
+        if wait > 0:
+            await asyncio.sleep(wait)
+        late = now() - due
+        if late > DRIFT_RESYNC_S:
+            # The loudspeaker has run dry: from here on the device plays later by that much.
+            self._anchor = anchor + late
+            self._counters.add("pacer.starved")
+        await self._connection.send_audio(packet, self._sent_ms)
+        self._sent_ms += self._packet_ms
+
+    async def _play_out(self) -> None:
+        if self._anchor is None:
+            return
+        end = self._anchor + (self._sent_ms + self._settings.device_delay_ms) / 1000
+        wait = end - now()
+        if self._sent_ms and wait > 0:
+            await asyncio.sleep(wait)
+
+    def _unsent_ms_of_current(self) -> int:
+        unsent = 0
+        for item in self._queue:
+            if isinstance(item, str):
+                break
+            unsent += self._packet_ms
+        return unsent

@@ -1,0 +1,226 @@
+"""One reply: the stream that the replying stations make, paced to the device, stoppable at once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+
+from vixio.core.chunk import (
+    AudioOut,
+    Chunk,
+    Emotion,
+    Sentence,
+    TextDelta,
+    ToolCalled,
+    ToolReturned,
+    UserTurn,
+)
+from vixio.core.clock import now
+from vixio.core.errors import ConnectionClosed, ProviderTimeout, VixioError
+from vixio.core.messages import message
+from vixio.core.metrics import ToolTiming, TurnTimeline
+from vixio.core.pacer import Pacer, PacerSettings
+from vixio.core.pipeline import Pipeline
+from vixio.core.station import StationContext
+from vixio.core.streams import closing
+from vixio.core.transport import DeviceConnection
+
+_log = logging.getLogger(__name__)
+
+ENCODE_PIECE_MS = 120
+"""PCM encoded in one go: two packets of 60 ms cost well under a millisecond of the event loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplySettings:
+    """Bounds of one reply, in seconds.
+
+    ``timeout`` is for the making of it, not for the playing: the wait for the pacer's buffer does
+    not count. ``apology_timeout`` bounds saying that something failed.
+    """
+
+    timeout: float = 60.0
+    apology_timeout: float = 8.0
+    pacer: PacerSettings = field(default_factory=PacerSettings)
+
+
+class Reply:
+    """The answer to one turn. ``run`` is its task; :meth:`interrupt` ends it from outside."""
+
+    def __init__(
+        self,
+        turn: UserTurn,
+        pipeline: Pipeline,
+        connection: DeviceConnection,
+        context: StationContext,
+        settings: ReplySettings,
+    ) -> None:
+        self.turn = turn
+        self.timeline: TurnTimeline = context.timeline(turn.turn_id)
+        self.called_tools = False
+        self.on_speaking: Callable[[], None] | None = None
+        self._pipeline = pipeline
+        self._connection = connection
+        self._context = context
+        self._settings = settings
+        self._encoder = connection.new_encoder()
+        self._pacer = Pacer(connection, context.counters, self._encoder.packet_ms, settings.pacer)
+        self._names: dict[str, str] = {}
+        self._made_something = False
+        self._over = False
+        self._pacer_fed = False
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def active(self) -> bool:
+        """Is it still being made or played?"""
+        return not self._over
+
+    @property
+    def speaking(self) -> bool:
+        """Has the device been told to speak, and not yet to stop?"""
+        return self._pacer.started and not self._over
+
+    async def run(self, *, failed: str = "", say: str = "") -> None:
+        """Make and play the reply, to its ``tts stop``.
+
+        ``failed``: the key of the message to say instead, when the turn failed before it got here.
+        ``say``: the words to say, where the agent has not to be asked.
+        """
+        self._task = asyncio.current_task()
+        try:
+            async with asyncio.TaskGroup() as group:
+                pacing = group.create_task(self._pacer.run())
+                try:
+                    await self._make(failed, say)
+                finally:
+                    self._pacer.finish()
+                await pacing
+        except* ConnectionClosed:
+            self.interrupt("disconnected")
+        if self._over:
+            return
+        self.timeline.mark("playout_end", now())
+        self._context.history.close(self.turn.turn_id)
+        self._end(self.timeline.outcome or "answered")
+        try:
+            await self._connection.send_speech_stop()
+        except ConnectionClosed:
+            return
+
+    def interrupt(self, cause: str) -> None:
+        """Stop now: nothing more of this reply is sent. The caller sends ``tts stop``."""
+        if self._over:
+            return
+        self._context.history.cut(self.turn.turn_id, self._pacer.heard_text())
+        self._pacer.clear()
+        self._end(f"interrupted:{cause}")
+        if self._task is not None and self._task is not asyncio.current_task():
+            self._task.cancel()
+
+    def _end(self, outcome: str) -> None:
+        self._over = True
+        self.timeline.outcome = outcome
+        if self._pacer.first_frame_at is not None:
+            self.timeline.mark("first_frame", self._pacer.first_frame_at)
+
+    async def _make(self, failed: str, say: str) -> None:
+        if not failed:
+            turn_id = self.turn.turn_id
+            speak = self._pipeline.speak(turn_id, say) if say else None
+            failed = await self._answer(speak or self._pipeline.reply(self.turn))
+        if failed:
+            self.timeline.outcome = f"failed:{failed}"
+            await self._apologise(failed)
+
+    async def _answer(self, stream: AsyncIterator[Chunk]) -> str:
+        """Play the reply; return the key of the message to say if it could not be made."""
+        try:
+            await self._play(stream, self._settings.timeout)
+        except ConnectionClosed:
+            raise
+        except (ProviderTimeout, TimeoutError) as error:
+            return self._failure("timeout", error)
+        except VixioError as error:
+            return self._failure("failed", error)
+        except Exception as error:  # noqa: BLE001 - a defect must cost one turn, not the session
+            _log.exception("reply failed unexpectedly")
+            return self._failure("failed", error)
+        if not self._made_something:
+            return self._failure("no_answer", None)
+        return ""
+
+    def _failure(self, key: str, error: BaseException | None) -> str:
+        self._context.counters.add(f"turn.{key}")
+        _log.warning(
+            "turn failed: %s %s",
+            type(error).__name__ if error else key,
+            str(error) if isinstance(error, VixioError) else "",
+            extra={"device": self._context.device_id, "turn": self.turn.turn_id},
+        )
+        return key
+
+    async def _apologise(self, key: str) -> None:
+        """Say what happened; if that fails too, show it."""
+        language = self.turn.language or self._context.language
+        words = message(key, language)
+        spoken_before = self._made_something
+        self._made_something = False
+        try:
+            stream = self._pipeline.speak(self.turn.turn_id, words)
+            await self._play(stream, self._settings.apology_timeout)
+        except ConnectionClosed:
+            raise
+        except Exception as error:  # noqa: BLE001 - the voice itself fails: show it instead
+            _log.warning("apology could not be spoken: %s", type(error).__name__)
+        if not self._made_something:
+            status = message("error_status", language)
+            await self._connection.send_alert(status, words, "sad")
+        self._made_something = self._made_something or spoken_before
+
+    async def _play(self, stream: AsyncIterator[Chunk], timeout: float) -> None:
+        """Send what ``stream`` gives; ``timeout`` seconds of waiting for it, in all."""
+        left = timeout
+        async with closing(stream) as chunks:
+            while True:
+                began = now()
+                try:
+                    async with asyncio.timeout(left):
+                        chunk = await anext(chunks)
+                except StopAsyncIteration:
+                    break
+                left -= now() - began
+                await self._take(chunk)
+        await self._pacer.put_packets(self._encoder.flush())
+
+    async def _take(self, chunk: Chunk) -> None:
+        if self._over:
+            return
+        match chunk:
+            case AudioOut(pcm=pcm, sample_rate=rate):
+                self._made_something = True
+                self.timeline.mark("first_audio", now())
+                step = 2 * rate * ENCODE_PIECE_MS // 1000
+                for start in range(0, len(pcm), step):
+                    packets = self._encoder.encode(pcm[start : start + step], rate)
+                    await self._pacer.put_packets(packets)
+                    await asyncio.sleep(0)
+            case Sentence(text=text):
+                # The tail of the sentence before belongs in front of this one's subtitle.
+                await self._pacer.put_packets(self._encoder.flush())
+                if not self._pacer_fed and self.on_speaking is not None:
+                    self.on_speaking()
+                self._pacer_fed = True
+                await self._pacer.put_sentence(text)
+            case Emotion(name=name, emoji=emoji):
+                await self._connection.send_emotion(name, emoji)
+            case ToolCalled(call_id=call_id, name=name):
+                self.called_tools = True
+                self._names[call_id] = name
+            case ToolReturned(call_id=call_id, success=success, seconds=seconds):
+                name = self._names.get(call_id, "?")
+                self.timeline.tools.append(ToolTiming(name, seconds, success))
+            case TextDelta() | _:
+                pass

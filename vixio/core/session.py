@@ -1,0 +1,301 @@
+"""One device's conversation, from its hello to the end of its connection.
+
+One task listens (it is the only reader of the connection), one more runs while a reply is made and
+played. The listening task never waits for a model: what takes long happens in the reply's task or
+in a station's own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from vixio.core.chunk import (
+    Abort,
+    AudioIn,
+    Chunk,
+    ListenMode,
+    ListenStart,
+    ListenStop,
+    TextInput,
+    Transcript,
+    TurnDropped,
+    TurnFailed,
+    TurnStarted,
+    UserTurn,
+)
+from vixio.core.clock import now
+from vixio.core.errors import ConnectionClosed
+from vixio.core.history import History
+from vixio.core.listen_gate import ListenGate
+from vixio.core.metrics import Counters, TurnTimeline
+from vixio.core.pipeline import Pipeline
+from vixio.core.reply import Reply, ReplySettings
+from vixio.core.station import StationContext
+from vixio.core.tools.toolset import ToolSet
+from vixio.core.transport import DeviceConnection
+
+_log = logging.getLogger(__name__)
+
+KEPT_TIMELINES = 50
+"""Records of past turns that a session keeps for whoever looks."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSettings:
+    """How a session behaves.
+
+    ``language`` (BCP 47) is the one the assistant uses when it speaks for itself; ``wake_reply``
+    is said when the device reports its wake word, nothing if empty.
+    """
+
+    language: str = "en"
+    wake_reply: str = ""
+    reply: ReplySettings = field(default_factory=ReplySettings)
+
+
+class Session:
+    """A connected device with its pipeline. :meth:`run` lasts as long as the connection."""
+
+    def __init__(
+        self,
+        connection: DeviceConnection,
+        pipeline: Pipeline,
+        history: History,
+        tools: ToolSet,
+        counters: Counters,
+        settings: SessionSettings,
+    ) -> None:
+        self.connection = connection
+        self._pipeline = pipeline
+        self._settings = settings
+        self._gate = ListenGate()
+        self._void = False
+        self._group: asyncio.TaskGroup | None = None
+        self._reply: Reply | None = None
+        self.context = StationContext(
+            session_id=connection.session_id,
+            device_id=connection.info.device_id,
+            history=history,
+            tools=tools,
+            counters=counters,
+            spawn=self._spawn,
+            language=settings.language,
+        )
+
+    @property
+    def timelines(self) -> list[TurnTimeline]:
+        """The records of the last turns, oldest first."""
+        return list(self.context.timelines.values())
+
+    async def run(self) -> None:
+        """Converse until the connection closes; nothing of the session is left afterwards."""
+        self._pipeline.bind(self.context, self._heard)
+        try:
+            async with asyncio.TaskGroup() as group:
+                self._group = group
+                with suppress(ConnectionClosed):
+                    await self._listen()
+                raise _SessionOver
+        except* _SessionOver:
+            pass
+        finally:
+            self._group = None
+            self._stop_reply("disconnected")
+            await self._pipeline.close()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        if self._group is None:
+            work.close()
+            return
+        self._group.create_task(self._guard(work))
+
+    async def _guard(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except* ConnectionClosed:
+            pass  # the listening task sees it too, and ends the session
+        except* Exception:  # noqa: BLE001 - a defect must cost one turn, not the conversation
+            self.context.counters.add("session.defect")
+            _log.exception("a task of the session failed")
+
+    # ── listening ────────────────────────────────────────────────────────────────────────────
+
+    async def _listen(self) -> None:
+        receive = self.connection.receive
+        while True:
+            deadline = self._pipeline.deadline
+            if deadline is None:
+                await self._take(await receive())
+                continue
+            bound = asyncio.timeout_at(deadline)
+            try:
+                async with bound:
+                    chunk = await receive()
+            except TimeoutError:
+                if not bound.expired():
+                    raise
+                await self._forget_heard()
+                await self._pipeline.expire(now())
+            else:
+                await self._take(chunk)
+
+    async def _forget_heard(self) -> None:
+        """Void what was being heard when the device began to speak.
+
+        The reply's task only asks for it: the stations are fed by the listening task alone.
+        """
+        if self._void:
+            self._void = False
+            await self._pipeline.feed(Abort("speaking"), now())
+
+    async def _take(self, chunk: Chunk) -> None:
+        at = now()
+        await self._forget_heard()
+        match chunk:
+            case AudioIn():
+                if self._gate.open:
+                    await self._pipeline.feed(chunk, at)
+                else:
+                    self.context.counters.add("session.audio_ignored")
+            case ListenStart(mode=mode):
+                await self._listen_start(mode, at)
+            case ListenStop():
+                if self._gate.stop():
+                    await self._pipeline.feed(chunk, at)
+            case TextInput():
+                await self._typed(chunk, at)
+            case Abort(reason=reason):
+                await self._pipeline.feed(chunk, at)
+                await self._interrupt(reason or "abort", stop_anyway=True)
+            case _:
+                self.context.counters.add("session.chunk_ignored")
+
+    async def _listen_start(self, mode: ListenMode, at: float) -> None:
+        interrupts = not self._gate.follows_wake(at)
+        reply = self._reply
+        # While the reply is only being thought about, the firmware's repeated start in auto mode
+        # means nothing; a new press of the button does.
+        if interrupts and reply is not None and (reply.speaking or mode is ListenMode.MANUAL):
+            await self._interrupt("listen")
+        if self._gate.start(mode) or mode is ListenMode.MANUAL:
+            await self._pipeline.feed(ListenStart(mode), at)
+
+    async def _typed(self, typed: TextInput, at: float) -> None:
+        self._gate.wake(at)
+        await self._interrupt("text")
+        if not typed.wake_word:
+            await self._pipeline.feed(typed, at)
+            return
+        await self._pipeline.feed(Abort("wake word"), at)
+        if self._settings.wake_reply:
+            turn_id = self.context.history.next_turn_id()
+            self._start_reply(UserTurn(turn_id, ""), say=self._settings.wake_reply)
+
+    async def _heard(self, chunk: Chunk) -> None:
+        """Take what leaves the listening half; some of it comes from a station's own task."""
+        match chunk:
+            case TurnStarted():
+                if self._gate.mode is ListenMode.REALTIME:
+                    await self._interrupt("voice", only_speaking=True)
+            case Transcript(text=text) if text:
+                await self.connection.send_transcript(text)
+            case UserTurn():
+                await self._take_turn(chunk)
+            case TurnFailed(turn_id=turn_id, stage=stage, detail=detail):
+                self.context.counters.add(f"turn.failed.{stage}")
+                _log.warning("turn failed in %s: %s", stage, detail)
+                await self._interrupt("failed")
+                key = "timeout" if "within" in detail else "failed"
+                self._start_reply(UserTurn(turn_id, ""), failed=key)
+            case TurnDropped(turn_id=turn_id):
+                self.context.timelines.pop(turn_id, None)
+            case _:
+                pass
+
+    # ── replying ─────────────────────────────────────────────────────────────────────────────
+
+    async def _take_turn(self, turn: UserTurn) -> None:
+        pending = self._reply
+        if pending is not None and pending.active and not pending.speaking:
+            if not turn.understood:
+                return  # noise while the assistant thinks is no reason to drop the question
+            if not pending.called_tools:
+                turn = self._join(pending, turn)
+        await self._interrupt("superseded")
+        self._start_reply(turn)
+
+    def _join(self, pending: Reply, turn: UserTurn) -> UserTurn:
+        """The user paused and went on before anything was answered: it is one turn."""
+        first = pending.turn
+        pending.interrupt("continued")
+        if not (first.understood and first.text):
+            return turn
+        self.context.history.forget(first.turn_id)
+        return replace(turn, text=f"{first.text} {turn.text}")
+
+    def _start_reply(self, turn: UserTurn, *, failed: str = "", say: str = "") -> None:
+        reply = Reply(turn, self._pipeline, self.connection, self.context, self._settings.reply)
+        reply.on_speaking = self._on_speaking
+        self._reply = reply
+        self._spawn(self._run_reply(reply, failed, say))
+
+    async def _run_reply(self, reply: Reply, failed: str, say: str) -> None:
+        try:
+            await reply.run(failed=failed, say=say)
+        finally:
+            self._finish(reply)
+
+    def _on_speaking(self) -> None:
+        self._gate.speaking(True)
+        self._void = self._gate.mode is not ListenMode.REALTIME
+
+    def _finish(self, reply: Reply) -> None:
+        if self._reply is reply:
+            self._reply = None
+            self._gate.speaking(False)
+        timeline = reply.timeline
+        self.context.counters.add(f"turn.outcome.{timeline.outcome.partition(':')[0] or 'none'}")
+        _log.info(
+            "turn %d %s: %s",
+            timeline.turn_id,
+            timeline.outcome or "unfinished",
+            " ".join(f"{name}={ms}" for name, ms in timeline.since_turn_end().items()),
+        )
+        timelines = self.context.timelines
+        while len(timelines) > KEPT_TIMELINES:
+            del timelines[next(iter(timelines))]
+
+    def _stop_reply(self, cause: str) -> Reply | None:
+        reply = self._reply
+        if reply is None or not reply.active:
+            return None
+        reply.interrupt(cause)
+        return reply
+
+    async def _interrupt(
+        self, cause: str, *, stop_anyway: bool = False, only_speaking: bool = False
+    ) -> None:
+        """Stop the reply in progress, if any; the device leaves its speaking state.
+
+        ``stop_anyway``: send ``tts stop`` even when nothing was spoken, since a device that asked
+        for it stays in its speaking state until it comes.
+        """
+        reply = self._reply
+        if only_speaking and not (reply is not None and reply.speaking):
+            return
+        speaking = reply is not None and reply.speaking
+        stopped = self._stop_reply(cause)
+        if stopped is not None:
+            self._reply = None
+            self._gate.speaking(False)
+        if speaking or stop_anyway:
+            await self.connection.send_speech_stop()
+
+
+class _SessionOver(Exception):
+    """Ends the session's task group: whatever still runs in it is cancelled."""

@@ -1,0 +1,44 @@
+"""Helpers for the streams of the replying half: every wait bounded, every generator closed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from vixio.core.errors import ProviderTimeout
+
+T = TypeVar("T")
+
+
+@asynccontextmanager
+async def closing(stream: AsyncIterator[T]) -> AsyncGenerator[AsyncIterator[T], None]:
+    """Close ``stream`` at the end, if it is one that can be closed (async generators are)."""
+    try:
+        yield stream
+    finally:
+        close = getattr(stream, "aclose", None)
+        if close is not None:
+            await close()
+
+
+async def bounded(
+    stream: AsyncIterator[T], *, provider: str, what: str, first: float, next: float
+) -> AsyncIterator[T]:
+    """Pass ``stream`` on; raise ProviderTimeout when an item takes too long.
+
+    ``first`` seconds for the first item, ``next`` for each later one. Closes ``stream``.
+    """
+    limit = first
+    async with closing(stream) as items:
+        while True:
+            try:
+                async with asyncio.timeout(limit):
+                    item = await anext(items)
+            except StopAsyncIteration:
+                return
+            except TimeoutError:
+                raise ProviderTimeout(provider, what, limit) from None
+            limit = next
+            yield item

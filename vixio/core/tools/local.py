@@ -1,0 +1,168 @@
+"""Local tools: Python functions that an agent may call, and how a function becomes a definition.
+
+The JSON Schema comes from the type hints, its descriptions from the docstring's ``Args`` section.
+Types that JSON has no word for are refused: whoever needs them writes the schema by hand.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import re
+import types
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from enum import Enum
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from vixio.core.tools.types import JsonObject, ToolDefinition, ToolOptions
+
+_SCALARS: dict[Any, str] = {
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    type(None): "null",
+}
+_SECTION = re.compile(r"^(Args|Arguments|Parameters|Returns|Yields|Raises|Examples?|Notes?):\s*$")
+_ARGUMENT = re.compile(r"^\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)$")
+
+
+async def get_time() -> str:
+    """Get the current local date and time."""
+    return datetime.now().astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+async def get_date() -> str:
+    """Get the current local date."""
+    return datetime.now().astimezone().strftime("%Y-%m-%d")
+
+
+BUILTIN_LOCAL_TOOLS: list[Callable[..., Awaitable[Any]]] = [get_time, get_date]
+"""Stateless functions that every session may have; any agent framework can convert them."""
+
+
+def func_to_tool_definition(
+    func: Callable[..., Any],
+    source: str = "local",
+    options: ToolOptions = ToolOptions(),  # noqa: B008 - frozen, so one default serves all
+) -> ToolDefinition:
+    """Describe ``func`` as a tool; a function that is not async runs in a thread when called.
+
+    Raises TypeError, naming the parameter, for hints other than str, int, float, bool, list, dict,
+    Literal, Enum and unions of these, for missing hints and for positional-only or variadic ones.
+    """
+    name = getattr(func, "__name__", "") or type(func).__name__
+    hints = get_type_hints(func)
+    summary, described = _read_docstring(inspect.getdoc(func) or "")
+    properties: JsonObject = {}
+    required: list[str] = []
+    enums: dict[str, type[Enum]] = {}
+    for parameter in inspect.signature(func).parameters.values():
+        where = f"{name}({parameter.name})"
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise TypeError(f"{where}: a tool's parameters are named one by one")
+        if parameter.name not in hints:
+            raise TypeError(f"{where}: the type hint is missing")
+        hint = hints[parameter.name]
+        schema = _schema_of(hint, where)
+        if parameter.name in described:
+            schema["description"] = described[parameter.name]
+        if parameter.default is parameter.empty:
+            required.append(parameter.name)
+        elif (default := _json_default(parameter.default)) is not None:
+            schema["default"] = default
+        if (enum := _enum_in(hint)) is not None:
+            enums[parameter.name] = enum
+        properties[parameter.name] = schema
+    schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    if required:
+        schema["required"] = required
+    return ToolDefinition(
+        name=name,
+        description=summary,
+        parameters=schema,
+        source=source,
+        options=options,
+        executor=_executor(func, enums),
+    )
+
+
+def _executor(
+    func: Callable[..., Any], enums: dict[str, type[Enum]]
+) -> Callable[..., Awaitable[Any]]:
+    """Return ``func`` as a coroutine function that takes JSON values."""
+    is_async = inspect.iscoroutinefunction(func)
+    if is_async and not enums:
+        return func
+
+    @functools.wraps(func)
+    async def execute(**arguments: Any) -> Any:  # noqa: ANN401 - a tool returns what it likes
+        for name, enum in enums.items():
+            if arguments.get(name) is not None:
+                arguments[name] = enum(arguments[name])
+        if is_async:
+            return await func(**arguments)
+        return await asyncio.to_thread(func, **arguments)
+
+    return execute
+
+
+def _schema_of(hint: Any, where: str) -> JsonObject:  # noqa: ANN401 - hints have no common type
+    if hint in _SCALARS:
+        return {"type": _SCALARS[hint]}
+    origin, arguments = get_origin(hint) or hint, get_args(hint)
+    if origin is Literal:
+        return {"enum": list(arguments)}
+    if origin in (Union, types.UnionType):
+        choices = [_schema_of(argument, where) for argument in arguments]
+        plain = [choice["type"] for choice in choices if choice.keys() == {"type"}]
+        return {"type": plain} if len(plain) == len(choices) else {"anyOf": choices}
+    if origin is list:
+        if arguments and arguments[0] is not Any:
+            return {"type": "array", "items": _schema_of(arguments[0], where)}
+        return {"type": "array"}
+    if origin is dict:
+        if arguments and arguments[0] is not str:
+            raise TypeError(f"{where}: the keys of a JSON object are strings")
+        if arguments and arguments[1] is not Any:
+            return {"type": "object", "additionalProperties": _schema_of(arguments[1], where)}
+        return {"type": "object"}
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return {"enum": [member.value for member in hint]}
+    raise TypeError(f"{where}: no JSON Schema for {hint!r}; write a ToolDefinition by hand")
+
+
+def _enum_in(hint: Any) -> type[Enum] | None:  # noqa: ANN401 - hints have no common type
+    """Return the Enum that a parameter takes, itself or None."""
+    for choice in (hint, *get_args(hint)):
+        if isinstance(choice, type) and issubclass(choice, Enum):
+            return choice
+    return None
+
+
+def _json_default(default: Any) -> Any:  # noqa: ANN401 - any JSON value
+    value = default.value if isinstance(default, Enum) else default
+    return value if isinstance(value, str | int | float | bool | list | dict) else None
+
+
+def _read_docstring(text: str) -> tuple[str, dict[str, str]]:
+    """Split a docstring into what stands before its sections and its arguments' descriptions."""
+    summary: list[str] = []
+    described: dict[str, str] = {}
+    section, current, indent = "", "", 0
+    for line in text.splitlines():
+        if match := _SECTION.match(line):
+            section, current, indent = match[1], "", 0
+        elif not section:
+            summary.append(line)
+        elif section in ("Args", "Arguments", "Parameters") and line.strip():
+            depth = len(line) - len(line.lstrip())
+            indent = indent or depth
+            if depth <= indent and (argument := _ARGUMENT.match(line.strip())):
+                current = argument[1]
+                described[current] = argument[2].strip()
+            elif current:
+                described[current] = f"{described[current]} {line.strip()}".strip()
+    return "\n".join(summary).strip(), described

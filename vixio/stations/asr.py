@@ -1,0 +1,188 @@
+"""Hands each turn's audio to the recogniser while the user speaks, and its words on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from vixio.core.chunk import (
+    Abort,
+    AudioIn,
+    Chunk,
+    ListenStart,
+    TextInput,
+    Transcript,
+    TurnDropped,
+    TurnEnded,
+    TurnFailed,
+    TurnStarted,
+)
+from vixio.core.clock import now as clock_now
+from vixio.core.errors import ProviderError, ProviderTimeout
+from vixio.core.station import Emit, ListeningStation, StationContext
+from vixio.core.tools.types import ToolDefinition
+from vixio.providers.asr import ASRProvider, ASRStream, SpeechHints
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ASRSettings:
+    """Bounds of one utterance.
+
+    ``feed_timeout``, ``finish_timeout``: seconds for taking a piece of audio, and for the words
+    after the end of speech. ``queue_chunks``: audio waiting for a slow recogniser; the oldest is
+    dropped, and counted, beyond it.
+    """
+
+    feed_timeout: float = 5.0
+    finish_timeout: float = 15.0
+    queue_chunks: int = 500
+
+
+@dataclass(slots=True)
+class _Utterance:
+    turn_id: int
+    queue: deque[bytes] = field(default_factory=deque)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    ended: bool = False
+    task: asyncio.Task[None] | None = None
+
+
+class ASRStation(ListeningStation):
+    """One task an utterance feeds the recogniser, so that no slow one holds up the microphone."""
+
+    name = "asr"
+
+    def __init__(self, asr: ASRProvider, settings: ASRSettings | None = None) -> None:
+        self._asr = asr
+        self._settings = settings or ASRSettings()
+        self._current: _Utterance | None = None
+        self._running: dict[int, _Utterance] = {}
+
+    def bind(self, context: StationContext, emit: Emit) -> None:
+        """Follow the session's tools, so that their words are known before they are spoken."""
+        super().bind(context, emit)
+        context.tools.watch(self._tools_changed)
+        self._tools_changed(context.tools.definitions())
+
+    def _tools_changed(self, tools: tuple[ToolDefinition, ...]) -> None:
+        self._asr.prepare(SpeechHints(tools, self.context.language))
+
+    async def feed(self, chunk: Chunk, now: float) -> Sequence[Chunk]:
+        """Consume a turn's audio; what else there is passes through."""
+        match chunk:
+            case AudioIn(pcm=pcm):
+                self._queue(pcm)
+                return ()
+            case TurnStarted(turn_id=turn_id):
+                self._begin(turn_id)
+            case TurnEnded():
+                self._end()
+            case TurnDropped(turn_id=turn_id):
+                self._cancel(turn_id)
+            case Abort() | TextInput() | ListenStart():
+                # Words that are still being found belong to what the user has just called off.
+                for running in list(self._running):
+                    self._cancel(running)
+            case _:
+                pass
+        return (chunk,)
+
+    async def close(self) -> None:
+        """Cancel what is being recognised."""
+        for turn_id in list(self._running):
+            self._cancel(turn_id)
+
+    def _begin(self, turn_id: int) -> None:
+        utterance = _Utterance(turn_id)
+        self._current = utterance
+        self._running[turn_id] = utterance
+        self.context.spawn(self._recognise(utterance))
+
+    def _queue(self, pcm: bytes) -> None:
+        utterance = self._current
+        if utterance is None:
+            return
+        utterance.queue.append(pcm)
+        if len(utterance.queue) > self._settings.queue_chunks:
+            utterance.queue.popleft()
+            self.context.counters.add("asr.audio_dropped")
+        utterance.changed.set()
+
+    def _end(self) -> None:
+        if self._current is not None:
+            self._current.ended = True
+            self._current.changed.set()
+            self._current = None
+
+    def _cancel(self, turn_id: int) -> None:
+        utterance = self._running.pop(turn_id, None)
+        if utterance is None:
+            return
+        if self._current is utterance:
+            self._current = None
+        if utterance.task is not None:
+            utterance.task.cancel()
+        utterance.ended = True
+        utterance.changed.set()
+
+    async def _recognise(self, utterance: _Utterance) -> None:
+        utterance.task = asyncio.current_task()
+        turn_id = utterance.turn_id
+        if turn_id not in self._running:
+            return
+        try:
+            outcome = await self._words(utterance)
+        except ProviderError as error:
+            outcome = await self._failure(utterance, error)
+        if self._running.pop(turn_id, None) is not None:
+            self.context.timeline(turn_id).mark("transcript", clock_now())
+            await self.emit((outcome,))
+
+    async def _words(self, utterance: _Utterance) -> Chunk:
+        settings = self._settings
+        hints = SpeechHints(self.context.tools.definitions(), self.context.language)
+        stream = self._asr.open(hints)
+        try:
+            while True:
+                while utterance.queue:
+                    pcm = utterance.queue.popleft()
+                    await self._bounded(stream.feed(pcm), "progress", settings.feed_timeout)
+                if utterance.ended:
+                    break
+                utterance.changed.clear()
+                await utterance.changed.wait()
+            return await self._finish(stream, utterance.turn_id)
+        finally:
+            await stream.close()
+
+    async def _finish(self, stream: ASRStream, turn_id: int) -> Chunk:
+        heard = await self._bounded(stream.finish(), "words", self._settings.finish_timeout)
+        return Transcript(
+            turn_id,
+            heard.text.strip(),
+            rejected=heard.rejected,
+            confidence=heard.confidence,
+            language=heard.language,
+            emotion=heard.emotion,
+        )
+
+    async def _failure(self, utterance: _Utterance, error: ProviderError) -> Chunk:
+        """Wait until the user has finished before saying that it was in vain."""
+        self.context.counters.add("asr.failed")
+        while not utterance.ended:
+            utterance.queue.clear()
+            utterance.changed.clear()
+            await utterance.changed.wait()
+        return TurnFailed(utterance.turn_id, self.name, str(error))
+
+    async def _bounded(self, work: Awaitable[T], what: str, seconds: float) -> T:
+        try:
+            async with asyncio.timeout(seconds):
+                return await work
+        except TimeoutError:
+            raise ProviderTimeout(self._asr.name, what, seconds) from None

@@ -1,0 +1,79 @@
+"""Turns sentences into speech, one sentence ahead of the one that plays."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from vixio.core.chunk import AudioOut, Chunk, Sentence, TextDelta
+from vixio.core.clock import now
+from vixio.core.station import ReplyStation
+from vixio.core.streams import bounded, closing
+from vixio.providers.tts import TTSProvider
+
+
+@dataclass(frozen=True, slots=True)
+class TTSSettings:
+    """Seconds for a sentence's first audio and for each next piece; ``ahead``: sentences that may
+    wait for the voice, so that the model is slowed down and not the memory filled."""
+
+    first_timeout: float = 10.0
+    next_timeout: float = 10.0
+    ahead: int = 2
+
+
+class TTSStation(ReplyStation):
+    """Sentence in, the same Sentence and then its AudioOut out."""
+
+    name = "tts"
+
+    def __init__(self, tts: TTSProvider, settings: TTSSettings | None = None) -> None:
+        self._tts = tts
+        self._settings = settings or TTSSettings()
+
+    async def run(self, upstream: AsyncIterator[Chunk]) -> AsyncIterator[Chunk]:
+        """Speak; the model and the sentences go on in a task of their own meanwhile."""
+        queue: asyncio.Queue[Chunk | BaseException | None] = asyncio.Queue(self._settings.ahead)
+        pump = asyncio.create_task(self._pump(upstream, queue))
+        try:
+            while (chunk := await queue.get()) is not None:
+                if isinstance(chunk, BaseException):
+                    raise chunk
+                if not isinstance(chunk, Sentence):
+                    yield chunk
+                    continue
+                self.context.timeline(chunk.turn_id).mark("first_sentence", now())
+                yield chunk
+                async with closing(self._speak(chunk)) as audio:
+                    async for piece in audio:
+                        yield piece
+        finally:
+            pump.cancel()
+            await asyncio.wait([pump])
+
+    async def _pump(
+        self, upstream: AsyncIterator[Chunk], queue: asyncio.Queue[Chunk | BaseException | None]
+    ) -> None:
+        end: BaseException | None = None
+        try:
+            async with closing(upstream) as chunks:
+                async for chunk in chunks:
+                    if not isinstance(chunk, TextDelta):
+                        await queue.put(chunk)
+        except Exception as error:  # noqa: BLE001 - raised again where the reply reads the queue
+            end = error
+        await queue.put(end)
+
+    async def _speak(self, sentence: Sentence) -> AsyncIterator[Chunk]:
+        pieces = bounded(
+            self._tts.synthesize(sentence.spoken, language=self.context.language),
+            provider=self._tts.name,
+            what="audio",
+            first=self._settings.first_timeout,
+            next=self._settings.next_timeout,
+        )
+        async with closing(pieces) as stream:
+            async for pcm in stream:
+                if pcm:
+                    yield AudioOut(sentence.turn_id, pcm, self._tts.sample_rate)

@@ -1,0 +1,198 @@
+"""Decides where a turn of the user begins and ends, on audio time.
+
+Silence is counted in audio, so a stall of the network followed by a burst is no silence. A device
+may also stop sending (Opus DTX, a lost network), so a deadline fires without a packet: soon when
+silence was being heard (DTX only sets in after 200 ms of it, silk/define.h
+NB_SPEECH_FRAMES_BEFORE_DTX), late when the last packet was speech.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vixio.core.audio import LISTEN_RATE, pcm_seconds
+from vixio.core.chunk import (
+    Abort,
+    AudioIn,
+    Chunk,
+    ListenMode,
+    ListenStart,
+    ListenStop,
+    TextInput,
+    TurnDropped,
+    TurnEnded,
+    TurnStarted,
+    VoiceEnded,
+    VoiceStarted,
+)
+from vixio.core.station import ListeningStation
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSettings:
+    """When a turn is over.
+
+    ``end_silence_ms`` of audio without voice end it; ``pre_roll_ms`` of audio before the voice
+    belong to it; ``max_utterance_ms`` bounds it. ``jitter_ms`` is what the network may delay a
+    packet before its absence counts as silence; ``stall_ms`` how long packets may be absent in the
+    middle of speech.
+    """
+
+    end_silence_ms: int = 500
+    pre_roll_ms: int = 300
+    max_utterance_ms: int = 30_000
+    jitter_ms: int = 200
+    stall_ms: int = 2_000
+
+
+class TurnDetectorStation(ListeningStation):
+    """Cuts the marked audio into turns: TurnStarted, its audio, TurnEnded."""
+
+    name = "turn_detector"
+
+    def __init__(self, settings: TurnSettings | None = None) -> None:
+        self._settings = settings or TurnSettings()
+        self._mode = ListenMode.AUTO
+        self._turn_id = 0
+        self._voice = False
+        self._silence = 0.0
+        self._length = 0.0
+        self._heard_any = False
+        self._last_at = 0.0
+        self._resumes = False
+        self._recent: deque[AudioIn] = deque()
+        self._recent_s = 0.0
+
+    @property
+    def deadline(self) -> float | None:
+        """When the turn ends although nothing arrives."""
+        if not self._turn_id or self._mode is ListenMode.MANUAL:
+            return None
+        settings = self._settings
+        if self._voice:
+            return self._last_at + settings.stall_ms / 1000
+        left = settings.end_silence_ms / 1000 - self._silence
+        return self._last_at + max(0.0, left) + settings.jitter_ms / 1000
+
+    async def feed(self, chunk: Chunk, now: float) -> Sequence[Chunk]:
+        """Take marked audio and controls; return turns."""
+        match chunk:
+            case AudioIn():
+                return self._audio(chunk, now)
+            case VoiceStarted(ago_ms=ago_ms):
+                return self._voice_started(ago_ms)
+            case VoiceEnded(silence_ms=silence_ms):
+                self._voice = False
+                self._silence = silence_ms / 1000
+                return ()
+            case ListenStart(mode=mode):
+                dropped = self._drop()
+                self._mode = mode
+                self._last_at = now
+                if mode is ListenMode.MANUAL:
+                    return (*dropped, chunk, self._start())
+                return (*dropped, chunk)
+            case ListenStop():
+                return (*self._stop(now), chunk)
+            case Abort() | TextInput():
+                return (*self._drop(), chunk)
+            case _:
+                return (chunk,)
+
+    async def expire(self, now: float) -> Sequence[Chunk]:
+        """End a turn whose packets have ceased."""
+        deadline = self.deadline
+        if deadline is None or now < deadline:
+            return ()
+        # The rest of a stalled sentence may still come, in a burst.
+        self._resumes = self._voice
+        if not self._voice:
+            self._silence += now - self._last_at
+        return (self._end("gap", now),)
+
+    def _audio(self, chunk: AudioIn, now: float) -> Sequence[Chunk]:
+        seconds = pcm_seconds(chunk.pcm, LISTEN_RATE)
+        self._last_at = now
+        if not self._turn_id:
+            if self._resumes:
+                self._resumes = False
+                return (self._start(), *self._into_turn(chunk, seconds, now))
+            self._remember(chunk, seconds)
+            return ()
+        return self._into_turn(chunk, seconds, now)
+
+    def _into_turn(self, chunk: AudioIn, seconds: float, now: float) -> Sequence[Chunk]:
+        self._heard_any = True
+        self._length += seconds
+        limit = self._settings.max_utterance_ms / 1000
+        if self._mode is ListenMode.MANUAL:
+            return (chunk, self._end("limit", now)) if self._length >= limit else (chunk,)
+        if not self._voice:
+            self._silence += seconds + chunk.gap_ms / 1000
+            if self._silence >= self._settings.end_silence_ms / 1000:
+                return (chunk, self._end("silence", now))
+        if self._length >= limit:
+            return (chunk, self._end("limit", now))
+        return (chunk,)
+
+    def _voice_started(self, ago_ms: int) -> Sequence[Chunk]:
+        self._voice = True
+        self._silence = 0.0
+        if self._turn_id or self._mode is ListenMode.MANUAL:
+            return ()
+        wanted = (self._settings.pre_roll_ms + ago_ms) / 1000
+        while self._recent and self._recent_s > wanted:
+            oldest = pcm_seconds(self._recent[0].pcm, LISTEN_RATE)
+            if self._recent_s - oldest < wanted:
+                break
+            self._recent.popleft()
+            self._recent_s -= oldest
+        before = tuple(self._recent)
+        length = self._recent_s
+        started = self._start()
+        self._length = length
+        self._heard_any = True
+        return (started, *before)
+
+    def _remember(self, chunk: AudioIn, seconds: float) -> None:
+        self._recent.append(chunk)
+        self._recent_s += seconds
+        # Twice the pre-roll also covers the speech that passed before the VAD was sure of it.
+        keep = 2 * self._settings.pre_roll_ms / 1000 + 0.2
+        while self._recent_s > keep and len(self._recent) > 1:
+            self._recent_s -= pcm_seconds(self._recent.popleft().pcm, LISTEN_RATE)
+
+    def _start(self) -> TurnStarted:
+        self._turn_id = self.context.history.next_turn_id()
+        self._length = 0.0
+        self._silence = 0.0
+        self._heard_any = False
+        self._recent.clear()
+        self._recent_s = 0.0
+        return TurnStarted(self._turn_id)
+
+    def _stop(self, now: float) -> Sequence[Chunk]:
+        if not self._turn_id:
+            return ()
+        if not self._heard_any:
+            return self._drop()
+        return (self._end("stop", now),)
+
+    def _end(self, reason: str, now: float) -> TurnEnded:
+        turn_id = self._turn_id
+        timeline = self.context.timeline(turn_id)
+        timeline.mark("voice_end", now - self._silence)
+        timeline.mark("turn_end", now)
+        self._turn_id = 0
+        return TurnEnded(turn_id, reason)
+
+    def _drop(self) -> Sequence[Chunk]:
+        turn_id, self._turn_id = self._turn_id, 0
+        self._voice = False
+        self._resumes = False
+        self._silence = 0.0
+        self._recent.clear()
+        self._recent_s = 0.0
+        return (TurnDropped(turn_id),) if turn_id else ()
