@@ -1,0 +1,183 @@
+"""One thread that runs the windows of all devices, many in one call.
+
+A device's windows depend on each other, so a batch holds at most one window of each; a device with
+several in hand gets consecutive batches. What comes in while a batch runs forms the next one. When
+batches would follow each other within ``interval`` seconds, the thread lets windows gather that
+long: a batch of 8 costs half as much a window as a single one, and each wake-up of the thread costs
+more than a window. A window that comes after a pause runs at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import deque
+
+from vixio.core.errors import ProviderError
+from vixio.providers.silero_vad.model import NAME, WINDOW_BYTES, SileroModel
+
+
+class Lane:
+    """One device's place in the worker: its slot and its jobs, in their order."""
+
+    __slots__ = ("closed", "jobs", "slot")
+
+    def __init__(self, slot: int) -> None:
+        self.slot = slot
+        self.closed = False
+        """Set by the loop; what still waits is then not worth running."""
+        self.jobs: deque[Job] = deque()
+        """Of the worker thread alone. A lane that has jobs is in its turn."""
+
+
+class Job:
+    """Whole windows of one device, and the future of their probabilities."""
+
+    __slots__ = ("done", "forget", "future", "lane", "pcm", "probabilities")
+
+    def __init__(
+        self, lane: Lane, pcm: bytes, future: asyncio.Future[list[float]], *, forget: bool
+    ) -> None:
+        self.lane = lane
+        self.pcm = pcm
+        self.future = future
+        self.forget = forget
+        """Begin with a fresh state."""
+        self.done = 0
+        """Bytes of ``pcm`` that have been run."""
+        self.probabilities: list[float] = []
+
+
+class BatchWorker:
+    """The thread. Its methods are called on the event loop that it was made for."""
+
+    def __init__(
+        self,
+        model: SileroModel,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        max_batch: int,
+        interval: float,
+    ) -> None:
+        self._model = model
+        self._loop = loop
+        self._max_batch = max_batch
+        self._interval = interval
+        self._changed = threading.Condition()
+        self._incoming: list[Job] = []  # guarded by _changed, as the two below
+        self._waiting = False
+        self._stopping = False
+        self._turn: deque[Lane] = deque()
+        self._thread = threading.Thread(target=self._work, name="vixio-silero", daemon=True)
+        self._thread.start()
+
+    def submit(self, job: Job) -> None:
+        """Queue ``job``; its future is resolved on the loop."""
+        with self._changed:
+            self._incoming.append(job)
+            if self._waiting:
+                self._waiting = False
+                self._changed.notify()
+
+    def stop(self) -> None:
+        """Tell the thread to end after the batch in hand. What waits is left unresolved."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify()
+
+    async def join(self) -> None:
+        """Wait until the thread has ended."""
+        await asyncio.to_thread(self._thread.join)
+
+    def _work(self) -> None:
+        last = 0.0
+        while self._take_in(block=not self._turn):
+            if (early := last + self._interval - time.monotonic()) > 0:
+                time.sleep(early)
+                if not self._take_in(block=False):
+                    return
+            last = time.monotonic()
+            while self._turn:
+                if finished := self._run_batch():
+                    try:
+                        self._loop.call_soon_threadsafe(_resolve, finished)
+                    except RuntimeError:  # the loop is closed: nobody waits any more
+                        return
+                if not self._take_in(block=False):
+                    return
+
+    def _take_in(self, *, block: bool) -> bool:
+        """Move what has come in to its lanes; wait for something if ``block``. False: stop."""
+        with self._changed:
+            while block and not self._incoming and not self._stopping:
+                self._waiting = True
+                self._changed.wait()
+            self._waiting = False
+            incoming, self._incoming = self._incoming, []
+            stopping = self._stopping
+        for job in incoming:
+            lane = job.lane
+            if not lane.jobs:
+                self._turn.append(lane)
+            lane.jobs.append(job)
+        return not stopping
+
+    def _run_batch(self) -> list[tuple[Job, Exception | None]]:
+        """Run the next window of each lane in turn; return the jobs that this completes."""
+        lanes: list[Lane] = []
+        slots: list[int] = []
+        fresh: list[int] = []
+        windows: list[bytes] = []
+        finished: list[tuple[Job, Exception | None]] = []
+        while self._turn and len(lanes) < self._max_batch:
+            lane = self._turn.popleft()
+            if lane.closed:
+                finished.extend((job, _closed()) for job in lane.jobs)
+                lane.jobs.clear()
+                continue
+            job = lane.jobs[0]
+            if job.forget and not job.done:
+                fresh.append(lane.slot)
+            lanes.append(lane)
+            slots.append(lane.slot)
+            windows.append(job.pcm[job.done : job.done + WINDOW_BYTES])
+        if not lanes:
+            return finished
+        error: Exception | None = None
+        probabilities: list[float] = []
+        try:
+            for slot in fresh:
+                self._model.forget(slot)
+            probabilities = self._model.run(slots, windows)
+        except Exception as raised:  # noqa: BLE001 - any fault of the runtime is these jobs' fault
+            error = raised
+        for position, lane in enumerate(lanes):
+            job = lane.jobs[0]
+            job.done += WINDOW_BYTES
+            if error is None:
+                job.probabilities.append(probabilities[position])
+            if error is not None or job.done == len(job.pcm):
+                lane.jobs.popleft()
+                finished.append((job, error))
+            if lane.jobs:
+                self._turn.append(lane)
+        return finished
+
+
+def _closed() -> ProviderError:
+    return ProviderError(NAME, "the stream is closed", retryable=False)
+
+
+def _resolve(finished: list[tuple[Job, Exception | None]]) -> None:
+    for job, error in finished:
+        if job.future.done():  # cancelled, or failed by close
+            continue
+        if error is None:
+            job.future.set_result(job.probabilities)
+        elif isinstance(error, ProviderError):
+            job.future.set_exception(error)
+        else:
+            failed = ProviderError(NAME, f"inference failed ({type(error).__name__})")
+            failed.__cause__ = error
+            job.future.set_exception(failed)
