@@ -1,0 +1,158 @@
+"""The one thread of the process that synthesises, whatever the number of providers and devices.
+
+A job is a piece of text of bounded length. Jobs run in the order in which they came; a longer text
+submits its next piece when the last one has been taken, so devices take turns and the thread never
+waits for a slow listener. The thread lives while a provider holds the engine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+
+from vixio.core.errors import ProviderError
+from vixio.providers.espeak.library import NAME, EspeakLibrary, Voice
+
+
+class Job:
+    """A piece of text on its way to becoming PCM. Made and read on the event loop."""
+
+    def __init__(self, text: str, voices: tuple[Voice, ...], *, pause_after: bool) -> None:
+        """``voices``: the first one that exists speaks."""
+        self.text = text
+        self.voices = voices
+        self.pause_after = pause_after
+        self.cancelled = False
+        """Set by the loop, read by the thread before each piece of PCM."""
+        self._loop = asyncio.get_running_loop()
+        self._chunks: deque[bytes] = deque()
+        self._ended = False
+        self._error: ProviderError | None = None
+        self._changed = asyncio.Event()
+
+    async def next(self) -> bytes | None:
+        """Return the next PCM, None at the end. Raises ProviderError."""
+        while not self._chunks:
+            if self._error is not None:
+                raise self._error
+            if self._ended:
+                return None
+            self._changed.clear()
+            await self._changed.wait()
+        return self._chunks.popleft()
+
+    def cancel(self) -> None:
+        """Make the thread leave this job at its next piece of PCM."""
+        self.cancelled = True
+        self._chunks.clear()
+
+    def write(self, pcm: bytes) -> bool:
+        """Hand ``pcm`` over from the thread; false if nobody wants more."""
+        if self.cancelled:
+            return False
+        try:
+            self._loop.call_soon_threadsafe(self._add, pcm)
+        except RuntimeError:  # the loop is closed: nobody listens any more
+            return False
+        return True
+
+    def end(self, error: ProviderError | None = None) -> None:
+        """Say from the thread that no more comes."""
+        try:
+            self._loop.call_soon_threadsafe(self.finish, error)
+        except RuntimeError:  # as above
+            pass
+
+    def finish(self, error: ProviderError | None = None) -> None:
+        """Say on the loop that no more comes."""
+        if not self._ended:
+            self._ended = True
+            self._error = error
+            self._changed.set()
+
+    def _add(self, pcm: bytes) -> None:
+        if not self.cancelled:
+            self._chunks.append(pcm)
+            self._changed.set()
+
+
+class EspeakEngine:
+    """The library and its thread. All providers of the process share :data:`ENGINE`."""
+
+    def __init__(self) -> None:
+        self._library: EspeakLibrary | None = None
+        self._calling = threading.Lock()
+        """Held around every use of the library: a new thread may start while the old one ends."""
+        self._changed = threading.Condition()
+        self._jobs: deque[Job] = deque()  # guarded by _changed, as the two below
+        self._holders = 0
+        self._thread: threading.Thread | None = None
+
+    def load(self) -> int:
+        """Load the library if it is not yet; return the sample rate (Hz). Blocking.
+
+        Raises ProviderUnavailable. It stays loaded for good: its state is the process's.
+        """
+        with self._calling:
+            if self._library is None:
+                self._library = EspeakLibrary()
+            return self._library.sample_rate
+
+    def hold(self) -> None:
+        """Keep the thread running until :meth:`release`. Only after :meth:`load`."""
+        with self._changed:
+            self._holders += 1
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="vixio-espeak", daemon=True)
+                self._thread.start()
+
+    def release(self) -> None:
+        """Undo one :meth:`hold`; with the last one the thread ends. Blocking."""
+        with self._changed:
+            self._holders -= 1
+            if self._holders or self._thread is None:
+                return
+            thread, self._thread = self._thread, None
+            self._changed.notify_all()
+        thread.join()
+
+    def submit(self, job: Job) -> None:
+        """Queue ``job`` behind all others."""
+        with self._changed:
+            self._jobs.append(job)
+            self._changed.notify_all()  # an ending thread may be among those that wait
+
+    def _work(self) -> None:
+        while (job := self._next()) is not None:
+            if job.cancelled:
+                continue
+            with self._calling:
+                if self._library is not None:
+                    job.end(_run(self._library, job))
+
+    def _next(self) -> Job | None:
+        with self._changed:
+            while self._thread is threading.current_thread():
+                if self._jobs:
+                    return self._jobs.popleft()
+                self._changed.wait()
+        return None
+
+
+def _run(library: EspeakLibrary, job: Job) -> ProviderError | None:
+    try:
+        if not any(library.set_voice(voice) for voice in job.voices):
+            tried = ", ".join(voice.name for voice in job.voices)
+            return ProviderError(NAME, f"no such voice: {tried}", retryable=False)
+        library.synthesize(job.text, job.write, pause_after=job.pause_after)
+    except ProviderError as error:
+        return error
+    except Exception as error:  # noqa: BLE001 - the thread serves all devices and must go on
+        failed = ProviderError(NAME, f"synthesis failed ({type(error).__name__})")
+        failed.__cause__ = error
+        return failed
+    return None
+
+
+ENGINE = EspeakEngine()

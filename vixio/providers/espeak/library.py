@@ -1,0 +1,147 @@
+"""libespeak-ng through ctypes: the few functions of ``speak_lib.h`` that synthesis needs.
+
+The library has one global state for the process and is not thread-safe; :mod:`engine` sees to it
+that one thread calls at a time. ctypes releases the GIL during a call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from vixio.core.errors import ProviderError, ProviderUnavailable
+
+NAME = "espeak"
+
+BUFFER_MS = 120
+"""Audio in each callback. The first comes after about 0.1 ms of work, so it can be two packets."""
+
+_INSTALL = "pip install espeakng-loader, or install the system's espeak-ng library"
+
+# speak_lib.h: espeak_AUDIO_OUTPUT, initialisation flags, text flags, parameters, errors.
+_AUDIO_OUTPUT_SYNCHRONOUS = 2  # espeak_Synth calls back and returns when all is done
+_INITIALIZE_DONT_EXIT = 0x8000  # report missing data instead of ending the process
+_CHARS_UTF8 = 1  # and not espeakSSML: markup is never interpreted
+_ENDPAUSE = 0x1000
+_POS_CHARACTER = 1
+_RATE, _VOLUME, _PITCH = 1, 2, 3
+_OK = 0
+
+_SynthCallback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """How to speak: a voice of eSpeak NG, words a minute, pitch (0…99), volume (0…200)."""
+
+    name: str
+    rate: int
+    pitch: int
+    volume: int
+
+
+class EspeakLibrary:
+    """The initialised library. Blocking; one thread at a time."""
+
+    def __init__(self) -> None:
+        """Load it and its data. Raises ProviderUnavailable."""
+        path, data = _bundled()
+        self._lib = _load(path)
+        rate = self._lib.espeak_Initialize(
+            _AUDIO_OUTPUT_SYNCHRONOUS, BUFFER_MS, data, _INITIALIZE_DONT_EXIT
+        )
+        if rate <= 0:
+            place = data.decode(errors="replace") if data else "the system's directory"
+            # 1.52 holds the path of its data in 160 bytes.
+            hint = ", the path is too long" if data and len(data) > 140 else ""
+            raise ProviderUnavailable(NAME, f"no voice data in {place}{hint}: {_INSTALL}")
+        self.sample_rate: int = rate
+        self._voice: Voice | None = None
+        self._missing: set[str] = set()
+        """Names looked for in vain: each look reads the directories of voices."""
+        self._write: Callable[[bytes], bool] | None = None
+        # The library keeps the pointer: the callback object must live as long as this does.
+        self._callback = _SynthCallback(self._on_samples)
+        self._lib.espeak_SetSynthCallback(self._callback)
+
+    def set_voice(self, voice: Voice) -> bool:
+        """Use ``voice`` from now on; false, with nothing changed, if there is no such voice."""
+        if voice == self._voice:
+            return True
+        if voice.name in self._missing:
+            return False
+        if self._lib.espeak_SetVoiceByName(voice.name.encode()) != _OK:
+            self._missing.add(voice.name)
+            return False
+        # After the voice, which brings values of its own.
+        for parameter, value in (
+            (_RATE, voice.rate),
+            (_PITCH, voice.pitch),
+            (_VOLUME, voice.volume),
+        ):
+            self._lib.espeak_SetParameter(parameter, value, 0)
+        self._voice = voice
+        return True
+
+    def synthesize(self, text: str, write: Callable[[bytes], bool], *, pause_after: bool) -> None:
+        """Speak ``text``; ``write`` takes each piece of PCM and returns whether to go on.
+
+        ``pause_after`` adds the pause that stands between sentences. Raises ProviderError.
+        """
+        encoded = text.encode("utf-8", errors="ignore").replace(b"\0", b" ") + b"\0"
+        flags = _CHARS_UTF8 | (_ENDPAUSE if pause_after else 0)
+        self._write = write
+        try:
+            status = self._lib.espeak_Synth(
+                encoded, len(encoded), 0, _POS_CHARACTER, 0, flags, None, None
+            )
+        finally:
+            self._write = None
+        if status != _OK:
+            raise ProviderError(NAME, f"synthesis failed (status {status})")
+
+    def _on_samples(self, samples: int | None, number: int, _events: int | None) -> int:
+        """Take samples on the calling thread. Returns 1 to make espeak_Synth stop and return."""
+        if self._write is None:
+            return 1
+        if samples is None or number <= 0:  # only events, or the end
+            return 0
+        return 0 if self._write(ctypes.string_at(samples, number * 2)) else 1
+
+
+def _bundled() -> tuple[str | None, bytes | None]:
+    """Return library and data of the espeakng-loader package, None each if it is missing."""
+    try:
+        import espeakng_loader
+    except ImportError:
+        return None, None
+    try:
+        return espeakng_loader.get_library_path(), espeakng_loader.get_data_path().encode()
+    except RuntimeError:  # the package is there, its data is not
+        return None, None
+
+
+def _load(path: str | None) -> ctypes.CDLL:
+    system = "libespeak-ng.1.dylib" if sys.platform == "darwin" else "libespeak-ng.so.1"
+    try:
+        lib = ctypes.CDLL(path or system)
+    except OSError as error:
+        raise ProviderUnavailable(NAME, f"cannot load {path or system}: {_INSTALL}") from error
+    lib.espeak_Initialize.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_int]
+    lib.espeak_SetSynthCallback.argtypes = [_SynthCallback]
+    lib.espeak_SetSynthCallback.restype = None
+    lib.espeak_SetVoiceByName.argtypes = [ctypes.c_char_p]
+    lib.espeak_SetParameter.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int]
+    lib.espeak_Synth.argtypes = [
+        ctypes.c_char_p,
+        ctypes.c_size_t,
+        ctypes.c_uint,
+        ctypes.c_int,
+        ctypes.c_uint,
+        ctypes.c_uint,
+        ctypes.POINTER(ctypes.c_uint),
+        ctypes.c_void_p,
+    ]
+    return lib
