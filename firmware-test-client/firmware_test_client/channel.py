@@ -228,6 +228,8 @@ def _connection_type(pong_delay: float | None) -> type[ClientConnection]:
     if pong_delay is None:
         return ClientConnection
 
+    delay: float = pong_delay
+
     class SlowPong(ClientConnection):
         """Holds every pong back; everything else leaves at once."""
 
@@ -235,14 +237,13 @@ def _connection_type(pong_delay: float | None) -> type[ClientConnection]:
             held = [data for data in self.protocol.writes if data[:1] == _PONG]
             self.protocol.writes = [data for data in self.protocol.writes if data[:1] != _PONG]
             super().send_data()
-            if math.isinf(pong_delay):
+            if math.isinf(delay):
                 return
             for data in held:
-                self.loop.call_later(pong_delay, self._write_late, data)
+                self.loop.call_later(delay, self._write_late, data)
 
         def _write_late(self, data: bytes) -> None:
             if not self.transport.is_closing():
                 self.transport.write(data)
 
     return SlowPong
-

@@ -56,7 +56,11 @@ class _Library:
         name = f"{voice.name}+{voice.variant}" if voice.variant else voice.name
         if self._lib.espeak_SetVoiceByName(name.encode()) != 0:
             raise SpeechError(f"eSpeak NG has no voice {name!r}")
-        for parameter, value in ((_RATE, voice.speed), (_VOLUME, voice.volume), (_PITCH, voice.pitch)):
+        for parameter, value in (
+            (_RATE, voice.speed),
+            (_VOLUME, voice.volume),
+            (_PITCH, voice.pitch),
+        ):
             self._lib.espeak_SetParameter(parameter, value, 0)
         self._chunks.clear()
         raw = text.encode() + b"\0"

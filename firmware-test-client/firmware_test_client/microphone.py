@@ -1,4 +1,4 @@
-"""The microphone: a room with noise in which a user sometimes speaks, cut into packets in real time.
+"""The microphone: a noisy room in which a user sometimes speaks, cut into packets in real time.
 
 The user's voice and the microphone are independent, as in a room: what is said while the microphone
 is off is lost, and the voice goes on. Packets leave by absolute deadlines; if the event loop was
@@ -71,6 +71,11 @@ class Microphone:
         self._origin = 0.0  # start of frame 0
         self._count = 0  # frames since then
         self.on = False
+
+    @property
+    def records_from(self) -> float:
+        """When the warm-up is over, since `start` (monotonic seconds)."""
+        return self._origin
 
     def start(self) -> None:
         """Switch on; the first packet leaves after the warm-up and one frame."""

@@ -63,8 +63,8 @@ class Encoder:
 
 
 class Decoder:
-    """One downlink stream. A packet longer than `frame_ms` is refused, as by the firmware, whose
-    output buffer has the size that the server's hello announced (AudioService::SetDecodeSampleRate).
+    """One downlink stream. A packet longer than `frame_ms` is refused, as by the firmware: its
+    output buffer has the size that the server's hello announced (SetDecodeSampleRate).
     """
 
     def __init__(self, rate: int, frame_ms: int) -> None:

@@ -13,7 +13,7 @@ import http.client
 import json
 import ssl
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 from urllib.parse import urlsplit
 
 from firmware_test_client.config import DeviceConfig
@@ -107,7 +107,7 @@ async def boot(config: DeviceConfig) -> OtaAnswer:
 
     Raises:
         OtaError: unreachable, another status than 200, no JSON object, no websocket section, a
-            firmware version that is not made of numbers, or activation that does not come to an end.
+            firmware version that is not made of numbers, or activation that does not end.
     """
     tries: list[int] = []
     for _ in range(_ACTIVATION_ROUNDS):
@@ -155,7 +155,7 @@ def _read_answer(config: DeviceConfig, url: str, answer: OtaAnswer) -> OtaAnswer
             )
     if server_time is not None and _is_number(server_time.get("timestamp")):
         offset = server_time.get("timezone_offset")
-        minutes = int(offset) if _is_number(offset) else 0
+        minutes = offset if _is_number(offset) else 0
         answer.server_time = server_time["timestamp"] / 1000 + minutes * 60
     if firmware is not None:
         version, link = firmware.get("version"), firmware.get("url")
@@ -169,7 +169,7 @@ def _read_answer(config: DeviceConfig, url: str, answer: OtaAnswer) -> OtaAnswer
     answer.websocket_url = websocket["url"]
     token, number = websocket.get("token"), websocket.get("version")
     answer.token = token if isinstance(token, str) else ""
-    answer.version = int(number) if _is_number(number) else 0
+    answer.version = number if _is_number(number) else 0
     return answer
 
 
@@ -178,8 +178,9 @@ def _section(body: dict[str, Any], key: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _is_number(value: object) -> TypeGuard[int]:
+    """cJSON_IsNumber; the fractions that JSON also knows come from no server."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_newer(current: str, offered: str) -> bool:
@@ -216,8 +217,9 @@ def activation_payload(config: DeviceConfig, challenge: str) -> str:
 async def _activate(config: DeviceConfig, activation: Activation) -> list[int]:
     """Application::CheckNewVersion: ten tries, 3 s after a 202, 10 s after anything else."""
     statuses: list[int] = []
-    if activation.challenge is None:
-        return statuses  # Ota::Activate sends nothing without a challenge
+    if activation.challenge is None:  # Ota::Activate sends nothing without a challenge
+        await asyncio.sleep(config.activation_error_retry)
+        return statuses
     url = (config.ota_url or "").rstrip("/") + "/activate"
     payload = activation_payload(config, activation.challenge)
     for _ in range(_ACTIVATION_TRIES):
@@ -237,9 +239,7 @@ async def _post(config: DeviceConfig, url: str, body: str) -> tuple[int, dict[st
         raise OtaError(f"cannot reach {url}: {str(error) or type(error).__name__}") from error
 
 
-def _post_blocking(
-    config: DeviceConfig, url: str, body: str
-) -> tuple[int, dict[str, str], bytes]:
+def _post_blocking(config: DeviceConfig, url: str, body: str) -> tuple[int, dict[str, str], bytes]:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or parts.hostname is None:
         raise ValueError("not an http or https address")

@@ -206,5 +206,3 @@ class Playout:
         if self.idle and not self._drained_notified:
             self._drained_notified = True
             self._observer.on_drained()
-
-

@@ -108,7 +108,9 @@ class Records:
         else:
             body = parse_object(data)
             type_ = "" if body is None else str(body.get("type", ""))
-            frame = Frame(time, direction, "text", size, type_, body, data if body is None else None)
+            frame = Frame(
+                time, direction, "text", size, type_, body, data if body is None else None
+            )
         self.frames.append(frame)
         return frame
 
@@ -128,12 +130,17 @@ class Records:
                 waiter.future.set_result(value)
 
     async def wait_for(
-        self, predicate: Callable[[], T], *, what: str, timeout: float, state: Callable[[], str]
+        self,
+        predicate: Callable[[], T | None],
+        *,
+        what: str,
+        timeout: float,
+        state: Callable[[], str],
     ) -> T:
         """Wait until `predicate()` gives something true, and return that.
 
         Raises:
-            DeviceTimeout: not within `timeout` seconds; names `what`, the state and the last frames.
+            DeviceTimeout: not within `timeout` seconds; names `what`, state and last frames.
         """
         value = predicate()
         if value:

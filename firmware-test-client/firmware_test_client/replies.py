@@ -7,8 +7,12 @@ milliseconds.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from firmware_test_client.pcm import Pcm
+
+
+_HEAD_START: Final = 0.3  # seconds after the first packet, in which a sender may run ahead
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +51,9 @@ class Reply:
     overflows: int = 0  # dropped by the full decode queue
     decode_errors: int = 0
     clipped_ms: float = 0.0  # arrived and was never heard: flushed, or after `tts stop`
-    jitter_ms: float = 0.0  # RFC 3550 section 6.4.1, of arrivals against durations
+    jitter_ms: float = 0.0  # RFC 3550 section 6.4.1, after the head start
     max_queue: int = 0  # packets, decode queue
-    min_lead_ms: float | None = None  # least audio still unplayed when a further packet came
+    min_lead_ms: float | None = None  # least audio unplayed when a packet came, after head start
     audio_ms: float = 0.0  # duration of all packets
 
     heard_chunks: list[bytes] = field(default_factory=list, repr=False)
@@ -86,7 +90,7 @@ class Reply:
         self.frames += 1
         if self.first_audio is None:
             self.first_audio = now
-        else:
+        elif now - self.first_audio >= _HEAD_START:
             difference = now - self._last_arrival - self._last_duration
             self.jitter_ms += (abs(difference) * 1000 - self.jitter_ms) / 16
             if self.min_lead_ms is None or lead * 1000 < self.min_lead_ms:

@@ -124,4 +124,6 @@ def encoded_noise(format_: StreamFormat) -> tuple[bytes, ...]:
 def _encode(data: bytes, format_: StreamFormat) -> tuple[bytes, ...]:
     encoder = format_.encoder()
     size = 2 * format_.frame_samples
-    return tuple(encoder.encode(data[at : at + size]) for at in range(0, len(data) - size + 1, size))
+    return tuple(
+        encoder.encode(data[at : at + size]) for at in range(0, len(data) - size + 1, size)
+    )

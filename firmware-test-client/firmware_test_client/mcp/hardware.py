@@ -28,6 +28,7 @@ class Hardware:
     ssid: str = "simulated"
     photo: bytes = b"\xff\xd8\xff\xe0simulated photo\xff\xd9"  # sent by the camera as it is
     reboots: int = 0
+    on_reboot: Callable[[], None] = field(default=lambda: None)
     upgrade_urls: list[str] = field(default_factory=list)
     assets_url: str = ""
 
@@ -48,6 +49,7 @@ class Hardware:
 
     def reboot(self) -> bool:
         self.reboots += 1
+        self.on_reboot()
         return True
 
     def upgrade(self, url: str) -> bool:
@@ -129,7 +131,7 @@ def user_only_tools(hardware: Hardware, system_info: Callable[[], str]) -> list[
             "self.get_system_info",
             "Get the system information",
             (),
-            lambda: system_info(),
+            system_info,
             user_only=True,
         ),
         Tool("self.reboot", "Reboot the system", (), hardware.reboot, user_only=True),

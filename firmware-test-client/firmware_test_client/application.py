@@ -1,0 +1,405 @@
+"""The application of the firmware: states, buttons, wake word, and what it does on each message.
+
+Follows main/application.cc; each method names the function that it follows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from firmware_test_client.config import DeviceConfig, ListeningMode
+from firmware_test_client.errors import DeviceError
+from firmware_test_client.framing import AudioPacket
+from firmware_test_client.main_task import MainTask
+from firmware_test_client.mcp.faults import FaultyOutbox
+from firmware_test_client.mcp.hardware import Hardware
+from firmware_test_client.mcp.server import McpServer
+from firmware_test_client.microphone import Microphone
+from firmware_test_client.opus import OpusError, packet_duration_ms
+from firmware_test_client.playout import Heard, Playout
+from firmware_test_client.protocol import WebsocketProtocol
+from firmware_test_client.records import CloseInfo, Records
+from firmware_test_client.replies import Reply
+from firmware_test_client.speech import StreamFormat
+from firmware_test_client.state import DeviceState, StateMachine
+from firmware_test_client.tracker import ReplyTracker
+
+_SEND_QUEUE_PACKETS: Final = 40  # MAX_SEND_PACKETS_IN_QUEUE, main/audio/audio_service.h
+_MAX_TIMESTAMPS: Final = 3  # MAX_TIMESTAMPS_IN_QUEUE, same place
+EMOTIONS: Final = frozenset(
+    [
+        "neutral",
+        "happy",
+        "laughing",
+        "funny",
+        "sad",
+        "angry",
+        "crying",
+        "loving",
+        "embarrassed",
+        "surprised",
+        "shocked",
+        "thinking",
+        "winking",
+        "cool",
+        "relaxed",
+        "delicious",
+        "kissy",
+        "confident",
+        "sleepy",
+        "silly",
+        "confused",
+    ]
+)
+
+
+class Application:
+    """The device without its script. `SimulatedDevice` drives it."""
+
+    def __init__(self, config: DeviceConfig, records: Records) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.config = config
+        self._records = records
+        self.machine = StateMachine(self._on_state)
+        self.mode: ListeningMode = config.mode
+        self.main = MainTask(self._send_waiting_audio)
+        self.tracker = ReplyTracker(records)
+        self.protocol = WebsocketProtocol(config, records, self, self._loop.time)
+        self.playout = Playout(self._loop, self, decode=config.decode)
+        self.microphone = Microphone(
+            self._loop, StreamFormat.of(config), self._on_microphone, shared=config.share_speech
+        )
+        self._outbox = FaultyOutbox(config.misbehaviour.mcp, self.protocol.send_mcp)
+        self.mcp = McpServer(
+            config.board,
+            config.firmware_version,
+            self._outbox.answer,
+            self._schedule_mcp,
+            self._loop.time,
+        )
+        self.hardware = Hardware(on_reboot=lambda: self._run_beside(self._reboot()))
+        self._send_queue: deque[bytes] = deque(maxlen=_SEND_QUEUE_PACKETS)
+        self._timestamps: deque[int] = deque()
+        self._pending_listening_start = False
+        self._popup_on_listening = False
+        self._background: set[asyncio.Future[None]] = set()
+        self.url, self.token = config.ws_url or "", config.token or ""
+
+    @property
+    def state(self) -> DeviceState:
+        """GetDeviceState."""
+        return self.machine.state
+
+    @property
+    def default_mode(self) -> ListeningMode:
+        """GetDefaultListeningMode: realtime with echo cancellation, else auto."""
+        return "realtime" if self.config.mode == "realtime" else "auto"
+
+    # Opening and closing
+
+    async def open_channel(self, then: Callable[[], None]) -> None:
+        """Go through Connecting, open the channel if need be, then do `then`.
+
+        Follows ContinueOpenAudioChannel and ContinueWakeWordInvoke. The main task is busy
+        meanwhile, so that what the server says right after its hello is handled afterwards.
+
+        Raises:
+            ConnectError, HelloError: the device is idle again.
+        """
+        done: asyncio.Future[None] = self._loop.create_future()
+        self.machine.to(DeviceState.CONNECTING)
+        self.main.schedule(lambda: self._open(then, done))
+        await done
+
+    async def _open(self, then: Callable[[], None], done: asyncio.Future[None]) -> None:
+        try:
+            if not self.protocol.channel_open:
+                await self.protocol.open_audio_channel(self.url, self.token)
+        except DeviceError as error:
+            self.machine.to(DeviceState.IDLE)
+            if not done.done():
+                done.set_exception(error)
+            return
+        if self.protocol.hello_awaited:
+            then()
+        else:
+            self.machine.to(DeviceState.IDLE)
+        if not done.done():
+            done.set_result(None)
+
+    def close_channel_soon(self) -> None:
+        """CloseAudioChannel, without waiting for it."""
+        self._run_beside(self.protocol.close())
+
+    async def _reboot(self) -> None:
+        """The tool self.reboot (McpServer::AddUserOnlyTools) waits a second, to be answered."""
+        await asyncio.sleep(1)
+        await self.protocol.close()
+
+    async def close(self) -> None:
+        """Switch the device off."""
+        self.microphone.stop()
+        await self.main.close()
+        await self.protocol.close()
+        self._outbox.close()
+        for work in list(self._background):
+            work.cancel()
+        if self._background:
+            await asyncio.wait(self._background)
+        self.playout.close()
+
+    def _run_beside(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    def _schedule_mcp(self, work: Callable[[], Awaitable[None] | None]) -> None:
+        if not self.config.misbehaviour.mcp.concurrent:
+            self.main.schedule(work)
+            return
+        slow = work()
+        if slow is not None:
+            self._run_beside(slow)
+
+    # Buttons and wake word
+
+    def set_listening_mode(self, mode: ListeningMode) -> None:
+        """SetListeningMode."""
+        self.mode = mode
+        self.machine.to(DeviceState.LISTENING)
+
+    def abort_speaking(self, reason: str | None) -> None:
+        """AbortSpeaking: a message and no more; the state changes with `tts stop`."""
+        if self.tracker.current is not None and not self.tracker.current.ended:
+            self.tracker.current.aborted = True
+        self.protocol.send_abort(reason)
+
+    def press(self) -> None:
+        """HandleStartListeningEvent, with the channel already open."""
+        if self.state is DeviceState.IDLE:
+            self.set_listening_mode("manual")
+        elif self.state is DeviceState.SPEAKING:
+            self.abort_speaking(None)
+            self.set_listening_mode("manual")
+
+    def release(self) -> None:
+        """HandleStopListeningEvent."""
+        if self.state is DeviceState.LISTENING:
+            self.protocol.send_stop_listening()
+            self.machine.to(DeviceState.IDLE)
+
+    def wake_during_conversation(self) -> None:
+        """HandleWakeWordDetectedEvent in Speaking and Listening."""
+        was_listening = self.state is DeviceState.LISTENING
+        self.abort_speaking("wake_word_detected")
+        self._send_queue.clear()
+        if was_listening:
+            self.protocol.send_start_listening(self.default_mode)
+            self._reset_decoder()
+        else:
+            self._popup_on_listening = True
+            self.set_listening_mode(self.default_mode)
+
+    def wake_from_idle(self, word: str, packets: tuple[bytes, ...]) -> None:
+        """The end of ContinueWakeWordInvoke, built with CONFIG_SEND_WAKE_WORD_DATA."""
+        for packet in packets:
+            self.protocol.send_audio(AudioPacket(packet))
+        self.protocol.send_wake_word_detected(word)
+        self.set_listening_mode(self.default_mode)
+
+    # State changes
+
+    def _on_state(self, state: DeviceState) -> None:
+        """HandleStateChangedEvent."""
+        self._pending_listening_start = False
+        if state is DeviceState.IDLE:
+            self.microphone.stop()
+        elif state is DeviceState.LISTENING:
+            if self._popup_on_listening or not self.microphone.on:
+                if self.mode == "auto" and not self.playout.idle:
+                    # The rest is played first; on_drained then starts to listen.
+                    self._pending_listening_start = True
+                else:
+                    self._start_listening_audio()
+        elif state is DeviceState.SPEAKING:
+            if self.mode != "realtime":
+                self.microphone.stop()
+            self._reset_decoder()
+        if state is not DeviceState.SPEAKING and self.playout.idle:
+            self.tracker.silent()
+        self._records.changed()
+
+    def _start_listening_audio(self) -> None:
+        """StartListeningAudio; EnableVoiceProcessing resets the decoder."""
+        if self.state is not DeviceState.LISTENING:
+            return
+        self.protocol.send_start_listening(self.mode)
+        self._reset_decoder()
+        self.microphone.start()
+        self._popup_on_listening = False
+
+    def _reset_decoder(self) -> None:
+        self._timestamps.clear()
+        self.playout.reset()
+
+    # Microphone
+
+    def _on_microphone(self, packet: bytes) -> None:
+        """PushTaskToEncodeQueue and OpusCodecTask: the send queue drops its oldest packet."""
+        if self.main.busy:
+            if len(self._send_queue) == _SEND_QUEUE_PACKETS:
+                self._records.counters.uplink_dropped += 1
+            self._send_queue.append(packet)
+        else:
+            self.protocol.send_audio(AudioPacket(packet, self._next_timestamp()))
+
+    def _send_waiting_audio(self) -> None:
+        while self._send_queue:
+            self.protocol.send_audio(AudioPacket(self._send_queue.popleft()))
+
+    def _next_timestamp(self) -> int:
+        if not self._timestamps:
+            return 0
+        timestamp = self._timestamps.popleft()
+        return timestamp if len(self._timestamps) < _MAX_TIMESTAMPS else 0
+
+    # PlayoutObserver
+
+    def on_heard(self, heard: Heard, timestamp: int) -> None:
+        """AudioOutputTask has played a frame."""
+        if self.config.server_aec and timestamp > 0:
+            self._timestamps.append(timestamp)
+        if self.config.decode:
+            self._records.heard.append(heard)
+            self._records.replies[heard.reply].heard_chunks.append(heard.pcm)
+
+    def on_decode_error(self, reply: Reply, error: str) -> None:
+        """OpusCodecTask has dropped a packet."""
+        self._records.counters.decode_errors += 1
+        self._records.violations.append(f"undecodable packet in reply {reply.index}: {error}")
+
+    def on_drained(self) -> None:
+        """MAIN_EVENT_PLAYBACK_DRAINED."""
+        if self.state is not DeviceState.SPEAKING:
+            self.tracker.silent()
+        if self._pending_listening_start and self.state is DeviceState.LISTENING:
+            self._pending_listening_start = False
+            self._start_listening_audio()
+        self._records.changed()
+
+    # ProtocolObserver
+
+    def on_server_hello(self, rate: int, frame_ms: int) -> None:
+        """The decoder follows the server's hello."""
+        self.playout.configure(rate, frame_ms)
+
+    def on_audio(self, packet: AudioPacket, now: float) -> None:
+        """OnIncomingAudio: played in Speaking, dropped in every other state."""
+        reply = self.tracker.current
+        if self.state is DeviceState.SPEAKING and reply is not None:
+            if not self.playout.push(packet, reply, now):
+                self._records.counters.overflows += 1
+            return
+        self._records.counters.audio_outside_speaking += 1
+        if reply is not None and reply.tts_stop is not None:
+            try:
+                reply.clipped_ms += packet_duration_ms(packet.payload)
+            except OpusError:
+                pass  # nothing that could have been heard
+
+    def on_channel_closed(self, close: CloseInfo) -> None:
+        """OnAudioChannelClosed."""
+        self._outbox.close()
+        self.tracker.cut()
+        self.main.schedule(self.to_idle)
+
+    def to_idle(self) -> None:
+        """Leave whatever state for Idle."""
+        self.machine.to(DeviceState.IDLE)
+
+    def on_json(self, kind: str, body: dict[str, Any], now: float) -> None:
+        """OnIncomingJson."""
+        handler = self._HANDLERS.get(kind)
+        if handler is None:
+            if kind != "pong":
+                self._records.violations.append(f"unknown message type {kind!r}")
+            return
+        handler(self, body, now)
+
+    def _on_tts(self, body: dict[str, Any], now: float) -> None:
+        state, text = body.get("state"), body.get("text")
+        if state == "start":
+            self.main.schedule(lambda: self._tts_start(now))
+        elif state == "stop":
+            self.main.schedule(lambda: self._tts_stop(now))
+        elif state == "sentence_start" and isinstance(text, str):
+            self.tracker.sentence(text, now)
+        else:
+            self._records.violations.append(f"tts message of no use: {body}")
+
+    def _tts_start(self, now: float) -> None:
+        if self.state is DeviceState.SPEAKING:
+            return  # the same state again: the decoder is not reset
+        if self.machine.to(DeviceState.SPEAKING):
+            self.tracker.start(now)
+
+    def _tts_stop(self, now: float) -> None:
+        self.tracker.stop(now)
+        if self.state is not DeviceState.SPEAKING:
+            return
+        if self.config.flush_on_stop:
+            self._reset_decoder()
+        idle = self.mode == "manual"
+        self.machine.to(DeviceState.IDLE if idle else DeviceState.LISTENING)
+
+    def _on_stt(self, body: dict[str, Any], now: float) -> None:
+        if isinstance(body.get("text"), str):
+            self.tracker.stt(body["text"])
+        else:
+            self._records.violations.append("stt without text")
+
+    def _on_llm(self, body: dict[str, Any], now: float) -> None:
+        emotion = body.get("emotion")
+        if isinstance(emotion, str):
+            self.tracker.emotion(emotion)
+        if emotion not in EMOTIONS:
+            self._records.violations.append(f"unknown emotion {emotion!r}")
+
+    def _on_mcp(self, body: dict[str, Any], now: float) -> None:
+        payload = body.get("payload")
+        if not isinstance(payload, dict):
+            self._records.violations.append("mcp without a payload object")
+        elif self.config.mcp:
+            params = payload.get("params")
+            if payload.get("method") == "tools/call" and isinstance(params, dict):
+                self.tracker.tool_call(str(params.get("name")))
+            self.mcp.on_message(payload)
+
+    def _on_system(self, body: dict[str, Any], now: float) -> None:
+        if body.get("command") == "reboot":
+            self.hardware.reboots += 1
+            self.main.schedule(self.close_channel_soon)
+        else:
+            self._records.violations.append(f"unknown system command {body.get('command')!r}")
+
+    def _on_alert(self, body: dict[str, Any], now: float) -> None:
+        if all(isinstance(body.get(key), str) for key in ("status", "message", "emotion")):
+            self._records.alerts.append(body)
+        else:
+            self._records.violations.append("alert without status, message and emotion")
+
+    def _on_custom(self, body: dict[str, Any], now: float) -> None:
+        self._records.customs.append(body)
+
+    _HANDLERS: Final[dict[str, Callable[[Application, dict[str, Any], float], None]]] = {
+        "tts": _on_tts,
+        "stt": _on_stt,
+        "llm": _on_llm,
+        "mcp": _on_mcp,
+        "system": _on_system,
+        "alert": _on_alert,
+        "custom": _on_custom,
+    }

@@ -1,0 +1,157 @@
+"""Command line: hold a conversation with a server and show it with its times."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from firmware_test_client import __version__
+from firmware_test_client.config import DeviceConfig, Voice, random_mac
+from firmware_test_client.device import SimulatedDevice
+from firmware_test_client.errors import DeviceError
+from firmware_test_client.mcp.server import ToolCallRecord
+from firmware_test_client.replies import Reply
+
+
+class _Turn(argparse.Action):
+    """Keeps --say and --type in the order in which they were given."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,  # noqa: ANN401  argparse's own signature
+        option_string: str | None = None,
+    ) -> None:
+        kind = "type" if option_string == "--type" else "say"
+        namespace.turns = [*(namespace.turns or []), (kind, values)]
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The options of `firmware-test-client`."""
+    parser = argparse.ArgumentParser(
+        prog="firmware-test-client", description="A simulated xiaozhi device."
+    )
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    talk = commands.add_parser(
+        "talk", help="talk to a server; without --say and --type, lines of standard input are said"
+    )
+    where = talk.add_mutually_exclusive_group(required=True)
+    where.add_argument("--ota", metavar="URL", help="OTA address, as entered on a device")
+    where.add_argument("--url", metavar="WS", help="WebSocket address; skips OTA")
+    talk.add_argument("--token", help="with --url: the token to show")
+    talk.add_argument(
+        "--say", action=_Turn, dest="turns", metavar="TEXT", help="say this, or a .wav"
+    )
+    talk.add_argument("--type", action=_Turn, dest="turns", metavar="TEXT", help="type this")
+    talk.add_argument("--mode", choices=("auto", "manual", "realtime"), default="auto")
+    talk.add_argument("--protocol", type=int, choices=(1, 2, 3), help="binary framing")
+    talk.add_argument("--frame-ms", type=int, choices=(20, 40, 60), default=60)
+    talk.add_argument("--voice", default="en-us", help="eSpeak NG voice, as en-us or cmn")
+    talk.add_argument("--variant", default="", help="eSpeak NG variant, as f3 or m5")
+    talk.add_argument("--speed", type=int, default=160, help="words a minute")
+    talk.add_argument("--device-id", help="MAC address; random if not given")
+    talk.add_argument("--wav-out", type=Path, metavar="FILE", help="both sides as stereo WAV")
+    talk.add_argument("--json", action="store_true", help="one JSON object a line")
+    talk.add_argument("--timeout", type=float, default=30.0, help="seconds to wait for a reply")
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; returns the exit status (0: every turn was answered)."""
+    options = build_parser().parse_args(argv)
+    try:
+        return asyncio.run(_talk(options))
+    except DeviceError as error:
+        print(f"firmware-test-client: {str(error).splitlines()[0]}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+async def _talk(options: argparse.Namespace) -> int:
+    config = DeviceConfig(
+        ota_url=options.ota,
+        ws_url=options.url,
+        token=options.token,
+        mode=options.mode,
+        version=options.protocol,
+        uplink_frame_ms=options.frame_ms,
+        voice=Voice(name=options.voice, variant=options.variant, speed=options.speed),
+        device_id=options.device_id or random_mac(),
+    )
+    async with SimulatedDevice(config) as device:
+        if not options.json:
+            session = device.session_id
+            print(f"connected as {config.device_id}, session {session}", flush=True)
+        try:
+            async for kind, text in _turns(options):
+                calls = len(device.mcp.calls)
+                reply = await _one_turn(device, kind, text, options.timeout)
+                _show(reply, device.mcp.calls[calls:], as_json=options.json)
+        finally:
+            if options.wav_out is not None:
+                _write_wav(device, options.wav_out)
+    return 0
+
+
+def _write_wav(device: SimulatedDevice, path: Path) -> None:
+    try:
+        device.write_wav(path)
+    except OSError as error:
+        raise DeviceError(f"cannot write {path}: {error.strerror}") from error
+
+
+async def _one_turn(device: SimulatedDevice, kind: str, text: str, timeout: float) -> Reply:
+    if kind == "type":
+        return await device.type_text(text, timeout=timeout)
+    speech = Path(text) if text.lower().endswith(".wav") else text
+    if device.config.mode == "manual":
+        return await device.press_to_talk(speech, timeout=timeout)
+    return await device.ask(speech, timeout=timeout)
+
+
+async def _turns(options: argparse.Namespace) -> AsyncIterator[tuple[str, str]]:
+    if options.turns:
+        for turn in options.turns:
+            yield turn
+        return
+    lines: asyncio.Queue[str] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+
+    def read() -> None:
+        for line in sys.stdin:
+            loop.call_soon_threadsafe(lines.put_nowait, line.strip())
+        loop.call_soon_threadsafe(lines.put_nowait, "\x04")
+
+    # A daemon thread: a read from a terminal cannot be cancelled and must not delay the exit.
+    threading.Thread(target=read, daemon=True).start()
+    while (line := await lines.get()) != "\x04":
+        if line:
+            yield "say", line
+
+
+def _show(reply: Reply, calls: list[ToolCallRecord], *, as_json: bool) -> None:
+    figures = reply.as_dict()
+    if as_json:
+        figures["calls"] = [{"name": call.name, "arguments": call.arguments} for call in calls]
+        print(json.dumps(figures, ensure_ascii=False), flush=True)
+        return
+    print(f"\nyou     {reply.asked}")
+    if reply.stt is not None:
+        print(f"heard   {reply.stt}")
+    for call in calls:
+        arguments = ", ".join(f"{key}={value!r}" for key, value in call.arguments.items())
+        print(f"tool    {call.name}({arguments})")
+    print(f"reply   {reply.text}")
+    times = ("tts_start_ms", "first_audio_ms", "playout_end_ms", "tts_stop_ms")
+    print("ms      " + "  ".join(f"{name[:-3]} {figures[name]}" for name in times))
+    flow = ("frames", "late", "underruns", "overflows", "clipped_ms", "jitter_ms", "stop_lag_ms")
+    print("audio   " + "  ".join(f"{name} {figures[name]}" for name in flow), flush=True)

@@ -1,0 +1,261 @@
+"""The simulated device as a script uses it: start it, talk to it, wait, look at what happened."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from types import TracebackType
+from typing import Any
+
+from firmware_test_client import ota
+from firmware_test_client.channel import HardClose
+from firmware_test_client.config import Voice
+from firmware_test_client.errors import Disconnected
+from firmware_test_client.mcp.tool import Tool
+from firmware_test_client.microphone import Spoken
+from firmware_test_client.misbehaviour import Misdeeds
+from firmware_test_client.observed import REPLY_TIMEOUT, WAIT_TIMEOUT, ObservedDevice
+from firmware_test_client.replies import Reply
+from firmware_test_client.speech import (
+    Speech,
+    StreamFormat,
+    Utterance,
+    encoded_noise,
+    encoded_speech,
+    prepare,
+)
+from firmware_test_client.state import DeviceState
+
+
+class SimulatedDevice(ObservedDevice):
+    """One device. Use it as an async context manager, or call `start` and `close`."""
+
+    # Life
+
+    async def __aenter__(self) -> SimulatedDevice:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def start(self) -> None:
+        """Boot (OTA) and connect; see `boot` and `connect` for the errors."""
+        try:
+            await self.boot()
+            await self.connect()
+        except BaseException:
+            await self.close()
+            raise
+
+    async def boot(self) -> ota.OtaAnswer | None:
+        """Ask the OTA endpoint, if the configuration names one; the device is idle afterwards.
+
+        Raises:
+            OtaError: the endpoint is of no use.
+        """
+        app = self._app
+        app.machine.to(DeviceState.ACTIVATING)
+        if self.config.share_speech:
+            await asyncio.to_thread(encoded_noise, StreamFormat.of(self.config))
+        if self.config.ota_url is not None:
+            self.ota = answer = await ota.boot(self.config)
+            app.url, app.token = answer.websocket_url, answer.token
+            app.protocol.version = self.config.version or answer.version or 1
+            if answer.mqtt is not None:
+                self.records.violations.append("OTA offers mqtt, which the firmware would prefer")
+        app.machine.to(DeviceState.IDLE)
+        return self.ota
+
+    async def connect(self) -> None:
+        """Open the channel. In auto and realtime mode the device begins to listen.
+
+        Raises:
+            ConnectError: no socket.
+            HelloError: no server hello.
+        """
+        app = self._app
+        listens = self.config.mode != "manual" and self.config.listen_on_connect
+        if listens:
+            await app.open_channel(lambda: app.set_listening_mode(app.default_mode))
+        else:
+            await app.open_channel(app.to_idle)
+
+    async def disconnect(self) -> None:
+        """Close the socket properly; the device is idle and can `connect` again."""
+        await self._app.protocol.close()
+
+    async def reconnect(self) -> None:
+        """`disconnect`, then `connect`."""
+        await self.disconnect()
+        await self.connect()
+
+    def disconnect_hard(self, how: HardClose = "reset") -> None:
+        """Vanish without a close frame: TCP reset, TCP FIN, or a half-open silence."""
+        if self._app.protocol.channel is not None:
+            self._app.protocol.channel.abort(how)
+
+    async def close(self) -> None:
+        """Switch off. Nothing of this device is left in the event loop."""
+        if self._application is not None:
+            await self._application.close()
+
+    # Talking
+
+    async def ask(
+        self, speech: Speech, *, voice: Voice | None = None, timeout: float = REPLY_TIMEOUT
+    ) -> Reply:
+        """Wait until the device listens, say something, wait for the end of the reply to it.
+
+        Raises:
+            SpeechError: the speech cannot be made.
+            Disconnected: the connection ended.
+            DeviceTimeout: no reply has ended within `timeout` seconds after the speech.
+        """
+        await self.wait_for(lambda: self.listening, what="a listening microphone", timeout=timeout)
+        count = len(self.replies)
+        await self.say(speech, voice=voice)
+        return await self.wait_for_reply(after=count, timeout=timeout)
+
+    async def say(self, speech: Speech, *, voice: Voice | None = None) -> Spoken:
+        """Say something in real time: a text, a WAV file, or PCM. Returns when it is said.
+
+        What is said while the microphone is off is lost, as in a room.
+        """
+        utterance = await self._prepare(speech, voice)
+        spoken = self._app.microphone.speak(utterance)
+        self.records.spoken.append(spoken)
+        self._app.tracker.asked(spoken.text, spoken.voice_end)
+        await asyncio.sleep(max(0.0, spoken.end - self.now))
+        return spoken
+
+    async def _prepare(self, speech: Speech, voice: Voice | None) -> Utterance:
+        config = self.config
+        utterance = await prepare(speech, voice or config.voice, config.uplink_rate)
+        if config.share_speech:
+            await asyncio.to_thread(encoded_speech, utterance, StreamFormat.of(config))
+        return utterance
+
+    async def type_text(self, text: str, *, timeout: float = REPLY_TIMEOUT) -> Reply:
+        """Send typed words as text clients do (`listen detect`), wait for the reply's end."""
+        count = len(self.replies)
+        self._app.tracker.asked(text, self.now)
+        await self.send_json({"type": "listen", "state": "detect", "text": text})
+        return await self.wait_for_reply(after=count, timeout=timeout)
+
+    async def press_to_talk(
+        self, speech: Speech, *, voice: Voice | None = None, timeout: float = REPLY_TIMEOUT
+    ) -> Reply:
+        """Press the button, speak, let go, wait for the reply's end."""
+        await self._prepare(speech, voice)  # so that nothing is synthesised while it is held
+        count = len(self.replies)
+        await self.press()
+        await self.say(speech, voice=voice)
+        await self.release()
+        return await self.wait_for_reply(after=count, timeout=timeout)
+
+    async def press(self) -> None:
+        """Press the push-to-talk button; a reply that is being spoken is aborted.
+
+        Returns when the microphone is recording.
+        """
+        if not self._app.protocol.channel_open:
+            await self.connect()
+        self._app.press()
+        await self.wait_for(lambda: self.listening, what="push-to-talk", timeout=WAIT_TIMEOUT)
+        await asyncio.sleep(max(0.0, self._app.microphone.records_from - self.now))
+
+    async def release(self) -> None:
+        """Let go of the push-to-talk button."""
+        self._app.release()
+        await self.flush()
+
+    async def wake(self, word: str = "hey vixio", *, audio: bool = True) -> None:
+        """Say the wake word to the device, in whatever state it is.
+
+        From idle: connects if need be, sends the word's audio in one burst (unless `audio` is
+        false), then `listen detect` and `listen start`. In a conversation: aborts.
+        """
+        app = self._app
+        if self.state is DeviceState.IDLE:
+            utterance = await self._prepare(word, None)
+            packets = encoded_speech(utterance, StreamFormat.of(self.config)) if audio else ()
+            app.tracker.asked(word, self.now)
+            await app.open_channel(lambda: app.wake_from_idle(word, packets))
+        else:
+            app.wake_during_conversation()
+        await self.flush()
+
+    async def abort(self, reason: str | None = None) -> None:
+        """Ask the server to stop speaking; the device goes on playing until `tts stop`."""
+        self._app.abort_speaking(reason)
+        await self.flush()
+
+    async def toggle(self) -> None:
+        """Press the chat button (HandleToggleChatEvent)."""
+        app = self._app
+        if self.state is DeviceState.IDLE:
+            await app.open_channel(lambda: app.set_listening_mode(app.default_mode))
+        elif self.state is DeviceState.SPEAKING:
+            await self.abort()
+        elif self.state is DeviceState.LISTENING:
+            await self.disconnect()
+
+    # Sending anything at all
+
+    async def send_json(self, body: dict[str, Any]) -> None:
+        """Send a message; `session_id` is put in front."""
+        session = {"session_id": self.session_id}
+        await self.send_text(json.dumps(session | body, ensure_ascii=False))
+
+    async def send_text(self, text: str) -> None:
+        """Send a text frame as it is. Raises Disconnected if there is no connection."""
+        self._app.protocol.send(text)
+        await self.flush()
+
+    async def send_binary(self, data: bytes) -> None:
+        """Send a binary frame as it is. Raises Disconnected if there is no connection."""
+        self._app.protocol.send(data)
+        await self.flush()
+
+    async def flush(self) -> None:
+        """Wait until everything sent has left. Raises Disconnected if it never will."""
+        channel = self._app.protocol.channel
+        if channel is None:
+            raise Disconnected("the device has not connected yet")
+        await channel.flush()
+
+    async def ping(self, timeout: float = WAIT_TIMEOUT) -> float:
+        """WebSocket ping; the round trip in seconds. Raises Disconnected without an answer."""
+        channel = self._app.protocol.channel
+        if channel is None:
+            raise Disconnected("the device has not connected yet")
+        return await channel.ping(timeout)
+
+    @property
+    def misdeeds(self) -> Misdeeds:
+        """Things to do wrong on command."""
+        return Misdeeds(self._app)
+
+    # Tools
+
+    def add_tool(self, tool: Tool, *, notify: bool = True) -> None:
+        """Add a tool, and say so to the server if connected (`notify`)."""
+        self.mcp.add(tool)
+        self._tools_changed(notify)
+
+    def remove_tool(self, name: str, *, notify: bool = True) -> None:
+        """Remove a tool, and say so to the server if connected (`notify`)."""
+        self.mcp.remove(name)
+        self._tools_changed(notify)
+
+    def _tools_changed(self, notify: bool) -> None:
+        if notify and self.connected:
+            self._app.protocol.send_mcp(
+                '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+            )

@@ -1,0 +1,254 @@
+"""What a device shows of itself: state, records, bounded waits. `SimulatedDevice` builds on it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from firmware_test_client import ota
+from firmware_test_client.application import Application
+from firmware_test_client.config import DeviceConfig, ListeningMode
+from firmware_test_client.errors import Disconnected
+from firmware_test_client.mcp.camera import explain
+from firmware_test_client.mcp.hardware import Hardware, common_tools, user_only_tools
+from firmware_test_client.mcp.server import McpServer
+from firmware_test_client.mcp.tool import dumps
+from firmware_test_client.microphone import Spoken
+from firmware_test_client.pcm import Pcm
+from firmware_test_client.playout import Heard
+from firmware_test_client.records import CloseInfo, Counters, Direction, Frame, Records
+from firmware_test_client.replies import Reply, Sentence
+from firmware_test_client.state import DeviceState
+from firmware_test_client.timeline import loudspeaker_side, write_conversation
+
+T = TypeVar("T")
+REPLY_TIMEOUT = 30.0  # seconds; the speech itself is not counted
+WAIT_TIMEOUT = 10.0  # seconds
+
+
+class ObservedDevice:
+    """The half of a simulated device that looks and waits."""
+
+    def __init__(self, config: DeviceConfig) -> None:
+        self.config = config
+        self.records = Records(keep_frames=config.keep_frames)
+        self.ota: ota.OtaAnswer | None = None
+        self._application: Application | None = None
+        self._started_at = 0.0
+
+    @property
+    def _app(self) -> Application:
+        if self._application is None:
+            self._started_at = asyncio.get_running_loop().time()
+            self._application = app = Application(self.config, self.records)
+            photograph = self._photograph if self.config.camera else None
+            for tool in common_tools(app.hardware, photograph):
+                app.mcp.add(tool)
+            info = dumps(ota.system_info(self.config))
+            for tool in user_only_tools(app.hardware, lambda: info):
+                app.mcp.add(tool)
+        return self._application
+
+    async def _photograph(self, question: str) -> str:
+        app = self._app
+        return await explain(self.config, app.mcp.vision, question, app.hardware.photo)
+
+    # Waiting
+
+    async def wait_for(
+        self, predicate: Callable[[], T | None], *, what: str, timeout: float = WAIT_TIMEOUT
+    ) -> T:
+        """Wait until `predicate()` gives something true, and return that.
+
+        It is asked again after every message, state change and played-out reply.
+
+        Raises:
+            DeviceTimeout: names `what`, the state and the last frames.
+        """
+        return await self.records.wait_for(
+            predicate, what=what, timeout=timeout, state=lambda: f"state {self.state.value}"
+        )
+
+    async def wait_for_state(
+        self, state: DeviceState | str, *, timeout: float = WAIT_TIMEOUT
+    ) -> None:
+        """Wait for a state, by its name in lower case."""
+        await self.wait_for(lambda: self.state == state, what=f"state {state}", timeout=timeout)
+
+    async def wait_for_frame(
+        self,
+        type: str,
+        *,
+        direction: Direction = "in",
+        where: Callable[[Frame], bool] | None = None,
+        since: int = 0,
+        timeout: float = WAIT_TIMEOUT,
+    ) -> Frame:
+        """Wait for a frame of a `type` ("audio": binary), from index `since` of `frames` on."""
+
+        def found() -> Frame | None:
+            for frame in self.frames[since:]:
+                wanted = frame.type == type and frame.direction == direction
+                if wanted and (where is None or where(frame)):
+                    return frame
+            return None
+
+        return await self.wait_for(found, what=f"{direction} frame {type!r}", timeout=timeout)
+
+    async def wait_for_reply(
+        self, *, after: int | None = None, timeout: float = REPLY_TIMEOUT
+    ) -> Reply:
+        """Wait for the end of reply number `after` (None: of the one under way, or the next).
+
+        Raises:
+            Disconnected: the connection ended before the reply did.
+            DeviceTimeout: not within `timeout` seconds.
+        """
+        ended = sum(reply.ended for reply in self.replies)
+        index = ended if after is None else after
+
+        def finished() -> Reply | None:
+            reply = self.replies[index] if index < len(self.replies) else None
+            if reply is not None and reply.ended and not reply.cut:
+                return reply
+            if not self.connected:
+                close = self.records.closes[-1] if self.records.closes else None
+                raise Disconnected(f"connection closed before the reply ended: {close}")
+            return None
+
+        return await self.wait_for(finished, what=f"the end of reply {index}", timeout=timeout)
+
+    async def wait_for_close(self, *, timeout: float = WAIT_TIMEOUT) -> CloseInfo:
+        """Wait until the connection is closed, by whomever."""
+        await self.wait_for(
+            lambda: self.records.closes and not self.connected, what="the close", timeout=timeout
+        )
+        return self.records.closes[-1]
+
+    # What happened
+
+    @property
+    def now(self) -> float:
+        """The clock of all records: the event loop's, in seconds."""
+        return asyncio.get_running_loop().time()
+
+    @property
+    def state(self) -> DeviceState:
+        """The state; compares equal to its name in lower case."""
+        return self._app.state
+
+    @property
+    def listening(self) -> bool:
+        """In the state Listening with the microphone on."""
+        return self.state is DeviceState.LISTENING and self._app.microphone.on
+
+    @property
+    def mode(self) -> ListeningMode:
+        """The listening mode now in force."""
+        return self._app.mode
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a socket."""
+        return self._app.protocol.connected
+
+    @property
+    def channel_open(self) -> bool:
+        """Connected, and not silent for 120 s: else the device connects anew when next used."""
+        return self._app.protocol.channel_open
+
+    @property
+    def session_id(self) -> str:
+        """From the server's hello."""
+        return self._app.protocol.session_id
+
+    @property
+    def mcp(self) -> McpServer:
+        """The device's MCP server: tools, calls, vision."""
+        return self._app.mcp
+
+    @property
+    def hardware(self) -> Hardware:
+        """What the tools change."""
+        return self._app.hardware
+
+    @property
+    def volume(self) -> int:
+        """0..100."""
+        return self._app.hardware.volume
+
+    @property
+    def brightness(self) -> int:
+        """0..100."""
+        return self._app.hardware.brightness
+
+    @property
+    def theme(self) -> str:
+        """light or dark."""
+        return self._app.hardware.theme
+
+    @property
+    def reboots(self) -> int:
+        """How often the device was told to reboot."""
+        return self._app.hardware.reboots
+
+    @property
+    def frames(self) -> list[Frame]:
+        """Every message in the order of sending and receiving (if `keep_frames`)."""
+        return self.records.frames
+
+    @property
+    def replies(self) -> list[Reply]:
+        """Every reply, the unfinished one included."""
+        return self.records.replies
+
+    @property
+    def counters(self) -> Counters:
+        """Counts that exist also where frames are not kept."""
+        return self.records.counters
+
+    @property
+    def stt_texts(self) -> list[str]:
+        """What the server understood."""
+        return self.records.stt_texts
+
+    @property
+    def sentences(self) -> list[Sentence]:
+        """Every subtitle."""
+        return self.records.sentences
+
+    @property
+    def emotions(self) -> list[str]:
+        """Every face."""
+        return self.records.emotions
+
+    @property
+    def alerts(self) -> list[dict[str, object]]:
+        """Every alert with its three fields."""
+        return self.records.alerts
+
+    @property
+    def violations(self) -> list[str]:
+        """What came and must never be sent to a device. Empty with a correct server."""
+        return self.records.violations
+
+    @property
+    def spoken(self) -> list[Spoken]:
+        """What the user said."""
+        return self.records.spoken
+
+    @property
+    def heard(self) -> list[Heard]:
+        """Every frame that came out of the loudspeaker (if `decode`)."""
+        return self.records.heard
+
+    def heard_pcm(self) -> Pcm:
+        """The loudspeaker's side from the start of the device, silence between replies."""
+        until = max((heard.time + heard.duration for heard in self.heard), default=0.0)
+        return loudspeaker_side(self.records, self._started_at, until)
+
+    def write_wav(self, path: Path | str) -> None:
+        """Write the conversation: left the user, right the loudspeaker, on one time line."""
+        write_conversation(self.records, Path(path), self._started_at)

@@ -1,0 +1,93 @@
+"""Puts together what belongs to one reply, from messages that come one by one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from firmware_test_client.records import Records
+from firmware_test_client.replies import Reply, Sentence
+
+
+@dataclass(slots=True)
+class _Pending:
+    """What has come since the last reply began and belongs to the next one."""
+
+    asked: str | None = None
+    speech_end: float | None = None
+    stt: str | None = None
+    emotions: list[str] = field(default_factory=list)
+    tool_calls: list[str] = field(default_factory=list)
+
+
+class ReplyTracker:
+    """Keeps the current reply and adds finished details to it."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+        self._pending = _Pending()
+        self.current: Reply | None = None
+
+    def asked(self, text: str, speech_end: float) -> None:
+        """The user begins to say (or has typed) something; `speech_end` may lie ahead."""
+        self._pending.asked, self._pending.speech_end = text, speech_end
+
+    def stt(self, text: str) -> None:
+        """What the server understood. It comes before `tts start`, with some servers after it."""
+        self._records.stt_texts.append(text)
+        if self._fresh is not None and self._fresh.stt is None:
+            self._fresh.stt = text
+        else:
+            self._pending.stt = text
+
+    def emotion(self, emotion: str) -> None:
+        """A face, for the reply under way or the next one."""
+        self._records.emotions.append(emotion)
+        (self._fresh or self._pending).emotions.append(emotion)
+
+    def tool_call(self, name: str) -> None:
+        """A tool was called, for the reply under way or the next one."""
+        (self._fresh or self._pending).tool_calls.append(name)
+
+    def sentence(self, text: str, now: float) -> None:
+        """A subtitle."""
+        sentence = Sentence(text, now)
+        self._records.sentences.append(sentence)
+        if self._fresh is not None:
+            self._fresh.sentences.append(sentence)
+
+    def start(self, now: float) -> None:
+        """Speaking begins."""
+        if self.current is not None:
+            self.current.ended = True  # its rest was flushed
+        pending, self._pending = self._pending, _Pending()
+        self.current = Reply(
+            len(self._records.replies),
+            now,
+            pending.asked,
+            pending.speech_end,
+            pending.stt,
+            emotions=pending.emotions,
+            tool_calls=pending.tool_calls,
+        )
+        self._records.replies.append(self.current)
+
+    def stop(self, now: float) -> None:
+        """`tts stop` has come, in whatever state."""
+        if self.current is not None and self.current.tts_stop is None:
+            self.current.tts_stop = now
+
+    def silent(self) -> None:
+        """The device is no longer speaking, and nothing is left to play."""
+        if self.current is not None:
+            self.current.ended = True
+
+    def cut(self) -> None:
+        """The connection is gone."""
+        if self.current is not None and not self.current.ended:
+            self.current.ended = self.current.cut = True
+
+    @property
+    def _fresh(self) -> Reply | None:
+        """The reply that is still being spoken."""
+        reply = self.current
+        return reply if reply is not None and reply.tts_stop is None and not reply.ended else None
