@@ -17,10 +17,11 @@ How an agent uses it::
     if match is None:
         say(book.phrase("not_understood"))
     else:
-        step = match.proceed([])                       # Call("self_audio_speaker_set_volume", …) | str
-        while isinstance(step, Call):                  # a few intents need two calls ("louder")
+        results = []                               # texts that the tools answered so far
+        step = match.proceed(results)              # Call("self_audio_speaker_set_volume", …) | str
+        while isinstance(step, Call):              # a few intents need two calls ("louder")
             results.append(await call(step.tool, step.arguments))
-            step = match.proceed(results)              # texts that the tools answered so far
+            step = match.proceed(results)
         say(step)
 
 ``match.proceed`` is a pure function of the results so far, so a stateless model can match the last
@@ -28,3 +29,21 @@ user message again and hand in the tool outputs that follow it.
 
 Depends on ``vixio.core``, hassil and PyYAML only.
 """
+
+from vixio.phrasebook.book import LANGUAGES, PhraseBook
+from vixio.phrasebook.compiled import CompiledPhrases
+from vixio.phrasebook.grammar import Grammar
+from vixio.phrasebook.match import Call, Match
+from vixio.phrasebook.signature import ToolSignature, fingerprint, signatures
+
+__all__ = [
+    "LANGUAGES",
+    "Call",
+    "CompiledPhrases",
+    "Grammar",
+    "Match",
+    "PhraseBook",
+    "ToolSignature",
+    "fingerprint",
+    "signatures",
+]

@@ -1,0 +1,66 @@
+"""One language's phrase book, shared by the process."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import lru_cache
+
+from vixio.phrasebook.compiled import CompiledPhrases
+from vixio.phrasebook.signature import ToolSignature, fingerprint
+from vixio.phrasebook.template import Language, load_language
+
+LANGUAGES = ("en", "zh")
+"""The languages that are shipped; the first is the one for unknown languages."""
+
+MAX_COMPILED = 64
+"""How many tool lists are kept compiled: devices of one kind share theirs."""
+
+
+class PhraseBook:
+    """The intents of one language; :meth:`compile` puts a session's tools in."""
+
+    def __init__(self, language: Language) -> None:
+        self._language = language
+        self._compiled: OrderedDict[str, CompiledPhrases] = OrderedDict()
+
+    @classmethod
+    def load(cls, language: str = "") -> PhraseBook:
+        """Return the book of a BCP 47 tag ("en-US" is English), the default one if it is unknown.
+
+        The same object each time. Raises ConfigError if a packaged file is broken.
+        """
+        code = language.replace("_", "-").split("-")[0].lower()
+        return _load(code if code in LANGUAGES else LANGUAGES[0])
+
+    @property
+    def language(self) -> str:
+        """Its language code."""
+        return self._language.code
+
+    def compile(self, tools: Sequence[ToolSignature]) -> CompiledPhrases:
+        """Return the phrases for these tools: some 10 ms the first time, microseconds after.
+
+        Cached by content, so another list of tools never answers with the old one's phrases.
+        """
+        key = fingerprint(tools)
+        found = self._compiled.get(key)
+        if found is None:
+            found = self._compiled[key] = CompiledPhrases(self._language, tools, key)
+        self._compiled.move_to_end(key)
+        while len(self._compiled) > MAX_COMPILED:
+            self._compiled.popitem(last=False)
+        return found
+
+    def phrase(self, key: str) -> str:
+        """Return a sentence that the assistant says by itself.
+
+        ``not_understood``, ``apology``, ``tool_failed``, ``no_answer`` or ``done``; KeyError for
+        others.
+        """
+        return self._language.phrases[key]
+
+
+@lru_cache(maxsize=len(LANGUAGES))
+def _load(code: str) -> PhraseBook:
+    return PhraseBook(load_language(code))

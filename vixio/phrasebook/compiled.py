@@ -1,0 +1,213 @@
+"""A phrase book with one session's tools: understands text, and gives the grammar of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from vixio.core.tools.toolset import safe_tool_name
+from vixio.phrasebook import nodes
+from vixio.phrasebook.automatic import automatic_intents, first_sentence
+from vixio.phrasebook.grammar import Grammar, GrammarBuilder
+from vixio.phrasebook.match import Binding, Match
+from vixio.phrasebook.matcher import Filled, Reader, walk
+from vixio.phrasebook.nodes import Node, Slot
+from vixio.phrasebook.reply import Renderer
+from vixio.phrasebook.signature import ToolSignature
+from vixio.phrasebook.slots import SlotKind, TextSlot, kind_of, properties_of, required_of
+from vixio.phrasebook.template import Intent, Language
+from vixio.phrasebook.text import Tokens, join, tokenize
+
+MAX_EXAMPLES = 6
+"""How many sentences the help names; more cannot be remembered when heard."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    node: Node
+    slots: Mapping[str, SlotKind]
+    binding: Binding
+
+    @property
+    def open(self) -> bool:
+        """Whether it holds a slot for any words, which only typed text can fill."""
+        return any(
+            isinstance(leaf, Slot) and isinstance(self.slots.get(leaf.name), TextSlot)
+            for leaf in nodes.leaves(self.node)
+        )
+
+
+class CompiledPhrases:
+    """What can be said with these tools. Immutable and shared; use :meth:`PhraseBook.compile`."""
+
+    def __init__(
+        self, language: Language, tools: Sequence[ToolSignature], fingerprint: str
+    ) -> None:
+        self.fingerprint = fingerprint
+        self._language = language
+        self._renderer = Renderer(language.code, language.on_off_said)
+        self._tools = {tool.alias: tool for tool in tools}
+        self._sentences: list[_Sentence] = []
+        self._named: set[str] = set()
+        for intent in language.intents:
+            self._bind(intent)
+        for tool in tools:
+            if tool.alias not in self._named:
+                self._bind_automatic(tool)
+        # What holds any words at all would swallow sentences that are meant otherwise.
+        self._sentences.sort(key=lambda sentence: sentence.open)
+        self._by_first: dict[str, list[int]] = {}
+        self._by_anything: list[int] = []
+        for number, sentence in enumerate(self._sentences):
+            first, _ = nodes.first_words(sentence.node)
+            if first is None:
+                self._by_anything.append(number)
+            else:
+                for word in first:
+                    self._by_first.setdefault(word, []).append(number)
+
+    @property
+    def intents(self) -> tuple[str, ...]:
+        """The names of the intents that these tools make possible."""
+        return tuple(dict.fromkeys(item.binding.intent.name for item in self._sentences))
+
+    def match(self, text: str) -> Match | None:
+        """Return what ``text`` (typed or heard) means, or None if that is not known."""
+        tokens = tokenize(text, self._language.rewrites)
+        if not tokens.words:
+            return None
+        polite_starts = [end for end, _ in self._walk(self._language.before, 0, tokens)]
+        for at in dict.fromkeys((0, *polite_starts)):
+            if at >= len(tokens.words):
+                continue
+            for sentence in self._candidates(tokens.words[at]):
+                if at and not sentence.binding.intent.polite:
+                    continue
+                filled = self._read(sentence, at, tokens)
+                if filled is not None:
+                    return Match(
+                        sentence.binding,
+                        filled,
+                        self._language.phrases,
+                        self._renderer,
+                        self._help() if "{help}" in sentence.binding.intent.reply else "",
+                    )
+        return None
+
+    def grammar(self, speakable: Callable[[str], bool] | None = None) -> Grammar:
+        """Return the grammar of everything that can be spoken; takes some 10 ms.
+
+        ``speakable``: whether a word has a pronunciation; sentences that need others are left out.
+        """
+        builder = GrammarBuilder(self._language.code, speakable)
+        builder.politeness(self._language.before, self._language.after)
+        for sentence in self._sentences:
+            builder.add(sentence.node, sentence.slots, polite=sentence.binding.intent.polite)
+        return builder.build()
+
+    def examples(self) -> list[str]:
+        """Return sentences that these tools make possible, the best known first."""
+        found: dict[str, None] = {}
+        for item in self._sentences:
+            intent = item.binding.intent
+            if intent.example:
+                found[intent.example] = None
+        seen: set[str] = set()
+        for item in self._sentences:
+            intent = item.binding.intent
+            if intent.automatic and intent.name not in seen and not item.slots:
+                seen.add(intent.name)
+                found[join(first_sentence(item.node))] = None
+        return list(found)
+
+    def _help(self) -> str:
+        phrases = self._language.phrases
+        # Automatic ones last, but never crowded out: they are what only this device has.
+        examples = self.examples()
+        if len(examples) > MAX_EXAMPLES:
+            half = MAX_EXAMPLES // 2
+            examples = [*examples[:half], *examples[-half:]]
+        if not examples:
+            return phrases["help_nothing"]
+        return phrases["help"].replace("{examples}", phrases["help_join"].join(examples))
+
+    def _candidates(self, word: str) -> Iterator[_Sentence]:
+        for number in sorted((*self._by_first.get(word, ()), *self._by_anything)):
+            yield self._sentences[number]
+
+    def _walk(
+        self, node: Node, at: int, tokens: Tokens
+    ) -> Iterator[tuple[int, tuple[Filled, ...]]]:
+        return walk(node, at, Reader(tokens, {}, self._language.code))
+
+    def _read(self, sentence: _Sentence, at: int, tokens: Tokens) -> tuple[Filled, ...] | None:
+        size = len(tokens.words)
+        reader = Reader(tokens, sentence.slots, self._language.code)
+        for end, filled in walk(sentence.node, at, reader):
+            if end == size:
+                return filled
+            if sentence.binding.intent.polite and any(
+                last == size for last, _ in self._walk(self._language.after, end, tokens)
+            ):
+                return filled
+        return None
+
+    def _bind(self, intent: Intent) -> None:
+        if not intent.tool:
+            self._add(intent, {}, Binding(intent))
+            return
+        tool = self._tools.get(safe_tool_name(intent.tool))
+        if tool is None:
+            return
+        schema = properties_of(tool.parameters)
+        then_tool = ""
+        then_schema: Mapping[str, object] = {}
+        if intent.then is not None:
+            second = self._tools.get(safe_tool_name(intent.then.tool))
+            if second is None:
+                return
+            then_tool, then_schema = second.alias, properties_of(second.parameters)
+            if not _covers(required_of(second.parameters), intent.then.arguments, then_schema):
+                return
+        slots: dict[str, SlotKind] = {}
+        for node in intent.sentences:
+            for leaf in nodes.leaves(node):
+                if isinstance(leaf, Slot) and leaf.name not in slots:
+                    kind = kind_of(
+                        schema.get(_argument_of(leaf.name, intent), {}),
+                        intent.lists.get(leaf.name, ()),
+                    )
+                    if kind is None:
+                        return
+                    slots[leaf.name] = kind
+        given = {*slots, *intent.arguments}
+        if not _covers(required_of(tool.parameters), given, schema):
+            return
+        self._named.update({tool.alias, then_tool} - {""})
+        self._add(intent, slots, Binding(intent, tool.alias, then_tool, (schema, then_schema)))
+
+    def _bind_automatic(self, tool: ToolSignature) -> None:
+        schema = properties_of(tool.parameters)
+        for made in automatic_intents(
+            tool.alias, tool.description, tool.parameters, self._language
+        ):
+            binding = Binding(made.intent, tool.alias, "", (schema, {}), made.said)
+            self._add(made.intent, made.slots, binding)
+
+    def _add(self, intent: Intent, slots: Mapping[str, SlotKind], binding: Binding) -> None:
+        for node in intent.sentences:
+            used = {leaf.name for leaf in nodes.leaves(node) if isinstance(leaf, Slot)}
+            kinds = {name: kind for name, kind in slots.items() if name in used}
+            self._sentences.append(_Sentence(node, kinds, binding))
+
+
+def _argument_of(slot: str, intent: Intent) -> str:
+    """Return the tool's argument that a slot of the template fills."""
+    return next((name for name, given in intent.arguments.items() if given == f"{{{slot}}}"), slot)
+
+
+def _covers(
+    required: Sequence[str], given: Mapping[str, object] | set[str], schema: Mapping[str, object]
+) -> bool:
+    """Tell whether a call with ``given`` has all it must and nothing that the tool lacks."""
+    return set(required) <= set(given) <= set(schema)

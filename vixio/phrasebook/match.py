@@ -1,0 +1,138 @@
+"""What a sentence means: the calls to make, one after the other, and the words to say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from vixio.phrasebook.matcher import Filled
+from vixio.phrasebook.reply import Missing, Renderer, Result
+from vixio.phrasebook.slots import clamp
+from vixio.phrasebook.template import Intent
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call to make: ``tool`` is its alias."""
+
+    tool: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """An intent with the session's tools in place.
+
+    ``schemas``: the properties of the tool and of the follow-up's tool; ``said``: words for the
+    reply that no slot holds.
+    """
+
+    intent: Intent
+    tool: str = ""
+    then_tool: str = ""
+    schemas: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
+    said: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A sentence understood."""
+
+    binding: Binding
+    filled: tuple[Filled, ...]
+    phrases: Mapping[str, str]
+    renderer: Renderer
+    help: str = ""
+
+    @property
+    def intent(self) -> str:
+        """The intent's name; ``verb:alias`` for an automatic one."""
+        return self.binding.intent.name
+
+    @property
+    def tool(self) -> str | None:
+        """The alias of the (first) tool to call, None if there is none."""
+        return self.binding.tool or None
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of the (first) call."""
+        if not self.binding.tool:
+            return {}
+        intent, schema = self.binding.intent, self.binding.schemas[0]
+        arguments = {
+            slot.name: slot.value
+            for slot in self.filled
+            if slot.name in schema and slot.name not in intent.arguments
+        }
+        for name, given in intent.arguments.items():
+            arguments[name] = self._argument(given, schema.get(name, {}))
+        return arguments
+
+    def proceed(self, results: Sequence[str] = ()) -> Call | str:
+        """Return what comes next, given the texts that the calls so far answered.
+
+        A :class:`Call` to make, or the words to say, which end the turn. Pure.
+        """
+        if not self.binding.tool:
+            return self.reply("")
+        if not results:
+            return Call(self.binding.tool, self.arguments)
+        then = self.binding.intent.then
+        if then is None or len(results) > 1:
+            return self.reply(results[-1], first=results[0])
+        first = Result.read(results[0])
+        if first.failed:
+            return self.phrases["tool_failed"]
+        try:
+            return Call(self.binding.then_tool, self._second_arguments(first))
+        except Missing:
+            return self.binding.intent.missing or self.phrases["no_answer"]
+
+    def reply(self, result: str, *, first: str = "") -> str:
+        """Return the words to say once the last tool answered ``result``.
+
+        ``first``: the answer of the first call, where there were two.
+        """
+        intent = self.binding.intent
+        read = Result.read(result)
+        # A device answers a command that it could not carry out with false.
+        refused = read.value is False and "{result" not in intent.reply
+        if self.binding.tool and (read.failed or refused):
+            return self.phrases["tool_failed"]
+        values: dict[str, Any] = {"help": self.help, **self.binding.said}
+        values |= {slot.name: slot.said for slot in self.filled}
+        try:
+            if intent.then is not None and first:
+                values |= self._second_arguments(Result.read(first))
+            return self.renderer.render(intent.reply, values, read if self.binding.tool else None)
+        except Missing:
+            return intent.missing or self.phrases["no_answer"]
+
+    def _second_arguments(self, first: Result) -> dict[str, Any]:
+        then = self.binding.intent.then
+        schema = self.binding.schemas[1]
+        arguments: dict[str, Any] = {}
+        for name, given in (then.arguments if then else {}).items():
+            if isinstance(given, Mapping) and "field" in given:
+                value = first.field(str(given["field"]))
+                if isinstance(value, bool) or not isinstance(value, int | float):
+                    raise Missing(str(given["field"]))
+                value = int(value) + int(given.get("add", 0))
+                arguments[name] = clamp(value, schema.get(name, {}))
+            else:
+                arguments[name] = self._argument(given, schema.get(name, {}))
+        return arguments
+
+    def _argument(self, given: object, schema: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
+        if isinstance(given, Mapping) and "slot" in given:
+            return self._value(str(given["slot"]))[int(given["item"])]
+        if isinstance(given, str) and given.startswith("{") and given.endswith("}"):
+            return self._value(given[1:-1])
+        if isinstance(given, int) and not isinstance(given, bool):
+            return clamp(given, schema)
+        return given
+
+    def _value(self, slot: str) -> Any:  # noqa: ANN401 - whatever the slot holds
+        return next((filled.value for filled in self.filled if filled.name == slot), None)

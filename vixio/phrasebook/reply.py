@@ -1,0 +1,140 @@
+"""Fills a reply template with slots and with what a tool answered."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from typing import Any
+
+_FIELD = re.compile(r"\{([^{}|]+)(?:\|(\w+))?\}")
+_MAIN_KEYS = ("text", "result", "response", "answer", "message", "description")
+"""Where tools put the sentence that is meant for people, among other fields."""
+
+_WEEKDAYS_ZH = "一二三四五六日"
+
+
+class Missing(Exception):
+    """The result lacks what the reply wants to say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A tool's text, and its JSON if it is JSON."""
+
+    text: str
+    value: Any
+
+    @classmethod
+    def read(cls, text: str) -> Result:
+        """Parse what a tool answered; text that is no JSON stays text."""
+        try:
+            return cls(text, json.loads(text))
+        except ValueError:
+            return cls(text, text)
+
+    @property
+    def failed(self) -> bool:
+        """Whether it is a structured error, see ToolCallResult.for_model."""
+        return isinstance(self.value, dict) and isinstance(self.value.get("error"), dict | str)
+
+    def field(self, path: str) -> Any:  # noqa: ANN401 - whatever the JSON holds
+        """Return the value at ``a.b.c``; raises Missing."""
+        value = self.value
+        for key in path.split("."):
+            if not isinstance(value, dict) or value.get(key) is None:
+                raise Missing(path)
+            value = value[key]
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Renderer:
+    """Renders templates in one language; ``on_off``: how true and false are said."""
+
+    language: str
+    on_off: tuple[str, str]
+
+    def render(self, template: str, values: Mapping[str, Any], result: Result | None) -> str:
+        """Return the reply; raises Missing when a value is not there."""
+
+        def put(match: re.Match[str]) -> str:
+            name, filter_name = match.group(1), match.group(2)
+            value: Any
+            if name in values:
+                value = values[name]
+            elif result is not None and name == "result":
+                value = result.value
+            elif result is not None and name.startswith("result."):
+                value = result.field(name.removeprefix("result."))
+            else:
+                raise Missing(name)
+            return self._filters()[filter_name or "plain"](value)
+
+        return _FIELD.sub(put, template)
+
+    def plain(self, value: Any) -> str:  # noqa: ANN401 - whatever the JSON holds
+        """Say any JSON value in words; raises Missing for nothing."""
+        if isinstance(value, bool):
+            return self.on_off[0] if value else self.on_off[1]
+        if isinstance(value, dict):
+            for key in _MAIN_KEYS:
+                if isinstance(value.get(key), str) and value[key].strip():
+                    return self.plain(value[key])
+            if len(value) == 1:
+                return self.plain(next(iter(value.values())))
+            return ", ".join(
+                f"{key.replace('_', ' ')} {self.plain(item)}"
+                for key, item in value.items()
+                if item not in (None, "", [], {})
+            )
+        if isinstance(value, list):
+            return ", ".join(self.plain(item) for item in value)
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        text = "" if value is None else str(value).strip()
+        if not text:
+            raise Missing("result")
+        return text
+
+    def time(self, value: Any) -> str:  # noqa: ANN401 - whatever the JSON holds
+        """Say a time of day: ``14:05``, ISO 8601, or JSON with one of them in it."""
+        moment = _moment(value)
+        if not isinstance(moment, datetime | time):
+            return self.plain(value)
+        if self.language == "zh":
+            minutes = f"{moment.minute}分" if moment.minute else "整"
+            return f"{moment.hour}点{minutes}"
+        half = "AM" if moment.hour < 12 else "PM"
+        return f"{moment.hour % 12 or 12}:{moment.minute:02d} {half}"
+
+    def date(self, value: Any) -> str:  # noqa: ANN401 - whatever the JSON holds
+        """Say a day: ISO 8601, or JSON with it in it."""
+        moment = _moment(value)
+        if not isinstance(moment, date):
+            return self.plain(value)
+        if self.language == "zh":
+            weekday = _WEEKDAYS_ZH[moment.weekday()]
+            return f"{moment.year}年{moment.month}月{moment.day}日，星期{weekday}"
+        return f"{moment:%A}, {moment:%B} {moment.day}, {moment.year}"
+
+    def _filters(self) -> Mapping[str, Callable[[Any], str]]:
+        return {"plain": self.plain, "time": self.time, "date": self.date}
+
+
+def _moment(value: Any) -> datetime | date | time | None:  # noqa: ANN401 - JSON
+    if isinstance(value, dict):
+        for key in ("datetime", "now", "local", "iso", "time", "date"):
+            if (moment := _moment(value.get(key))) is not None:
+                return moment
+        return None
+    if not isinstance(value, str):
+        return None
+    for read in (datetime.fromisoformat, time.fromisoformat):
+        try:
+            return read(value.strip())
+        except ValueError:
+            continue
+    return None

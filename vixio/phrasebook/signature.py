@@ -1,0 +1,38 @@
+"""A tool as the phrase book sees it: what an agent framework also knows of it, and no more."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from vixio.core.tools.toolset import safe_tool_name
+from vixio.core.tools.types import ToolDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSignature:
+    """``alias``: the name that the model sees; ``parameters``: the tool's JSON Schema."""
+
+    alias: str
+    description: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, tool: ToolDefinition) -> ToolSignature:
+        """Take it from a definition, whether a tool set gave it an alias or not."""
+        return cls(tool.alias or safe_tool_name(tool.name), tool.description, tool.parameters)
+
+
+def signatures(tools: Iterable[ToolDefinition]) -> tuple[ToolSignature, ...]:
+    """Return the signatures of a tool set's definitions."""
+    return tuple(ToolSignature.of(tool) for tool in tools)
+
+
+def fingerprint(tools: Sequence[ToolSignature]) -> str:
+    """Return a digest of everything that phrases depend on: equal for equal lists."""
+    content = [[tool.alias, tool.description, tool.parameters] for tool in tools]
+    text = json.dumps(content, ensure_ascii=False, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()

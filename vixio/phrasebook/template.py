@@ -1,0 +1,187 @@
+"""One language's YAML file as typed data; a mistake in it is one line that names the place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import Any
+
+import yaml
+
+from vixio.core.errors import ConfigError
+from vixio.phrasebook import nodes
+from vixio.phrasebook.nodes import Node
+from vixio.phrasebook.text import Rewrite
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUp:
+    """A second call made of the first one's result (``louder``: ask for the volume, then set it).
+
+    ``arguments`` as in :class:`Intent`, or ``{"field": "a.b", "add": 10}``: the number at that
+    place of the first result, plus so much, kept within the schema's bounds.
+    """
+
+    tool: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """What somebody may want: the sentences for it, the tool that does it, the reply.
+
+    ``arguments``: constants, or ``"{slot}"``; a slot that is not named goes to the argument of
+    its name. ``lists``: words for a slot's values. ``missing``: the reply when the result lacks
+    what ``reply`` wants to say. ``polite``: may be wrapped in "please", "can you".
+    """
+
+    name: str
+    sentences: tuple[Node, ...]
+    reply: str
+    tool: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    lists: Mapping[str, tuple[tuple[Node, Any], ...]] = field(default_factory=dict)
+    missing: str = ""
+    then: FollowUp | None = None
+    polite: bool = True
+    example: str = ""
+    automatic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Automatic:
+    """The words from which phrases for unnamed tools are made; see ``automatic.py``."""
+
+    queries: frozenset[str]
+    setters: frozenset[str]
+    verbs: frozenset[str]
+    verb_sentences: Mapping[str, tuple[Node, ...]]
+    sentences: Mapping[str, tuple[Node, ...]]
+    replies: Mapping[str, str]
+    words: Mapping[str, Node]
+    on_off: tuple[tuple[Node, bool], ...]
+    colours: tuple[tuple[Node, tuple[int, int, int]], ...]
+    units: tuple[tuple[frozenset[str], Node], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """Everything one file says."""
+
+    code: str
+    phrases: Mapping[str, str]
+    before: Node
+    after: Node
+    rewrites: tuple[Rewrite, ...]
+    intents: tuple[Intent, ...]
+    automatic: Automatic
+    on_off_said: tuple[str, str]
+
+
+def load_language(code: str) -> Language:
+    """Read the packaged file of ``code``; raises ConfigError."""
+    folder = resources.files("vixio.phrasebook") / "data"
+    try:
+        text = (folder / f"{code}.yaml").read_text("utf-8")
+    except FileNotFoundError:
+        raise ConfigError(f"there is no phrase book for the language {code!r}") from None
+    names = (folder / "tool_names.yaml").read_text("utf-8")
+    return parse_language(code, text, names, f"{code}.yaml")
+
+
+def parse_language(code: str, text: str, tool_names: str, name: str) -> Language:
+    """Read a phrase book from YAML; ``name`` is for error messages."""
+    place = name
+    try:
+        data = yaml.safe_load(text)
+        rules = {key: nodes.parse(value) for key, value in data.get("rules", {}).items()}
+        place = f"{name}: politeness"
+        politeness = data.get("politeness", {})
+        before, after = (
+            nodes.fill(nodes.parse(politeness.get(key, "")), rules) for key in ("before", "after")
+        )
+        intents = []
+        for intent_name, entry in data["intents"].items():
+            place = f"{name}: intents.{intent_name}"
+            intents.append(_intent(intent_name, entry, rules))
+        place = f"{name}: automatic"
+        automatic = _automatic(data["automatic"], yaml.safe_load(tool_names), rules)
+        place = f"{name}: rewrites"
+        rewrites = tuple(
+            Rewrite(re.compile(pattern, re.IGNORECASE), replacement)
+            for pattern, replacement in data.get("rewrites", {}).items()
+        )
+        place = f"{name}: phrases"
+        on, off = data["on_off"]
+        phrases = {key: str(value) for key, value in data["phrases"].items()}
+        return Language(
+            code, phrases, before, after, rewrites, tuple(intents), automatic, (on, off)
+        )
+    except (yaml.YAMLError, ValueError, TypeError, KeyError, AttributeError, re.error) as error:
+        what = str(error).replace("\n", " ")
+        raise ConfigError(f"phrase book {place}: {type(error).__name__}: {what}") from error
+
+
+def _intent(name: str, entry: Mapping[str, Any], rules: Mapping[str, Node]) -> Intent:
+    known = {
+        *("sentences", "reply", "tool", "arguments", "lists", "missing", "then", "polite"),
+        "example",
+    }
+    if unknown := set(entry) - known:
+        raise ValueError(f"unknown keys {sorted(unknown)}")
+    then = entry.get("then")
+    tool = entry.get("tool", "")
+    return Intent(
+        name,
+        tuple(nodes.fill(nodes.parse(sentence), rules) for sentence in entry["sentences"]),
+        entry["reply"],
+        tool=tool,
+        arguments=entry.get("arguments", {}),
+        lists={
+            slot: tuple(
+                (nodes.fill(nodes.parse(said), rules), value) for value, said in values.items()
+            )
+            for slot, values in entry.get("lists", {}).items()
+        },
+        missing=entry.get("missing", ""),
+        then=FollowUp(then["tool"], then["arguments"]) if then else None,
+        polite=entry.get("polite", bool(tool)),
+        example=entry.get("example", ""),
+    )
+
+
+def _automatic(
+    entry: Mapping[str, Any], names: Mapping[str, Any], rules: Mapping[str, Node]
+) -> Automatic:
+    def parse(text: str) -> Node:
+        # <object>, <thing> and <action> are put in when the tool is known.
+        return nodes.replace(
+            nodes.parse(text),
+            lambda leaf: (
+                nodes.fill(leaf, rules)
+                if isinstance(leaf, nodes.Rule) and leaf.name in rules
+                else leaf
+            ),
+        )
+
+    def parse_all(sections: Mapping[str, list[str]]) -> dict[str, tuple[Node, ...]]:
+        return {key: tuple(map(parse, sentences)) for key, sentences in sections.items()}
+
+    return Automatic(
+        queries=frozenset(names["queries"]),
+        setters=frozenset(names["setters"]),
+        verbs=frozenset(names["verbs"]),
+        verb_sentences=parse_all(entry["verbs"]),
+        sentences=parse_all(entry["sentences"]),
+        replies=entry["replies"],
+        words={key: nodes.parse(str(value)) for key, value in entry.get("words", {}).items()},
+        on_off=tuple((parse(said), value) for value, said in entry["on_off"].items()),
+        colours=tuple(
+            (parse(said), (int(r), int(g), int(b))) for said, (r, g, b) in entry["colours"].items()
+        ),
+        units=tuple(
+            (frozenset(unit["arguments"]), parse(unit["say"])) for unit in entry.get("units", [])
+        ),
+    )
