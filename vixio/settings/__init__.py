@@ -1,0 +1,31 @@
+"""The settings: typed, complete with defaults, read from YAML.
+
+``Settings()`` is the embedded default, which needs neither a key nor a network;
+:func:`load_settings` reads a file. ``vixio init`` writes a file that explains every key.
+"""
+
+from vixio.settings.load import load_settings
+from vixio.settings.sections import (
+    AssistantSettings,
+    AuthSettings,
+    ListeningSettings,
+    LoggingSettings,
+    LogLevel,
+    OutputSettings,
+    ServerSettings,
+    TimeoutSettings,
+)
+from vixio.settings.settings import Settings
+
+__all__ = [
+    "AssistantSettings",
+    "AuthSettings",
+    "ListeningSettings",
+    "LogLevel",
+    "LoggingSettings",
+    "OutputSettings",
+    "ServerSettings",
+    "Settings",
+    "TimeoutSettings",
+    "load_settings",
+]

@@ -1,0 +1,188 @@
+"""Reads a YAML file and expands ``${VAR}``, keeping for each key the line it stands in.
+
+``${VAR}`` is the value of an environment variable, ``${VAR:default}`` has a default for when it is
+unset or empty, ``$${`` stands for ``${``. A plain scalar is typed by YAML's rules after expansion,
+so ``port: ${PORT:8000}`` is a number; a quoted one stays text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from vixio.core.errors import ConfigError
+
+KeyPath = tuple[str | int, ...]
+
+_REFERENCE = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::([^{}]*))?\}|\$\{")
+
+
+def show_path(path: KeyPath) -> str:
+    """Return ``path`` as people write it: ``listening.end_silence_ms``, ``wake_words[1]``."""
+    shown = ""
+    for part in path:
+        if isinstance(part, int):
+            shown += f"[{part}]"
+        else:
+            shown += f".{part}" if shown else part
+    return shown
+
+
+@dataclass(slots=True)
+class Document:
+    """What a file says, and where."""
+
+    path: Path
+    data: Any = None
+    lines: dict[KeyPath, int] = field(default_factory=dict)
+    """The line (from 1) of each key and list item."""
+    texts: dict[KeyPath, str] = field(default_factory=dict)
+    """The text of each expanded plain scalar, before YAML made a number or a truth of it."""
+
+    def error(self, path: KeyPath, message: str) -> ConfigError:
+        """Return the one-line error for ``path``, at its line or that of the nearest key above."""
+        line = next(
+            (self.lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in self.lines),
+            0,
+        )
+        place = f"{self.path}:{line}" if line else str(self.path)
+        return ConfigError(": ".join(filter(None, (place, show_path(path), message))))
+
+
+def read_document(path: Path, environment: Mapping[str, str]) -> Document:
+    """Read ``path``. Raises ConfigError: no such file, not YAML, a variable that is not set."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise ConfigError(
+            f"{path}: no such file; `vixio init DIR` writes one to start from"
+        ) from None
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is not UTF-8 text (byte {error.start})") from error
+    document = Document(path)
+    try:
+        loader = yaml.SafeLoader(text)
+        try:
+            root = loader.get_single_node()
+            if root is not None:
+                document.data = _Reader(document, loader, environment).read(root, ())
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f"{path}:{mark.line + 1}" if mark else str(path)
+        problem = error.problem or error.context or "unreadable"
+        raise ConfigError(f"{place}: not valid YAML: {problem}") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
+    return document
+
+
+class _Reader:
+    """Builds the data from the nodes, and notes where each came from."""
+
+    def __init__(
+        self, document: Document, loader: yaml.SafeLoader, environment: Mapping[str, str]
+    ) -> None:
+        self._document = document
+        self._loader = loader
+        self._environment = environment
+        self._above: set[int] = set()
+
+    def read(self, node: yaml.Node, path: KeyPath) -> Any:  # noqa: ANN401 - YAML holds anything
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node, path)
+        if id(node) in self._above:
+            raise self._document.error(path, "an alias must not stand inside what it names")
+        self._above.add(id(node))
+        try:
+            if isinstance(node, yaml.MappingNode):
+                return self._mapping(node, path)
+            if isinstance(node, yaml.SequenceNode):
+                return self._sequence(node, path)
+        finally:
+            self._above.discard(id(node))
+        return self._loader.construct_object(node, deep=True)
+
+    def _mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str, Any]:
+        self._refuse_duplicates(node, path)
+        self._loader.flatten_mapping(node)
+        data: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key = str(key_node.value)
+            here = (*path, key)
+            self._document.lines[here] = key_node.start_mark.line + 1
+            data[key] = self.read(value_node, here)
+        return data
+
+    def _refuse_duplicates(self, node: yaml.MappingNode, path: KeyPath) -> None:
+        seen: dict[str, int] = {}
+        for key_node, _ in node.value:
+            line = key_node.start_mark.line + 1
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise self._document.error(path, f"a key must be a word (line {line})")
+            if key_node.value in seen:
+                first = seen[key_node.value]
+                self._document.lines[(*path, key_node.value)] = line
+                raise self._document.error(
+                    (*path, key_node.value), f"stands here again, first in line {first}"
+                )
+            seen[key_node.value] = line
+
+    def _sequence(self, node: yaml.SequenceNode, path: KeyPath) -> list[Any]:
+        items: list[Any] = []
+        for index, item in enumerate(node.value):
+            here = (*path, index)
+            self._document.lines[here] = item.start_mark.line + 1
+            items.append(self.read(item, here))
+        return items
+
+    def _scalar(self, node: yaml.ScalarNode, path: KeyPath) -> Any:  # noqa: ANN401 - as above
+        if "${" not in node.value:
+            return self._construct(node)
+        text = self._expand(node.value, path)
+        if node.style is not None:  # quoted, or a block of text
+            return text
+        self._document.texts[path] = text
+        tag = self._loader.resolve(  # type: ignore[no-untyped-call] # missing in its stubs
+            yaml.ScalarNode, text, (True, False)
+        )
+        plain = yaml.ScalarNode(tag, text, node.start_mark, node.end_mark)
+        try:
+            return self._construct(plain)
+        except yaml.YAMLError:
+            return text
+
+    def _construct(self, node: yaml.ScalarNode) -> Any:  # noqa: ANN401 - as above
+        try:
+            return self._loader.construct_object(node)
+        except ValueError:  # it looks like a date or a number, and is none
+            return node.value
+
+    def _expand(self, text: str, path: KeyPath) -> str:
+        def value(match: re.Match[str]) -> str:
+            name, default = match.group(1), match.group(2)
+            if match.group() == "$${":
+                return "${"
+            if not name:
+                raise self._document.error(
+                    path, "expected ${VAR} or ${VAR:default}; to mean ${ itself write $${"
+                )
+            found = self._environment.get(name) or default
+            if found is None:
+                state = "is empty" if name in self._environment else "is not set"
+                raise self._document.error(
+                    path,
+                    f"the environment variable {name} {state}: set it, or write "
+                    f"${{{name}:default}}",
+                )
+            return found
+
+        return _REFERENCE.sub(value, text)

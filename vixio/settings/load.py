@@ -1,0 +1,132 @@
+"""From a file to the settings, or to one line that says what is wrong with it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from vixio.core.errors import ConfigError
+from vixio.settings.document import Document, KeyPath, read_document
+from vixio.settings.schema import is_secret, suggest
+from vixio.settings.settings import Settings
+
+_SHOWN_CHARACTERS = 40
+"""Of a wrong value; enough to recognise it."""
+
+
+def load_settings(path: Path | None, environment: Mapping[str, str] | None = None) -> Settings:
+    """Read the settings from ``path``; none: the embedded default.
+
+    ``environment`` (default: the process's own) is what ``${VAR}`` is looked up in. Raises
+    ConfigError, one line: the file and line, the key's path, what was expected and what was found.
+    """
+    if path is None:
+        return Settings()
+    document = read_document(path, os.environ if environment is None else environment)
+    data = document.data
+    if data is None:
+        return Settings()
+    if not isinstance(data, dict):
+        raise document.error((), f"expected sections (`server:` …), found {_show(data)}")
+    # A section whose keys are all commented out is null to YAML.
+    sections = {key: {} if value is None else value for key, value in data.items()}
+    try:
+        return _validate(sections, document)
+    except ValidationError as error:
+        raise _explain(error, sections, document) from None
+    except ConfigError as error:
+        # From the provider registry: it begins with the section's key.
+        key, _, message = str(error).partition(": ")
+        raise document.error(tuple(key.split(".")), message) from error
+
+
+def _validate(data: dict[str, Any], document: Document) -> Settings:
+    try:
+        return Settings.model_validate(data)
+    except ValidationError as error:
+        # Where text is wanted, the number that YAML made of a variable is its text again.
+        texts = [
+            (place, document.texts[place])
+            for detail in _details(error)
+            if detail["type"] == "string_type"
+            for end in range(len(detail["loc"]), 0, -1)
+            if (place := detail["loc"][:end]) in document.texts
+        ]
+        if not texts:
+            raise
+    for place, text in texts:
+        _put(data, place, text)
+    return Settings.model_validate(data)
+
+
+def _put(data: Any, place: KeyPath, text: str) -> None:  # noqa: ANN401 - a tree of YAML values
+    *above, last = place
+    for key in above:
+        data = data[key]
+    data[last] = text
+
+
+def _details(error: ValidationError, above: KeyPath = ()) -> Iterator[ErrorDetails]:
+    """Every mistake, with its whole path; a provider's options are validated on their own."""
+    for detail in error.errors(include_url=False):
+        place: KeyPath = (*above, *detail["loc"])
+        inner = detail.get("ctx", {}).get("error")
+        if isinstance(inner, ValidationError):
+            yield from _details(inner, place)
+        else:
+            yield {**detail, "loc": place}
+
+
+def _explain(error: ValidationError, data: dict[str, Any], document: Document) -> ConfigError:
+    details = list(_details(error))
+    first = min(details, key=lambda detail: document.lines.get(detail["loc"], 0))
+    message = _message(first, data)
+    if len(details) > 1:
+        message += f" (and {len(details) - 1} more)"
+    return document.error(first["loc"], message)
+
+
+def _message(detail: ErrorDetails, data: dict[str, Any]) -> str:
+    place, found = detail["loc"], detail["input"]
+    match detail["type"]:
+        case "extra_forbidden":
+            return f"there is no such key{suggest(place, data)}"
+        case "missing":
+            return "is needed here and has no default"
+        case "value_error":
+            return detail["msg"].removeprefix("Value error, ")
+        case "string_pattern_mismatch":
+            expected = "another form of text"
+        case "string_type":
+            expected = "text"
+        case "model_type" | "dict_type" | "model_attributes_type":
+            expected = "a mapping (`key: value` lines)"
+        case "list_type" | "tuple_type":
+            expected = "a list"
+        case "int_from_float":
+            expected = "a whole number"
+        case _:
+            expected = detail["msg"].removeprefix("Input should be ").partition(",")[0]
+    return f"expected {expected}, found {'a secret' if is_secret(place, data) else _show(found)}"
+
+
+def _show(value: object) -> str:
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            shown = value if len(value) <= _SHOWN_CHARACTERS else f"{value[:_SHOWN_CHARACTERS]}…"
+            return repr(shown)
+        case dict():
+            return "a mapping"
+        case list() | tuple():
+            return "a list"
+        case _:
+            return str(value)[:_SHOWN_CHARACTERS]

@@ -1,0 +1,103 @@
+"""What the settings' models say of themselves: which keys there are, and which are secret."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any, get_args
+
+from pydantic import BaseModel, SecretStr
+
+from vixio.providers import registry
+from vixio.settings.document import KeyPath, show_path
+from vixio.settings.provider import ProviderSection
+from vixio.settings.settings import Settings
+
+_SECRET_WORDS = ("secret", "password", "token", "api_key", "apikey", "authorization")
+
+
+def fields(model: type[BaseModel]) -> dict[str, Any]:
+    """Return the fields of ``model`` by their names in a file."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
+
+
+def submodel(annotation: object) -> type[BaseModel] | None:
+    """Return the model in ``annotation`` (itself, or a part of a union), if there is one."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(filter(None, map(submodel, get_args(annotation))), None)
+
+
+def provider_options(section: type[ProviderSection], data: object) -> type[BaseModel]:
+    """Return the model of the options that belong to the provider named in ``data``.
+
+    Raises ConfigError or ProviderUnavailable as the registry does.
+    """
+    name = data.get("name") if isinstance(data, Mapping) else None
+    name = name if isinstance(name, str) else section.default_name
+    return registry.resolve(section.kind, name).settings_model
+
+
+def keys_at(path: KeyPath, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that may stand in the mapping at ``path`` of ``data``; by key."""
+    model: type[BaseModel] | None = Settings
+    place: Any = data
+    for part in path:
+        if model is None:
+            return {}
+        field = fields(model).get(str(part))
+        place = place.get(part) if isinstance(place, Mapping) else None
+        model = submodel(field.annotation) if field is not None else None
+        if model is not None and issubclass(model, ProviderSection):
+            model = provider_options(model, place)
+    if model is None:
+        return {}
+    known = fields(model)
+    if len(path) == 1 and _is_provider_section(path[0]):
+        known = {"name": ProviderSection.model_fields["name"], **known}
+    return known
+
+
+def is_secret(path: KeyPath, data: Mapping[str, Any]) -> bool:
+    """Must the value at ``path`` not be shown? By its type, or by its name where it has none."""
+    for end in range(len(path), 0, -1):
+        key = str(path[end - 1])
+        if any(word in key.lower() for word in _SECRET_WORDS) and not key.startswith("max_"):
+            return True
+        field = keys_at(path[: end - 1], data).get(key)
+        if field is not None and _mentions(field.annotation, SecretStr):
+            return True
+    return False
+
+
+def suggest(path: KeyPath, data: Mapping[str, Any]) -> str:
+    """Return ``, did you mean …?`` for an unknown key, or what is known in its place."""
+    *above, last = path
+    known = keys_at(tuple(above), data)
+    if close := get_close_matches(str(last).lower(), known, n=1):
+        return f", did you mean {close[0]!r}?"
+    everywhere = {show_path(place): place[-1] for place in _own_keys(Settings, ())}
+    for shown, key in everywhere.items():
+        if key == last:
+            return f", did you mean {shown!r}?"
+    return f" (known here: {', '.join(known)})" if known else ""
+
+
+def _own_keys(model: type[BaseModel], above: KeyPath) -> list[KeyPath]:
+    places: list[KeyPath] = []
+    for key, field in fields(model).items():
+        places.append((*above, key))
+        inner = submodel(field.annotation)
+        if inner is not None and not issubclass(inner, ProviderSection):
+            places.extend(_own_keys(inner, (*above, key)))
+    return places
+
+
+def _is_provider_section(key: str | int) -> bool:
+    field = fields(Settings).get(str(key))
+    model = submodel(field.annotation) if field is not None else None
+    return model is not None and issubclass(model, ProviderSection)
+
+
+def _mentions(annotation: object, wanted: type) -> bool:
+    return annotation is wanted or any(_mentions(part, wanted) for part in get_args(annotation))

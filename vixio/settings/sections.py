@@ -1,0 +1,164 @@
+"""The sections of the settings that are Vixio's own. Times are in seconds unless named ``_ms``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+
+MIN_SECRET_BYTES = 16
+"""A shorter secret can be guessed from one captured token."""
+
+LogLevel = Literal["TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
+
+Port = Annotated[int, Field(ge=0, le=65_535)]
+Seconds = Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)]
+Probability = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
+
+DEFAULT_INSTRUCTIONS = """\
+You are a voice assistant in a small device with a loudspeaker. What you write is spoken aloud.
+Answer in the language the user speaks, in one to three short sentences, as people talk.
+No Markdown, lists, headings, links, code or emoji, except that an answer may begin with one emoji
+that fits its mood (such as 🙂 😂 😢 😡 😲 🤔 😴): the device shows it as a face. Write numbers,
+units and abbreviations so that they can be read aloud.
+When a tool can do or find out what is asked, call it instead of guessing, and say briefly what
+happened. If it fails, say so plainly. If you did not understand, ask one short question back.
+The user's words come from speech recognition and may contain small errors: take the likely meaning.
+"""
+
+
+class Section(BaseModel):
+    """A mapping of the settings file. A key it does not know is a mistake, not a wish."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class AuthSettings(Section):
+    """Tokens that let devices in; OTA issues them."""
+
+    enabled: bool = False
+    secret: SecretStr = SecretStr("")
+    """Signs the tokens; needed when enabled, at least 16 bytes."""
+    token_lifetime_days: float = Field(default=30, gt=0, le=3_650, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _has_secret(self) -> Self:
+        if self.enabled and len(self.secret.get_secret_value().encode()) < MIN_SECRET_BYTES:
+            raise ValueError(
+                f"expected a secret of at least {MIN_SECRET_BYTES} bytes, since enabled is true: "
+                "set secret, for example to what `openssl rand -hex 32` prints"
+            )
+        return self
+
+
+class ServerSettings(Section):
+    """Where devices connect."""
+
+    host: str = Field(default="0.0.0.0", min_length=1)  # noqa: S104 - devices are on the network
+    """Address to listen on."""
+    port: Port = 8000
+    """WebSocket. 0: any free port, as for ``http_port``."""
+    http_port: Port = 8003
+    """OTA, vision and the health page."""
+    public_host: str = Field(default="", pattern=r"^[^\s/@?#]*$")
+    """Host that OTA tells devices; empty: the one through which the device came."""
+    max_connections: int = Field(default=1_000, ge=1, le=100_000)
+    auth: AuthSettings = AuthSettings()
+
+    @model_validator(mode="after")
+    def _ports_differ(self) -> Self:
+        if self.port and self.port == self.http_port:
+            raise ValueError(f"port and http_port must differ, both are {self.port}")
+        return self
+
+
+class AssistantSettings(Section):
+    """Who answers, and what it remembers."""
+
+    language: str = Field(default="en", pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")
+    """BCP 47."""
+    instructions: str = DEFAULT_INSTRUCTIONS
+    """The system prompt."""
+    wake_words: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    """Besides those of the firmware's own models."""
+    wake_reply: str = ""
+    """Said when the device reports its wake word; empty: nothing."""
+    history_turns: int = Field(default=20, ge=1, le=1_000)
+    max_devices_remembered: int = Field(default=10_000, ge=1, le=10_000_000)
+
+
+class ListeningSettings(Section):
+    """Where speech begins and ends. The meaning of each is told at the stations' own settings."""
+
+    threshold: Probability = 0.5
+    exit_threshold: Probability = 0.35
+    min_speech_ms: int = Field(default=96, ge=0, le=2_000)
+    min_pause_ms: int = Field(default=64, ge=0, le=2_000)
+    end_silence_ms: int = Field(default=500, ge=100, le=10_000)
+    pre_roll_ms: int = Field(default=300, ge=0, le=2_000)
+    max_utterance_ms: int = Field(default=30_000, ge=1_000, le=600_000)
+    jitter_ms: int = Field(default=200, ge=0, le=5_000)
+    stall_ms: int = Field(default=2_000, ge=100, le=60_000)
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.exit_threshold > self.threshold:
+            raise ValueError(
+                f"exit_threshold ({self.exit_threshold:g}) must not be above "
+                f"threshold ({self.threshold:g})"
+            )
+        if self.min_pause_ms > self.end_silence_ms:
+            raise ValueError(
+                f"min_pause_ms ({self.min_pause_ms}) must not be above "
+                f"end_silence_ms ({self.end_silence_ms})"
+            )
+        return self
+
+
+class OutputSettings(Section):
+    """The audio that devices are sent."""
+
+    sample_rate: Literal[8_000, 12_000, 16_000, 24_000, 48_000] = 24_000
+    """Hz."""
+    frame_ms: Literal[20, 40, 60] = 60
+    opus_complexity: int = Field(default=5, ge=0, le=10)
+    head_start_ms: int = Field(default=300, ge=0, le=2_000)
+    """How far ahead of its playing the audio is sent; the device holds 40 frames at most."""
+
+    @field_validator("sample_rate", "frame_ms", mode="before")
+    @classmethod
+    def _number(cls, value: object) -> object:
+        # A Literal takes no "24000", which is what a quoted "${RATE}" gives.
+        return int(value) if isinstance(value, str) and value.isdecimal() else value
+
+
+class TimeoutSettings(Section):
+    """How long to wait before a turn ends with an apology."""
+
+    hello: Seconds = 10.0
+    """For a device's hello; the firmware itself gives up after 10 s."""
+    turn: Seconds = 60.0
+    """The making of one reply, its playing not counted."""
+    asr: Seconds = 15.0
+    """The words after the end of speech."""
+    agent_first: Seconds = 20.0
+    """The agent's first sign of life."""
+    agent_next: Seconds = 45.0
+    """Between two later ones."""
+    tts: Seconds = 10.0
+    """A sentence's first audio, and each next piece."""
+    device_tool: Seconds = 30.0
+    """A device's answer to one tool call."""
+
+
+class LoggingSettings(Section):
+    """What is logged, to standard error."""
+
+    level: LogLevel = "INFO"
+    as_json: bool = Field(default=False, alias="json")
+    """One JSON object a line. (``json`` itself is a method of pydantic's models.)"""
+
+    @field_validator("level", mode="before")
+    @classmethod
+    def _upper(cls, value: object) -> object:
+        return value.upper() if isinstance(value, str) else value

@@ -1,0 +1,94 @@
+"""The whole of the settings, and what each part of the server gets of them."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from vixio.core.audio import AudioFormat
+from vixio.core.pacer import PacerSettings
+from vixio.core.reply import ReplySettings
+from vixio.core.session import SessionSettings
+from vixio.settings.provider import AgentSection, ASRSection, TTSSection, VADSection
+from vixio.settings.sections import (
+    AssistantSettings,
+    ListeningSettings,
+    LoggingSettings,
+    OutputSettings,
+    Section,
+    ServerSettings,
+    TimeoutSettings,
+)
+from vixio.stations.agent import AgentSettings
+from vixio.stations.asr import ASRSettings
+from vixio.stations.tts import TTSSettings
+from vixio.stations.turn_detector import TurnSettings
+from vixio.stations.vad import VADSettings
+
+
+class Settings(Section):
+    """Everything that can be configured. The defaults answer speech with no key and no network."""
+
+    server: ServerSettings = ServerSettings()
+    assistant: AssistantSettings = AssistantSettings()
+    listening: ListeningSettings = ListeningSettings()
+    output: OutputSettings = OutputSettings()
+    timeouts: TimeoutSettings = TimeoutSettings()
+    vad: VADSection = Field(default_factory=lambda: VADSection.model_validate({}))
+    asr: ASRSection = Field(default_factory=lambda: ASRSection.model_validate({}))
+    agent: AgentSection = Field(default_factory=lambda: AgentSection.model_validate({}))
+    tts: TTSSection = Field(default_factory=lambda: TTSSection.model_validate({}))
+    logging: LoggingSettings = LoggingSettings()
+
+    def audio_format(self) -> AudioFormat:
+        """Return the format of what devices are sent."""
+        return AudioFormat(self.output.sample_rate, self.output.frame_ms)
+
+    def session_settings(self) -> SessionSettings:
+        """Return how a session behaves."""
+        return SessionSettings(
+            language=self.assistant.language,
+            wake_reply=self.assistant.wake_reply,
+            reply=ReplySettings(
+                timeout=self.timeouts.turn,
+                pacer=PacerSettings(head_start_ms=self.output.head_start_ms),
+            ),
+        )
+
+    def vad_settings(self) -> VADSettings:
+        """Return the hysteresis of the VAD station."""
+        listening = self.listening
+        return VADSettings(
+            threshold=listening.threshold,
+            exit_threshold=listening.exit_threshold,
+            min_speech_ms=listening.min_speech_ms,
+            min_pause_ms=listening.min_pause_ms,
+        )
+
+    def turn_settings(self) -> TurnSettings:
+        """Return when a turn is over."""
+        listening = self.listening
+        return TurnSettings(
+            end_silence_ms=listening.end_silence_ms,
+            pre_roll_ms=listening.pre_roll_ms,
+            max_utterance_ms=listening.max_utterance_ms,
+            jitter_ms=listening.jitter_ms,
+            stall_ms=listening.stall_ms,
+        )
+
+    def asr_settings(self) -> ASRSettings:
+        """Return the bounds of the ASR station."""
+        default = ASRSettings()
+        return ASRSettings(
+            feed_timeout=min(default.feed_timeout, self.timeouts.asr),
+            finish_timeout=self.timeouts.asr,
+        )
+
+    def agent_settings(self) -> AgentSettings:
+        """Return the bounds of the agent station."""
+        return AgentSettings(
+            first_timeout=self.timeouts.agent_first, next_timeout=self.timeouts.agent_next
+        )
+
+    def tts_settings(self) -> TTSSettings:
+        """Return the bounds of the TTS station."""
+        return TTSSettings(first_timeout=self.timeouts.tts, next_timeout=self.timeouts.tts)
