@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 
 from vixio.core.chunk import (
@@ -60,7 +60,7 @@ class Reply:
         self.turn = turn
         self.timeline: TurnTimeline = context.timeline(turn.turn_id)
         self.called_tools = False
-        self.on_speaking: Callable[[], None] | None = None
+        self.before_speaking: Callable[[], Awaitable[None]] | None = None
         self._pipeline = pipeline
         self._connection = connection
         self._context = context
@@ -70,7 +70,8 @@ class Reply:
         self._names: dict[str, str] = {}
         self._made_something = False
         self._over = False
-        self._pacer_fed = False
+        self._silent = True
+        self._subtitle: str | None = None
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -202,6 +203,7 @@ class Reply:
             case AudioOut(pcm=pcm, sample_rate=rate):
                 self._made_something = True
                 self.timeline.mark("first_audio", now())
+                await self._before_audio()
                 step = 2 * rate * ENCODE_PIECE_MS // 1000
                 for start in range(0, len(pcm), step):
                     packets = self._encoder.encode(pcm[start : start + step], rate)
@@ -210,10 +212,7 @@ class Reply:
             case Sentence(text=text):
                 # The tail of the sentence before belongs in front of this one's subtitle.
                 await self._pacer.put_packets(self._encoder.flush())
-                if not self._pacer_fed and self.on_speaking is not None:
-                    self.on_speaking()
-                self._pacer_fed = True
-                await self._pacer.put_sentence(text)
+                self._subtitle = text
             case Emotion(name=name, emoji=emoji):
                 await self._connection.send_emotion(name, emoji)
             case ToolCalled(call_id=call_id, name=name):
@@ -224,3 +223,12 @@ class Reply:
                 self.timeline.tools.append(ToolTiming(name, seconds, success))
             case TextDelta() | _:
                 pass
+
+    async def _before_audio(self) -> None:
+        """Take the floor, once, and show the sentence: only now is there something to hear."""
+        if self._silent and self.before_speaking is not None:
+            await self.before_speaking()
+        self._silent = False
+        if self._subtitle is not None:
+            await self._pacer.put_sentence(self._subtitle)
+            self._subtitle = None

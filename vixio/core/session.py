@@ -50,11 +50,13 @@ class SessionSettings:
     """How a session behaves.
 
     ``language`` (BCP 47) is the one the assistant uses when it speaks for itself; ``wake_reply``
-    is said when the device reports its wake word, nothing if empty.
+    is said when the device reports its wake word, nothing if empty. ``hold``: seconds for which a
+    reply that is ready waits for a user who has begun to speak again.
     """
 
     language: str = "en"
     wake_reply: str = ""
+    hold: float = 3.0
     reply: ReplySettings = field(default_factory=ReplySettings)
 
 
@@ -75,6 +77,9 @@ class Session:
         self._settings = settings
         self._gate = ListenGate()
         self._void = False
+        self._talking: set[int] = set()
+        self._floor_free = asyncio.Event()
+        self._floor_free.set()
         self._group: asyncio.TaskGroup | None = None
         self._reply: Reply | None = None
         self.context = StationContext(
@@ -151,6 +156,7 @@ class Session:
         """
         if self._void:
             self._void = False
+            self._nobody_talks()
             await self._pipeline.feed(Abort("speaking"), now())
 
     async def _take(self, chunk: Chunk) -> None:
@@ -170,6 +176,7 @@ class Session:
             case TextInput():
                 await self._typed(chunk, at)
             case Abort(reason=reason):
+                self._nobody_talks()
                 await self._pipeline.feed(chunk, at)
                 await self._interrupt(reason or "abort", stop_anyway=True)
             case _:
@@ -183,10 +190,12 @@ class Session:
         if interrupts and reply is not None and (reply.speaking or mode is ListenMode.MANUAL):
             await self._interrupt("listen")
         if self._gate.start(mode) or mode is ListenMode.MANUAL:
+            self._nobody_talks()
             await self._pipeline.feed(ListenStart(mode), at)
 
     async def _typed(self, typed: TextInput, at: float) -> None:
         self._gate.wake(at)
+        self._nobody_talks()
         await self._interrupt("text")
         if not typed.wake_word:
             await self._pipeline.feed(typed, at)
@@ -199,20 +208,25 @@ class Session:
     async def _heard(self, chunk: Chunk) -> None:
         """Take what leaves the listening half; some of it comes from a station's own task."""
         match chunk:
-            case TurnStarted():
+            case TurnStarted(turn_id=turn_id):
+                self._talking.add(turn_id)
+                self._floor_free.clear()
                 if self._gate.mode is ListenMode.REALTIME:
                     await self._interrupt("voice", only_speaking=True)
             case Transcript(text=text) if text:
                 await self.connection.send_transcript(text)
-            case UserTurn():
+            case UserTurn(turn_id=turn_id):
                 await self._take_turn(chunk)
+                self._has_talked(turn_id)
             case TurnFailed(turn_id=turn_id, stage=stage, detail=detail):
+                self._has_talked(turn_id)
                 self.context.counters.add(f"turn.failed.{stage}")
                 _log.warning("turn failed in %s: %s", stage, detail)
                 await self._interrupt("failed")
                 key = "timeout" if "within" in detail else "failed"
                 self._start_reply(UserTurn(turn_id, ""), failed=key)
             case TurnDropped(turn_id=turn_id):
+                self._has_talked(turn_id)
                 self.context.timelines.pop(turn_id, None)
             case _:
                 pass
@@ -240,7 +254,7 @@ class Session:
 
     def _start_reply(self, turn: UserTurn, *, failed: str = "", say: str = "") -> None:
         reply = Reply(turn, self._pipeline, self.connection, self.context, self._settings.reply)
-        reply.on_speaking = self._on_speaking
+        reply.before_speaking = self._take_floor
         self._reply = reply
         self._spawn(self._run_reply(reply, failed, say))
 
@@ -250,7 +264,20 @@ class Session:
         finally:
             self._finish(reply)
 
-    def _on_speaking(self) -> None:
+    def _has_talked(self, turn_id: int) -> None:
+        self._talking.discard(turn_id)
+        if not self._talking:
+            self._floor_free.set()
+
+    def _nobody_talks(self) -> None:
+        self._talking.clear()
+        self._floor_free.set()
+
+    async def _take_floor(self) -> None:
+        """Let a user who has gone on speaking finish; their words may change the answer."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._settings.hold):
+                await self._floor_free.wait()
         self._gate.speaking(True)
         self._void = self._gate.mode is not ListenMode.REALTIME
 

@@ -1,0 +1,112 @@
+"""A whole session on the virtual clock: scripted providers, the real stations, a manual device."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, ParamSpec
+
+from vixio.stations.sentence_aggregator import SentenceAggregatorStation
+
+from vixio.core.chunk import ListenMode, ListenStart
+from vixio.core.history import History
+from vixio.core.metrics import Counters
+from vixio.core.pipeline import Pipeline
+from vixio.core.reply import ReplySettings
+from vixio.core.session import Session, SessionSettings
+from vixio.core.tools.toolset import ToolSet
+from vixio.stations.agent import AgentSettings, AgentStation
+from vixio.stations.asr import ASRSettings, ASRStation
+from vixio.stations.text_aggregator import TextAggregatorStation
+from vixio.stations.tts import TTSSettings, TTSStation
+from vixio.stations.turn_detector import TurnDetectorStation, TurnSettings
+from vixio.stations.vad import VADSettings, VADStation
+from vixio.testing import (
+    ManualConnection,
+    ScriptedAgent,
+    ScriptedASR,
+    ScriptedTTS,
+    ScriptedVAD,
+    run_virtual,
+    silence,
+    speech,
+)
+
+P = ParamSpec("P")
+
+
+@dataclass
+class Conversation:
+    """A running session and everything a test wants to reach."""
+
+    vad: ScriptedVAD = field(default_factory=ScriptedVAD)
+    asr: ScriptedASR = field(default_factory=ScriptedASR)
+    agent: ScriptedAgent = field(default_factory=ScriptedAgent)
+    tts: ScriptedTTS = field(default_factory=ScriptedTTS)
+    device: ManualConnection = field(default_factory=ManualConnection)
+    history: History = field(default_factory=History)
+    tools: ToolSet = field(default_factory=ToolSet)
+    counters: Counters = field(default_factory=Counters)
+    turn: TurnSettings = field(default_factory=TurnSettings)
+    settings: SessionSettings = field(
+        default_factory=lambda: SessionSettings(
+            reply=ReplySettings(timeout=30.0, apology_timeout=5.0)
+        )
+    )
+    session: Session | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Conversation]:
+        """Run the session; at the end the device vanishes and nothing may be left of it."""
+        before = asyncio.all_tasks()
+        pipeline = Pipeline(
+            stations=[
+                VADStation(self.vad, VADSettings(timeout=1.0)),
+                TurnDetectorStation(self.turn),
+                ASRStation(self.asr, ASRSettings(feed_timeout=2.0, finish_timeout=3.0)),
+                TextAggregatorStation(),
+                AgentStation(self.agent, AgentSettings(first_timeout=4.0, next_timeout=6.0)),
+                SentenceAggregatorStation(),
+                TTSStation(self.tts, TTSSettings(first_timeout=2.0, next_timeout=2.0)),
+            ]
+        )
+        self.session = Session(
+            self.device, pipeline, self.history, self.tools, self.counters, self.settings
+        )
+        task = asyncio.create_task(self.session.run())
+        try:
+            yield self
+        finally:
+            self.device.vanish()
+            async with asyncio.timeout(1.0):
+                await task
+            left = asyncio.all_tasks() - before - {task}
+            assert not left, f"tasks left behind: {left}"
+            assert self.vad.open_streams == 0
+            assert self.asr.open_streams == 0
+            assert self.agent.running == 0
+            assert self.tts.running == 0
+            assert self.agent.closed
+
+    def listen(self, mode: ListenMode = ListenMode.AUTO) -> None:
+        """The device turns its microphone on."""
+        self.device.put(ListenStart(mode))
+
+    async def say(self, seconds: float = 1.0, *, pause: float = 0.8) -> None:
+        """The user speaks, and is silent for ``pause`` seconds."""
+        await self.device.play(silence(0.3) + speech(seconds) + silence(pause))
+
+
+def on_virtual_time(
+    test: Callable[P, Coroutine[Any, Any, None]],
+) -> Callable[P, None]:
+    """Run a test on a loop of its own whose clock is virtual."""
+
+    @functools.wraps(test)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        run_virtual(test(*args, **kwargs))
+
+    return run

@@ -1,0 +1,160 @@
+"""Interrupting: nothing but ``tts stop`` follows, and the next turn starts clean."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.session.conversation import Conversation, on_virtual_time
+from vixio.core.chunk import Abort, Chunk, ListenMode, ListenStart, TextInput
+from vixio.core.clock import now
+from vixio.core.history import AssistantMessage, ToolCallItem, ToolResultItem, UserMessage
+from vixio.core.tools.types import ToolDefinition
+from vixio.testing import ScriptedAgent, ScriptedASR, ScriptedTTS, ToolUse, silence, speech
+
+LONG = "One two three four five six seven eight. Nine ten eleven twelve thirteen fourteen."
+
+
+def chatty() -> Conversation:
+    agent = ScriptedAgent(
+        lambda text: ("Short.",) if text == "next" else (0.5, LONG, 0.5, " And a last sentence.")
+    )
+    return Conversation(
+        asr=ScriptedASR(["talk", "next"], delay=0.5), agent=agent, tts=ScriptedTTS(delay=0.5)
+    )
+
+
+CAUSES: dict[str, Chunk] = {
+    "abort": Abort("wake_word_detected"),
+    "listen": ListenStart(ListenMode.AUTO),
+    "manual listen": ListenStart(ListenMode.MANUAL),
+    "text": TextInput("next"),
+}
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+@pytest.mark.parametrize("after", [0.0, 0.06, 1.0, 4.0])
+@on_virtual_time
+async def test_a_speaking_reply_stops_at_once(cause: str, after: float) -> None:
+    talk = chatty()
+    async with talk.running():
+        talk.listen()
+        await talk.say()
+        await talk.device.wait_for("audio")
+        await asyncio.sleep(after)
+        at = now()
+        talk.device.put(CAUSES[cause])
+        stop = await talk.device.wait_for("stop")
+        assert stop.at - at < 0.001
+        await asyncio.sleep(0.09)
+        later = [sent.kind for sent in talk.device.sent if sent.at > stop.at]
+        assert "audio" not in later
+        if cause != "text":
+            await asyncio.sleep(10)
+            assert talk.agent.running == 0
+            assert talk.tts.running == 0
+            talk.device.put(TextInput("next"))
+        await talk.device.wait_for("stop", 2)
+        assert talk.device.texts()[-1] == "Short."
+        assert [request.text for request in talk.agent.requests] == ["talk", "next"]
+
+
+@pytest.mark.parametrize("stage", ["asr", "model", "tts"])
+@on_virtual_time
+async def test_abort_while_thinking_ends_the_turn_unheard(stage: str) -> None:
+    talk = chatty()
+    async with talk.running():
+        talk.listen()
+        await talk.device.play(speech(0.6) + silence(0.56))
+        await asyncio.sleep({"asr": 0.2, "model": 0.7, "tts": 1.2}[stage])
+        talk.device.put(Abort())
+        stop = await talk.device.wait_for("stop")
+        await asyncio.sleep(10)
+        assert [sent.kind for sent in talk.device.sent if sent.at >= stop.at] == ["stop"]
+        assert not talk.device.all("start")
+        talk.device.put(TextInput("next"))
+        await talk.device.wait_for("stop", 2)
+        assert talk.device.texts() == ["Short."]
+
+
+@on_virtual_time
+async def test_the_history_keeps_what_was_heard() -> None:
+    talk = chatty()
+    async with talk.running():
+        talk.listen()
+        await talk.say()
+        await talk.device.wait_for("audio")
+        await asyncio.sleep(1.0)
+        talk.device.put(Abort())
+        await talk.device.wait_for("stop")
+        user, assistant = talk.history.items()
+        assert user == UserMessage("talk")
+        assert isinstance(assistant, AssistantMessage)
+        assert LONG.startswith(assistant.text)
+        assert abs(len(assistant.text) - 1.0 / 0.05) <= 2, "a second of speech at 50 ms a letter"
+
+
+@on_virtual_time
+async def test_voice_interrupts_in_realtime_mode_and_only_there() -> None:
+    for mode, expected in ((ListenMode.REALTIME, 2), (ListenMode.AUTO, 1)):
+        talk = chatty()
+        async with talk.running():
+            talk.listen(mode)
+            await talk.say()
+            await talk.device.wait_for("audio")
+            at = now()
+            await talk.device.play(silence(0.3) + speech(0.8) + silence(1.0))
+            await asyncio.sleep(10)
+            assert len(talk.device.all("stop")) == expected
+            if mode is ListenMode.REALTIME:
+                assert talk.device.all("stop")[0].at - at < 0.3 + 0.2
+                assert talk.device.texts()[-1] == "Short."
+
+
+@on_virtual_time
+async def test_a_repeated_listen_start_while_thinking_changes_nothing() -> None:
+    talk = chatty()
+    async with talk.running():
+        talk.listen()
+        await talk.device.play(speech(0.6) + silence(0.6))
+        talk.listen()
+        talk.listen()
+        await talk.device.wait_for("stop")
+        assert len(talk.agent.requests) == 1
+
+
+@on_virtual_time
+async def test_a_tool_call_that_was_interrupted_is_closed_in_the_history() -> None:
+    async def slow() -> str:
+        await asyncio.sleep(30)
+        return "late"
+
+    agent = ScriptedAgent(
+        lambda text: ("Well.", ToolUse("slow", {}), "Done.") if text == "talk" else ("Short.",)
+    )
+    talk = Conversation(asr=ScriptedASR(["talk"]), agent=agent)
+    talk.tools.replace("local", [ToolDefinition("slow", "", executor=slow)])
+    await agent.initialize(talk.tools.definitions())
+    async with talk.running():
+        talk.listen()
+        await talk.say()
+        await talk.device.wait_for("audio")
+        await asyncio.sleep(2)
+        talk.device.put(Abort())
+        await talk.device.wait_for("stop")
+        await asyncio.sleep(60)
+        kinds = [type(item) for item in talk.history.items()]
+        assert kinds == [UserMessage, AssistantMessage, ToolCallItem, ToolResultItem]
+
+
+@pytest.mark.parametrize("delay", [0.1, 0.4, 0.9, 1.2, 1.6, 2.0, 2.4, 4.0, 6.0])
+@on_virtual_time
+async def test_a_device_may_vanish_at_any_moment(delay: float) -> None:
+    talk = chatty()
+    async with talk.running():
+        talk.listen()
+        speaking = asyncio.create_task(talk.say())
+        await asyncio.sleep(delay)
+        talk.device.vanish()
+        await speaking
