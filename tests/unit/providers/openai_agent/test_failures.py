@@ -1,0 +1,150 @@
+"""What a user's turn gets when the model's server misbehaves: one classified error, no secret."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.support.llm_server import Answer, Cut, LLMServer, Stall, Step, failure, text
+from vixio.core.chunk import TextDelta
+from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
+from vixio.providers.agent import AgentEvent, AgentRequest
+from vixio.providers.openai_agent.provider import OpenAIAgentProvider
+
+KEY = "sk-very-secret-0123456789"
+REQUEST = AgentRequest(1, "hello")
+
+
+def _agent(
+    server: LLMServer,
+    **options: Any,  # noqa: ANN401 - the fields of the settings
+) -> OpenAIAgentProvider:
+    return OpenAIAgentProvider(KEY, "stand-in", server.base_url, **options)
+
+
+async def _fails(agent: OpenAIAgentProvider) -> tuple[ProviderError, str]:
+    """Return the error that the turn ends with, and what was said before it."""
+    said: list[AgentEvent] = []
+
+    async def listen() -> None:
+        async for event in agent.reply(REQUEST):
+            said.append(event)
+
+    with pytest.raises(ProviderError) as caught:
+        await asyncio.wait_for(listen(), 5)
+    await agent.close()
+    message = str(caught.value)
+    assert "\n" not in message
+    assert "secret" not in message
+    return caught.value, "".join(event.text for event in said if isinstance(event, TextDelta))
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "kind", "retryable"),
+    [
+        (400, None, ProviderError, False),
+        (401, None, ProviderUnavailable, False),
+        (403, None, ProviderUnavailable, False),
+        (404, None, ProviderUnavailable, False),
+        (429, None, ProviderError, True),
+        (429, "insufficient_quota", ProviderUnavailable, False),
+        (500, None, ProviderError, True),
+        (503, None, ProviderError, True),
+    ],
+)
+async def test_a_status_is_classified(
+    server: LLMServer, status: int, code: str | None, kind: type[ProviderError], retryable: bool
+) -> None:
+    server.script(failure(status, f"wrong\nkey: {KEY}", code))
+    error, _ = await _fails(_agent(server, retries=0))
+    assert type(error) is kind
+    assert error.retryable is retryable
+    assert str(status) in str(error)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("answer", [failure(500, "oops"), Answer([], before_head=Cut())])
+async def test_a_passing_failure_is_tried_again(server: LLMServer, answer: Answer) -> None:
+    server.script(answer, text("there"))
+    agent = _agent(server, retries=1)
+    async with asyncio.timeout(5):
+        events = [event async for event in agent.reply(REQUEST)]
+    assert events == [TextDelta(1, "there")]
+    await agent.close()
+
+
+async def test_a_long_pause_is_not_waited_for(server: LLMServer) -> None:
+    server.script(failure(429, "slow down", retry_after="30"), text("too late"))
+    error, _ = await _fails(_agent(server, retries=3))
+    assert error.retryable
+    assert len(server.requests) == 1
+
+
+async def test_a_cut_after_the_first_token_is_not_tried_again(server: LLMServer) -> None:
+    server.script(text("I was", Cut()), text("never"))
+    error, said = await _fails(_agent(server, retries=3))
+    assert (said, error.retryable, len(server.requests)) == ("I was", True, 1)
+
+
+@pytest.mark.parametrize(
+    "step", ["data: {not json\n\n", 'data: {"error": {"message": "overloaded"}}\n\n']
+)
+async def test_a_broken_stream_is_an_error(server: LLMServer, step: Step) -> None:
+    server.script(Answer([step]))
+    error, _ = await _fails(_agent(server, retries=0))
+    assert error.retryable
+
+
+@pytest.mark.parametrize("before_head", [True, False])
+async def test_silence_before_the_first_token(server: LLMServer, before_head: bool) -> None:
+    stall = Stall()
+    server.script(Answer([], before_head=stall) if before_head else Answer([stall]))
+    error, _ = await _fails(_agent(server, first_token_timeout=0.05))
+    assert isinstance(error, ProviderTimeout)
+    assert "first token" in str(error)
+    assert len(server.requests) == 1
+    await asyncio.wait_for(server.hung_up.wait(), 5)
+
+
+async def test_silence_after_the_first_token(server: LLMServer) -> None:
+    server.script(text("well", Stall()))
+    error, said = await _fails(_agent(server, stall_timeout=0.05))
+    assert isinstance(error, ProviderTimeout)
+    assert said == "well"
+    await asyncio.wait_for(server.hung_up.wait(), 5)
+
+
+async def test_the_whole_turn_is_limited(server: LLMServer) -> None:
+    server.script(text("well", Stall()))
+    error, _ = await _fails(_agent(server, turn_timeout=0.05))
+    assert isinstance(error, ProviderTimeout)
+    assert "whole answer" in str(error)
+    await asyncio.wait_for(server.hung_up.wait(), 5)
+
+
+async def test_the_listeners_time_is_not_the_agents(server: LLMServer) -> None:
+    server.script(text("a", "b"))
+    agent = _agent(server, turn_timeout=0.5)
+    loop = asyncio.get_running_loop()
+    said = []
+    async for event in agent.reply(REQUEST):
+        said.append(event)
+        later: asyncio.Future[None] = loop.create_future()
+        loop.call_later(0.6, later.set_result, None)
+        await later  # as when the loudspeaker is behind
+    assert len(said) == 2
+    await agent.close()
+
+
+async def test_nobody_listens_there() -> None:
+    async with LLMServer() as server:
+        url = server.base_url
+    error, _ = await _fails(OpenAIAgentProvider(KEY, "m", url, retries=0))
+    assert error.retryable
+    assert "cannot be reached" in str(error)
+
+
+def test_without_a_key_openai_cannot_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(ProviderUnavailable, match="OPENAI_API_KEY"):
+        OpenAIAgentProvider()

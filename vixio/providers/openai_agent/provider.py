@@ -1,0 +1,153 @@
+"""The agent of one session. Cheap to import: the SDK comes with the backend's start."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from loguru import logger
+from pydantic import SecretStr
+
+from vixio.core.errors import ProviderError, ToolError
+from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.toolset import safe_tool_name
+from vixio.core.tools.types import ToolDefinition
+from vixio.providers.agent import AgentEvent, AgentProvider, AgentRequest
+from vixio.providers.openai_agent.backend import OpenAIAgentBackend, SharedModelBackend
+from vixio.providers.openai_agent.history_items import to_input_items
+from vixio.providers.openai_agent.settings import OpenAIAgentSettings
+
+if TYPE_CHECKING:
+    from agents import FunctionTool
+
+    from vixio.providers.openai_agent.backend import Runtime
+
+Tool = Any
+"""A :class:`~vixio.core.tools.types.ToolDefinition`, an ``agents.FunctionTool``, or a function."""
+
+
+class OpenAIAgentProvider(AgentProvider):
+    """An agent of the openai-agents SDK: any OpenAI-compatible model, LiteLLM, or the phrase book.
+
+    Made by a backend it shares the model and the connections; made with ``api_key``, ``model``
+    and ``base_url`` it has its own and closes them.
+    """
+
+    def __init__(
+        self,
+        api_key: str | None = None,
+        model: str = "gpt-4",
+        base_url: str | None = None,
+        *,
+        backend: SharedModelBackend | None = None,
+        **options: Any,  # noqa: ANN401 - the fields of OpenAIAgentSettings
+    ) -> None:
+        """``options`` are further fields of OpenAIAgentSettings; pydantic refuses unknown ones."""
+        self._owns_backend = backend is None
+        if backend is None:
+            key = SecretStr(api_key) if api_key else None
+            settings = OpenAIAgentSettings(api_key=key, model=model, base_url=base_url, **options)
+            backend = OpenAIAgentBackend(settings)
+        self._backend = backend
+        self.name = backend.name
+        self._instructions = ""
+        self._base: tuple[Tool, ...] = ()
+        self._dynamic: tuple[Tool, ...] = ()
+        self._converted: dict[str, tuple[Tool, FunctionTool]] = {}
+        self._listed: tuple[FunctionTool, ...] | None = None
+        self._closed = False
+
+    async def initialize(
+        self, tools: Sequence[Tool | ToolDefinition] = (), system_prompt: str = ""
+    ) -> None:
+        """Set the tools that stay and the instructions; functions are taken as well."""
+        self._base = tuple(tools)
+        self._instructions = system_prompt
+        self._listed = None
+
+    async def update_tools(self, tools: Sequence[Tool | ToolDefinition]) -> None:
+        """Replace the tools that come and go; the running turn's next model call sees them."""
+        new = tuple(tools)
+        if new != self._dynamic:
+            self._dynamic = new
+            self._listed = None
+
+    async def reply(self, request: AgentRequest) -> AsyncIterator[AgentEvent]:
+        """Write the reply; see :meth:`~vixio.providers.agent.AgentProvider.reply`."""
+        if self._closed:
+            raise ProviderError(self.name, "the agent is closed", retryable=False)
+        runtime = await self._backend.runtime()
+        from vixio.providers.openai_agent.run import LiveAgent, run_turn
+
+        agent = LiveAgent(
+            runtime.shared.model,
+            runtime.shared.settings,
+            self._instructions,
+            lambda: self._current(runtime),
+        )
+        events = cast(
+            AsyncGenerator[AgentEvent, None],
+            run_turn(
+                agent,
+                to_input_items(request.history, request.text),
+                request.turn_id,
+                self.name,
+                self._backend.settings,
+            ),
+        )
+        async with aclosing(events):
+            async for event in events:
+                yield event
+
+    async def close(self) -> None:
+        """Forget the tools, and end the connections if they are this agent's own."""
+        self._closed = True
+        self._base = self._dynamic = ()
+        self._converted = {}
+        self._listed = None
+        if self._owns_backend:
+            await self._backend.close()
+
+    def _current(self, runtime: Runtime) -> Sequence[FunctionTool]:
+        """Return the tools of this moment, converting what was not converted before."""
+        if self._listed is None:
+            listed: dict[str, FunctionTool] = {}
+            kept: dict[str, tuple[Tool, FunctionTool]] = {}
+            for tool in (*self._base, *self._dynamic):
+                try:
+                    self._add(tool, listed, kept, runtime)
+                except (ToolError, TypeError) as error:
+                    # One bad schema would make the API refuse every request of the session.
+                    logger.bind(error=str(error)).warning("tool left out")
+            self._converted = kept
+            self._listed = tuple(listed.values())
+        return self._listed
+
+    def _add(
+        self,
+        tool: Tool,
+        listed: dict[str, FunctionTool],
+        kept: dict[str, tuple[Tool, FunctionTool]],
+        runtime: Runtime,
+    ) -> None:
+        """Add ``tool`` to ``listed``; an earlier tool keeps its name."""
+        if isinstance(tool, runtime.function_tool):
+            if tool.name in listed:
+                logger.bind(tool=tool.name).warning("second tool of this name left out")
+            else:
+                listed[tool.name] = tool
+            return
+        definition = tool if isinstance(tool, ToolDefinition) else func_to_tool_definition(tool)
+        name = definition.alias or safe_tool_name(definition.name)
+        if name in listed:
+            name = safe_tool_name(f"{definition.source}_{definition.name}")
+        if name in listed:
+            logger.bind(tool=name).warning("second tool of this name left out")
+            return
+        known = self._converted.get(name)
+        if known is None or not (known[0] is tool or known[0] == tool):
+            known = (tool, runtime.converter.convert(replace(definition, alias=name)))
+        kept[name] = known
+        listed[name] = known[1]

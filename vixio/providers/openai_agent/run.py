@@ -1,0 +1,215 @@
+"""One turn of the agent loop on the SDK's runner. Importing this imports the SDK."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing
+from typing import Any, cast
+
+from agents import (
+    Agent,
+    FunctionTool,
+    Model,
+    ModelSettings,
+    RunConfig,
+    RunContextWrapper,
+    RunHooks,
+    RunItemStreamEvent,
+    Runner,
+    StreamEvent,
+    Tool,
+    ToolCallItem,
+    ToolCallOutputItem,
+    set_tracing_disabled,
+)
+from agents.exceptions import ModelRefusalError
+from agents.run import ToolErrorFormatterArgs
+from agents.tool_context import ToolContext
+from openai.types.responses import (
+    ResponseCompletedEvent,
+    ResponseCreatedEvent,
+    ResponseRefusalDeltaEvent,
+    ResponseTextDeltaEvent,
+)
+
+from vixio.core.chunk import TextDelta, ToolCalled, ToolReturned
+from vixio.core.errors import ProviderTimeout, ToolError
+from vixio.core.tools.types import ToolCallResult
+from vixio.providers.agent import AgentEvent
+from vixio.providers.openai_agent.errors import classify
+from vixio.providers.openai_agent.history_items import InputItem
+from vixio.providers.openai_agent.settings import TurnSettings
+from vixio.providers.openai_agent.think import ThinkFilter
+from vixio.providers.openai_agent.tools import TurnRecord
+
+set_tracing_disabled(True)  # traces go to a cloud service, from a thread of their own
+
+ToolSource = Callable[[], Sequence[FunctionTool]]
+
+
+class LiveAgent(Agent[TurnRecord]):
+    """An agent that asks ``source`` for its tools at every model call.
+
+    The SDK calls :meth:`get_all_tools` once before each model call, so a list that is replaced in
+    mid-turn holds from the next call on. Assigning ``Agent.tools`` instead would be refused while
+    two runs of one agent overlap, as they do for a moment when a reply is interrupted.
+    """
+
+    def __init__(
+        self, model: Model, settings: ModelSettings, instructions: str, source: ToolSource
+    ) -> None:
+        super().__init__(
+            name="assistant",
+            instructions=instructions or None,
+            model=model,
+            model_settings=settings,
+        )
+        self._source = source
+
+    async def get_all_tools(self, run_context: RunContextWrapper[TurnRecord]) -> list[Tool]:
+        """Return the tools that there are now."""
+        return list(self._source())
+
+
+class _Clock(RunHooks[TurnRecord]):
+    """Measures each call for itself: the SDK reports the results of one round together."""
+
+    async def on_tool_start(
+        self, context: RunContextWrapper[TurnRecord], agent: Agent[TurnRecord], tool: Tool
+    ) -> None:
+        if isinstance(context, ToolContext):
+            context.context.seconds[context.tool_call_id] = -asyncio.get_running_loop().time()
+
+    async def on_tool_end(
+        self,
+        context: RunContextWrapper[TurnRecord],
+        agent: Agent[TurnRecord],
+        tool: Tool,
+        result: object,
+    ) -> None:
+        if isinstance(context, ToolContext):
+            context.context.seconds[context.tool_call_id] += asyncio.get_running_loop().time()
+
+
+def _explain_failure(details: ToolErrorFormatterArgs[TurnRecord]) -> str:
+    """Say what went wrong with a call that none of our tools handled."""
+    details.run_context.context.failed.add(details.call_id)
+    if details.kind == "tool_not_found":
+        error = ToolError("not_found", f"there is no tool {details.tool_name} (any more)")
+    else:
+        error = ToolError("failed", details.default_message)
+    result = ToolCallResult(details.call_id, False, error=str(error), error_type=error.type)
+    return result.for_model()
+
+
+_RUN_CONFIG = RunConfig(
+    tracing_disabled=True,
+    tool_not_found_behavior="return_error_to_model",
+    tool_error_formatter=_explain_failure,
+)
+
+
+async def run_turn(
+    agent: LiveAgent, items: list[InputItem], turn_id: int, provider: str, limits: TurnSettings
+) -> AsyncIterator[AgentEvent]:
+    """Run the agent on ``items`` and yield what happens.
+
+    Closing the iterator cancels model and tools and waits until they are gone. Only the time spent
+    waiting for the agent counts for the turn's limit, not what the listener takes to take it.
+    Raises ProviderError.
+    """
+    record = TurnRecord()
+    result = Runner.run_streamed(
+        agent,
+        cast(Any, items),
+        context=record,
+        max_turns=limits.max_tool_rounds,
+        hooks=_Clock(),
+        run_config=_RUN_CONFIG,
+    )
+    events = cast(AsyncGenerator[StreamEvent, None], result.stream_events())
+    translate = _Translator(turn_id, record)
+    left = limits.turn_timeout
+    loop = asyncio.get_running_loop()
+    try:
+        async with aclosing(events):
+            try:
+                while True:
+                    began = loop.time()
+                    timer = asyncio.timeout(left)
+                    try:
+                        async with timer:
+                            event = await anext(events)
+                    except StopAsyncIteration:
+                        return
+                    except TimeoutError as error:
+                        if timer.expired():
+                            late = ProviderTimeout(provider, "whole answer", limits.turn_timeout)
+                            raise late from error
+                        raise
+                    left -= loop.time() - began
+                    for out in translate(event):
+                        yield out
+            except ModelRefusalError:
+                return  # its words have been passed on
+            except Exception as error:  # reason: the SDK raises anything; classified here
+                raise classify(provider, error) from error
+            finally:
+                # Before `events` is closed: closing alone would let the run go on to its end.
+                result.cancel()
+    finally:
+        if result.run_loop_task is not None:
+            await asyncio.wait([result.run_loop_task])
+
+
+class _Translator:
+    """Turns the SDK's events into the core's chunks."""
+
+    def __init__(self, turn_id: int, record: TurnRecord) -> None:
+        self._turn_id = turn_id
+        self._record = record
+        self._think = ThinkFilter()
+
+    def __call__(self, event: StreamEvent) -> list[AgentEvent]:
+        if event.type == "raw_response_event":
+            text = self._text_of(event.data)
+            return [TextDelta(self._turn_id, text)] if text else []
+        if isinstance(event, RunItemStreamEvent):
+            if isinstance(event.item, ToolCallItem):
+                return [self._called(event.item)]
+            if isinstance(event.item, ToolCallOutputItem):
+                return [self._returned(event.item)]
+        return []
+
+    def _text_of(self, data: object) -> str:
+        if isinstance(data, ResponseCreatedEvent):
+            self._think = ThinkFilter()
+        elif isinstance(data, ResponseTextDeltaEvent):
+            return self._think.feed(data.delta)
+        elif isinstance(data, ResponseRefusalDeltaEvent):
+            return data.delta
+        elif isinstance(data, ResponseCompletedEvent):
+            return self._think.finish()
+        return ""
+
+    def _called(self, item: ToolCallItem) -> ToolCalled:
+        raw = cast(Any, item.raw_item)  # only function tools are ever offered
+        return ToolCalled(self._turn_id, raw.call_id, raw.name, raw.arguments)
+
+    def _returned(self, item: ToolCallOutputItem) -> ToolReturned:
+        call_id = str(cast(Any, item.raw_item)["call_id"])
+        return ToolReturned(
+            turn_id=self._turn_id,
+            call_id=call_id,
+            output=_plain(item.output),
+            success=call_id not in self._record.failed,
+            seconds=max(0.0, self._record.seconds.get(call_id, 0.0)),
+        )
+
+
+def _plain(output: object) -> str:
+    """Return a tool's output as text; images are only named, a history keeps no photos."""
+    if isinstance(output, list):
+        return "\n".join(str(getattr(part, "text", "[image]")) for part in output)
+    return str(output)

@@ -1,0 +1,56 @@
+"""Options of the three agents. Times are in seconds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+Seconds = Annotated[float, Field(gt=0)]
+
+
+class TurnSettings(BaseModel):
+    """What holds for every model behind this agent."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    max_tool_rounds: int = Field(8, ge=1, description="Model calls of one turn, tools between them")
+    first_token_timeout: Seconds = Field(15.0, description="Until the model begins to answer")
+    stall_timeout: Seconds = Field(15.0, description="Between two pieces of one answer")
+    turn_timeout: Seconds = Field(90.0, description="The agent's working time on one turn")
+    retries: int = Field(1, ge=0, le=5, description="Further tries before the first token")
+
+
+class SamplingSettings(TurnSettings):
+    """What a language model may be told about sampling; unset is the model's own default."""
+
+    temperature: float | None = Field(None, ge=0, le=2)
+    top_p: float | None = Field(None, gt=0, le=1)
+    max_tokens: int | None = Field(None, ge=1)
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] | None = None
+    extra_body: dict[str, Any] | None = Field(
+        None, description="Further fields of the request, as in {enable_thinking: false}"
+    )
+
+
+class OpenAIAgentSettings(SamplingSettings):
+    """A model behind the Chat Completions API, OpenAI's or a compatible one."""
+
+    model: str = "gpt-4o-mini"
+    base_url: str | None = Field(None, description="Of a compatible server, ending in /v1")
+    api_key: SecretStr | None = Field(None, description="Default: OPENAI_API_KEY")
+    connect_timeout: Seconds = 5.0
+
+
+class LiteLLMAgentSettings(SamplingSettings):
+    """A model that LiteLLM reaches; ``model`` is LiteLLM's name, ``provider/model``."""
+
+    model: str
+    base_url: str | None = None
+    api_key: SecretStr | None = Field(None, description="Default: the provider's own variable")
+
+
+class PhraseBookAgentSettings(TurnSettings):
+    """The phrase book: no network, no key."""
+
+    language: str = Field("", description="en or zh; empty: by the script of what was said")

@@ -1,0 +1,88 @@
+"""Tools as the openai-agents SDK wants them. Importing this imports the SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from agents import FunctionTool, ToolOutputImage, ToolOutputText
+from agents.tool_context import ToolContext
+
+from vixio.core.tools.converter import ToolConverterBase
+from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.toolset import safe_tool_name
+from vixio.core.tools.types import ToolCallResult, ToolDefinition
+from vixio.providers.openai_agent.calls import ToolCall, whole_schema
+
+
+@dataclass(slots=True)
+class TurnRecord:
+    """The SDK's run context: what is known of a turn's tool calls besides their text, by id."""
+
+    failed: set[str] = field(default_factory=set)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+class OpenAIAgentToolConverter(ToolConverterBase[FunctionTool]):
+    """Converts tools of every kind to :class:`agents.FunctionTool`.
+
+    The model knows a tool by its alias, the call goes out under the name on the source's wire.
+    ``image_outputs``: hand images to the model as data parts; without, they are named in the text
+    (the Chat Completions API takes only text from tools). Raises ToolError for a schema that is no
+    JSON Schema, TypeError for a function that cannot be described.
+    """
+
+    def __init__(self, *, image_outputs: bool = True) -> None:
+        self._image_outputs = image_outputs
+
+    def convert_device_tool(self, tool_def: ToolDefinition) -> FunctionTool:
+        """Convert a tool that the device executes."""
+        return self._function_tool(tool_def)
+
+    def convert_local_tool(
+        self, func: Callable[..., Awaitable[Any]] | ToolDefinition
+    ) -> FunctionTool:
+        """Convert a function with type hints and a docstring, or a definition with an executor."""
+        if isinstance(func, ToolDefinition):
+            return self._function_tool(func)
+        return self._function_tool(func_to_tool_definition(func))
+
+    def convert_mcp_tool(self, tool_def: ToolDefinition) -> FunctionTool:
+        """Convert a tool that an MCP client executes."""
+        return self._function_tool(tool_def)
+
+    def _function_tool(self, tool_def: ToolDefinition) -> FunctionTool:
+        call = ToolCall(tool_def)
+        max_chars = tool_def.options.max_result_chars
+
+        async def invoke(context: ToolContext[Any], arguments: str) -> Any:  # noqa: ANN401 - the SDK's signature
+            result = await call.run(arguments, context.tool_call_id)
+            if not result.success and isinstance(context.context, TurnRecord):
+                context.context.failed.add(context.tool_call_id)
+            return self._output(result, max_chars)
+
+        return FunctionTool(
+            name=tool_def.alias or safe_tool_name(tool_def.name),
+            description=tool_def.description,
+            params_json_schema=whole_schema(tool_def.parameters),
+            on_invoke_tool=invoke,
+            strict_json_schema=False,  # strict mode would rewrite the schema
+        )
+
+    def _output(
+        self, result: ToolCallResult, max_chars: int
+    ) -> str | list[ToolOutputText | ToolOutputImage]:
+        text = result.for_model(max_chars)
+        if not result.images:
+            return text
+        if not self._image_outputs:
+            kinds = ", ".join(image.mime_type for image in result.images)
+            return f"{text}\n[the tool also returned images that you cannot see: {kinds}]".strip()
+        return [
+            ToolOutputText(text=text or "The image:"),
+            *(
+                ToolOutputImage(image_url=f"data:{image.mime_type};base64,{image.data}")
+                for image in result.images
+            ),
+        ]
