@@ -1,0 +1,96 @@
+"""Tokens that let a device in: signed, expiring, bound to one device and client.
+
+A token is ``EXPIRY.SIGNATURE``: the expiry in seconds since 1970 and an HMAC-SHA256 over it and
+both identities. Nothing is stored, so any process with the secret can check what another issued. It
+has no space in it: the firmware puts "Bearer " before such a token (websocket_protocol.cc,
+OpenAudioChannel).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import math
+import re
+import time
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Protocol
+
+from vixio.core.errors import ConfigError
+
+DEFAULT_LIFETIME_S = 30 * 86_400.0
+"""A device asks OTA for a token only when it boots, and may then run for weeks."""
+
+MIN_SECRET_BYTES = 16
+"""A shorter secret can be guessed from one captured token."""
+
+_TOKEN = re.compile(r"([0-9]{1,12})\.([A-Za-z0-9_-]{43})")
+
+
+class TokenCheck(StrEnum):
+    """What became of a check. Told apart for counters; the client only learns that it may not."""
+
+    VALID = "valid"
+    MISSING = "missing"
+    WRONG = "wrong"
+    EXPIRED = "expired"
+
+
+class Authenticator(Protocol):
+    """Whoever issues tokens (at the OTA endpoint) and checks them (before the upgrade)."""
+
+    def issue(self, device_id: str, client_id: str) -> str:
+        """Return a token for this device."""
+        ...
+
+    def verify(self, token: str, device_id: str, client_id: str) -> TokenCheck:
+        """Check a token as it came, without its "Bearer " prefix; never raises."""
+        ...
+
+
+class TokenAuthenticator:
+    """Signs with one secret; ``lifetime_s`` is how long a token opens the door.
+
+    ``clock`` gives seconds since 1970. Raises ConfigError if the secret is too short.
+    """
+
+    def __init__(
+        self,
+        secret: str,
+        lifetime_s: float = DEFAULT_LIFETIME_S,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        if len(secret.encode()) < MIN_SECRET_BYTES:
+            raise ConfigError(f"the token secret needs at least {MIN_SECRET_BYTES} bytes")
+        if not lifetime_s > 0:
+            raise ConfigError("the lifetime of tokens must be more than 0 seconds")
+        self._secret = secret.encode()
+        self._lifetime_s = lifetime_s
+        self._clock = clock
+
+    def issue(self, device_id: str, client_id: str) -> str:
+        """Return a token for this device that expires after the lifetime."""
+        expiry = str(math.ceil(self._clock() + self._lifetime_s))
+        return f"{expiry}.{self._sign(expiry, device_id, client_id)}"
+
+    def verify(self, token: str, device_id: str, client_id: str) -> TokenCheck:
+        """Check in constant time that we signed ``token`` for this device and it still holds."""
+        if not token:
+            return TokenCheck.MISSING
+        parts = _TOKEN.fullmatch(token)
+        if parts is None:
+            return TokenCheck.WRONG
+        expiry, signature = parts.groups()
+        if not hmac.compare_digest(signature, self._sign(expiry, device_id, client_id)):
+            return TokenCheck.WRONG
+        return TokenCheck.VALID if self._clock() < int(expiry) else TokenCheck.EXPIRED
+
+    def _sign(self, expiry: str, device_id: str, client_id: str) -> str:
+        # Lengths stand before the identities so that no two pairs make the same message.
+        device, client = (text.encode("utf-8", "replace") for text in (device_id, client_id))
+        message = b"%s|%d|%s|%d|%s" % (expiry.encode(), len(device), device, len(client), client)
+        digest = hmac.new(self._secret, message, hashlib.sha256).digest()
+        return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()

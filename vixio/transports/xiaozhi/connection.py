@@ -1,0 +1,273 @@
+"""One connected device, from its hello to its end."""
+
+from __future__ import annotations
+
+import asyncio
+
+from loguru import logger
+from websockets.exceptions import ConcurrencyError
+from websockets.exceptions import ConnectionClosed as SocketClosed
+
+from vixio.core.chunk import AudioIn, Chunk
+from vixio.core.clock import now
+from vixio.core.errors import ConnectionClosed
+from vixio.core.tools.types import JsonObject
+from vixio.core.transport import AudioEncoder, DeviceConnection, DeviceInfo, DeviceToolsCallback
+from vixio.transports.xiaozhi import messages
+from vixio.transports.xiaozhi.device_socket import DeviceSocket
+from vixio.transports.xiaozhi.hello import server_hello
+from vixio.transports.xiaozhi.opus import OpusDecoder, OpusEncoder
+from vixio.transports.xiaozhi.protocol import (
+    AudioPacket,
+    Event,
+    Ignored,
+    McpFrame,
+    Reply,
+    XiaozhiProtocol,
+)
+from vixio.transports.xiaozhi.settings import XiaozhiSettings
+from vixio.transports.xiaozhi.tool_feed import ToolFeed
+
+MAX_UNANSWERED_PINGS = 8
+"""Pings remembered at a time. Some clients never answer; the list must not grow with the hours."""
+
+
+class XiaozhiConnection(DeviceConnection):
+    """A device behind a WebSocket. It has no queue and no reader: ``receive`` reads the socket."""
+
+    def __init__(
+        self,
+        socket: DeviceSocket,
+        protocol: XiaozhiProtocol,
+        info: DeviceInfo,
+        settings: XiaozhiSettings,
+    ) -> None:
+        self.session_id = protocol.session_id
+        self.info = info
+        self.output = settings.output
+        self._socket = socket
+        self._protocol = protocol
+        self._settings = settings
+        self._counters = settings.counters
+        self._log = logger.bind(session_id=self.session_id, device_id=info.device_id)
+        self._decoder = OpusDecoder()
+        self._tools: ToolFeed | None = None
+        self._closed = False
+        self._why = ""
+        self._goodbye = (1000, "")
+        self._reading: asyncio.Timeout | None = None
+        self._last_sent = now()
+
+    # ── receiving ───────────────────────────────────────────────────────────────────────────────
+
+    async def receive(self) -> Chunk:
+        """Return the next chunk. Safe to cancel: only reading the socket waits, which is."""
+        while True:
+            chunk = await self._take(self._protocol.parse(await self._read()))
+            if chunk is not None:
+                return chunk
+
+    async def _read(self) -> str | bytes:
+        if self._closed:
+            raise ConnectionClosed(self._why)
+        try:
+            # No limit of time: end() sets one, so that a reader ends before the peer agrees.
+            async with asyncio.timeout(None) as reading:
+                self._reading = reading
+                try:
+                    return await self._socket.recv()
+                finally:
+                    self._reading = None
+        except TimeoutError:
+            raise ConnectionClosed(self._why) from None
+        except SocketClosed as closed:
+            self.end(f"the device is gone ({closed})")
+            raise ConnectionClosed(self._why) from None
+
+    async def _take(self, event: Event) -> Chunk | None:
+        """Return the event's chunk, if it has one."""
+        if isinstance(event, AudioPacket):
+            pcm = self._decoder.decode(event.payload)
+            if pcm:
+                return AudioIn(pcm, at=now())
+            self._ignore("bad_opus")
+            return None
+        if isinstance(event, Ignored):
+            self._ignore(event.reason)
+            return None
+        if isinstance(event, McpFrame):
+            self._take_mcp(event.payload)
+            return None
+        if isinstance(event, Reply):
+            await self._send(event.message)
+            return None
+        return event
+
+    def intercept(self, text: str) -> bool:
+        """Take an MCP message on its arrival, ahead of the audio that waits to be read."""
+        # A cheap look first: whatever is not MCP is parsed once, when it is read.
+        if '"mcp"' not in text:
+            return False
+        event = self._protocol.parse(text)
+        if not isinstance(event, McpFrame):
+            return False
+        self._take_mcp(event.payload)
+        return True
+
+    def _take_mcp(self, payload: JsonObject) -> None:
+        if self._tools is None:
+            self._ignore("unexpected_mcp")
+        else:
+            self._tools.take(payload)
+
+    def _ignore(self, reason: str) -> None:
+        self._counters.add(f"xiaozhi.ignored.{reason}")
+        self._log.bind(reason=reason).debug("input ignored")
+
+    # ── sending ─────────────────────────────────────────────────────────────────────────────────
+
+    def new_encoder(self) -> AudioEncoder:
+        """Return an encoder with a fresh state, as the device's decoder has after "tts start"."""
+        settings = self._settings
+        return OpusEncoder(self.output, settings.opus_complexity, settings.opus_bitrate)
+
+    async def send_audio(self, packet: bytes, timestamp_ms: int) -> None:
+        """Send one packet in the binary protocol's version."""
+        await self._write(self._protocol.encode_audio(packet, timestamp_ms))
+
+    async def send_transcript(self, text: str) -> None:
+        """Show the user's words."""
+        await self._send(messages.stt(text))
+
+    async def send_emotion(self, name: str, emoji: str) -> None:
+        """Change the face."""
+        await self._send(messages.llm(name, emoji))
+
+    async def send_speech_start(self) -> None:
+        """Make the device ready to play."""
+        await self._send(messages.tts_start())
+
+    async def send_sentence(self, text: str) -> None:
+        """Show the sentence whose audio comes next."""
+        await self._send(messages.tts_sentence_start(text))
+
+    async def send_speech_stop(self) -> None:
+        """End of the reply."""
+        await self._send(messages.tts_stop())
+
+    async def send_alert(self, status: str, message: str, emotion: str) -> None:
+        """Show a notice."""
+        await self._send(messages.alert(status, message, emotion))
+
+    async def send_hello(self) -> None:
+        """Answer the device's hello; it waits for this and for nothing else."""
+        await self._send(server_hello(self.session_id, self.output))
+
+    async def _send(self, message: JsonObject) -> None:
+        await self._write(self._protocol.encode_message(message))
+
+    async def _write(self, data: str | bytes) -> None:
+        if self._closed:
+            raise ConnectionClosed(self._why)
+        try:
+            async with asyncio.timeout(self._settings.send_timeout):
+                await self._socket.send(data)
+        except TimeoutError:
+            if not self._closed:  # of several senders that wait, one tells
+                self._counters.add("xiaozhi.closed.not_reading")
+                self._log.warning("the device takes nothing more: connection given up")
+            self.end("the device does not read")
+            self._socket.abort()
+            raise ConnectionClosed(self._why) from None
+        except SocketClosed as closed:
+            self.end(f"the device is gone ({closed})")
+            raise ConnectionClosed(self._why) from None
+        self._last_sent = now()
+
+    # ── tools ───────────────────────────────────────────────────────────────────────────────────
+
+    def start_tools(self) -> None:
+        """Ask the device for its tools, beside the conversation."""
+        self._tools = ToolFeed(self.session_id, self._send, self._settings)
+        self._tools.start()
+
+    def set_tools_callback(self, callback: DeviceToolsCallback) -> None:
+        """Have ``callback`` told the device's tools; a device without any never calls it."""
+        if self._tools is not None:
+            self._tools.set_callback(callback)
+
+    # ── living and ending ───────────────────────────────────────────────────────────────────────
+
+    async def keep_alive(self) -> None:
+        """Ping, keep the device from giving up, and notice that it is gone; until it is."""
+        settings = self._settings
+        next_ping = now() + settings.ping_interval
+        pings = 0
+        while not self._closed:
+            time = now()
+            if time >= self._socket.last_heard + settings.dead_after:
+                self._counters.add("xiaozhi.closed.silent")
+                self._log.warning("nothing heard of the device: connection given up")
+                await self.close(1001, "nothing heard")
+                return
+            try:
+                if time >= next_ping:
+                    await self._ping(pings % MAX_UNANSWERED_PINGS)
+                    pings += 1
+                    next_ping = time + settings.ping_interval
+                if time >= self._last_sent + settings.keepalive_after:
+                    await self._send(messages.keepalive())
+            except ConnectionClosed:
+                return
+            soonest = min(
+                next_ping,
+                self._last_sent + settings.keepalive_after,
+                self._socket.last_heard + settings.dead_after,
+            )
+            await asyncio.sleep(soonest - now())
+
+    async def _ping(self, number: int) -> None:
+        try:
+            async with asyncio.timeout(self._settings.send_timeout):
+                # The pong is not waited for: DeviceSocket.last_heard sees it.
+                _pong = await self._socket.ping(f"{number}")
+        except ConcurrencyError:
+            # The same ping of some minutes ago is unanswered: this client does not answer pings.
+            return
+        except TimeoutError:
+            return  # a full buffer: what is sent next finds out, or dead_after does
+        except SocketClosed as closed:
+            self.end(f"the device is gone ({closed})")
+
+    def end(self, why: str, code: int = 1000, reason: str = "") -> None:
+        """Take note that the connection is over: nothing waits for it after this. Idempotent.
+
+        The first call decides with which ``code`` and ``reason`` :meth:`close` closes.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        self._why = why
+        self._goodbye = (code, reason)
+        if self._tools is not None:
+            self._tools.close()
+        if self._reading is not None:
+            self._reading.reschedule(now())
+            self._reading = None
+        self._decoder.close()
+
+    async def close(self, code: int = 1000, reason: str = "") -> None:
+        """Close with a reason; whoever waits for the device is told at once. Idempotent."""
+        self.end("the server closed the connection", code, reason)
+        await close_socket(self._socket, *self._goodbye, self._settings.close_timeout)
+
+
+async def close_socket(socket: DeviceSocket, code: int, reason: str, timeout: float) -> None:
+    """Close within ``timeout`` seconds, by force if the peer does not take part."""
+    try:
+        async with asyncio.timeout(timeout):
+            # A reason has at most 123 bytes (RFC 6455 §5.5).
+            await socket.close(code, reason.encode()[:123].decode("utf-8", "ignore"))
+    except TimeoutError:
+        socket.abort()
+        await socket.wait_closed()

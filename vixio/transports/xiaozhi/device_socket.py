@@ -1,0 +1,78 @@
+"""The WebSocket of one device: the library's server connection with three hooks of ours.
+
+It notes when anything arrived (pongs too), hands MCP answers over the moment they arrive, so that a
+tool call returns though nobody reads the socket just then, and mends text that is no UTF-8: tool
+results quote things like the name of a Wi-Fi network, and one such byte must not end it all.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from websockets.asyncio.server import ServerConnection
+from websockets.frames import Frame, Opcode
+from websockets.http11 import Request, Response
+
+SEND_BUFFER_BYTES = 64 * 1024
+"""What the kernel may hold for one device, over 15 s of speech. Its own choice is megabytes, which
+hides for minutes that a device stopped reading."""
+
+
+class DeviceSocket(ServerConnection):
+    """One device's socket. ``last_heard`` is a reading of the loop's clock."""
+
+    last_heard: float = 0.0
+    intercept: Callable[[str], bool] | None = None
+    """Takes a text message before it is queued for reading; true if that settled it."""
+    on_lost: Callable[[], None] | None = None
+    """Called once, when the TCP connection is gone."""
+
+    def process_event(self, event: Request | Response | Frame) -> None:
+        """Look at what arrived, then let the library have it."""
+        self.last_heard = self.loop.time()
+        if isinstance(event, Frame) and event.opcode is Opcode.TEXT and event.fin:
+            text = bytes(event.data).decode("utf-8", "replace")
+            if self.intercept is not None and self.intercept(text):
+                return
+            event.data = text.encode()
+        super().process_event(event)
+
+    def connection_made(self, transport: object) -> None:
+        """Bound what the kernel buffers."""
+        super().connection_made(transport)  # type: ignore[arg-type]  # asyncio's own signature
+        sock = self.transport.get_extra_info("socket")
+        if sock is not None:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Tell our side too."""
+        super().connection_lost(exc)
+        on_lost, self.on_lost = self.on_lost, None
+        if on_lost is not None:
+            on_lost()
+
+    def abort(self) -> None:
+        """End the TCP connection at once, whatever is still buffered."""
+        self.transport.abort()
+
+
+class LibraryLog(logging.LoggerAdapter[logging.Logger]):
+    """What the WebSocket library logs, without failed handshakes.
+
+    It would log each port scanner and each broken request with a traceback; ``on_bad_handshake``
+    counts them instead.
+    """
+
+    def __init__(self, on_bad_handshake: Callable[[], None]) -> None:
+        super().__init__(logging.getLogger("vixio.transports.xiaozhi.websockets"))
+        self._on_bad_handshake = on_bad_handshake
+
+    def log(self, level: int, msg: object, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  as in the base
+        """Count a failed handshake, log anything else."""
+        if msg == "opening handshake failed":
+            self._on_bad_handshake()
+        else:
+            super().log(level, msg, *args, **kwargs)

@@ -1,0 +1,289 @@
+"""The client of a device's MCP server: JSON-RPC 2.0 inside the socket's ``mcp`` messages.
+
+It is told what arrives (:meth:`XiaozhiDeviceToolClient.on_mcp_message`) and given a way to send; it
+reads no socket and waits in nobody's reader. It knows no agent framework.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from loguru import logger
+
+from vixio import __version__
+from vixio.core.errors import ConnectionClosed, ToolError
+from vixio.core.metrics import Counters
+from vixio.core.tools.device import DeviceToolClientBase
+from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
+from vixio.transports.xiaozhi.mcp_content import parse_answer, parse_error, parse_page
+
+PROTOCOL_VERSION = "2024-11-05"  # the one the firmware states (mcp_server.cc, ParseMessage)
+
+MAX_PAGES = 64
+MAX_TOOLS = 256
+MAX_LIST_BYTES = 512 * 1024
+"""Bounds of one listing. A page of the firmware has at most 8,000 bytes (GetToolsList), a board
+some dozens of tools; what is over the bound is cut, so no device can fill the server's memory."""
+
+MAX_ID = 2**31 - 1
+"""The firmware reads ids as C ints (mcp_server.cc, ParseMessage: ``id->valueint``)."""
+
+RELIST_PAUSE_S = 0.25
+"""Between two listings that ``list_changed`` asked for: a device that announces a change with every
+answer costs four listings a second, not a loop without end."""
+
+SendCallback = Callable[[JsonObject], Awaitable[None]]
+ToolsChanged = Callable[[list[ToolDefinition]], None]
+
+
+class XiaozhiDeviceToolClient(DeviceToolClientBase):
+    """The tools of one connected device.
+
+    ``send_callback`` sends a message of the protocol; it raises ConnectionClosed when the device is
+    gone. ``timeout`` and ``initialize_timeout`` are seconds for one call and for one step of the
+    greeting. ``vision`` (``{"url", "token"}``) tells a camera where to post its photos.
+    ``on_tools_changed`` is called with the whole list whenever it was listed again.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        send_callback: SendCallback,
+        timeout: float = 30.0,
+        *,
+        initialize_timeout: float = 10.0,
+        vision: JsonObject | None = None,
+        on_tools_changed: ToolsChanged | None = None,
+        counters: Counters | None = None,
+    ) -> None:
+        self.session_id = session_id
+        self._send = send_callback
+        self._timeout = timeout
+        self._initialize_timeout = initialize_timeout
+        self._vision = vision
+        self._on_tools_changed = on_tools_changed
+        self._counters = counters if counters is not None else Counters()
+        self._log = logger.bind(session_id=session_id)
+        self._tools: dict[str, ToolDefinition] = {}
+        self._pending: dict[int, asyncio.Future[JsonObject]] = {}
+        self._last_id = 0
+        self._closed = False
+        self._initialized = False
+        self._relist_wanted = False
+        self._relisting: asyncio.Task[None] | None = None
+
+    async def initialize(self) -> bool:
+        """Greet the device's tool server and list its tools; false if that fails or takes long."""
+        capabilities: JsonObject = {}
+        if self._vision is not None:
+            capabilities["vision"] = self._vision
+        try:
+            await self._request(
+                "initialize",
+                {
+                    "protocolVersion": PROTOCOL_VERSION,
+                    "capabilities": capabilities,
+                    "clientInfo": {"name": "Vixio", "version": __version__},
+                },
+                self._initialize_timeout,
+            )
+            await self._notify("notifications/initialized")
+            self._relist_wanted = False
+            self._tools = await self._list_tools()
+        except ToolError as error:
+            self._counters.add("xiaozhi.mcp.initialize_failed")
+            self._log.bind(error_type=error.type).warning("the device's tools could not be listed")
+            return False
+        self._initialized = True
+        self._start_relisting()  # the device may have announced a change meanwhile
+        return True
+
+    async def call_tool(
+        self, tool_name: str, arguments: JsonObject, *, timeout: float | None = None
+    ) -> ToolCallResult:
+        """Call a tool and wait for its answer; only cancellation is raised."""
+        call_id = self._new_id()
+        try:
+            if tool_name not in self._tools and not self._closed:
+                raise ToolError("not_found", f"the device has no tool {tool_name!r}")
+            result = await self._request(
+                "tools/call",
+                {"name": tool_name, "arguments": arguments},
+                self._timeout if timeout is None else timeout,
+                call_id,
+            )
+            answer = parse_answer(result)
+            if answer.is_error:
+                raise ToolError("failed", answer.text or "the tool failed")
+        except ToolError as error:
+            self._counters.add(f"xiaozhi.mcp.call.{error.type}")
+            return ToolCallResult(
+                str(call_id),
+                success=False,
+                error=str(error),
+                error_type=error.type,
+                retryable=error.retryable,
+            )
+        return ToolCallResult(str(call_id), success=True, result=answer.text, images=answer.images)
+
+    def get_tool_definitions(self) -> list[ToolDefinition]:
+        """Return the device's tools that the model may use, in the device's order."""
+        return list(self._tools.values())
+
+    def cancel_all(self) -> None:
+        """Fail every pending call at once, and every later one: the device is gone."""
+        self._closed = True
+        if self._relisting is not None:
+            self._relisting.cancel()
+        for future in self._pending.values():
+            if not future.done():
+                future.set_exception(_disconnected())
+                future.exception()  # seen: the caller may be cancelled before it can look
+
+    def on_mcp_message(self, payload: JsonObject) -> None:
+        """Take a JSON-RPC frame of the device; never raises.
+
+        Answers that nobody waits for (late, of unknown id, double) are dropped and counted.
+        """
+        method = payload.get("method")
+        if isinstance(method, str):
+            if method == "notifications/tools/list_changed":
+                self._relist_wanted = True
+                self._start_relisting()
+            elif "id" in payload:
+                # The firmware asks nothing of a server, and a tool server needs no answer of ours.
+                self._counters.add("xiaozhi.mcp.ignored_request")
+            return
+        if "result" not in payload and "error" not in payload:
+            self._counters.add("xiaozhi.mcp.malformed")
+            return
+        id_ = payload.get("id")
+        if isinstance(id_, float) and id_.is_integer():
+            id_ = int(id_)  # clients that keep every number as a float answer 3.0
+        # type(): true is an int too, and would find request 1.
+        future = self._pending.get(id_) if type(id_) is int else None
+        if future is None or future.done():
+            self._counters.add("xiaozhi.mcp.late_answer")
+            return
+        future.set_result(payload)
+
+    def _new_id(self) -> int:
+        """Return a number that no pending request has."""
+        self._last_id = self._last_id % MAX_ID + 1
+        while self._last_id in self._pending:
+            self._last_id = self._last_id % MAX_ID + 1
+        return self._last_id
+
+    async def _request(
+        self, method: str, params: JsonObject, timeout: float, id_: int | None = None
+    ) -> Any:  # noqa: ANN401  any JSON value
+        """Return the result of a request. Raises ToolError; ``timeout`` covers the sending too."""
+        if self._closed:
+            raise _disconnected()
+        number = self._new_id() if id_ is None else id_
+        future: asyncio.Future[JsonObject] = asyncio.get_running_loop().create_future()
+        self._pending[number] = future
+        try:
+            async with asyncio.timeout(timeout):
+                await self._send_payload({"id": number, "method": method, "params": params})
+                answer = await future
+        except TimeoutError:
+            raise ToolError(
+                "timeout", f"the device did not answer within {timeout:g} s", retryable=True
+            ) from None
+        finally:
+            # A late answer finds no entry and is dropped.
+            del self._pending[number]
+        if "error" in answer:
+            raise parse_error(answer["error"])
+        return answer["result"]
+
+    async def _notify(self, method: str) -> None:
+        try:
+            async with asyncio.timeout(self._initialize_timeout):
+                await self._send_payload({"method": method})
+        except TimeoutError:
+            raise ToolError("timeout", "the device takes no messages", retryable=True) from None
+
+    async def _send_payload(self, payload: JsonObject) -> None:
+        try:
+            await self._send({"type": "mcp", "payload": {"jsonrpc": "2.0", **payload}})
+        except ConnectionClosed:
+            raise _disconnected() from None
+        except (ValueError, TypeError, RecursionError) as error:
+            # JSON cannot carry it (NaN, a set, a cycle): a model's arguments, not the wire's fault.
+            raise ToolError("invalid_arguments", f"the arguments are no JSON: {error}") from None
+
+    async def _list_tools(self) -> dict[str, ToolDefinition]:
+        """Follow ``nextCursor`` to the end. Raises ToolError if not even the first page comes."""
+        tools: dict[str, ToolDefinition] = {}
+        cursor = ""
+        seen = {cursor}
+        size = 0
+        for number in range(1, MAX_PAGES + 1):
+            params: JsonObject = {"cursor": cursor, "withUserTools": False}
+            try:
+                result = await self._request("tools/list", params, self._initialize_timeout)
+                page = parse_page(result, self)
+                if page is None:
+                    raise ToolError("failed", "the device's list of tools is malformed")
+            except ToolError as error:
+                if number == 1 or error.type == "disconnected":
+                    raise
+                # The firmware refuses a page whose first tool is too large (GetToolsList): what
+                # came before it is usable.
+                self._cut("page_failed", len(tools))
+                break
+            size += len(json.dumps(result))
+            if size > MAX_LIST_BYTES:
+                self._cut("too_many_bytes", len(tools))
+                break
+            if page.skipped:
+                self._counters.add("xiaozhi.mcp.malformed_tool", page.skipped)
+            for tool in page.tools:
+                tools.setdefault(tool.name, tool)
+            if len(tools) > MAX_TOOLS:
+                self._cut("too_many_tools", MAX_TOOLS)
+                return dict(list(tools.items())[:MAX_TOOLS])
+            cursor = page.cursor
+            if not cursor:
+                break
+            if cursor in seen:
+                self._cut("repeated_cursor", len(tools))
+                break
+            seen.add(cursor)
+        else:
+            self._cut("too_many_pages", len(tools))
+        return tools
+
+    def _cut(self, reason: str, kept: int) -> None:
+        self._counters.add(f"xiaozhi.mcp.list_cut.{reason}")
+        self._log.bind(reason=reason, kept=kept).warning("the device's list of tools was cut")
+
+    def _start_relisting(self) -> None:
+        """List again if the device asked for it, never two listings at once."""
+        if not self._relist_wanted or not self._initialized or self._closed:
+            return
+        if self._relisting is None or self._relisting.done():
+            self._relisting = asyncio.create_task(self._relist())
+
+    async def _relist(self) -> None:
+        while self._relist_wanted:
+            self._relist_wanted = False
+            try:
+                self._tools = await self._list_tools()
+            except ToolError as error:
+                # The tools known so far stay: one of them failing says more than having none.
+                self._counters.add("xiaozhi.mcp.relist_failed")
+                self._log.bind(error_type=error.type).warning("listing the tools again failed")
+            else:
+                if self._on_tools_changed is not None:
+                    self._on_tools_changed(self.get_tool_definitions())
+            await asyncio.sleep(RELIST_PAUSE_S)
+
+
+def _disconnected() -> ToolError:
+    return ToolError("disconnected", "the device is no longer connected", retryable=True)

@@ -1,0 +1,172 @@
+"""The xiaozhi protocol, sans-I/O: what came off the socket in, events and things to send out.
+
+It holds no state but the settings of its connection, opens nothing and waits for nothing. Whatever
+a device sends, :meth:`XiaozhiProtocol.parse` answers with an event; wrong input is an ``Ignored``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from vixio.core.chunk import Abort, ListenMode, ListenStart, ListenStop, TextInput
+from vixio.core.protocol import ProtocolBase
+from vixio.core.tools.types import JsonObject
+from vixio.transports.xiaozhi import messages
+from vixio.transports.xiaozhi.framing import (
+    TYPE_JSON,
+    TYPE_OPUS,
+    BinaryFrame,
+    Version,
+    build_frame,
+    parse_frame,
+)
+from vixio.transports.xiaozhi.wake_words import WakeWords
+
+MAX_MESSAGE_BYTES = 65_536
+"""Largest message taken from a device; the firmware's WebSocket cannot send more
+(esp-ml307, web_socket.cc, Send: 65,535 bytes)."""
+
+
+@dataclass(frozen=True, slots=True)
+class AudioPacket:
+    """An Opus packet from the microphone."""
+
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class McpFrame:
+    """A JSON-RPC object of the device's tool server."""
+
+    payload: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Something that wants ``message`` sent back and nothing else."""
+
+    message: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """Input without effect; ``reason`` is a word for a counter, never content."""
+
+    reason: str
+
+
+Event = ListenStart | ListenStop | TextInput | Abort | AudioPacket | McpFrame | Reply | Ignored
+
+
+class XiaozhiProtocol(ProtocolBase):
+    """The protocol of one connection, in the ``version`` agreed for its binary frames."""
+
+    def __init__(
+        self, session_id: str = "", version: Version = 1, wake_words: WakeWords | None = None
+    ) -> None:
+        self.session_id = session_id
+        self.version: Version = version
+        self._wake_words = wake_words if wake_words is not None else WakeWords()
+        self._parsers: dict[str, Callable[[JsonObject], Event]] = {
+            "listen": self._parse_listen,
+            "abort": self._parse_abort,
+            "mcp": self._parse_mcp,
+            "ping": lambda message: Reply(messages.pong()),
+            # The firmware says goodbye over MQTT alone; here the socket's end says it all.
+            "goodbye": lambda message: Ignored("goodbye"),
+            # Descriptors and states of firmware before 2.0, which MCP replaced.
+            "iot": lambda message: Ignored("iot"),
+            # The hello is over when parse is asked.
+            "hello": lambda message: Ignored("repeated_hello"),
+        }
+
+    def parse(self, data: str | bytes) -> Event:
+        """Return what one WebSocket message means; never raises."""
+        if isinstance(data, str):
+            return self._parse_text(data)
+        if len(data) > MAX_MESSAGE_BYTES:
+            return Ignored("too_large")
+        frame = parse_frame(self.version, data)
+        return Ignored("bad_frame") if frame is None else self._parse_binary(frame)
+
+    def _parse_binary(self, frame: BinaryFrame) -> Event:
+        if not frame.payload:
+            return Ignored("empty_frame")
+        if frame.type == TYPE_OPUS:
+            return AudioPacket(frame.payload)
+        if frame.type == TYPE_JSON:
+            return self._parse_text(frame.payload.decode("utf-8", "replace"))
+        return Ignored("unknown_frame_type")
+
+    def _parse_text(self, text: str) -> Event:
+        message = parse_object(text)
+        if isinstance(message, Ignored):
+            return message
+        kind = message.get("type")
+        if not isinstance(kind, str):
+            return Ignored("no_type")
+        parser = self._parsers.get(kind)
+        return Ignored("unknown_type") if parser is None else parser(message)
+
+    def _parse_listen(self, message: JsonObject) -> Event:
+        state = message.get("state")
+        if state == "start":
+            try:
+                # Clients that name no mode want the firmware's usual one.
+                return ListenStart(ListenMode(message.get("mode", ListenMode.AUTO)))
+            except ValueError:
+                return Ignored("bad_field")
+        if state == "stop":
+            return ListenStop()
+        if state == "detect":
+            text = message.get("text")
+            if not isinstance(text, str) or not text.strip():
+                return Ignored("bad_field")
+            text = well_formed(text.strip())
+            return TextInput(text, wake_word=text in self._wake_words)
+        return Ignored("bad_field")
+
+    def _parse_abort(self, message: JsonObject) -> Event:
+        # Stopping matters more than the reason: a wrong one does not keep the device talking.
+        reason = message.get("reason")
+        return Abort(well_formed(reason) if isinstance(reason, str) else "")
+
+    def _parse_mcp(self, message: JsonObject) -> Event:
+        payload = self.get_mcp_payload(message)
+        return McpFrame(payload) if isinstance(payload, dict) else Ignored("bad_field")
+
+    def encode_message(self, message: JsonObject) -> str:
+        """Return ``message`` as JSON text, with our session id.
+
+        Raises ValueError, TypeError or RecursionError if JSON has no way to write it.
+        """
+        whole = {"session_id": self.session_id, **message}
+        text = json.dumps(whole, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return well_formed(text)
+
+    def encode_audio(self, packet: bytes, timestamp_ms: int) -> bytes:
+        """Return the frame that carries ``packet``; raises ValueError if it is too large."""
+        return build_frame(self.version, packet, timestamp_ms)
+
+
+def parse_object(text: str) -> JsonObject | Ignored:
+    """Return the JSON object in ``text``, or why there is none; never raises."""
+    if len(text) > MAX_MESSAGE_BYTES:
+        return Ignored("too_large")
+    try:
+        message: Any = json.loads(text)
+    except (ValueError, RecursionError):  # RecursionError: a few thousand brackets suffice
+        return Ignored("not_json")
+    return message if isinstance(message, dict) else Ignored("not_object")
+
+
+def well_formed(text: str) -> str:
+    """Return ``text`` with lone surrogates (JSON can spell them, UTF-8 cannot) replaced."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text

@@ -1,0 +1,76 @@
+"""What the transport can be told. Times are seconds unless the name says otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from vixio.core.audio import AudioFormat
+from vixio.core.errors import ConfigError
+from vixio.core.metrics import Counters
+from vixio.transports.xiaozhi.auth import Authenticator
+from vixio.transports.xiaozhi.hello import FRAME_DURATIONS_MS, SAMPLE_RATES
+from vixio.transports.xiaozhi.wake_words import DEFAULT_WAKE_WORDS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class XiaozhiSettings:
+    """Settings of one :class:`XiaozhiTransport`; ConfigError if a value makes no sense."""
+
+    host: str = "0.0.0.0"  # noqa: S104  devices come from the local network
+    port: int = 8000
+    """0 takes any free port; the transport's ``port`` then tells which."""
+    path: str = "/xiaozhi/v1/"
+    auth: Authenticator | None = None
+    """Checks tokens before the upgrade; None lets every device in."""
+    max_connections: int = 1000
+    """Further devices get 503. A device that is connected already may always replace itself."""
+    counters: Counters = field(default_factory=Counters)
+
+    output_sample_rate: int = 24_000
+    """Rate (Hz) of the speech sent; most devices' loudspeakers run at 24 kHz."""
+    output_frame_ms: int = 60
+    opus_complexity: int = 5
+    opus_bitrate: int | Literal["auto"] = "auto"
+    wake_words: Sequence[str] = DEFAULT_WAKE_WORDS
+
+    tool_timeout: float = 30.0
+    """For one call of a device's tool."""
+    tool_initialize_timeout: float = 10.0
+    """For each step of greeting a device's tool server."""
+    vision: dict[str, Any] | None = None
+    """``{"url", "token"}`` where cameras post their photos."""
+
+    hello_timeout: float = 10.0
+    """The firmware itself waits 10 s for the server's hello (websocket_protocol.cc)."""
+    ping_interval: float = 25.0
+    """Below the 30–60 s after which routers forget a silent connection."""
+    keepalive_after: float = 60.0
+    """Send a text without effect when nothing was sent for so long: half of the 120 s after which
+    the firmware gives up (protocol.cc, IsTimeout)."""
+    dead_after: float = 180.0
+    """Close when nothing at all was heard, neither frames nor pongs, for so long."""
+    send_timeout: float = 10.0
+    """A device that takes nothing for so long is given up."""
+    close_timeout: float = 1.0
+    """How long a device may take to answer our close frame."""
+
+    def __post_init__(self) -> None:
+        if not self.path.startswith("/"):
+            raise ConfigError(f"path must begin with /, not {self.path!r}")
+        if self.output_sample_rate not in SAMPLE_RATES:
+            raise ConfigError(f"output_sample_rate must be one of {SAMPLE_RATES}")
+        if self.output_frame_ms not in FRAME_DURATIONS_MS:
+            raise ConfigError(f"output_frame_ms must be one of {FRAME_DURATIONS_MS}")
+        if not 0 <= self.opus_complexity <= 10:
+            raise ConfigError("opus_complexity must lie between 0 and 10")
+        if self.opus_bitrate != "auto" and not 6_000 <= self.opus_bitrate <= 510_000:
+            raise ConfigError('opus_bitrate must be "auto" or lie between 6000 and 510000')
+        if self.max_connections < 1:
+            raise ConfigError("max_connections must be at least 1")
+
+    @property
+    def output(self) -> AudioFormat:
+        """The audio that the server sends."""
+        return AudioFormat(self.output_sample_rate, self.output_frame_ms)

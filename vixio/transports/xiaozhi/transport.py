@@ -1,0 +1,265 @@
+"""The WebSocket server for xiaozhi devices."""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+import uuid
+from http import HTTPStatus
+from typing import Any
+
+from loguru import logger
+from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.exceptions import ConnectionClosed as SocketClosed
+from websockets.http11 import Request, Response
+from websockets.protocol import State
+
+from vixio.core.errors import ConfigError, ConnectionClosed, VixioError
+from vixio.core.transport import DeviceInfo, DeviceToolsCallback, SessionHandler, TransportBase
+from vixio.transports.xiaozhi.admission import Admission, Identity, Refusal
+from vixio.transports.xiaozhi.connection import XiaozhiConnection, close_socket
+from vixio.transports.xiaozhi.device_socket import DeviceSocket, LibraryLog
+from vixio.transports.xiaozhi.hello import Hello, HelloRefused, parse_hello
+from vixio.transports.xiaozhi.opus import load_codec
+from vixio.transports.xiaozhi.protocol import (
+    MAX_MESSAGE_BYTES,
+    Ignored,
+    XiaozhiProtocol,
+    parse_object,
+)
+from vixio.transports.xiaozhi.settings import XiaozhiSettings
+from vixio.transports.xiaozhi.wake_words import WakeWords
+
+POLICY_VIOLATION = 1008
+INTERNAL_ERROR = 1011
+GOING_AWAY = 1001
+REPLACED = 4001
+"""The same device came again: the older connection is closed with this."""
+
+HANDLER_GRACE_S = 5.0
+"""How long a session may take to end when the server stops; then it is cancelled."""
+
+MAX_QUEUED_FRAMES = 64
+"""Frames kept for a session that does not read just now: 3.8 s of audio. Reading the socket pauses
+above it."""
+
+
+class XiaozhiTransport(TransportBase):
+    """Lets devices in, agrees with each on how to speak, and hands it to the session's handler."""
+
+    def __init__(self, settings: XiaozhiSettings | None = None) -> None:
+        self._settings = settings if settings is not None else XiaozhiSettings()
+        self._counters = self._settings.counters
+        self._wake_words = WakeWords(self._settings.wake_words)
+        self._server: Server | None = None
+        self._handler: SessionHandler | None = None
+        self._identities: dict[DeviceSocket, Identity] = {}
+        self._connections: dict[str, XiaozhiConnection] = {}  # by session id
+        self._by_device: dict[str, XiaozhiConnection] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._admission = Admission(
+            self._settings,
+            count=lambda: len(self._identities),
+            is_known=lambda device_id: device_id in self._by_device,
+        )
+
+    @property
+    def port(self) -> int:
+        """The port that is listened on, also where the settings say 0."""
+        if self._server is None:
+            return self._settings.port
+        port: int = next(iter(self._server.sockets)).getsockname()[1]
+        return port
+
+    async def start(self, handler: SessionHandler) -> None:
+        """Listen. Raises ConfigError if the port is taken or libopus is missing."""
+        await asyncio.to_thread(load_codec)
+        settings = self._settings
+        self._handler = handler
+        self._admission.closing = False
+        try:
+            self._server = await serve(
+                self._serve,
+                settings.host,
+                settings.port,
+                process_request=self._process_request,
+                create_connection=DeviceSocket,
+                compression=None,  # Opus does not compress, and deflate costs 50 KB a device
+                server_header=None,
+                open_timeout=settings.hello_timeout,
+                ping_interval=None,  # XiaozhiConnection.keep_alive pings
+                close_timeout=settings.close_timeout,
+                max_size=MAX_MESSAGE_BYTES,
+                max_queue=MAX_QUEUED_FRAMES,
+                logger=LibraryLog(lambda: self._counters.add("xiaozhi.refused.handshake")),
+            )
+        except OSError as error:
+            raise ConfigError(
+                f"cannot listen on {settings.host}:{settings.port} for devices: {error.strerror}; "
+                "stop the program that has the port, or set another one"
+            ) from None
+        logger.bind(host=settings.host, port=self.port).info("listening for devices")
+
+    async def stop(self) -> None:
+        """Refuse new devices, close all (1001) and free the port. Idempotent."""
+        server, self._server = self._server, None
+        if server is None:
+            return
+        self._admission.closing = True
+        reason = "the server is stopping"
+        for connection in self._connections.values():
+            connection.end(reason, GOING_AWAY, reason)
+        server.close(code=GOING_AWAY, reason=reason)
+        # Beside it our own closing, which does not wait for a device that reads nothing.
+        timeout = self._settings.close_timeout
+        sockets = list(self._identities)
+        await asyncio.gather(
+            *(close_socket(socket, GOING_AWAY, reason, timeout) for socket in sockets), *self._tasks
+        )
+        for opening in list(server.handlers):
+            if opening.state is State.CONNECTING:  # a browser's spare connection never says more
+                opening.transport.abort()
+        closed = asyncio.ensure_future(server.wait_closed())
+        await asyncio.wait([closed], timeout=HANDLER_GRACE_S)
+        for hanging in list(server.handlers.values()):
+            hanging.cancel()
+        await closed
+
+    def set_device_tools_callback(self, session_id: str, callback: DeviceToolsCallback) -> None:
+        """Have ``callback`` told the device's tools, now if known and whenever they change."""
+        connection = self._connections.get(session_id)
+        if connection is not None:
+            connection.set_tools_callback(callback)
+
+    def stats(self) -> dict[str, Any]:
+        """Return how many devices are connected, of how many."""
+        return {
+            "connected": len(self._connections),
+            "max_connections": self._settings.max_connections,
+        }
+
+    def _process_request(self, socket: ServerConnection, request: Request) -> Response | None:
+        verdict = self._admission.check(request)
+        if isinstance(verdict, Refusal):
+            logger.bind(reason=verdict.reason).debug("request refused")
+            response = socket.respond(verdict.status, verdict.message)
+            if verdict.status is HTTPStatus.UNAUTHORIZED:
+                response.headers["WWW-Authenticate"] = "Bearer"
+            if verdict.status is HTTPStatus.UPGRADE_REQUIRED:
+                response.headers["Upgrade"] = "websocket"
+            return response
+        assert isinstance(socket, DeviceSocket)  # noqa: S101  start() makes no other
+        self._identities[socket] = verdict
+        socket.on_lost = lambda: self._forget(socket)
+        return None
+
+    def _forget(self, socket: DeviceSocket) -> None:
+        self._identities.pop(socket, None)
+
+    async def _serve(self, socket: ServerConnection) -> None:
+        """Serve one device from its upgrade to its end; the library's task, so it never raises."""
+        assert isinstance(socket, DeviceSocket)  # noqa: S101  start() makes no other
+        identity = self._identities[socket]
+        connection: XiaozhiConnection | None = None
+        code, reason = 1000, ""
+        try:
+            hello = await self._receive_hello(socket, identity)
+            if isinstance(hello, HelloRefused):
+                self._counters.add(f"xiaozhi.refused.hello.{hello.reason}")
+                logger.bind(device_id=identity.device_id, reason=hello.reason).warning(
+                    "hello refused"
+                )
+                code, reason = POLICY_VIOLATION, hello.message
+                return
+            connection = self._open(socket, identity, hello)
+            await connection.send_hello()
+            await self._converse(connection, hello)
+        except (ConnectionClosed, SocketClosed):
+            pass  # the device is gone, which is how every conversation ends
+        except Exception as error:  # noqa: BLE001  one session's bug must not reach the wire or others
+            self._counters.add("xiaozhi.closed.handler_failed")
+            logger.bind(device_id=identity.device_id, **_describe(error)).error("session failed")
+            code, reason = INTERNAL_ERROR, "internal error"
+        finally:
+            if connection is None:
+                await close_socket(socket, code, reason, self._settings.close_timeout)
+            else:
+                self._leave(connection)
+                await connection.close(code, reason)
+            self._forget(socket)
+
+    async def _receive_hello(
+        self, socket: DeviceSocket, identity: Identity
+    ) -> Hello | HelloRefused:
+        timeout = self._settings.hello_timeout
+        try:
+            async with asyncio.timeout(timeout):
+                data = await socket.recv()
+        except TimeoutError:
+            return HelloRefused("timeout", f"no hello within {timeout:g} s")
+        message = parse_object(data) if isinstance(data, str) else Ignored("binary")
+        if isinstance(message, Ignored) or message.get("type") != "hello":
+            return HelloRefused("missing", "the first message must be a hello")
+        return parse_hello(message, identity.version)
+
+    def _open(self, socket: DeviceSocket, identity: Identity, hello: Hello) -> XiaozhiConnection:
+        protocol = XiaozhiProtocol(str(uuid.uuid4()), hello.version, self._wake_words)
+        peer = socket.remote_address
+        info = DeviceInfo(
+            device_id=identity.device_id,
+            client_id=identity.client_id,
+            address=str(peer[0]) if peer else "",
+            features=hello.features,
+        )
+        connection = XiaozhiConnection(socket, protocol, info, self._settings)
+        socket.intercept = connection.intercept
+
+        def lost() -> None:
+            self._forget(socket)
+            connection.end("the device is gone")
+
+        socket.on_lost = lost
+        return connection
+
+    async def _converse(self, connection: XiaozhiConnection, hello: Hello) -> None:
+        """Run the handler with everything that goes on beside it."""
+        assert self._handler is not None  # noqa: S101  start() sets it before listening
+        self._enter(connection)
+        if "mcp" in hello.features:
+            connection.start_tools()
+        keep_alive = asyncio.create_task(connection.keep_alive())
+        try:
+            await self._handler(connection)
+        finally:
+            keep_alive.cancel()
+            await asyncio.wait([keep_alive])
+
+    def _enter(self, connection: XiaozhiConnection) -> None:
+        self._counters.add("xiaozhi.connections")
+        self._connections[connection.session_id] = connection
+        older = self._by_device.get(connection.info.device_id)
+        self._by_device[connection.info.device_id] = connection
+        if older is not None:
+            self._counters.add("xiaozhi.closed.replaced")
+            # Its socket is often half dead; the newer conversation does not wait for that.
+            older.end("replaced by a newer connection", REPLACED, "replaced by a newer connection")
+            task = asyncio.create_task(older.close())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    def _leave(self, connection: XiaozhiConnection) -> None:
+        self._connections.pop(connection.session_id, None)
+        if self._by_device.get(connection.info.device_id) is connection:
+            del self._by_device[connection.info.device_id]
+
+
+def _describe(error: BaseException) -> dict[str, str]:
+    """Return an error's class and place. Its message only if it is ours: others quote user data."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    frames = traceback.extract_tb(error.__traceback__)
+    return {
+        "error": type(error).__name__,
+        "at": f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "",
+        "detail": str(error) if isinstance(error, VixioError) else "",
+    }
