@@ -1,0 +1,231 @@
+"""The composition root: settings → providers → sessions → servers. The only file that sees all.
+
+Devices are accepted as soon as the ports are open; what is heavy loads behind. A device that comes
+earlier is greeted at once, and what it says meanwhile waits in its socket: listening works in audio
+time, so nothing of it is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+from vixio import __version__
+from vixio.core.errors import ConfigError, ProviderError, ProviderUnavailable
+from vixio.core.host import HistoryStore, SessionHost
+from vixio.core.metrics import Counters
+from vixio.core.pipeline import Pipeline
+from vixio.core.tools.local import BUILTIN_LOCAL_TOOLS, func_to_tool_definition
+from vixio.core.tools.types import ToolDefinition
+from vixio.core.transport import TransportBase
+from vixio.providers.agent import AgentBackend
+from vixio.providers.asr import ASRProvider
+from vixio.providers.tts import TTSProvider
+from vixio.providers.vad import VADProvider
+from vixio.settings import Settings
+from vixio.stations.agent import AgentStation
+from vixio.stations.asr import ASRStation
+from vixio.stations.sentence_aggregator import SentenceAggregatorStation
+from vixio.stations.text_aggregator import TextAggregatorStation
+from vixio.stations.tts import TTSStation
+from vixio.stations.turn_detector import TurnDetectorStation
+from vixio.stations.vad import VADStation
+from vixio.transports.xiaozhi.auth import TokenAuthenticator
+from vixio.transports.xiaozhi.http import HttpServer, create_http_app
+from vixio.transports.xiaozhi.ota import OtaSettings
+from vixio.transports.xiaozhi.settings import XiaozhiSettings
+from vixio.transports.xiaozhi.transport import XiaozhiTransport
+from vixio.transports.xiaozhi.wake_words import DEFAULT_WAKE_WORDS
+
+_log = logging.getLogger(__name__)
+
+LOCAL_SOURCE = "local"
+
+Provider = VADProvider | ASRProvider | AgentBackend | TTSProvider
+
+
+class App:
+    """A configured server. ``start`` returns when devices can connect; ``stop`` leaves nothing."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.counters = Counters()
+        self.vad: VADProvider = settings.vad.create()
+        self.asr: ASRProvider = settings.asr.create()
+        self.agent: AgentBackend = settings.agent.create()
+        self.tts: TTSProvider = settings.tts.create()
+        self._local_tools: list[ToolDefinition] = [
+            func_to_tool_definition(function) for function in BUILTIN_LOCAL_TOOLS
+        ]
+        self._authenticator = _authenticator(settings)
+        self.transport = XiaozhiTransport(self._transport_settings())
+        self.host = SessionHost(
+            self.transport,
+            self.create_pipeline,
+            settings=settings.session_settings(),
+            counters=self.counters,
+            histories=HistoryStore(
+                settings.assistant.max_devices_remembered, settings.assistant.history_turns
+            ),
+        )
+        self.http: HttpServer | None = None
+        self._loading: asyncio.Task[None] | None = None
+        self._senses_ready = asyncio.Event()
+
+    async def start(self) -> None:
+        """Open the ports and begin to load. Raises ConfigError when a port is taken."""
+        server = self.settings.server
+        await self.host.start()
+        try:
+            app = create_http_app(
+                OtaSettings(
+                    websocket_port=self.transport.port,
+                    websocket_url=_websocket_url(server.public_host, self.transport.port),
+                    auth=self._authenticator,
+                    counters=self.counters,
+                ),
+                self.health,
+            )
+            self.http = HttpServer(app, server.host, server.http_port)
+            await self.http.start()
+        except BaseException:
+            await self.host.stop()
+            raise
+        self._loading = asyncio.create_task(self._load())
+
+    async def loaded(self) -> None:
+        """Wait until every provider is ready. Raises what kept one from it."""
+        if self._loading is not None:
+            await asyncio.shield(self._loading)
+
+    async def stop(self) -> None:
+        """Close devices, ports and providers, in this order. Idempotent."""
+        if self._loading is not None:
+            self._loading.cancel()
+            await asyncio.wait([self._loading])
+        await self.host.stop()
+        if self.http is not None:
+            await self.http.stop()
+        for provider in (self.tts, self.agent, self.asr, self.vad):
+            await provider.close()
+
+    async def create_pipeline(self, transport: TransportBase, session_id: str) -> Pipeline:
+        """Make the stations of one session and let its tools follow the device's."""
+        await self._senses_ready.wait()
+        settings = self.settings
+        tools = self.host.tools(session_id)
+        agent = self.agent.create()
+        await agent.initialize(system_prompt=settings.assistant.instructions)
+
+        async def on_device_tools_ready(tool_defs: list[ToolDefinition]) -> None:
+            # The host has put them into the session's set, which names them; all go to the agent.
+            await agent.update_tools(tools.definitions())
+
+        transport.set_device_tools_callback(session_id, on_device_tools_ready)
+        tools.replace(LOCAL_SOURCE, self._local_tools)
+        await agent.update_tools(tools.definitions())
+        return Pipeline(
+            stations=[
+                VADStation(self.vad, settings.vad_settings()),
+                TurnDetectorStation(settings.turn_settings()),
+                ASRStation(self.asr, settings.asr_settings()),
+                TextAggregatorStation(),
+                AgentStation(agent, settings.agent_settings()),
+                SentenceAggregatorStation(),
+                TTSStation(self.tts, settings.tts_settings()),
+            ]
+        )
+
+    def health(self) -> dict[str, Any]:
+        """Return what the health page shows."""
+        loading = self._loading
+        ready = loading is not None and loading.done() and not loading.cancelled()
+        return {
+            "status": "ok" if ready else "loading",
+            "version": __version__,
+            "providers": self.provider_names(),
+            **self.host.stats(),
+        }
+
+    def provider_names(self) -> dict[str, str]:
+        """Return which provider does what."""
+        return {
+            "vad": self.vad.name,
+            "asr": self.asr.name,
+            "agent": self.agent.name,
+            "tts": self.tts.name,
+        }
+
+    async def _load(self) -> None:
+        # The senses first: they take a second, the agent's framework takes several.
+        await asyncio.gather(*(self._start(part) for part in (self.vad, self.asr, self.tts)))
+        self._senses_ready.set()
+        await self._start(self.agent)
+
+    async def _start(self, provider: Provider) -> None:
+        try:
+            await provider.start()
+        except ProviderUnavailable:
+            raise
+        except ProviderError as error:
+            # It may be a service that is down just now: its turns will say so.
+            self.counters.add("provider.start_failed")
+            _log.warning("a provider is not ready: %s", error)
+
+    def _transport_settings(self) -> XiaozhiSettings:
+        settings = self.settings
+        return XiaozhiSettings(
+            host=settings.server.host,
+            port=settings.server.port,
+            auth=self._authenticator,
+            max_connections=settings.server.max_connections,
+            counters=self.counters,
+            output_sample_rate=settings.output.sample_rate,
+            output_frame_ms=settings.output.frame_ms,
+            opus_complexity=settings.output.opus_complexity,
+            wake_words=(*DEFAULT_WAKE_WORDS, *settings.assistant.wake_words),
+            hello_timeout=settings.timeouts.hello,
+            tool_timeout=settings.timeouts.device_tool,
+        )
+
+
+def _authenticator(settings: Settings) -> TokenAuthenticator | None:
+    auth = settings.server.auth
+    if not auth.enabled:
+        return None
+    try:
+        return TokenAuthenticator(
+            auth.secret.get_secret_value(), auth.token_lifetime_days * 86_400.0
+        )
+    except ConfigError as error:
+        raise ConfigError(f"server.auth.secret: {error}") from None
+
+
+def _websocket_url(public_host: str, port: int) -> str:
+    """Return the URL that OTA tells devices; empty: one on the address they came through."""
+    return f"ws://{public_host}:{port}/xiaozhi/v1/" if public_host else ""
+
+
+async def serve(settings: Settings, source: str, stop: asyncio.Event) -> None:
+    """Run a server until ``stop`` is set. ``source`` says where the settings come from.
+
+    Raises ConfigError or ProviderUnavailable when it cannot run at all.
+    """
+    from vixio.banner import banner
+
+    app = App(settings)
+    await app.start()
+    try:
+        print(banner(app, source), flush=True)
+        stopping = asyncio.create_task(stop.wait())
+        loading = asyncio.create_task(app.loaded())
+        await asyncio.wait([stopping, loading], return_when=asyncio.FIRST_COMPLETED)
+        if loading.done():
+            loading.result()
+            _log.info("all providers are ready")
+        else:
+            loading.cancel()
+        await stopping
+    finally:
+        await app.stop()
