@@ -4,7 +4,7 @@
 :func:`load_settings` reads a file. ``vixio init`` writes a file that explains every key.
 """
 
-from vixio.settings.load import load_settings
+from vixio.settings.load import load_settings, override
 from vixio.settings.sections import (
     AssistantSettings,
     AuthSettings,
@@ -28,4 +28,5 @@ __all__ = [
     "Settings",
     "TimeoutSettings",
     "load_settings",
+    "override",
 ]

@@ -42,7 +42,7 @@ class Document:
     lines: dict[KeyPath, int] = field(default_factory=dict)
     """The line (from 1) of each key and list item."""
     texts: dict[KeyPath, str] = field(default_factory=dict)
-    """The text of each expanded plain scalar, before YAML made a number or a truth of it."""
+    """The text of each plain scalar, before YAML made a number or a truth of it."""
 
     def error(self, path: KeyPath, message: str) -> ConfigError:
         """Return the one-line error for ``path``, at its line or that of the nearest key above."""
@@ -79,6 +79,8 @@ def read_document(path: Path, environment: Mapping[str, str]) -> Document:
         mark = error.problem_mark or error.context_mark
         place = f"{path}:{mark.line + 1}" if mark else str(path)
         problem = error.problem or error.context or "unreadable"
+        if mark and "${" in text.splitlines()[min(mark.line, text.count("\n"))]:
+            problem += ' (within {…} or […] write "${VAR}" in quotes)'
         raise ConfigError(f"{place}: not valid YAML: {problem}") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
@@ -146,6 +148,8 @@ class _Reader:
 
     def _scalar(self, node: yaml.ScalarNode, path: KeyPath) -> Any:  # noqa: ANN401 - as above
         if "${" not in node.value:
+            if node.style is None and not node.tag.endswith(":null"):
+                self._document.texts[path] = node.value
             return self._construct(node)
         text = self._expand(node.value, path)
         if node.style is not None:  # quoted, or a block of text

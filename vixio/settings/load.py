@@ -12,7 +12,8 @@ from pydantic_core import ErrorDetails
 
 from vixio.core.errors import ConfigError
 from vixio.settings.document import Document, KeyPath, read_document
-from vixio.settings.schema import is_secret, suggest
+from vixio.settings.schema import bounds, is_secret, suggest
+from vixio.settings.sections import LoggingSettings, ServerSettings
 from vixio.settings.settings import Settings
 
 _SHOWN_CHARACTERS = 40
@@ -45,11 +46,38 @@ def load_settings(path: Path | None, environment: Mapping[str, str] | None = Non
         raise document.error(tuple(key.split(".")), message) from error
 
 
+def override(
+    settings: Settings,
+    *,
+    host: str | None = None,
+    port: int | None = None,
+    http_port: int | None = None,
+    log_level: str | None = None,
+) -> Settings:
+    """Return the settings with what the command line says in place. Raises ConfigError."""
+    server = {"host": host, "port": port, "http_port": http_port}
+    changed = {key: value for key, value in server.items() if value is not None}
+    try:
+        return settings.model_copy(
+            update={
+                "server": ServerSettings.model_validate(dict(settings.server) | changed),
+                "logging": LoggingSettings.model_validate(
+                    settings.logging.model_dump(by_alias=True)
+                    | ({} if log_level is None else {"level": log_level})
+                ),
+            }
+        )
+    except ValidationError as error:
+        first = next(_details(error))
+        place = ".".join(map(str, first["loc"])) or "server"
+        raise ConfigError(f"command line: {place}: {_message(first, {})}") from None
+
+
 def _validate(data: dict[str, Any], document: Document) -> Settings:
     try:
         return Settings.model_validate(data)
     except ValidationError as error:
-        # Where text is wanted, the number that YAML made of a variable is its text again.
+        # Where text is wanted, what YAML took for a number or a truth is its text again.
         texts = [
             (place, document.texts[place])
             for detail in _details(error)
@@ -100,8 +128,6 @@ def _message(detail: ErrorDetails, data: dict[str, Any]) -> str:
             return "is needed here and has no default"
         case "value_error":
             return detail["msg"].removeprefix("Value error, ")
-        case "string_pattern_mismatch":
-            expected = "another form of text"
         case "string_type":
             expected = "text"
         case "model_type" | "dict_type" | "model_attributes_type":
@@ -110,8 +136,10 @@ def _message(detail: ErrorDetails, data: dict[str, Any]) -> str:
             expected = "a list"
         case "int_from_float":
             expected = "a whole number"
+        case "greater_than" | "greater_than_equal" | "less_than" | "less_than_equal":
+            expected = f"a number {bounds(place, data)}"
         case _:
-            expected = detail["msg"].removeprefix("Input should be ").partition(",")[0]
+            expected = detail["msg"].removeprefix("Input should be ").partition(", unable")[0]
     return f"expected {expected}, found {'a secret' if is_secret(place, data) else _show(found)}"
 
 

@@ -37,7 +37,7 @@ class ProviderSection(Section):
             return value
         name = value.get("name", cls.default_name)
         if not isinstance(name, str):
-            return {"name": name}  # refused by the field's own type
+            raise ConfigError(f"{cls.kind}.name: expected the name of a provider, found {name!r}")
         given = {key: option for key, option in value.items() if key != "name"}
         try:
             factory = registry.resolve(cls.kind, name)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, get_args
 
+from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, SecretStr
 
 from vixio.providers import registry
@@ -59,15 +60,35 @@ def keys_at(path: KeyPath, data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_secret(path: KeyPath, data: Mapping[str, Any]) -> bool:
-    """Must the value at ``path`` not be shown? By its type, or by its name where it has none."""
+    """Must the value at ``path`` not be shown? By its type, or by its name where it may be text."""
     for end in range(len(path), 0, -1):
         key = str(path[end - 1])
-        if any(word in key.lower() for word in _SECRET_WORDS) and not key.startswith("max_"):
-            return True
         field = keys_at(path[: end - 1], data).get(key)
         if field is not None and _mentions(field.annotation, SecretStr):
             return True
+        may_be_text = field is None or _mentions(field.annotation, str)
+        if may_be_text and any(word in key.lower() for word in _SECRET_WORDS):
+            return True
     return False
+
+
+def bounds(path: KeyPath, data: Mapping[str, Any]) -> str:
+    """Return the range of the number at ``path``: ``from 1 to 10``, ``above 0``."""
+    field = keys_at(path[:-1], data).get(str(path[-1]))
+    words: list[str] = []
+    inclusive = False
+    for limit in field.metadata if field is not None else ():
+        match limit:
+            case Ge(ge=value):
+                inclusive = True
+                words.append(f"from {value}")
+            case Gt(gt=value):
+                words.append(f"above {value}")
+            case Le(le=value):
+                words.append(f"{'to' if inclusive else 'and up to' if words else 'up to'} {value}")
+            case Lt(lt=value):
+                words.append(f"and below {value}" if words else f"below {value}")
+    return " ".join(words) or "in its range"
 
 
 def suggest(path: KeyPath, data: Mapping[str, Any]) -> str:

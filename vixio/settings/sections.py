@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
@@ -60,10 +61,17 @@ class ServerSettings(Section):
     """WebSocket. 0: any free port, as for ``http_port``."""
     http_port: Port = 8003
     """OTA, vision and the health page."""
-    public_host: str = Field(default="", pattern=r"^[^\s/@?#]*$")
+    public_host: str = ""
     """Host that OTA tells devices; empty: the one through which the device came."""
     max_connections: int = Field(default=1_000, ge=1, le=100_000)
     auth: AuthSettings = AuthSettings()
+
+    @field_validator("public_host")
+    @classmethod
+    def _host_alone(cls, value: str) -> str:
+        if re.search(r"[\s/@?#]", value):
+            raise ValueError(f"expected a host name or address alone, found {value!r}")
+        return value
 
     @model_validator(mode="after")
     def _ports_differ(self) -> Self:
@@ -75,7 +83,7 @@ class ServerSettings(Section):
 class AssistantSettings(Section):
     """Who answers, and what it remembers."""
 
-    language: str = Field(default="en", pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")
+    language: str = "en"
     """BCP 47."""
     instructions: str = DEFAULT_INSTRUCTIONS
     """The system prompt."""
@@ -85,6 +93,13 @@ class AssistantSettings(Section):
     """Said when the device reports its wake word; empty: nothing."""
     history_turns: int = Field(default=20, ge=1, le=1_000)
     max_devices_remembered: int = Field(default=10_000, ge=1, le=10_000_000)
+
+    @field_validator("language")
+    @classmethod
+    def _language_tag(cls, value: str) -> str:
+        if not re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", value):
+            raise ValueError(f"expected a language tag such as en or zh-CN, found {value!r}")
+        return value
 
 
 class ListeningSettings(Section):
