@@ -1,0 +1,97 @@
+"""Gathers the model's text into sentences, so that speech begins with the first clause."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator
+
+from vixio.core.chunk import Chunk, Emotion, Sentence, TextDelta, ToolCalled, TurnFailed
+from vixio.core.emotions import EMOTIONS, emotion_of
+from vixio.core.station import ReplyStation
+from vixio.core.streams import closing
+from vixio.stations.speech_text import SpeechText
+from vixio.stations.text.splitter import Face, Limits, Words
+
+
+class SentenceAggregatorStation(ReplyStation):
+    """TextDelta in; Emotion and Sentence out. Everything else passes through.
+
+    What was said before a tool call, or a failure, is spoken before it: there the waiting text is
+    given, complete or not.
+    """
+
+    name = "sentences"
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self._limits = limits or Limits()
+
+    async def run(self, upstream: AsyncIterator[Chunk]) -> AsyncIterator[Chunk]:
+        """Gather sentences; the last one is given when ``upstream`` ends."""
+        reply = _Reply(self._limits)
+        async with closing(upstream) as chunks:
+            async for chunk in chunks:
+                if isinstance(chunk, TextDelta):
+                    for piece in reply.feed(chunk):
+                        yield piece
+                    continue
+                if isinstance(chunk, ToolCalled | TurnFailed):
+                    for piece in reply.flush():
+                        yield piece
+                yield chunk
+            for piece in reply.flush():
+                yield piece
+
+
+class _Reply:
+    """The text of one reply, and the face that goes with it."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._turn_id = 0
+        self._text: SpeechText | None = None
+        self._shown_face = ""
+        self._next_face = ""
+        self._faced = False  # the coming sentence has its face
+
+    def feed(self, delta: TextDelta) -> Iterator[Chunk]:
+        if delta.turn_id != self._turn_id:
+            yield from self.flush()
+            self._turn_id = delta.turn_id
+            self._shown_face = ""
+        if self._text is None:
+            self._text = SpeechText(self._limits)
+        yield from self._chunks(self._text.feed(delta.text))
+
+    def flush(self) -> Iterator[Chunk]:
+        """Yield what waits; the text that follows is a stretch of its own."""
+        if self._text is not None:
+            yield from self._chunks(self._text.finish())
+        self._text = None
+        self._next_face = ""
+        self._faced = False
+
+    def _chunks(self, pieces: Iterable[Words | Face]) -> Iterator[Chunk]:
+        for piece in pieces:
+            if isinstance(piece, Face):
+                yield from self._face(piece.emoji)
+                continue
+            if self._next_face:
+                yield from self._show(self._next_face)
+            self._next_face = ""
+            self._faced = False
+            yield Sentence(self._turn_id, piece.shown, piece.spoken)
+
+    def _face(self, emoji: str) -> Iterator[Chunk]:
+        name = emotion_of(emoji)
+        if name is None or self._faced:
+            return
+        self._faced = True
+        if self._shown_face:
+            # A later face belongs to its sentence: without one it is not shown.
+            self._next_face = name
+        else:
+            yield from self._show(name)
+
+    def _show(self, name: str) -> Iterator[Chunk]:
+        if name != self._shown_face:
+            self._shown_face = name
+            yield Emotion(self._turn_id, name, EMOTIONS[name])

@@ -1,0 +1,67 @@
+"""A model's text, as it is streamed, to sentences for the screen and for the voice.
+
+On the screen stands the text without Markdown and without emoji (a device's fonts hold neither;
+its face shows the emotion), URLs in full. Spoken is the same with URLs shortened to their host.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterator
+from typing import Final
+
+from vixio.core.emotions import EMOTIONS
+from vixio.stations.text.atoms import Atoms
+from vixio.stations.text.markdown import MarkdownStripper
+from vixio.stations.text.splitter import Face, Limits, SentenceSplitter, Words
+
+_TAG: Final = re.compile(r"\s*\[([A-Za-z]{2,12})\]")
+_TAG_BEGUN: Final = re.compile(r"\s*(?:\[(?:[A-Za-z]{1,12}\]?)?)?")
+
+
+class SpeechText:
+    """One stretch of a model's text: from the beginning of a reply, or a tool call, to the next.
+
+    The same text gives the same sentences, in whatever pieces it is fed.
+    """
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self._atoms = Atoms()
+        self._markdown = MarkdownStripper(self._atoms)
+        self._splitter = SentenceSplitter(self._atoms, limits or Limits())
+        self._opening: str | None = ""  # until it is known whether a tag stands first
+
+    def feed(self, delta: str) -> Iterator[Words | Face]:
+        """Yield what ``delta`` made certain."""
+        if self._opening is not None:
+            self._opening += delta
+            if _TAG_BEGUN.fullmatch(self._opening):
+                self._opening = self._opening.lstrip()
+                return
+            delta = yield from self._read_tag(self._opening)
+        yield from self._splitter.feed(self._markdown.feed(delta))
+
+    def finish(self) -> Iterator[Words | Face]:
+        """Yield the rest: nothing follows."""
+        if self._opening:
+            delta = yield from self._read_tag(self._opening)
+            yield from self._splitter.feed(self._markdown.feed(delta))
+        yield from self._splitter.feed(self._markdown.finish())
+        yield from self._splitter.finish()
+
+    def _read_tag(self, opening: str) -> Generator[Face, None, str]:
+        """Yield the face of a leading ``[emotion]``; return the text behind it."""
+        self._opening = None
+        tag = _TAG.match(opening)
+        emoji = EMOTIONS.get(tag[1].lower()) if tag else None
+        if not tag or not emoji or opening[tag.end() : tag.end() + 1] == "(":
+            return opening
+        yield Face(emoji)
+        return opening[tag.end() :]
+
+
+def clean(text: str) -> str:
+    """Return the whole of ``text`` without Markdown and emoji, in one line, as it is shown."""
+    atoms = Atoms()
+    markdown = MarkdownStripper(atoms)
+    return atoms.restore(markdown.feed(text) + markdown.finish()).shown
