@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import dataclass
 from typing import Any
 
 from vixio import __version__
@@ -45,16 +46,45 @@ LOCAL_SOURCE = "local"
 Provider = VADProvider | ASRProvider | AgentBackend | TTSProvider
 
 
-class App:
-    """A configured server. ``start`` returns when devices can connect; ``stop`` leaves nothing."""
+@dataclass(frozen=True, slots=True)
+class Providers:
+    """What all sessions of a server share."""
 
-    def __init__(self, settings: Settings) -> None:
+    vad: VADProvider
+    asr: ASRProvider
+    agent: AgentBackend
+    tts: TTSProvider
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Providers:
+        """Make those that the settings name, unstarted."""
+        return cls(
+            settings.vad.create(),
+            settings.asr.create(),
+            settings.agent.create(),
+            settings.tts.create(),
+        )
+
+    def names(self) -> dict[str, str]:
+        """Return which provider does what."""
+        return {
+            "vad": self.vad.name,
+            "asr": self.asr.name,
+            "agent": self.agent.name,
+            "tts": self.tts.name,
+        }
+
+
+class App:
+    """A configured server. ``start`` returns when devices can connect; ``stop`` leaves nothing.
+
+    ``providers`` replaces those that the settings name.
+    """
+
+    def __init__(self, settings: Settings, providers: Providers | None = None) -> None:
         self.settings = settings
         self.counters = Counters()
-        self.vad: VADProvider = settings.vad.create()
-        self.asr: ASRProvider = settings.asr.create()
-        self.agent: AgentBackend = settings.agent.create()
-        self.tts: TTSProvider = settings.tts.create()
+        self.providers = providers or Providers.from_settings(settings)
         self._local_tools: list[ToolDefinition] = [
             func_to_tool_definition(function) for function in BUILTIN_LOCAL_TOOLS
         ]
@@ -107,7 +137,8 @@ class App:
         await self.host.stop()
         if self.http is not None:
             await self.http.stop()
-        for provider in (self.tts, self.agent, self.asr, self.vad):
+        providers = self.providers
+        for provider in (providers.tts, providers.agent, providers.asr, providers.vad):
             await provider.close()
 
     async def create_pipeline(self, transport: TransportBase, session_id: str) -> Pipeline:
@@ -115,7 +146,8 @@ class App:
         await self._senses_ready.wait()
         settings = self.settings
         tools = self.host.tools(session_id)
-        agent = self.agent.create()
+        providers = self.providers
+        agent = providers.agent.create()
         await agent.initialize(system_prompt=settings.assistant.instructions)
 
         async def on_device_tools_ready(tool_defs: list[ToolDefinition]) -> None:
@@ -127,13 +159,13 @@ class App:
         await agent.update_tools(tools.definitions())
         return Pipeline(
             stations=[
-                VADStation(self.vad, settings.vad_settings()),
+                VADStation(providers.vad, settings.vad_settings()),
                 TurnDetectorStation(settings.turn_settings()),
-                ASRStation(self.asr, settings.asr_settings()),
+                ASRStation(providers.asr, settings.asr_settings()),
                 TextAggregatorStation(),
                 AgentStation(agent, settings.agent_settings()),
                 SentenceAggregatorStation(),
-                TTSStation(self.tts, settings.tts_settings()),
+                TTSStation(providers.tts, settings.tts_settings()),
             ]
         )
 
@@ -144,24 +176,16 @@ class App:
         return {
             "status": "ok" if ready else "loading",
             "version": __version__,
-            "providers": self.provider_names(),
+            "providers": self.providers.names(),
             **self.host.stats(),
-        }
-
-    def provider_names(self) -> dict[str, str]:
-        """Return which provider does what."""
-        return {
-            "vad": self.vad.name,
-            "asr": self.asr.name,
-            "agent": self.agent.name,
-            "tts": self.tts.name,
         }
 
     async def _load(self) -> None:
         # The senses first: they take a second, the agent's framework takes several.
-        await asyncio.gather(*(self._start(part) for part in (self.vad, self.asr, self.tts)))
+        senses = (self.providers.vad, self.providers.asr, self.providers.tts)
+        await asyncio.gather(*(self._start(sense) for sense in senses))
         self._senses_ready.set()
-        await self._start(self.agent)
+        await self._start(self.providers.agent)
 
     async def _start(self, provider: Provider) -> None:
         try:

@@ -44,7 +44,7 @@ def urls(app: App) -> tuple[str, str]:
 def banner(app: App, source: str) -> str:
     """Return the lines to print."""
     ota, websocket = urls(app)
-    names = app.provider_names()
+    names = app.providers.names()
     auth = "on" if app.settings.server.auth.enabled else "off"
     return "\n".join(
         (

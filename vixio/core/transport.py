@@ -117,6 +117,7 @@ class TransportBase(ABC):
         """Have ``callback`` called with the device's whole list whenever it is known anew.
 
         If the list is known already the callback is called soon; an unknown session is ignored.
+        Several callbacks are called one after another, in the order in which they came.
         """
 
     @abstractmethod

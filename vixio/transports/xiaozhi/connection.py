@@ -191,10 +191,10 @@ class XiaozhiConnection(DeviceConnection):
         self._tools = ToolFeed(self.session_id, self._send, self._settings)
         self._tools.start()
 
-    def set_tools_callback(self, callback: DeviceToolsCallback) -> None:
+    def add_tools_callback(self, callback: DeviceToolsCallback) -> None:
         """Have ``callback`` told the device's tools; a device without any never calls it."""
         if self._tools is not None:
-            self._tools.set_callback(callback)
+            self._tools.add_callback(callback)
 
     # ── living and ending ───────────────────────────────────────────────────────────────────────
 

@@ -32,7 +32,7 @@ class ToolFeed:
             counters=settings.counters,
         )
         self._known: list[ToolDefinition] | None = None
-        self._callback: DeviceToolsCallback | None = None
+        self._callbacks: list[DeviceToolsCallback] = []
         self._delivering = asyncio.Lock()  # one list at a time, in their order
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -41,9 +41,9 @@ class ToolFeed:
         """Greet the device's tool server and list its tools, beside everything else."""
         self._spawn(self._initialize)
 
-    def set_callback(self, callback: DeviceToolsCallback) -> None:
+    def add_callback(self, callback: DeviceToolsCallback) -> None:
         """Have ``callback`` told every list from now on, and soon the one known already."""
-        self._callback = callback
+        self._callbacks.append(callback)
         if self._known is not None:
             self._spawn(self._deliver)
 
@@ -65,17 +65,19 @@ class ToolFeed:
     def _publish(self, tools: list[ToolDefinition]) -> None:
         self._known = tools
         self._log.bind(tools=len(tools)).info("the device's tools are known")
-        if self._callback is not None:
+        if self._callbacks:
             self._spawn(self._deliver)
 
     async def _deliver(self) -> None:
         async with self._delivering:
-            if self._callback is None or self._known is None:
-                return
-            try:
-                await self._callback(self._known)
-            except Exception as error:  # noqa: BLE001  the session's code: its mistake ends no call
-                self._log.bind(error=type(error).__name__).error("taking the tools failed")
+            for callback in self._callbacks:
+                await self._tell(callback, self._known or [])
+
+    async def _tell(self, callback: DeviceToolsCallback, tools: list[ToolDefinition]) -> None:
+        try:
+            await callback(tools)
+        except Exception as error:  # noqa: BLE001  the session's code: its mistake ends no call
+            self._log.bind(error=type(error).__name__).error("taking the tools failed")
 
     def _spawn(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         if self._closed:

@@ -129,7 +129,7 @@ class XiaozhiTransport(TransportBase):
         """Have ``callback`` told the device's tools, now if known and whenever they change."""
         connection = self._connections.get(session_id)
         if connection is not None:
-            connection.set_tools_callback(callback)
+            connection.add_tools_callback(callback)
 
     def stats(self) -> dict[str, Any]:
         """Return how many devices are connected, of how many."""
