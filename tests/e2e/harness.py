@@ -1,0 +1,100 @@
+"""A real server on real ports, with the default providers or scripted ones in their place."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+from firmware_test_client import DeviceConfig
+from vixio.app import App, Providers
+from vixio.core.session import Session
+from vixio.providers.agent import AgentBackend
+from vixio.providers.asr import ASRProvider
+from vixio.providers.tts import TTSProvider
+from vixio.providers.vad import VADProvider
+from vixio.settings import Settings
+
+
+def settings(**sections: dict[str, Any]) -> Settings:
+    """Return settings for free loopback ports; ``sections`` as in a settings file."""
+    server = {"host": "127.0.0.1", "port": 0, "http_port": 0, **sections.pop("server", {})}
+    return Settings.model_validate({"server": server, **sections})
+
+
+@dataclass
+class RunningServer:
+    """A started App and its addresses."""
+
+    app: App
+    ota_url: str
+    ws_url: str
+    http_url: str
+
+    def session(self, device_id: str) -> Session | None:
+        """Return the running session of a device, if there is one."""
+        for session in self.app.host.sessions.values():
+            if session.context.device_id == device_id:
+                return session
+        return None
+
+    def count(self, name: str) -> int:
+        """Return one of the server's counters."""
+        return self.app.counters.get(name)
+
+    def device(self, **options: object) -> DeviceConfig:
+        """Return the configuration of a device for this server."""
+        if "ws_url" not in options:
+            options.setdefault("ota_url", self.ota_url)
+        return DeviceConfig(**cast("dict[str, Any]", options))
+
+
+@asynccontextmanager
+async def serving(
+    config: Settings | None = None,
+    *,
+    vad: VADProvider | None = None,
+    asr: ASRProvider | None = None,
+    agent: AgentBackend | None = None,
+    tts: TTSProvider | None = None,
+) -> AsyncIterator[RunningServer]:
+    """Run a server until the block ends; then nothing of it may be left on the loop."""
+    config = config or settings()
+    before = asyncio.all_tasks()
+    providers = Providers(
+        vad=vad or config.vad.create(),
+        asr=asr or config.asr.create(),
+        agent=agent or config.agent.create(),
+        tts=tts or config.tts.create(),
+    )
+    app = App(config, providers)
+    await app.start()
+    assert app.http is not None
+    http_url = f"http://127.0.0.1:{app.http.port}"
+    try:
+        async with asyncio.timeout(30):
+            await app.loaded()
+        yield RunningServer(
+            app,
+            ota_url=f"{http_url}/xiaozhi/ota/",
+            ws_url=f"ws://127.0.0.1:{app.transport.port}/xiaozhi/v1/",
+            http_url=http_url,
+        )
+    finally:
+        async with asyncio.timeout(10):
+            await app.stop()
+        assert not app.host.sessions
+        left = {task for task in asyncio.all_tasks() - before if not task.done()}
+        assert not left, f"tasks left behind: {left}"
+
+
+async def until(condition: Callable[[], object], *, what: str, seconds: float = 5.0) -> None:
+    """Wait until ``condition()`` is true, looking at every turn of the loop's clock; bounded."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    while not condition():
+        if loop.time() > end:
+            raise TimeoutError(f"waited {seconds:g} s for {what}")
+        await asyncio.sleep(0.005)
