@@ -69,7 +69,8 @@ class ServerSettings(Section):
     @field_validator("public_host")
     @classmethod
     def _host_alone(cls, value: str) -> str:
-        if re.search(r"[\s/@?#]", value):
+        port_too = value.count(":") == 1  # an IPv6 address has more
+        if port_too or re.search(r"[\s/@?#]", value):
             raise ValueError(f"expected a host name or address alone, found {value!r}")
         return value
 

@@ -1,0 +1,209 @@
+"""The command line. Whatever is heavy is imported inside the command that needs it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vixio import __version__
+from vixio.core.errors import VixioError
+
+if TYPE_CHECKING:
+    from vixio.check import Part
+    from vixio.settings import Settings
+
+CONFIG_VARIABLE = "VIXIO_CONFIG"
+CONFIG_NAME = "vixio.yaml"
+BUILT_IN = "built-in defaults"
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+LEVELS = ("TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+
+PASSED_ON: dict[str, Any] = {"ignore_unknown_options": True, "help_option_names": []}
+"""For commands whose options, ``--help`` too, belong to the module behind them."""
+
+
+def choose_config(given: Path | None) -> tuple[Path | None, str]:
+    """Return the settings file to read, and how to name it to people; none: the default.
+
+    The first of: ``--config``, ``$VIXIO_CONFIG``, ``vixio.yaml`` in the working directory.
+    """
+    if given is not None:
+        return given, str(given)
+    if named := os.environ.get(CONFIG_VARIABLE):
+        return Path(named), f"{named}, from ${CONFIG_VARIABLE}"
+    if (here := Path(CONFIG_NAME)).exists():
+        return here, f"./{here}"
+    return None, BUILT_IN
+
+
+class _Commands(click.Group):
+    """Shows an error made for people as one line, without a traceback; exit status 2."""
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as click has it
+        try:
+            return super().invoke(ctx)
+        except VixioError as error:
+            _fail(error)
+        except BaseExceptionGroup as group:
+            # A task group wraps what ended it; several of ours at once are told one by one.
+            ours, others = group.split(VixioError)
+            if ours is None or others is not None:
+                raise
+            _fail(*_leaves(ours))
+
+
+def _leaves(group: BaseExceptionGroup[VixioError]) -> list[BaseException]:
+    leaves: list[BaseException] = []
+    for error in group.exceptions:
+        leaves.extend(_leaves(error) if isinstance(error, BaseExceptionGroup) else [error])
+    return leaves
+
+
+def _fail(*errors: BaseException) -> None:
+    for error in errors:
+        click.echo(f"vixio: {' '.join(str(error).split())}", err=True)
+    raise click.exceptions.Exit(2)
+
+
+def _config_option(command: Callable[..., None]) -> Callable[..., None]:
+    return click.option(
+        "--config",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help=f"Settings (default: ${CONFIG_VARIABLE}, ./{CONFIG_NAME} if there is one, "
+        "else the built-in defaults, which need no key and no network).",
+    )(command)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="vixio", message="%(prog)s %(version)s")
+def main() -> None:
+    """Voice-assistant server for ESP32 xiaozhi devices."""
+
+
+@main.command()
+@_config_option
+@click.option("--host", metavar="ADDRESS", help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65_535), help="Port of the WebSocket; 0: any.")
+@click.option("--http-port", type=click.IntRange(0, 65_535), help="Port of OTA; 0: any.")
+@click.option("--log-level", type=click.Choice(LEVELS, case_sensitive=False), help="What to log.")
+def serve(
+    config: Path | None,
+    host: str | None,
+    port: int | None,
+    http_port: int | None,
+    log_level: str | None,
+) -> None:
+    """Run the server until Ctrl-C or SIGTERM; a second one ends it at once."""
+    from vixio.logs import configure_logging, flush_logs
+    from vixio.settings import load_settings, override
+
+    path, source = choose_config(config)
+    settings = override(
+        load_settings(path), host=host, port=port, http_port=http_port, log_level=log_level
+    )
+    configure_logging(settings.logging.level, json=settings.logging.as_json)
+    try:
+        asyncio.run(_serve(settings, source))
+    finally:
+        flush_logs()
+
+
+async def _serve(settings: Settings, source: str) -> None:
+    from vixio import app
+
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def on_signal() -> None:
+        stop.set()
+        for number in STOP_SIGNALS:
+            loop.remove_signal_handler(number)
+            # The next one ends the process even if the event loop is what hangs.
+            signal.signal(number, signal.SIG_DFL)
+
+    for number in STOP_SIGNALS:
+        loop.add_signal_handler(number, on_signal)
+    await app.serve(settings, source, stop)
+
+
+@main.command()
+@_config_option
+def check(config: Path | None) -> None:
+    """Try every part of a configuration: one line each, exit status 0 if all work, else 2."""
+    from vixio.check import check_all
+    from vixio.logs import configure_logging, flush_logs
+
+    configure_logging("ERROR")  # what fails stands in its line
+    path, source = choose_config(config)
+    failures = 0
+
+    def show(part: Part) -> None:
+        nonlocal failures
+        failures += not part.ok
+        status = click.style("ok    ", fg="green") if part.ok else click.style("FAILED", fg="red")
+        # click removes the colour where standard output is no terminal.
+        click.echo(f"{part.name:<10} {status}  {part.detail}", color=_colour())
+
+    try:
+        asyncio.run(check_all(path, source, show))
+    finally:
+        flush_logs()
+    if failures:
+        raise click.exceptions.Exit(2)
+
+
+def _colour() -> bool | None:
+    return False if os.environ.get("NO_COLOR") else None
+
+
+@main.command()
+@click.argument("directory", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--force", is_flag=True, help="Overwrite files that are there already.")
+def init(directory: Path, force: bool) -> None:
+    """Write a commented settings file into DIR to start from."""
+    from vixio.scaffold import write_scaffold
+
+    for path in write_scaffold(directory, force=force):
+        click.echo(f"wrote {path}")
+    config = directory / CONFIG_NAME
+    click.echo(
+        "\nEvery key is there with its default; delete what you do not change.\n"
+        f"  1. edit       {config}\n"
+        f"  2. if it uses ${{VARIABLES}}: copy {directory / '.env.example'} to .env there,\n"
+        "                fill it in, and load it:  set -a; . ./.env; set +a\n"
+        f"  3. try it     vixio check --config {config}\n"
+        f"  4. run it     vixio serve --config {config}"
+    )
+
+
+@main.command(context_settings=PASSED_ON, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def demo(arguments: Sequence[str]) -> None:
+    """Hold a spoken conversation with the simulated device and check every turn."""
+    from vixio.demo import main as run_demo
+
+    sys.exit(run_demo(list(arguments)))
+
+
+@main.group()
+def bench() -> None:
+    """Measure."""
+
+
+@bench.command(context_settings=PASSED_ON, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def speech(arguments: Sequence[str]) -> None:
+    """How much speech is understood, and how much is wrongly acted on."""
+    from vixio.bench.speech import main as run_speech
+
+    sys.exit(run_speech(list(arguments)))
