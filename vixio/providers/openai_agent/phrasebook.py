@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 from uuid import uuid4
@@ -21,23 +22,38 @@ from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessa
 from openai.types.responses import ResponseOutputText as OutputText
 from openai.types.responses.response_prompt_param import ResponsePromptParam
 
-from vixio.phrasebook import Call, CompiledPhrases, PhraseBook, ToolSignature
+from vixio.phrasebook import (
+    LANGUAGES,
+    Call,
+    CompiledPhrases,
+    PhraseBook,
+    ToolSignature,
+    fingerprint,
+)
 from vixio.providers.openai_agent.response_events import response_events
 
 _HAN = (("\u3400", "\u9fff"), ("\uf900", "\ufaff"), ("\U00020000", "\U0003134f"))
+
+MAX_LISTS = 64
+"""How many lists of tools are kept compiled: devices of one kind share theirs."""
 
 OutputItem = ResponseOutputMessage | ResponseFunctionToolCall
 
 
 class PhraseBookModel(Model):
-    """Answers from the phrase book of ``language``, or of the language that was typed or heard.
+    """Answers from the phrase book of ``language``; what is typed in the other one works as well.
 
-    Stateless: what was said and what the tools answered are read from the input each time, and the
-    phrases are compiled for the tools of that very call (cached by their content).
+    Stateless but for a cache: what was said and what the tools answered are read from the input
+    each time, and the phrases are those of the tools of that very call.
     """
 
     def __init__(self, language: str = "") -> None:
+        """Reads the books, which takes some 50 ms: call it in a thread."""
         self._language = language
+        self._compiled: OrderedDict[tuple[str, str], CompiledPhrases] = OrderedDict()
+        self._compiling = asyncio.Lock()
+        for code in LANGUAGES:
+            PhraseBook.load(code)
 
     async def get_response(
         self,
@@ -80,36 +96,52 @@ class PhraseBookModel(Model):
         self, input: str | list[TResponseInputItem], tools: Sequence[Tool]
     ) -> OutputItem:
         text, results = _read(input)
-        language = self._language or ("zh" if _has_han(text) else "en")
         signatures = [
             ToolSignature(tool.name, tool.description, tool.params_json_schema)
             for tool in tools
             if isinstance(tool, FunctionTool)
         ]
-        # A new list of tools takes some 10 ms to compile and the first book longer, so not here.
-        return await asyncio.to_thread(_decide, language, signatures, text, results)
+        languages = _languages(text, self._language)
+        for language in languages:
+            match = (await self._phrases(language, signatures)).match(text)
+            if match is None:
+                continue
+            step = match.proceed(results)
+            return _call(step) if isinstance(step, Call) else _say(step)
+        # After a result: the tool that was called is gone by now, and its phrase with it.
+        failed = "tool_failed" if results else "not_understood"
+        return _say(PhraseBook.load(languages[0]).phrase(failed))
+
+    async def _phrases(self, language: str, signatures: Sequence[ToolSignature]) -> CompiledPhrases:
+        """Return the phrases for these tools; a new list is compiled (some ms) in a thread."""
+        key = (language, fingerprint(signatures))
+        if key not in self._compiled:
+            async with self._compiling:  # one thread at a time: a book is not made for more
+                compiled = await asyncio.to_thread(PhraseBook.load(language).compile, signatures)
+            self._compiled[key] = compiled
+        self._compiled.move_to_end(key)
+        found = self._compiled[key]
+        while len(self._compiled) > MAX_LISTS:
+            self._compiled.popitem(last=False)
+        return found
 
 
-def _decide(
-    language: str, signatures: Sequence[ToolSignature], text: str, results: Sequence[str]
-) -> OutputItem:
-    book = PhraseBook.load(language)
-    phrases: CompiledPhrases = book.compile(signatures)
-    match = phrases.match(text)
-    if match is None:
-        # After a result: the tool that was called is gone, and the phrase with it.
-        return _say(book.phrase("tool_failed" if results else "not_understood"))
-    step = match.proceed(results)
-    if isinstance(step, Call):
-        return ResponseFunctionToolCall(
-            id=f"fc_{uuid4().hex[:24]}",
-            call_id=f"call_{uuid4().hex[:24]}",
-            type="function_call",
-            name=step.tool,
-            arguments=json.dumps(step.arguments, ensure_ascii=False),
-            status="completed",
-        )
-    return _say(step)
+def _languages(text: str, configured: str) -> list[str]:
+    """Return the books to try, by the script of ``text`` and the configured language."""
+    if any(low <= character <= high for character in text for low, high in _HAN):
+        return ["zh"]
+    return list(dict.fromkeys((configured or "en", "en")))
+
+
+def _call(step: Call) -> ResponseFunctionToolCall:
+    return ResponseFunctionToolCall(
+        id=f"fc_{uuid4().hex[:24]}",
+        call_id=f"call_{uuid4().hex[:24]}",
+        type="function_call",
+        name=step.tool,
+        arguments=json.dumps(step.arguments, ensure_ascii=False),
+        status="completed",
+    )
 
 
 def _say(text: str) -> ResponseOutputMessage:
@@ -142,7 +174,3 @@ def _text_of(content: object) -> str:
     if isinstance(content, list):
         return "\n".join(str(part["text"]) for part in content if "text" in part)
     return ""
-
-
-def _has_han(text: str) -> bool:
-    return any(low <= character <= high for character in text for low, high in _HAN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
@@ -110,19 +111,22 @@ class OpenAIAgentProvider(AgentProvider):
         if self._owns_backend:
             await self._backend.close()
 
-    def _current(self, runtime: Runtime) -> Sequence[FunctionTool]:
+    async def _current(self, runtime: Runtime) -> Sequence[FunctionTool]:
         """Return the tools of this moment, converting what was not converted before."""
-        if self._listed is None:
+        while self._listed is None:
+            base, dynamic = self._base, self._dynamic
             listed: dict[str, FunctionTool] = {}
             kept: dict[str, tuple[Tool, FunctionTool]] = {}
-            for tool in (*self._base, *self._dynamic):
+            for tool in (*base, *dynamic):
                 try:
-                    self._add(tool, listed, kept, runtime)
+                    if self._add(tool, listed, kept, runtime):
+                        await asyncio.sleep(0)  # a new schema takes half a millisecond
                 except (ToolError, TypeError) as error:
                     # One bad schema would make the API refuse every request of the session.
                     logger.bind(error=str(error)).warning("tool left out")
-            self._converted = kept
-            self._listed = tuple(listed.values())
+            if base is self._base and dynamic is self._dynamic:  # else it changed meanwhile
+                self._converted = kept
+                self._listed = tuple(listed.values())
         return self._listed
 
     def _add(
@@ -131,23 +135,25 @@ class OpenAIAgentProvider(AgentProvider):
         listed: dict[str, FunctionTool],
         kept: dict[str, tuple[Tool, FunctionTool]],
         runtime: Runtime,
-    ) -> None:
-        """Add ``tool`` to ``listed``; an earlier tool keeps its name."""
+    ) -> bool:
+        """Add ``tool`` to ``listed``; return whether it had to be converted."""
         if isinstance(tool, runtime.function_tool):
             if tool.name in listed:
                 logger.bind(tool=tool.name).warning("second tool of this name left out")
             else:
                 listed[tool.name] = tool
-            return
+            return False
         definition = tool if isinstance(tool, ToolDefinition) else func_to_tool_definition(tool)
         name = definition.alias or safe_tool_name(definition.name)
         if name in listed:
             name = safe_tool_name(f"{definition.source}_{definition.name}")
         if name in listed:
             logger.bind(tool=name).warning("second tool of this name left out")
-            return
+            return False
         known = self._converted.get(name)
-        if known is None or not (known[0] is tool or known[0] == tool):
+        fresh = known is None or not (known[0] is tool or known[0] == tool)
+        if known is None or fresh:
             known = (tool, runtime.converter.convert(replace(definition, alias=name)))
         kept[name] = known
         listed[name] = known[1]
+        return fresh

@@ -68,7 +68,6 @@ def _call(item: ResponseFunctionToolCall) -> Iterator[TResponseStreamEvent]:
         type="response.function_call_arguments.done",
         arguments=item.arguments,
         item_id=item_id,
-        name=item.name,
         output_index=0,
         sequence_number=3,
     )

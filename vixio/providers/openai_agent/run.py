@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import Any, cast
 
@@ -45,7 +45,7 @@ from vixio.providers.openai_agent.tools import TurnRecord
 
 set_tracing_disabled(True)  # traces go to a cloud service, from a thread of their own
 
-ToolSource = Callable[[], Sequence[FunctionTool]]
+ToolSource = Callable[[], Awaitable[Sequence[FunctionTool]]]
 
 
 class LiveAgent(Agent[TurnRecord]):
@@ -69,7 +69,7 @@ class LiveAgent(Agent[TurnRecord]):
 
     async def get_all_tools(self, run_context: RunContextWrapper[TurnRecord]) -> list[Tool]:
         """Return the tools that there are now."""
-        return list(self._source())
+        return list(await self._source())
 
 
 class _Clock(RunHooks[TurnRecord]):

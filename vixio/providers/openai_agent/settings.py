@@ -14,22 +14,26 @@ class TurnSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    max_tool_rounds: int = Field(8, ge=1, description="Model calls of one turn, tools between them")
-    first_token_timeout: Seconds = Field(15.0, description="Until the model begins to answer")
-    stall_timeout: Seconds = Field(15.0, description="Between two pieces of one answer")
-    turn_timeout: Seconds = Field(90.0, description="The agent's working time on one turn")
-    retries: int = Field(1, ge=0, le=5, description="Further tries before the first token")
+    max_tool_rounds: int = Field(
+        default=8, ge=1, description="Model calls of one turn, tools between them"
+    )
+    first_token_timeout: Seconds = Field(
+        default=15.0, description="Until the model begins to answer"
+    )
+    stall_timeout: Seconds = Field(default=15.0, description="Between two pieces of one answer")
+    turn_timeout: Seconds = Field(default=90.0, description="The agent's working time on one turn")
+    retries: int = Field(default=1, ge=0, le=5, description="Further tries before the first token")
 
 
 class SamplingSettings(TurnSettings):
     """What a language model may be told about sampling; unset is the model's own default."""
 
-    temperature: float | None = Field(None, ge=0, le=2)
-    top_p: float | None = Field(None, gt=0, le=1)
-    max_tokens: int | None = Field(None, ge=1)
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    max_tokens: int | None = Field(default=None, ge=1)
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] | None = None
     extra_body: dict[str, Any] | None = Field(
-        None, description="Further fields of the request, as in {enable_thinking: false}"
+        default=None, description="Further fields of the request, as in {enable_thinking: false}"
     )
 
 
@@ -37,8 +41,8 @@ class OpenAIAgentSettings(SamplingSettings):
     """A model behind the Chat Completions API, OpenAI's or a compatible one."""
 
     model: str = "gpt-4o-mini"
-    base_url: str | None = Field(None, description="Of a compatible server, ending in /v1")
-    api_key: SecretStr | None = Field(None, description="Default: OPENAI_API_KEY")
+    base_url: str | None = Field(default=None, description="Of a compatible server, ending in /v1")
+    api_key: SecretStr | None = Field(default=None, description="Default: OPENAI_API_KEY")
     connect_timeout: Seconds = 5.0
 
 
@@ -47,10 +51,12 @@ class LiteLLMAgentSettings(SamplingSettings):
 
     model: str
     base_url: str | None = None
-    api_key: SecretStr | None = Field(None, description="Default: the provider's own variable")
+    api_key: SecretStr | None = Field(
+        default=None, description="Default: the provider's own variable"
+    )
 
 
 class PhraseBookAgentSettings(TurnSettings):
     """The phrase book: no network, no key."""
 
-    language: str = Field("", description="en or zh; empty: by the script of what was said")
+    language: str = Field(default="", description="en or zh; empty: by the script of what was said")

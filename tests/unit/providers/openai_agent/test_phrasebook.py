@@ -1,0 +1,131 @@
+"""The phrase book in the place of a model, through the SDK's own loop."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from agents import FunctionTool, ModelSettings, ModelTracing
+from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage
+
+from vixio.core.chunk import TextDelta, ToolCalled
+from vixio.core.tools.local import BUILTIN_LOCAL_TOOLS
+from vixio.core.tools.types import ToolDefinition
+from vixio.phrasebook import PhraseBook
+from vixio.providers.agent import AgentRequest
+from vixio.providers.openai_agent.backend import PhraseBookAgentBackend
+from vixio.providers.openai_agent.phrasebook import MAX_LISTS, PhraseBookModel
+from vixio.providers.openai_agent.provider import OpenAIAgentProvider
+from vixio.providers.openai_agent.settings import PhraseBookAgentSettings
+from vixio.providers.openai_agent.tools import OpenAIAgentToolConverter
+
+NOT_UNDERSTOOD = {code: PhraseBook.load(code).phrase("not_understood") for code in ("en", "zh")}
+
+
+async def _agent(language: str = "") -> OpenAIAgentProvider:
+    provider = OpenAIAgentProvider(
+        backend=PhraseBookAgentBackend(PhraseBookAgentSettings(language=language))
+    )
+    await provider.initialize(BUILTIN_LOCAL_TOOLS)
+    return provider
+
+
+@pytest.fixture
+async def agent() -> AsyncIterator[OpenAIAgentProvider]:
+    provider = await _agent()
+    yield provider
+    await provider.close()
+
+
+async def _say(agent: OpenAIAgentProvider, said: str) -> tuple[str, list[str]]:
+    """Return the words of the reply and the tools that were called."""
+    words, called = "", []
+    async with asyncio.timeout(10):
+        async for event in agent.reply(AgentRequest(1, said)):
+            if isinstance(event, TextDelta):
+                words += event.text
+            elif isinstance(event, ToolCalled):
+                called.append(event.name)
+    return words, called
+
+
+def _lamp(name: str = "self.lamp.turn_on") -> ToolDefinition:
+    async def execute() -> bool:
+        return True
+
+    return ToolDefinition(name, "", source="device", executor=execute)
+
+
+@pytest.mark.parametrize(("said", "start"), [("what time is it", "It is "), ("现在几点了", "现在")])
+async def test_both_languages_work_for_typed_text(
+    agent: OpenAIAgentProvider, said: str, start: str
+) -> None:
+    words, called = await _say(agent, said)
+    assert called == ["get_time"]
+    assert words.startswith(start)
+
+
+@pytest.mark.parametrize(("said", "language"), [("xyzzy plugh", "en"), ("量子纠缠是什么", "zh")])
+async def test_what_is_not_in_the_book_is_declined_in_its_language(
+    agent: OpenAIAgentProvider, said: str, language: str
+) -> None:
+    assert await _say(agent, said) == (NOT_UNDERSTOOD[language], [])
+
+
+async def test_the_configured_language_declines_and_the_other_still_works() -> None:
+    agent = await _agent("zh-CN")
+    assert await _say(agent, "xyzzy") == (NOT_UNDERSTOOD["zh"], [])
+    assert (await _say(agent, "what time is it"))[1] == ["get_time"]
+    await agent.close()
+
+
+async def test_phrases_follow_the_tools(agent: OpenAIAgentProvider) -> None:
+    assert (await _say(agent, "turn on the lamp"))[1] == []
+    await agent.update_tools([_lamp()])
+    assert (await _say(agent, "turn on the lamp"))[1] == ["self_lamp_turn_on"]
+    await agent.update_tools([])
+    assert await _say(agent, "turn on the lamp") == (NOT_UNDERSTOOD["en"], [])
+
+
+async def test_a_tool_error_is_said_in_words(agent: OpenAIAgentProvider) -> None:
+    async def broken() -> None:
+        raise RuntimeError
+
+    await agent.update_tools([ToolDefinition("self.lamp.turn_on", "", executor=broken)])
+    words, called = await _say(agent, "turn on the lamp")
+    assert called == ["self_lamp_turn_on"]
+    assert words == PhraseBook.load("en").phrase("tool_failed")
+
+
+async def _respond(
+    model: PhraseBookModel, said: str, tools: list[FunctionTool]
+) -> ResponseOutputMessage | ResponseFunctionToolCall:
+    response = await model.get_response(
+        None,
+        said,
+        ModelSettings(),
+        list(tools),
+        None,
+        [],
+        ModelTracing.DISABLED,
+        previous_response_id=None,
+        conversation_id=None,
+        prompt=None,
+    )
+    (item,) = response.output
+    assert isinstance(item, ResponseOutputMessage | ResponseFunctionToolCall)
+    return item
+
+
+async def test_it_answers_in_one_piece_as_well() -> None:
+    tool = OpenAIAgentToolConverter().convert(_lamp())
+    item = await _respond(PhraseBookModel(), "turn on the lamp", [tool])
+    assert isinstance(item, ResponseFunctionToolCall)
+    assert (item.name, item.arguments) == ("self_lamp_turn_on", "{}")
+
+
+async def test_the_cache_of_compiled_lists_is_bounded() -> None:
+    model, converter = PhraseBookModel(), OpenAIAgentToolConverter()
+    for number in range(MAX_LISTS + 2):
+        name = f"self.thing_{chr(97 + number % 26)}{chr(97 + number // 26)}.turn_on"
+        await _respond(model, "hello", [converter.convert(_lamp(name))])
+    assert len(model._compiled) == MAX_LISTS
