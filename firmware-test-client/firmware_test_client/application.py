@@ -6,9 +6,8 @@ Follows main/application.cc; each method names the function that it follows.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Any
 
 from firmware_test_client.config import DeviceConfig, ListeningMode
 from firmware_test_client.errors import DeviceError
@@ -23,37 +22,11 @@ from firmware_test_client.playout import Heard, Playout
 from firmware_test_client.protocol import WebsocketProtocol
 from firmware_test_client.records import CloseInfo, Records
 from firmware_test_client.replies import Reply
+from firmware_test_client.screen import Screen
 from firmware_test_client.speech import StreamFormat
 from firmware_test_client.state import DeviceState, StateMachine
 from firmware_test_client.tracker import ReplyTracker
-
-_SEND_QUEUE_PACKETS: Final = 40  # MAX_SEND_PACKETS_IN_QUEUE, main/audio/audio_service.h
-_MAX_TIMESTAMPS: Final = 3  # MAX_TIMESTAMPS_IN_QUEUE, same place
-EMOTIONS: Final = frozenset(
-    [
-        "neutral",
-        "happy",
-        "laughing",
-        "funny",
-        "sad",
-        "angry",
-        "crying",
-        "loving",
-        "embarrassed",
-        "surprised",
-        "shocked",
-        "thinking",
-        "winking",
-        "cool",
-        "relaxed",
-        "delicious",
-        "kissy",
-        "confident",
-        "sleepy",
-        "silly",
-        "confused",
-    ]
-)
+from firmware_test_client.uplink import Uplink
 
 
 class Application:
@@ -65,12 +38,14 @@ class Application:
         self._records = records
         self.machine = StateMachine(self._on_state)
         self.mode: ListeningMode = config.mode
-        self.main = MainTask(self._send_waiting_audio)
         self.tracker = ReplyTracker(records)
         self.protocol = WebsocketProtocol(config, records, self, self._loop.time)
+        self._screen = Screen(records, self.tracker)
+        self._uplink = Uplink(self.protocol.send_audio, lambda: self.main.busy, records.counters)
+        self.main = MainTask(self._uplink.flush)
         self.playout = Playout(self._loop, self, decode=config.decode)
         self.microphone = Microphone(
-            self._loop, StreamFormat.of(config), self._on_microphone, shared=config.share_speech
+            self._loop, StreamFormat.of(config), self._uplink.push, shared=config.share_speech
         )
         self._outbox = FaultyOutbox(config.misbehaviour.mcp, self.protocol.send_mcp)
         self.mcp = McpServer(
@@ -81,8 +56,6 @@ class Application:
             self._loop.time,
         )
         self.hardware = Hardware(on_reboot=lambda: self._run_beside(self._reboot()))
-        self._send_queue: deque[bytes] = deque(maxlen=_SEND_QUEUE_PACKETS)
-        self._timestamps: deque[int] = deque()
         self._pending_listening_start = False
         self._popup_on_listening = False
         self._background: set[asyncio.Future[None]] = set()
@@ -195,7 +168,7 @@ class Application:
         """HandleWakeWordDetectedEvent in Speaking and Listening."""
         was_listening = self.state is DeviceState.LISTENING
         self.abort_speaking("wake_word_detected")
-        self._send_queue.clear()
+        self._uplink.clear()
         if was_listening:
             self.protocol.send_start_listening(self.default_mode)
             self._reset_decoder()
@@ -242,36 +215,15 @@ class Application:
         self._popup_on_listening = False
 
     def _reset_decoder(self) -> None:
-        self._timestamps.clear()
+        self._uplink.forget_timestamps()
         self.playout.reset()
-
-    # Microphone
-
-    def _on_microphone(self, packet: bytes) -> None:
-        """PushTaskToEncodeQueue and OpusCodecTask: the send queue drops its oldest packet."""
-        if self.main.busy:
-            if len(self._send_queue) == _SEND_QUEUE_PACKETS:
-                self._records.counters.uplink_dropped += 1
-            self._send_queue.append(packet)
-        else:
-            self.protocol.send_audio(AudioPacket(packet, self._next_timestamp()))
-
-    def _send_waiting_audio(self) -> None:
-        while self._send_queue:
-            self.protocol.send_audio(AudioPacket(self._send_queue.popleft()))
-
-    def _next_timestamp(self) -> int:
-        if not self._timestamps:
-            return 0
-        timestamp = self._timestamps.popleft()
-        return timestamp if len(self._timestamps) < _MAX_TIMESTAMPS else 0
 
     # PlayoutObserver
 
     def on_heard(self, heard: Heard, timestamp: int) -> None:
         """AudioOutputTask has played a frame."""
-        if self.config.server_aec and timestamp > 0:
-            self._timestamps.append(timestamp)
+        if self.config.server_aec:
+            self._uplink.played(timestamp)
         if self.config.decode:
             self._records.heard.append(heard)
             self._records.replies[heard.reply].heard_chunks.append(heard.pcm)
@@ -322,12 +274,14 @@ class Application:
 
     def on_json(self, kind: str, body: dict[str, Any], now: float) -> None:
         """OnIncomingJson."""
-        handler = self._HANDLERS.get(kind)
-        if handler is None:
-            if kind != "pong":
-                self._records.violations.append(f"unknown message type {kind!r}")
-            return
-        handler(self, body, now)
+        if kind == "tts":
+            self._on_tts(body, now)
+        elif kind == "mcp":
+            self._on_mcp(body)
+        elif kind == "system":
+            self._on_system(body)
+        elif not self._screen.show(kind, body) and kind != "pong":
+            self._records.violations.append(f"unknown message type {kind!r}")
 
     def _on_tts(self, body: dict[str, Any], now: float) -> None:
         state, text = body.get("state"), body.get("text")
@@ -355,20 +309,7 @@ class Application:
         idle = self.mode == "manual"
         self.machine.to(DeviceState.IDLE if idle else DeviceState.LISTENING)
 
-    def _on_stt(self, body: dict[str, Any], now: float) -> None:
-        if isinstance(body.get("text"), str):
-            self.tracker.stt(body["text"])
-        else:
-            self._records.violations.append("stt without text")
-
-    def _on_llm(self, body: dict[str, Any], now: float) -> None:
-        emotion = body.get("emotion")
-        if isinstance(emotion, str):
-            self.tracker.emotion(emotion)
-        if emotion not in EMOTIONS:
-            self._records.violations.append(f"unknown emotion {emotion!r}")
-
-    def _on_mcp(self, body: dict[str, Any], now: float) -> None:
+    def _on_mcp(self, body: dict[str, Any]) -> None:
         payload = body.get("payload")
         if not isinstance(payload, dict):
             self._records.violations.append("mcp without a payload object")
@@ -378,28 +319,9 @@ class Application:
                 self.tracker.tool_call(str(params.get("name")))
             self.mcp.on_message(payload)
 
-    def _on_system(self, body: dict[str, Any], now: float) -> None:
+    def _on_system(self, body: dict[str, Any]) -> None:
         if body.get("command") == "reboot":
             self.hardware.reboots += 1
             self.main.schedule(self.close_channel_soon)
         else:
             self._records.violations.append(f"unknown system command {body.get('command')!r}")
-
-    def _on_alert(self, body: dict[str, Any], now: float) -> None:
-        if all(isinstance(body.get(key), str) for key in ("status", "message", "emotion")):
-            self._records.alerts.append(body)
-        else:
-            self._records.violations.append("alert without status, message and emotion")
-
-    def _on_custom(self, body: dict[str, Any], now: float) -> None:
-        self._records.customs.append(body)
-
-    _HANDLERS: Final[dict[str, Callable[[Application, dict[str, Any], float], None]]] = {
-        "tts": _on_tts,
-        "stt": _on_stt,
-        "llm": _on_llm,
-        "mcp": _on_mcp,
-        "system": _on_system,
-        "alert": _on_alert,
-        "custom": _on_custom,
-    }

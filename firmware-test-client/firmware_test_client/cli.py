@@ -52,7 +52,9 @@ def build_parser() -> argparse.ArgumentParser:
     )
     talk.add_argument("--type", action=_Turn, dest="turns", metavar="TEXT", help="type this")
     talk.add_argument("--mode", choices=("auto", "manual", "realtime"), default="auto")
-    talk.add_argument("--protocol", type=int, choices=(1, 2, 3), help="binary framing")
+    talk.add_argument(
+        "--version", type=int, choices=(1, 2, 3), dest="protocol", help="binary framing"
+    )
     talk.add_argument("--frame-ms", type=int, choices=(20, 40, 60), default=60)
     talk.add_argument("--voice", default="en-us", help="eSpeak NG voice, as en-us or cmn")
     talk.add_argument("--variant", default="", help="eSpeak NG variant, as f3 or m5")
@@ -70,7 +72,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         return asyncio.run(_talk(options))
     except DeviceError as error:
-        print(f"firmware-test-client: {str(error).splitlines()[0]}", file=sys.stderr)
+        sys.stderr.write(f"firmware-test-client: {str(error).splitlines()[0]}\n")
         return 1
     except KeyboardInterrupt:
         return 130
@@ -90,7 +92,7 @@ async def _talk(options: argparse.Namespace) -> int:
     async with SimulatedDevice(config) as device:
         if not options.json:
             session = device.session_id
-            print(f"connected as {config.device_id}, session {session}", flush=True)
+            _out(f"connected as {config.device_id}, session {session}")
         try:
             async for kind, text in _turns(options):
                 calls = len(device.mcp.calls)
@@ -142,16 +144,21 @@ def _show(reply: Reply, calls: list[ToolCallRecord], *, as_json: bool) -> None:
     figures = reply.as_dict()
     if as_json:
         figures["calls"] = [{"name": call.name, "arguments": call.arguments} for call in calls]
-        print(json.dumps(figures, ensure_ascii=False), flush=True)
+        _out(json.dumps(figures, ensure_ascii=False))
         return
-    print(f"\nyou     {reply.asked}")
+    _out(f"\nyou     {reply.asked}")
     if reply.stt is not None:
-        print(f"heard   {reply.stt}")
+        _out(f"heard   {reply.stt}")
     for call in calls:
         arguments = ", ".join(f"{key}={value!r}" for key, value in call.arguments.items())
-        print(f"tool    {call.name}({arguments})")
-    print(f"reply   {reply.text}")
+        _out(f"tool    {call.name}({arguments})")
+    _out(f"reply   {reply.text}")
     times = ("tts_start_ms", "first_audio_ms", "playout_end_ms", "tts_stop_ms")
-    print("ms      " + "  ".join(f"{name[:-3]} {figures[name]}" for name in times))
+    _out("ms      " + "  ".join(f"{name[:-3]} {figures[name]}" for name in times))
     flow = ("frames", "late", "underruns", "overflows", "clipped_ms", "jitter_ms", "stop_lag_ms")
-    print("audio   " + "  ".join(f"{name} {figures[name]}" for name in flow), flush=True)
+    _out("audio   " + "  ".join(f"{name} {figures[name]}" for name in flow))
+
+
+def _out(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()

@@ -86,7 +86,8 @@ class WebsocketProtocol:
             HelloError: no acceptable hello within `hello_timeout`, or the server closed first.
         """
         if self._channel is not None:
-            await self._channel.close()
+            old, self._channel = self._channel, None
+            await old.close()
         config, faults = self._config, self._config.misbehaviour
         headers = {
             "Protocol-Version": str(self.version),
@@ -213,7 +214,8 @@ class WebsocketProtocol:
         """The OnDisconnected callback of OpenAudioChannel."""
         self._records.closes.append(close)
         self._hello.set()  # nobody needs to wait for it any longer
-        self._observer.on_channel_closed(close)
+        if self._channel is not None:  # None: a dead connection is being replaced
+            self._observer.on_channel_closed(close)
         self._records.changed()
 
     def _read_audio(self, data: bytes, now: float) -> None:

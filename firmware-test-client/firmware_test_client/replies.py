@@ -11,7 +11,6 @@ from typing import Final
 
 from firmware_test_client.pcm import Pcm
 
-
 _HEAD_START: Final = 0.3  # seconds after the first packet, in which a sender may run ahead
 
 

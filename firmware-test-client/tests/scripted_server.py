@@ -118,6 +118,7 @@ class ScriptedServer:
         }
         self.on_json: OnJson | None = None
         self.conversations: list[Conversation] = []
+        self._accepted = asyncio.Condition()
         self._server: Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -152,14 +153,15 @@ class ScriptedServer:
 
     async def accepted(self, count: int = 1, timeout: float = 5) -> Conversation:
         """Wait for the nth connection."""
-        async with asyncio.timeout(timeout):
-            while len(self.conversations) < count:
-                await asyncio.sleep(0)
+        async with asyncio.timeout(timeout), self._accepted:
+            await self._accepted.wait_for(lambda: len(self.conversations) >= count)
         return self.conversations[count - 1]
 
     async def _handle(self, connection: ServerConnection) -> None:
         conversation = Conversation(connection)
-        self.conversations.append(conversation)
+        async with self._accepted:
+            self.conversations.append(conversation)
+            self._accepted.notify_all()
         try:
             async for message in connection:
                 await self._take(conversation, message)

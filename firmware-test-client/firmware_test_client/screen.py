@@ -1,0 +1,59 @@
+"""What the device shows of the server's messages: words, faces, alerts. None changes its state.
+
+Follows the callback OnIncomingJson of Application::InitializeProtocol in main/application.cc.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from firmware_test_client.records import Records
+from firmware_test_client.tracker import ReplyTracker
+
+_EMOTION_NAMES: Final = (
+    "neutral happy laughing funny sad angry crying loving embarrassed surprised shocked thinking "
+    "winking cool relaxed delicious kissy confident sleepy silly confused"
+)
+EMOTIONS: Final = frozenset(_EMOTION_NAMES.split())
+
+
+class Screen:
+    """Takes each kind of message that is only shown."""
+
+    def __init__(self, records: Records, tracker: ReplyTracker) -> None:
+        self._records = records
+        self._tracker = tracker
+
+    def show(self, kind: str, body: dict[str, Any]) -> bool:
+        """Show a message; False if it is of a kind that a screen does not know."""
+        if kind == "stt":
+            self._stt(body)
+        elif kind == "llm":
+            self._llm(body)
+        elif kind == "alert":
+            self._alert(body)
+        elif kind == "custom":
+            self._records.customs.append(body)
+        else:
+            return False
+        return True
+
+    def _stt(self, body: dict[str, Any]) -> None:
+        if isinstance(body.get("text"), str):
+            self._tracker.stt(body["text"])
+        else:
+            self._records.violations.append("stt without text")
+
+    def _llm(self, body: dict[str, Any]) -> None:
+        emotion = body.get("emotion")
+        if isinstance(emotion, str):
+            self._tracker.emotion(emotion)
+        if emotion not in EMOTIONS:
+            self._records.violations.append(f"unknown emotion {emotion!r}")
+
+    def _alert(self, body: dict[str, Any]) -> None:
+        """The firmware ignores an alert that lacks one of the three."""
+        if all(isinstance(body.get(key), str) for key in ("status", "message", "emotion")):
+            self._records.alerts.append(body)
+        else:
+            self._records.violations.append("alert without status, message and emotion")

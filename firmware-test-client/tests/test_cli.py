@@ -1,0 +1,83 @@
+"""The command line, as a process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from scripted_server import Conversation, ScriptedServer, tone_packets
+
+from firmware_test_client.pcm import read_wav
+
+
+async def run(*arguments: str, stdin: str = "") -> tuple[int, str, str]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        "import sys; from firmware_test_client.cli import main; sys.exit(main())",
+        *arguments,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(30):
+        out, err = await process.communicate(stdin.encode())
+    assert process.returncode is not None
+    return process.returncode, out.decode(), err.decode()
+
+
+async def answer(talk: Conversation, body: dict[str, Any]) -> None:
+    """Replies to typed text, and to the release of the button."""
+    if body.get("state") == "detect":
+        await talk.send({"type": "stt", "text": body["text"]})
+        request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+        arguments = {"volume": 30}
+        await talk.mcp(
+            request | {"params": {"name": "self.audio_speaker.set_volume", "arguments": arguments}}
+        )
+        await talk.speak(tone_packets(3), "Done.")
+    elif body.get("state") == "stop":
+        await talk.speak(tone_packets(3), "I heard you.")
+
+
+async def test_typed_turns_as_json_and_wav(server: ScriptedServer, tmp_path: Path) -> None:
+    server.on_json = answer
+    wav = tmp_path / "out.wav"
+    status, out, err = await run(
+        "talk", "--url", server.url, "--type", "one", "--type", "two", "--json",
+        "--wav-out", str(wav), "--version", "2",
+    )  # fmt: skip
+    assert (status, err) == (0, "")
+    turns = [json.loads(line) for line in out.splitlines()]
+    assert [turn["asked"] for turn in turns] == ["one", "two"]
+    assert turns[0]["text"] == "Done."
+    assert turns[0]["calls"] == [
+        {"name": "self.audio_speaker.set_volume", "arguments": {"volume": 30}}
+    ]
+    assert turns[0]["played"] == 3
+    assert read_wav(wav).duration > 0.3
+    assert server.talk.headers["protocol-version"] == "2"
+
+
+async def test_lines_of_standard_input_are_spoken(server: ScriptedServer) -> None:
+    server.on_json = answer
+    status, out, err = await run(
+        "talk", "--url", server.url, "--mode", "manual", "--speed", "300", stdin="yes\n\nno\n"
+    )
+    assert (status, err) == (0, "")
+    assert out.count("I heard you.") == 2
+    assert "you     yes" in out
+
+
+async def test_errors_are_one_line(server: ScriptedServer) -> None:
+    status, _, err = await run("talk", "--url", "ws://127.0.0.1:9/", "--type", "x")
+    assert status == 1
+    assert err.startswith("firmware-test-client: cannot connect to ws://127.0.0.1:9/")
+    assert err.count("\n") == 1
+    status, _, err = await run("talk", "--url", server.url, "--type", "x", "--timeout", "0.2")
+    assert status == 1
+    assert err.startswith("firmware-test-client: waited 0.2 s for the end of reply 0")
+    assert err.count("\n") == 1

@@ -1,0 +1,258 @@
+"""States, modes and what happens at `tts stop`, over a real socket."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import pytest
+from scripted_server import Conversation, ScriptedServer, tone_packets, wrap
+
+from firmware_test_client import DeviceConfig, Disconnected, SimulatedDevice
+
+
+async def answer_typed(talk: Conversation, body: dict[str, Any]) -> None:
+    """Answers `listen detect` with ten frames."""
+    if body.get("state") == "detect":
+        await talk.send({"type": "stt", "text": body["text"]})
+        await talk.send({"type": "llm", "emotion": "happy", "text": "😀"})
+        await talk.speak(tone_packets(10))
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+async def test_hello_headers_and_audio_both_ways(
+    server: ScriptedServer, version: Literal[1, 2, 3]
+) -> None:
+    server.on_json = answer_typed
+    config = DeviceConfig(ws_url=server.url, version=version, token="secret", uplink_frame_ms=20)
+    async with SimulatedDevice(config) as device:
+        talk = server.talk
+        reply = await device.type_text("hello")
+        assert talk.headers["authorization"] == "Bearer secret"
+        assert talk.headers["protocol-version"] == str(version)
+        assert talk.headers["device-id"] == config.device_id
+        assert talk.headers["client-id"] == config.client_id
+        hello = talk.bodies("hello")[0]
+        assert hello["version"] == version
+        assert hello["transport"] == "websocket"
+        assert hello["features"] == {"mcp": True, "glyph_push": False}
+        assert hello["audio_params"]["frame_duration"] == 20
+        await talk.until(lambda: len(talk.binaries) > 3)
+        head = wrap(version, b"")[:4]
+        assert all(data.startswith(head[:2]) for _, data in talk.binaries)
+        assert device.session_id == "s1"
+        assert (reply.stt, reply.text, reply.emotions) == ("hello", "Yes.", ["happy"])
+        assert reply.heard.duration == pytest.approx(0.6)
+        assert reply.heard.rms > 3000
+        assert device.violations == []
+
+
+async def test_auto_listens_again_by_itself_after_playout(server: ScriptedServer) -> None:
+    server.on_json = answer_typed
+    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+        assert device.state == "listening"
+        reply = await device.type_text("hello")
+        await server.talk.until(lambda: len(server.talk.bodies("listen", "start")) == 2)
+        assert (reply.underruns, reply.late, reply.clipped_ms) == (0, 0, 0)
+        assert reply.stop_lag_ms is not None
+        assert 0 <= reply.stop_lag_ms < 60
+        assert reply.playout_end is not None
+        again = [frame for frame in device.frames if (frame.body or {}).get("state") == "start"]
+        assert again[-1].time >= reply.playout_end
+
+
+async def early_stop(talk: Conversation, body: dict[str, Any]) -> None:
+    """Sends everything at once and `tts stop` right behind, then two packets too many."""
+    if body.get("state") == "detect":
+        await talk.send({"type": "tts", "state": "start"})
+        await talk.audio(tone_packets(10))
+        await talk.send({"type": "tts", "state": "stop"})
+        await talk.audio(tone_packets(2))
+
+
+async def test_early_stop_in_auto_plays_the_rest_then_listens(server: ScriptedServer) -> None:
+    server.on_json = early_stop
+    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+        reply = await device.type_text("hello")
+        assert reply.played == 10
+        assert reply.stop_lag_ms is not None
+        assert reply.stop_lag_ms < -400
+        assert reply.clipped_ms == 2 * 60  # what came after the stop
+        assert device.counters.audio_outside_speaking == 2
+        starts = [frame for frame in device.frames if (frame.body or {}).get("state") == "start"]
+        assert reply.playout_end is not None
+        assert starts[-1].direction == "out"
+        assert starts[-1].time >= reply.playout_end
+
+
+async def test_flush_on_stop_loses_the_rest_as_other_clients_do(server: ScriptedServer) -> None:
+    server.on_json = early_stop
+    config = DeviceConfig(ws_url=server.url, flush_on_stop=True)
+    async with SimulatedDevice(config) as device:
+        reply = await device.type_text("hello")
+        assert reply.played < 4
+        assert reply.clipped_ms >= (10 - reply.played) * 60
+
+
+async def test_manual_goes_idle_and_plays_on(server: ScriptedServer) -> None:
+    server.on_json = early_stop
+    async with SimulatedDevice(DeviceConfig(ws_url=server.url, mode="manual")) as device:
+        assert device.state == "idle"
+        reply = await device.type_text("hello")
+        assert device.state == "idle"
+        assert reply.played == 10
+        assert server.talk.bodies("listen", "start") == []
+
+
+async def test_realtime_keeps_its_microphone_and_does_not_start_again(
+    server: ScriptedServer,
+) -> None:
+    server.on_json = answer_typed
+    async with SimulatedDevice(DeviceConfig(ws_url=server.url, mode="realtime")) as device:
+        await server.talk.until(lambda: server.talk.binaries)
+        reply = await device.type_text("hello")
+        start, stop = reply.tts_start, reply.tts_stop or 0
+        spoken_over = [time for time, _ in server.talk.binaries if start < time < stop]
+        assert len(spoken_over) >= 8
+        modes = [body["mode"] for body in server.talk.bodies("listen", "start")]
+        assert modes == ["realtime"]
+
+
+async def test_auto_sends_nothing_while_speaking(server: ScriptedServer) -> None:
+    server.on_json = answer_typed
+    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+        await server.talk.until(lambda: server.talk.binaries)
+        reply = await device.type_text("hello")
+        start, stop = reply.tts_start + 0.02, reply.tts_stop or 0
+        assert [time for time, _ in server.talk.binaries if start < time < stop] == []
+
+
+async def test_push_to_talk_brackets_the_speech(server: ScriptedServer) -> None:
+    async def react(talk: Conversation, body: dict[str, Any]) -> None:
+        if body.get("state") == "stop":
+            await talk.speak(tone_packets(3))
+
+    server.on_json = react
+    async with SimulatedDevice(DeviceConfig(ws_url=server.url, mode="manual")) as device:
+        reply = await device.press_to_talk("yes")
+        states = [body["state"] for body in server.talk.bodies("listen")]
+        assert states == ["start", "stop"]
+        assert server.talk.bodies("listen")[0]["mode"] == "manual"
+        assert reply.asked == "yes"
+        assert reply.response_ms is not None
+        assert reply.response_ms > 0
+        stop = next(f for f in device.frames if (f.body or {}).get("state") == "stop")
+        audio = [f.time for f in device.frames if f.kind == "binary" and f.direction == "out"]
+        assert audio
+        assert max(audio) <= stop.time
+
+
+async def test_wake_word_from_idle_sends_audio_then_detect_then_start(
+    server: ScriptedServer,
+) -> None:
+    config = DeviceConfig(ws_url=server.url, listen_on_connect=False)
+    async with SimulatedDevice(config) as device:
+        assert device.state == "idle"
+        await device.wake("hey vixio")
+        await server.talk.until(lambda: server.talk.bodies("listen", "start"))
+        out = [frame for frame in device.frames if frame.direction == "out"]
+        kinds = [(frame.body or {}).get("state", frame.type) for frame in out]
+        detect = kinds.index("detect")
+        assert kinds[0] == "hello"
+        assert set(kinds[1:detect]) == {"audio"}
+        assert detect > 5
+        assert kinds[detect + 1] == "start"
+        assert device.state == "listening"
+
+
+async def test_wake_word_while_speaking_leaves_speaking_at_once(server: ScriptedServer) -> None:
+    async def react(talk: Conversation, body: dict[str, Any]) -> None:
+        if body.get("state") == "detect":
+            await talk.send({"type": "tts", "state": "start"})
+            await talk.audio(tone_packets(40), pace_ms=60, head=4)
+
+    server.on_json = react
+    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+        await device.send_json({"type": "listen", "state": "detect", "text": "go on"})
+        await device.wait_for_frame("audio")
+        await device.wake()
+        assert device.state == "listening"
+        await device.wait_for(lambda: device.replies[0].ended, what="the rest of the queue")
+        await device.wait_for(lambda: device.counters.audio_outside_speaking > 2, what="more audio")
+        await server.talk.until(lambda: len(server.talk.bodies("listen", "start")) == 2)
+        aborts = server.talk.bodies("abort")
+        assert [body.get("reason") for body in aborts] == ["wake_word_detected"]
+        assert device.replies[0].aborted
+
+
+async def test_abort_changes_nothing_until_tts_stop(server: ScriptedServer) -> None:
+    async def react(talk: Conversation, body: dict[str, Any]) -> None:
+        if body.get("state") == "detect":
+            await talk.send({"type": "tts", "state": "start"})
+            await talk.audio(tone_packets(4))
+        elif body.get("type") == "abort":
+            await talk.send({"type": "tts", "state": "stop"})
+
+    server.on_json = react
+    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+        await device.send_json({"type": "listen", "state": "detect", "text": "go on"})
+        await device.wait_for_frame("audio")
+        await device.abort()
+        assert device.state == "speaking"
+        reply = await device.wait_for_reply(after=0)
+        assert reply.aborted
+        assert device.state == "listening"
+        assert "reason" not in server.talk.bodies("abort")[0]
+
+
+async def test_second_tts_start_does_not_flush(server: ScriptedServer) -> None:
+    async def react(talk: Conversation, body: dict[str, Any]) -> None:
+        if body.get("state") == "detect":
+            await talk.send({"type": "tts", "state": "start"})
+            await talk.audio(tone_packets(5))
+            await talk.send({"type": "tts", "state": "start"})
+            await talk.audio(tone_packets(5))
+            await talk.send({"type": "tts", "state": "stop"})
+
+    server.on_json = react
+    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+        reply = await device.type_text("hello")
+        assert reply.played == 10
+        assert len(device.replies) == 1
+
+
+async def test_burst_overflow_is_counted(server: ScriptedServer) -> None:
+    async def react(talk: Conversation, body: dict[str, Any]) -> None:
+        if body.get("state") == "detect":
+            await talk.send({"type": "tts", "state": "start"})
+            await talk.audio(tone_packets(60, frame_ms=20))
+            await talk.send({"type": "tts", "state": "stop"})
+
+    server.on_json = react
+    assert server.hello is not None
+    server.hello["audio_params"]["frame_duration"] = 20
+    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+        reply = await device.type_text("hello")
+        assert reply.frames == 60
+        assert reply.overflows >= 60 - 43 - 3  # a frame or so may have sounded meanwhile
+        assert reply.overflows == device.counters.overflows
+        assert reply.played + reply.overflows == 60
+
+
+async def test_connection_lost_in_mid_reply(server: ScriptedServer) -> None:
+    async def react(talk: Conversation, body: dict[str, Any]) -> None:
+        if body.get("state") == "detect":
+            await talk.send({"type": "tts", "state": "start"})
+            await talk.audio(tone_packets(4))
+            await talk.connection.close(4001, "enough")
+
+    server.on_json = react
+    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+        with pytest.raises(Disconnected, match="4001"):
+            await device.type_text("hello")
+        close = await device.wait_for_close()
+        assert (close.code, close.reason) == (4001, "enough")
+        assert device.state == "idle"
+        assert device.replies[0].cut
+        await device.connect()
+        assert device.state == "listening"
+        assert len(server.conversations) == 2

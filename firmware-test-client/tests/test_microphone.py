@@ -1,0 +1,134 @@
+"""What goes up the wire: DTX, pace, the voice at the right time, warm-up, sharing."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from pathlib import Path
+
+import numpy as np
+import opuslib
+import pytest
+from scripted_server import ScriptedServer, tone_packets
+
+from firmware_test_client import DeviceConfig, Pcm, SimulatedDevice, SpeechError, Voice
+from firmware_test_client.framing import AudioPacket
+from firmware_test_client.records import Counters
+from firmware_test_client.uplink import SEND_QUEUE_PACKETS, Uplink
+
+
+def tone(seconds: float, rate: int = 16_000) -> Pcm:
+    time = np.arange(round(seconds * rate)) / rate
+    return Pcm((9000 * np.sin(2 * np.pi * 300 * time)).astype("<i2").tobytes(), rate)
+
+
+def levels(packets: list[bytes], rate: int = 16_000, frame_ms: int = 60) -> list[float]:
+    """RMS of each packet as a server's decoder hears it."""
+    decoder = opuslib.Decoder(rate, 1)
+    return [Pcm(decoder.decode(packet, rate * frame_ms // 1000), rate).rms for packet in packets]
+
+
+@pytest.mark.parametrize("frame_ms", [20, 40, 60])
+async def test_silence_is_sent_in_real_time_and_mostly_by_dtx(
+    server: ScriptedServer, frame_ms: int
+) -> None:
+    config = DeviceConfig(ws_url=server.url, uplink_frame_ms=frame_ms)
+    async with SimulatedDevice(config) as device:
+        count = 1200 // frame_ms
+        await server.talk.until(lambda: len(server.talk.binaries) > count)
+        start = next(f.time for f in device.frames if (f.body or {}).get("state") == "start")
+        times = [f.time for f in device.frames if f.kind == "binary" and f.direction == "out"]
+        # 120 ms of warm-up and one frame of recording before the first packet.
+        assert times[0] - start >= 0.12 + frame_ms / 1000 - 0.002
+        gaps = [late - early for early, late in itertools.pairwise(times)]
+        assert np.mean(gaps) == pytest.approx(frame_ms / 1000, rel=0.05)
+        sizes = [len(data) for _, data in server.talk.binaries[400 // frame_ms :]]
+        assert sum(size <= 2 for size in sizes) > len(sizes) / 2
+
+
+@pytest.mark.parametrize("shared", [False, True])
+async def test_the_voice_is_where_it_was_said(server: ScriptedServer, shared: bool) -> None:
+    config = DeviceConfig(ws_url=server.url, share_speech=shared)
+    async with SimulatedDevice(config) as device:
+        await server.talk.until(lambda: len(server.talk.binaries) >= 3)
+        spoken = await device.say(tone(0.6))
+        await server.talk.until(lambda: server.talk.binaries[-1][0] > spoken.end + 0.2)
+        heard = levels([data for _, data in server.talk.binaries])
+        loud = [index for index, level in enumerate(heard) if level > 1000]
+        assert 10 <= len(loud) <= 12
+        assert loud == list(range(loud[0], loud[-1] + 1))
+        # A packet leaves when its last sample is recorded.
+        first = server.talk.binaries[loud[0]][0]
+        assert first == pytest.approx(spoken.voice_start + 0.06, abs=0.08)
+
+
+async def test_speech_while_the_microphone_is_off_is_lost(server: ScriptedServer) -> None:
+    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+        await server.talk.send({"type": "tts", "state": "start"})
+        await device.wait_for_state("speaking")
+        before = len(server.talk.binaries)
+        begin = device.now
+        await device.say(tone(0.3))
+        assert device.now - begin >= 0.3
+        assert len(server.talk.binaries) == before
+
+
+@pytest.mark.parametrize("rate", [8000, 24000, 48000])
+async def test_other_uplink_rates(server: ScriptedServer, rate: int) -> None:
+    config = DeviceConfig(ws_url=server.url, uplink_rate=rate)
+    async with SimulatedDevice(config) as device:
+        assert server.talk.bodies("hello")[0]["audio_params"]["sample_rate"] == rate
+        spoken = await device.say(tone(0.3))
+        assert spoken.utterance.pcm.rate == rate
+        await server.talk.until(lambda: len(server.talk.binaries) >= 8)
+        assert max(levels([data for _, data in server.talk.binaries], rate)) > 3000
+
+
+async def test_espeak_voices_differ_and_are_cached(server: ScriptedServer) -> None:
+    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+        fast = await device.say("yes", voice=Voice(speed=300))
+        again = await device.say("yes", voice=Voice(speed=300))
+        woman = await device.say("yes", voice=Voice(speed=300, variant="f3"))
+        assert fast.utterance is again.utterance
+        assert fast.utterance.pcm.data != woman.utterance.pcm.data
+        assert 0.1 < fast.voice_end - fast.voice_start < 1
+        with pytest.raises(SpeechError, match="no voice 'klingon-x'"):
+            await device.say("yes", voice=Voice(name="klingon-x"))
+        with pytest.raises(SpeechError, match=r"nowhere\.wav"):
+            await device.say(Path("nowhere.wav"))
+
+
+def test_the_send_queue_drops_its_oldest_while_the_main_task_is_busy() -> None:
+    sent: list[AudioPacket] = []
+    counters = Counters()
+    busy = True
+    uplink = Uplink(sent.append, lambda: busy, counters)
+    for number in range(SEND_QUEUE_PACKETS + 5):
+        uplink.push(bytes([number]))
+    assert sent == []
+    assert counters.uplink_dropped == 5
+    uplink.flush()
+    assert [packet.payload[0] for packet in sent] == list(range(5, SEND_QUEUE_PACKETS + 5))
+
+
+def test_time_stamps_are_echoed_unless_more_than_three_wait() -> None:
+    sent: list[AudioPacket] = []
+    uplink = Uplink(sent.append, lambda: False, Counters())
+    for timestamp in (0, 60, 120, 180, 240):
+        uplink.played(timestamp)
+    for _ in range(5):
+        uplink.push(b"x")
+    assert [packet.timestamp for packet in sent] == [0, 120, 180, 240, 0]
+
+
+async def test_server_aec_echoes_the_time_stamps_of_played_frames(server: ScriptedServer) -> None:
+    config = DeviceConfig(ws_url=server.url, mode="realtime", version=2, server_aec=True)
+    async with SimulatedDevice(config) as device:
+        assert server.talk.bodies("hello")[0]["features"]["aec"] is True
+        await server.talk.until(lambda: server.talk.binaries)
+        await server.talk.speak(tone_packets(10))
+        await device.wait_for_reply(after=0)
+        await asyncio.sleep(0.1)
+        echoed = [int.from_bytes(data[8:12], "big") for _, data in server.talk.binaries]
+        assert {60, 120, 180, 240, 300} <= set(echoed)
+        assert [stamp for stamp in echoed if stamp] == sorted(stamp for stamp in echoed if stamp)
