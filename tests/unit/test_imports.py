@@ -1,0 +1,240 @@
+"""Imports run one way: who may see whom, read from the source and held.
+
+``core`` ← provider interfaces ← ``stations``; ``core`` ← ``transports``; a provider's folder sees
+neither stations, transports nor another provider's folder. Only the modules in ``SEES_ALL`` see
+across.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+SEES_ALL = ("app", "banner", "bench", "check", "cli", "demo", "testing")
+"""Of ``vixio``: the composition root and what stands around the whole server."""
+
+DRIVES_DEVICES = ("bench", "demo")
+"""May use the simulated device, which itself never sees ``vixio``."""
+
+ANY = "*"
+"""Any package that is not ours."""
+
+INTERFACES = tuple(f"vixio.providers.{kind}" for kind in ("vad", "asr", "agent", "tts", "vision"))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What the modules of one area may import besides the standard library and themselves."""
+
+    area: str
+    """A module or package; ``*`` stands for one name, so that each such package is its own area."""
+    ours: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    alone: bool = False
+    """Is it for that very module, and not for what lies below it?"""
+
+
+RULES = (
+    Rule("vixio", alone=True),
+    *(
+        Rule(
+            f"vixio.{name}",
+            ("vixio", "firmware_test_client") if name in DRIVES_DEVICES else ("vixio",),
+            (ANY,),
+        )
+        for name in SEES_ALL
+    ),
+    Rule("vixio.core"),
+    Rule("vixio.providers", alone=True),
+    Rule("vixio.providers.registry", ("vixio.core",), ("pydantic",)),
+    *(Rule(interface, ("vixio.core",)) for interface in INTERFACES),
+    Rule(
+        "vixio.providers.*",
+        ("vixio.core", *INTERFACES, "vixio.providers.registry", "vixio.phrasebook"),
+        (ANY,),
+    ),
+    Rule("vixio.phrasebook", ("vixio.core",), ("hassil", "loguru", "yaml")),
+    Rule("vixio.stations", ("vixio.core", *INTERFACES), ("loguru",)),
+    Rule("vixio.transports", alone=True),
+    Rule("vixio.transports.*", ("vixio.core",), (ANY,)),
+    Rule(
+        "vixio.settings",
+        ("vixio.core", "vixio.stations", *INTERFACES, "vixio.providers.registry"),
+        ("annotated_types", "pydantic", "pydantic_core", "yaml"),
+    ),
+    Rule("vixio.logs", ("vixio.log_writer",), ("loguru",)),
+    Rule("vixio.log_writer"),
+    Rule("vixio.scaffold", ("vixio.core",)),
+)
+"""The first that fits holds."""
+
+
+def rule_of(module: str) -> Rule | None:
+    """Return the rule for a module of ``vixio``; none: the module is in no known area."""
+    parts = module.split(".")
+    for rule in RULES:
+        area = rule.area.split(".")
+        its = parts[: len(area)]
+        fits = len(its) == len(area) and all(
+            want in {"*", have} for want, have in zip(area, its, strict=True)
+        )
+        if fits and not (rule.alone and len(parts) > len(area)):
+            return replace(rule, area=".".join(its))
+    return None
+
+
+@dataclass(frozen=True)
+class Import:
+    importer: str
+    imported: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.importer} line {self.line} imports {self.imported}"
+
+
+def modules(base: Path, package: str) -> dict[str, Path]:
+    """The modules of ``package`` below the directory ``base``, by dotted name."""
+    found: dict[str, Path] = {}
+    for path in sorted((base / package).rglob("*.py")):
+        parts = path.relative_to(base).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports(name: str, path: Path, known: dict[str, Path]) -> Iterator[Import]:
+    """Every import of a module, those inside functions and for the type checker as well."""
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(name, alias.name, node.lineno)
+        elif isinstance(node, ast.ImportFrom):
+            source = node.module or ""
+            if node.level:
+                above = package.split(".")[: len(package.split(".")) - node.level + 1]
+                source = ".".join(filter(None, (*above, source)))
+            for alias in node.names:
+                whole = f"{source}.{alias.name}"
+                yield Import(name, whole if whole in known else source, node.lineno)
+
+
+def within(module: str, area: str) -> bool:
+    return module == area or module.startswith(f"{area}.")
+
+
+def allowed(imported: str, rule: Rule) -> bool:
+    top = imported.partition(".")[0]
+    if top in sys.stdlib_module_names or within(imported, rule.area):
+        return True
+    if top in {"vixio", "firmware_test_client"}:
+        # The root package itself holds nothing but the version.
+        version = imported == "vixio" and rule.area != "vixio.core"
+        return version or any(within(imported, area) for area in rule.ours)
+    return top in rule.others or ANY in rule.others
+
+
+def violations(base: Path) -> list[str]:
+    """What breaks the rule in the package ``vixio`` below ``base``."""
+    known = modules(base, "vixio")
+    found: list[str] = []
+    for name, path in known.items():
+        rule = rule_of(name)
+        if rule is None:
+            found.append(f"{name} is in no area: say in RULES what it may import")
+            continue
+        found += [str(it) for it in imports(name, path, known) if not allowed(it.imported, rule)]
+    return found
+
+
+def test_imports_run_one_way() -> None:
+    assert violations(ROOT) == []
+
+
+def test_every_area_is_there_to_be_read() -> None:
+    areas = {rule.area for name in modules(ROOT, "vixio") if (rule := rule_of(name))}
+    assert {"vixio.core", "vixio.stations", "vixio.settings", "vixio.transports.xiaozhi"} <= areas
+    assert {"vixio.providers.silero_vad", "vixio.providers.openai_agent"} <= areas
+
+
+def test_the_simulated_device_never_sees_the_server() -> None:
+    base = ROOT / "firmware-test-client"
+    known = modules(base, "firmware_test_client")
+    assert known
+    for name, path in known.items():
+        for it in imports(name, path, known):
+            assert not within(it.imported, "vixio"), str(it)
+
+
+def plant(base: Path, path: str, source: str) -> None:
+    file = base / "vixio" / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(source, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "imported"),
+    [
+        ("core/a.py", "import numpy", "numpy"),
+        ("core/a.py", "from loguru import logger", "loguru"),
+        ("core/a.py", "from vixio import __version__", "vixio"),
+        ("core/a.py", "def f():\n    from vixio.stations import vad", "vixio.stations.vad"),
+        ("providers/vad.py", "import pydantic", "pydantic"),
+        ("providers/vad.py", "from vixio.providers import registry", "vixio.providers.registry"),
+        ("providers/registry.py", "import vixio.settings", "vixio.settings"),
+        ("providers/acme/p.py", "from vixio.stations.vad import X", "vixio.stations.vad"),
+        ("providers/acme/p.py", "from vixio.providers.espeak import x", "vixio.providers.espeak"),
+        ("providers/acme/p.py", "from vixio.transports.xiaozhi import opus", "vixio.transports"),
+        ("providers/acme/p.py", "from ..espeak import engine", "vixio.providers.espeak"),
+        ("stations/vad.py", "import vixio.providers.espeak.engine", "vixio.providers.espeak"),
+        ("stations/vad.py", "import vixio.providers.registry", "vixio.providers.registry"),
+        ("stations/vad.py", "import numpy", "numpy"),
+        ("transports/xiaozhi/t.py", "import vixio.providers.vad", "vixio.providers.vad"),
+        ("transports/xiaozhi/t.py", "import vixio.stations.vad", "vixio.stations.vad"),
+        ("transports/xiaozhi/t.py", "import vixio.transports.mqtt", "vixio.transports.mqtt"),
+        ("phrasebook/p.py", "import vixio.providers.agent", "vixio.providers.agent"),
+        ("settings/s.py", "import vixio.app", "vixio.app"),
+        (
+            "settings/s.py",
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import vixio.cli",
+            "vixio.cli",
+        ),
+        ("app.py", "import firmware_test_client", "firmware_test_client"),
+    ],
+)
+def test_a_planted_violation_is_found(
+    tmp_path: Path, path: str, source: str, imported: str
+) -> None:
+    for module in ("stations/vad.py", "providers/registry.py", "providers/espeak/engine.py"):
+        plant(tmp_path, module, "")
+    plant(tmp_path, path, source)
+    (found,) = violations(tmp_path)
+    assert imported in found
+
+
+def test_a_module_in_no_area_is_found(tmp_path: Path) -> None:
+    plant(tmp_path, "misc.py", "")
+    assert violations(tmp_path) == ["vixio.misc is in no area: say in RULES what it may import"]
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("core/a.py", "import asyncio\nfrom vixio.core.errors import VixioError"),
+        ("providers/acme/p.py", "import acme\nfrom vixio.providers.acme import q"),
+        ("providers/acme/p.py", "from vixio.phrasebook import book\nimport vixio.providers.tts"),
+        ("stations/vad.py", "from vixio.providers.vad import VADProvider"),
+        ("transports/xiaozhi/t.py", "import websockets\nfrom vixio import __version__"),
+        ("demo.py", "import firmware_test_client\nimport vixio.app"),
+    ],
+)
+def test_what_is_allowed_passes(tmp_path: Path, path: str, source: str) -> None:
+    plant(tmp_path, path, source)
+    assert violations(tmp_path) == []
