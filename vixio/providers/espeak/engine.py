@@ -99,6 +99,11 @@ class EspeakEngine:
                 self._library = EspeakLibrary()
             return self._library.sample_rate
 
+    def has_voice(self, voice: Voice) -> bool:
+        """Tell whether ``voice`` exists. Blocking; only after :meth:`load`."""
+        with self._calling:
+            return self._library is not None and self._library.set_voice(voice)
+
     def hold(self) -> None:
         """Keep the thread running until :meth:`release`. Only after :meth:`load`."""
         with self._changed:

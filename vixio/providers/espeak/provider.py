@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from loguru import logger
 from pydantic import BaseModel, ConfigDict, Field
 
-from vixio.core.errors import ProviderError
+from vixio.core.errors import ProviderError, ProviderUnavailable
 from vixio.providers.espeak.engine import ENGINE, Job
 from vixio.providers.espeak.library import NAME, Voice
 from vixio.providers.espeak.text import clean, split, spoken_language
@@ -48,13 +48,13 @@ class EspeakTTSProvider(TTSProvider):
         self._jobs: set[Job] = set()
 
     async def start(self) -> None:
-        """Load the library in a thread. Raises ProviderUnavailable."""
+        """Load the library in a thread. Raises ProviderUnavailable, also for an unknown voice."""
         async with self._starting:
             if self._closed:
                 raise ProviderError(NAME, "it is closed", retryable=False)
             if self._started:
                 return
-            self.sample_rate = await asyncio.to_thread(ENGINE.load)
+            self.sample_rate = await asyncio.to_thread(self._load)
             ENGINE.hold()
             self._started = True
         logger.bind(provider=NAME, sample_rate=self.sample_rate).debug("TTS loaded")
@@ -62,8 +62,8 @@ class EspeakTTSProvider(TTSProvider):
     async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
         """Yield PCM in chunks of at most 120 ms; nothing if ``text`` holds no letter or digit.
 
-        A text in Chinese or Japanese is read in that language whatever ``language`` says. Raises
-        ProviderError, also when neither the language's voice nor the configured one exists.
+        A text in Chinese or Japanese is read in that language whatever ``language`` says; one that
+        eSpeak NG does not know is spoken by the configured voice. Raises ProviderError.
         """
         pieces = split(clean(text))
         voices = self._voices(spoken_language(text, language))
@@ -92,6 +92,21 @@ class EspeakTTSProvider(TTSProvider):
         if started:
             await asyncio.to_thread(ENGINE.release)
 
+    def _load(self) -> int:
+        sample_rate = ENGINE.load()
+        wanted = {self._settings.voice}
+        if "voices" in self._settings.model_fields_set:  # else some may lack on this system
+            wanted.update(self._settings.voices.values())
+        missing = sorted(name for name in wanted if not ENGINE.has_voice(self._voice(name)))
+        if missing:
+            raise ProviderUnavailable(
+                NAME, f"no voice {', '.join(missing)}: `espeak-ng --voices` lists what there is"
+            )
+        return sample_rate
+
+    def _voice(self, name: str) -> Voice:
+        return Voice(name, self._settings.rate, self._settings.pitch, self._settings.volume)
+
     def _voices(self, language: str) -> tuple[Voice, ...]:
         """Return the voices to try: the language's, its main language's, the configured one."""
         names: list[str] = []
@@ -100,11 +115,7 @@ class EspeakTTSProvider(TTSProvider):
             names.append(self._settings.voices.get(tag, tag))
             tag = tag.rpartition("-")[0]
         names.append(self._settings.voice)
-        settings = self._settings
-        return tuple(
-            Voice(name, settings.rate, settings.pitch, settings.volume)
-            for name in dict.fromkeys(names)
-        )
+        return tuple(self._voice(name) for name in dict.fromkeys(names))
 
 
 def _create(settings: EspeakSettings) -> EspeakTTSProvider:

@@ -54,7 +54,7 @@ def split(text: str) -> list[str]:
         cut = _cut(text, limit)
         pieces.append(text[:cut].strip())
         text = text[cut:].lstrip()
-    pieces.append(text)
+    pieces.append(text.strip())
     return [piece for piece in pieces if piece]
 
 

@@ -1,10 +1,10 @@
 """One thread that runs the windows of all devices, many in one call.
 
 A device's windows depend on each other, so a batch holds at most one window of each; a device with
-several in hand gets consecutive batches. What comes in while a batch runs forms the next one. When
-batches would follow each other within ``interval`` seconds, the thread lets windows gather that
-long: a batch of 8 costs half as much a window as a single one, and each wake-up of the thread costs
-more than a window. A window that comes after a pause runs at once.
+several in hand gets consecutive batches. A batch of 8 costs half as much a window as a single one,
+and each wake-up of the thread costs more than a window, so for ``interval`` seconds after a round
+began the thread lets windows gather. Two do not wait: a window that comes after a pause, and that
+of a device which is back before ``interval`` is over, because it catches up after a stall.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ from vixio.providers.silero_vad.model import NAME, WINDOW_BYTES, SileroModel
 class Lane:
     """One device's place in the worker: its slot and its jobs, in their order."""
 
-    __slots__ = ("closed", "jobs", "slot")
+    __slots__ = ("closed", "jobs", "ran", "slot")
 
     def __init__(self, slot: int) -> None:
         self.slot = slot
         self.closed = False
         """Set by the loop; what still waits is then not worth running."""
+        self.ran = 0.0
+        """When the worker last ran a window of it (time.monotonic)."""
         self.jobs: deque[Job] = deque()
         """Of the worker thread alone. A lane that has jobs is in its turn."""
 
@@ -65,8 +67,10 @@ class BatchWorker:
         self._max_batch = max_batch
         self._interval = interval
         self._changed = threading.Condition()
-        self._incoming: list[Job] = []  # guarded by _changed, as the two below
-        self._waiting = False
+        self._incoming: list[Job] = []  # guarded by _changed, as the four below
+        self._idle = False
+        self._gathering = False
+        self._urgent = False
         self._stopping = False
         self._turn: deque[Lane] = deque()
         self._thread = threading.Thread(target=self._work, name="vixio-silero", daemon=True)
@@ -74,10 +78,12 @@ class BatchWorker:
 
     def submit(self, job: Job) -> None:
         """Queue ``job``; its future is resolved on the loop."""
+        urgent = time.monotonic() - job.lane.ran < self._interval
         with self._changed:
             self._incoming.append(job)
-            if self._waiting:
-                self._waiting = False
+            self._urgent |= urgent
+            if self._idle or (urgent and self._gathering):
+                self._idle = self._gathering = False
                 self._changed.notify()
 
     def stop(self) -> None:
@@ -93,10 +99,8 @@ class BatchWorker:
     def _work(self) -> None:
         last = 0.0
         while self._take_in(block=not self._turn):
-            if (early := last + self._interval - time.monotonic()) > 0:
-                time.sleep(early)
-                if not self._take_in(block=False):
-                    return
+            if not self._gather(last + self._interval):
+                return
             last = time.monotonic()
             while self._turn:
                 if finished := self._run_batch():
@@ -104,17 +108,36 @@ class BatchWorker:
                         self._loop.call_soon_threadsafe(_resolve, finished)
                     except RuntimeError:  # the loop is closed: nobody waits any more
                         return
-                if not self._take_in(block=False):
-                    return
+                # Newcomers join the later windows of a long job, but not one by one: batches
+                # would shrink to what comes in during the smallest. (Read without the lock: a
+                # value that is a moment old only means a batch later.)
+                now = time.monotonic()
+                if self._urgent or self._stopping or now - last >= self._interval:
+                    last = now
+                    if not self._take_in(block=False):
+                        return
+
+    def _gather(self, until: float) -> bool:
+        """Let windows come in ``until`` that time, or until one is urgent. False: stop."""
+        with self._changed:
+            while not self._urgent and not self._stopping:
+                if (left := until - time.monotonic()) <= 0:
+                    break
+                self._gathering = True
+                self._changed.wait(left)
+            self._gathering = False
+        return self._take_in(block=False)
 
     def _take_in(self, *, block: bool) -> bool:
         """Move what has come in to its lanes; wait for something if ``block``. False: stop."""
         with self._changed:
             while block and not self._incoming and not self._stopping:
-                self._waiting = True
+                self._idle = True
                 self._changed.wait()
-            self._waiting = False
+            self._idle = False
             incoming, self._incoming = self._incoming, []
+            if not block:
+                self._urgent = False
             stopping = self._stopping
         for job in incoming:
             lane = job.lane
@@ -152,7 +175,9 @@ class BatchWorker:
             probabilities = self._model.run(slots, windows)
         except Exception as raised:  # noqa: BLE001 - any fault of the runtime is these jobs' fault
             error = raised
+        now = time.monotonic()
         for position, lane in enumerate(lanes):
+            lane.ran = now
             job = lane.jobs[0]
             job.done += WINDOW_BYTES
             if error is None:

@@ -1,0 +1,90 @@
+"""The implementations that pass the contract suites. A new provider adds one line to a table.
+
+An entry is an async context manager that yields the provider unstarted: around it stands whatever
+it needs, as the local server that speaks a cloud vendor's protocol.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import pytest
+
+from tests.contract.speech import spoken
+from vixio.providers.espeak.provider import EspeakTTSProvider
+from vixio.providers.silero_vad.provider import SileroVADProvider
+from vixio.providers.tts import TTSProvider
+from vixio.providers.vad import VADProvider
+
+
+@asynccontextmanager
+async def silero() -> AsyncIterator[VADProvider]:
+    yield SileroVADProvider()
+
+
+@asynccontextmanager
+async def espeak() -> AsyncIterator[TTSProvider]:
+    yield EspeakTTSProvider()
+
+
+VADS: dict[str, Callable[[], AbstractAsyncContextManager[VADProvider]]] = {"silero": silero}
+TTSES: dict[str, Callable[[], AbstractAsyncContextManager[TTSProvider]]] = {"espeak": espeak}
+
+
+def _threads() -> set[threading.Thread]:
+    """Every thread but those of the loop's own executor, which ends with the loop."""
+    return {each for each in threading.enumerate() if not each.name.startswith("asyncio_")}
+
+
+@pytest.fixture(autouse=True)
+def no_thread_left() -> Iterator[None]:
+    """Whatever a test does, when it is over its provider's threads are."""
+    before = _threads()
+    yield
+    assert _threads() <= before
+
+
+@pytest.fixture
+async def no_task_left(no_thread_left: None) -> AsyncIterator[None]:
+    """And its tasks; requested by the fixtures below, so it looks after they have closed."""
+    yield
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+@pytest.fixture(params=sorted(VADS))
+async def unstarted_vad(
+    request: pytest.FixtureRequest, no_task_left: None
+) -> AsyncIterator[VADProvider]:
+    async with VADS[request.param]() as provider:
+        yield provider
+        await provider.close()
+
+
+@pytest.fixture
+async def vad(unstarted_vad: VADProvider) -> VADProvider:
+    await unstarted_vad.start()
+    return unstarted_vad
+
+
+@pytest.fixture(params=sorted(TTSES))
+async def unstarted_tts(
+    request: pytest.FixtureRequest, no_task_left: None
+) -> AsyncIterator[TTSProvider]:
+    async with TTSES[request.param]() as provider:
+        yield provider
+        await provider.close()
+
+
+@pytest.fixture
+async def tts(unstarted_tts: TTSProvider) -> TTSProvider:
+    await unstarted_tts.start()
+    return unstarted_tts
+
+
+@pytest.fixture
+async def speech() -> bytes:
+    """Two sentences of 16 kHz PCM, about five seconds."""
+    return await spoken("Please set the volume to thirty percent. And turn on the lamp.")

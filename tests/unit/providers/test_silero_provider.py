@@ -1,0 +1,67 @@
+"""What of Silero the contract suite does not say: slots, settings, errors."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from pydantic import ValidationError
+
+from vixio.core.errors import ProviderError, ProviderUnavailable
+from vixio.providers import registry
+from vixio.providers.silero_vad import provider as module
+from vixio.providers.silero_vad.provider import SileroSettings, SileroVADProvider
+
+WINDOW = bytes(1024)
+
+
+def test_settings_refuse_what_they_do_not_know() -> None:
+    with pytest.raises(ValidationError):
+        SileroSettings.model_validate({"treshold": 0.5})
+    with pytest.raises(ValidationError):
+        SileroSettings(max_batch=0)
+
+
+def test_the_registry_knows_it() -> None:
+    factory = registry.resolve("vad", "silero")
+    assert factory.settings_model is SileroSettings
+    assert isinstance(factory.create(SileroSettings()), SileroVADProvider)
+
+
+def test_places_are_used_again() -> None:
+    provider = SileroVADProvider()
+    streams = [provider.open() for _ in range(5)]
+    streams[3].close()
+    streams[1].close()
+    streams[1].close()
+    assert [provider.take_slot() for _ in range(3)] == [1, 3, 5]
+
+
+async def test_many_devices_come_and_go() -> None:
+    provider = SileroVADProvider()
+    await provider.start()
+    try:
+        for _ in range(3):
+            streams = [provider.open() for _ in range(50)]  # more than the first arrays hold
+            async with asyncio.timeout(20):
+                heard = await asyncio.gather(*(each.process(WINDOW * 2) for each in streams))
+            assert len({tuple(each) for each in heard}) <= 2  # alike up to the last bit
+            for each in streams:
+                each.close()
+    finally:
+        await provider.close()
+
+
+async def test_a_missing_model_is_told_at_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise ProviderUnavailable("silero", "its model is not installed")
+
+    monkeypatch.setattr(module, "find_model", missing)
+    provider = SileroVADProvider()
+    with pytest.raises(ProviderUnavailable):
+        await provider.start()
+    await provider.close()
+    with pytest.raises(ProviderError):
+        await provider.start()
+    with pytest.raises(ProviderError):
+        provider.open()

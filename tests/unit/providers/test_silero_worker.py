@@ -1,0 +1,213 @@
+"""The batching thread, with a network that writes down what it is given."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+
+import pytest
+
+from vixio.core.errors import ProviderError
+from vixio.providers.silero_vad.model import WINDOW_BYTES, SileroModel
+from vixio.providers.silero_vad.worker import BatchWorker, Job, Lane
+
+LIMIT = 5.0
+
+
+class RecordingModel(SileroModel):
+    """Answers each window with its first byte; holds every batch until ``gate`` opens."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[int]] = []
+        self.forgotten: list[int] = []
+        self.gate = threading.Event()
+        self.gate.set()
+        self.entered = threading.Event()
+        self.fault_at = -1
+        """The number of the batch that fails."""
+
+    def forget(self, slot: int) -> None:
+        self.forgotten.append(slot)
+
+    def run(self, slots: Sequence[int], windows: Sequence[bytes]) -> list[float]:
+        self.batches.append(list(slots))
+        self.entered.set()
+        assert self.gate.wait(LIMIT)
+        if len(self.batches) - 1 == self.fault_at:
+            raise RuntimeError("no memory")
+        assert all(len(each) == WINDOW_BYTES for each in windows)
+        return [float(each[0]) for each in windows]
+
+
+class Bench:
+    """A worker and the means to feed it."""
+
+    def __init__(self, max_batch: int = 8, interval: float = 0.0) -> None:
+        self.model = RecordingModel()
+        self.loop = asyncio.get_running_loop()
+        self.worker = BatchWorker(self.model, self.loop, max_batch=max_batch, interval=interval)
+
+    def submit(self, lane: Lane, *marks: int, forget: bool = False) -> asyncio.Future[list[float]]:
+        future: asyncio.Future[list[float]] = self.loop.create_future()
+        pcm = b"".join(bytes([mark]) * WINDOW_BYTES for mark in marks)
+        self.worker.submit(Job(lane, pcm, future, forget=forget))
+        return future
+
+    async def hold(self) -> asyncio.Future[list[float]]:
+        """Make the thread wait inside a batch of slot 99; what comes now forms the next."""
+        self.model.gate.clear()
+        self.model.entered.clear()
+        future = self.submit(Lane(99), 1)
+        assert await asyncio.to_thread(self.model.entered.wait, LIMIT)
+        return future
+
+    async def end(self) -> None:
+        self.model.gate.set()
+        self.worker.stop()
+        async with asyncio.timeout(LIMIT):
+            await self.worker.join()
+
+
+@pytest.fixture
+async def bench() -> AsyncIterator[Bench]:
+    bench = Bench()
+    yield bench
+    await bench.end()
+
+
+async def test_what_waits_is_one_batch(bench: Bench) -> None:
+    held = await bench.hold()
+    futures = [bench.submit(Lane(slot), slot) for slot in range(5)]
+    bench.model.gate.set()
+    async with asyncio.timeout(LIMIT):
+        assert await asyncio.gather(held, *futures) == [[1.0], [0.0], [1.0], [2.0], [3.0], [4.0]]
+    assert bench.model.batches == [[99], [0, 1, 2, 3, 4]]
+
+
+async def test_a_batch_holds_one_window_of_a_device(bench: Bench) -> None:
+    _ = await bench.hold()
+    first, second = Lane(1), Lane(2)
+    futures = [
+        bench.submit(first, 10, 11, 12),
+        bench.submit(first, 13),
+        bench.submit(second, 20, 21),
+    ]
+    bench.model.gate.set()
+    async with asyncio.timeout(LIMIT):
+        assert await asyncio.gather(*futures) == [[10.0, 11.0, 12.0], [13.0], [20.0, 21.0]]
+    assert bench.model.batches[1:] == [[1, 2], [1, 2], [1], [1]]
+
+
+async def test_a_batch_has_a_limit_and_nobody_is_passed_over(bench: Bench) -> None:
+    _ = await bench.hold()
+    lanes = [Lane(slot) for slot in range(12)]
+    futures = [bench.submit(lane, 1, 2) for lane in lanes]
+    bench.model.gate.set()
+    async with asyncio.timeout(LIMIT):
+        await asyncio.gather(*futures)
+    assert all(len(each) <= 8 for each in bench.model.batches)
+    assert {slot for batch in bench.model.batches[1:3] for slot in batch} == set(range(12))
+
+
+async def test_one_wake_up_of_the_loop_a_batch(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = await bench.hold()
+    futures = [bench.submit(Lane(slot), slot) for slot in range(6)]
+    calls: list[object] = []
+    call = bench.loop.call_soon_threadsafe
+
+    def counted(callback: Callable[..., object], *arguments: object) -> asyncio.Handle:
+        calls.append(callback)
+        return call(callback, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bench.loop, "call_soon_threadsafe", counted)
+        bench.model.gate.set()
+        async with asyncio.timeout(LIMIT):
+            await asyncio.gather(held, *futures)
+    assert len(calls) == 2
+
+
+async def test_a_fault_hits_those_who_were_in_the_batch(bench: Bench) -> None:
+    held = await bench.hold()
+    lanes = [Lane(slot) for slot in range(3)]
+    futures = [bench.submit(lane, 1, 2) for lane in lanes]
+    later = bench.submit(lanes[0], 3)
+    bench.model.fault_at = 1
+    bench.model.gate.set()
+    assert await asyncio.wait_for(held, LIMIT) == [1.0]
+    for future in futures:
+        with pytest.raises(ProviderError, match="inference failed") as raised:
+            await asyncio.wait_for(future, LIMIT)
+        assert raised.value.retryable
+        assert isinstance(raised.value.__cause__, RuntimeError)
+    assert await asyncio.wait_for(later, LIMIT) == [3.0]
+    assert await asyncio.wait_for(bench.submit(lanes[0], 7), LIMIT) == [7.0]
+    assert await asyncio.wait_for(bench.submit(lanes[1], 8), LIMIT) == [8.0]
+
+
+async def test_forgetting_comes_once_before_the_first_window(bench: Bench) -> None:
+    lane = Lane(4)
+    await asyncio.wait_for(bench.submit(lane, 1, 2, 3, forget=True), LIMIT)
+    await asyncio.wait_for(bench.submit(lane, 4), LIMIT)
+    assert bench.model.forgotten == [4]
+
+
+async def test_a_closed_device_is_not_run(bench: Bench) -> None:
+    _ = await bench.hold()
+    lane = Lane(1)
+    futures = [bench.submit(lane, 1, 2), bench.submit(lane, 3)]
+    lane.closed = True
+    bench.model.gate.set()
+    for future in futures:
+        with pytest.raises(ProviderError):
+            await asyncio.wait_for(future, LIMIT)
+    assert bench.model.batches == [[99]]
+
+
+async def test_a_cancelled_job_is_run_and_its_answer_dropped(bench: Bench) -> None:
+    _ = await bench.hold()
+    lane = Lane(1)
+    cancelled, kept = bench.submit(lane, 1), bench.submit(lane, 2)
+    cancelled.cancel()
+    bench.model.gate.set()
+    assert await asyncio.wait_for(kept, LIMIT) == [2.0]
+    assert bench.model.batches[1:] == [[1], [1]]
+
+
+async def test_devices_gather_and_who_catches_up_does_not_wait() -> None:
+    bench = Bench(interval=30.0)  # longer than the test may take: only what is urgent runs
+    try:
+        first = Lane(1)
+        assert await asyncio.wait_for(bench.submit(first, 1), LIMIT) == [1.0]  # after a pause
+        waiting = [bench.submit(Lane(slot), slot) for slot in (2, 3)]
+        # Back at once: it runs now, and those who were gathering go along.
+        assert await asyncio.wait_for(bench.submit(first, 5), LIMIT) == [5.0]
+        assert await asyncio.wait_for(asyncio.gather(*waiting), LIMIT) == [[2.0], [3.0]]
+        assert bench.model.batches[0] == [1]
+        assert sorted(slot for batch in bench.model.batches[1:] for slot in batch) == [1, 2, 3]
+        assert len(bench.model.batches) == 2
+    finally:
+        await bench.end()
+
+
+async def test_gathering_ends_with_its_time() -> None:
+    bench = Bench(interval=0.05)
+    try:
+        await asyncio.wait_for(bench.submit(Lane(1), 1), LIMIT)
+        began = time.monotonic()
+        await asyncio.wait_for(bench.submit(Lane(2), 2), LIMIT)
+        assert 0.02 < time.monotonic() - began < LIMIT
+    finally:
+        await bench.end()
+
+
+async def test_stop_ends_an_idle_and_a_gathering_thread() -> None:
+    idle, gathering = Bench(), Bench(interval=30.0)
+    await asyncio.wait_for(gathering.submit(Lane(1), 1), LIMIT)
+    _ = gathering.submit(Lane(2), 2)
+    await idle.end()
+    await gathering.end()
