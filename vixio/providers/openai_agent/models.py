@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib import import_module
 
 import openai
 from agents import Model, ModelSettings, OpenAIChatCompletionsModel
@@ -56,14 +57,15 @@ def litellm_model(name: str, settings: LiteLLMAgentSettings) -> SharedModel:
     # LiteLLM fetches a list of prices from the network when it is imported, unless told not to.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     try:
+        litellm = import_module("litellm")
         from agents.extensions.models.litellm_model import LitellmModel
     except ImportError as error:
-        raise ProviderUnavailable(name, "needs pip install 'vixio[litellm]'") from error
+        raise ProviderUnavailable(name, "needs: pip install 'vixio[litellm]'") from error
+    litellm.suppress_debug_info = True  # type: ignore[attr-defined]  # it prints to the console
     key = settings.api_key.get_secret_value() if settings.api_key is not None else None
     inner = LitellmModel(settings.model, base_url=settings.base_url, api_key=key)
-    return SharedModel(
-        GuardedModel(inner, name, settings), _sampling(settings), _nothing, image_outputs=True
-    )
+    sampling = replace(_sampling(settings), extra_args={"max_retries": 0})  # the guard retries
+    return SharedModel(GuardedModel(inner, name, settings), sampling, _nothing, image_outputs=True)
 
 
 def phrasebook_model(name: str, settings: PhraseBookAgentSettings) -> SharedModel:

@@ -87,6 +87,7 @@ class OpenAIAgentProvider(AgentProvider):
             runtime.shared.settings,
             self._instructions,
             lambda: self._current(runtime),
+            self._backend.settings,
         )
         events = cast(
             AsyncGenerator[AgentEvent, None],
@@ -95,7 +96,6 @@ class OpenAIAgentProvider(AgentProvider):
                 to_input_items(request.history, request.text),
                 request.turn_id,
                 self.name,
-                self._backend.settings,
             ),
         )
         async with aclosing(events):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any, cast
 
 from agents import (
@@ -54,22 +55,37 @@ class LiveAgent(Agent[TurnRecord]):
     The SDK calls :meth:`get_all_tools` once before each model call, so a list that is replaced in
     mid-turn holds from the next call on. Assigning ``Agent.tools`` instead would be refused while
     two runs of one agent overlap, as they do for a moment when a reply is interrupted.
+
+    One for each turn: it counts the model calls, and has the last one answer in words.
     """
 
     def __init__(
-        self, model: Model, settings: ModelSettings, instructions: str, source: ToolSource
+        self,
+        model: Model,
+        settings: ModelSettings,
+        instructions: str,
+        source: ToolSource,
+        limits: TurnSettings,
     ) -> None:
         super().__init__(
             name="assistant",
             instructions=instructions or None,
             model=model,
             model_settings=settings,
+            reset_tool_choice=False,
         )
+        self.limits = limits
         self._source = source
+        self._calls = 0
 
     async def get_all_tools(self, run_context: RunContextWrapper[TurnRecord]) -> list[Tool]:
         """Return the tools that there are now."""
-        return list(await self._source())
+        tools: list[Tool] = [*await self._source()]
+        self._calls += 1
+        if tools and self._calls == self.limits.max_tool_rounds:
+            # The SDK reads the settings after the tools.
+            self.model_settings = replace(self.model_settings, tool_choice="none")
+        return tools
 
 
 class _Clock(RunHooks[TurnRecord]):
@@ -111,7 +127,7 @@ _RUN_CONFIG = RunConfig(
 
 
 async def run_turn(
-    agent: LiveAgent, items: list[InputItem], turn_id: int, provider: str, limits: TurnSettings
+    agent: LiveAgent, items: list[InputItem], turn_id: int, provider: str
 ) -> AsyncIterator[AgentEvent]:
     """Run the agent on ``items`` and yield what happens.
 
@@ -120,6 +136,7 @@ async def run_turn(
     Raises ProviderError.
     """
     record = TurnRecord()
+    limits = agent.limits
     result = Runner.run_streamed(
         agent,
         cast(Any, items),

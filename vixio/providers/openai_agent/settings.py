@@ -15,7 +15,7 @@ class TurnSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     max_tool_rounds: int = Field(
-        default=8, ge=1, description="Model calls of one turn, tools between them"
+        default=8, ge=2, description="Model calls of one turn; the last has to answer in words"
     )
     first_token_timeout: Seconds = Field(
         default=15.0, description="Until the model begins to answer"

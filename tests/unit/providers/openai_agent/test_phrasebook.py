@@ -86,6 +86,30 @@ async def test_phrases_follow_the_tools(agent: OpenAIAgentProvider) -> None:
     assert await _say(agent, "turn on the lamp") == (NOT_UNDERSTOOD["en"], [])
 
 
+async def test_an_intent_may_need_two_calls(agent: OpenAIAgentProvider) -> None:
+    volumes: list[int] = []
+
+    async def status() -> dict[str, object]:
+        return {"audio_speaker": {"volume": 50}}
+
+    async def set_volume(volume: int) -> bool:
+        volumes.append(volume)
+        return True
+
+    bounds = {"type": "integer", "minimum": 0, "maximum": 100}
+    schema = {"type": "object", "properties": {"volume": bounds}, "required": ["volume"]}
+    await agent.update_tools(
+        [
+            ToolDefinition("self.get_device_status", "", executor=status),
+            ToolDefinition("self.audio_speaker.set_volume", "", schema, executor=set_volume),
+        ]
+    )
+    words, called = await _say(agent, "turn up the volume")
+    assert called == ["self_get_device_status", "self_audio_speaker_set_volume"]
+    assert volumes[0] > 50
+    assert str(volumes[0]) in words
+
+
 async def test_a_tool_error_is_said_in_words(agent: OpenAIAgentProvider) -> None:
     async def broken() -> None:
         raise RuntimeError
