@@ -246,7 +246,10 @@ class Application:
 
     def on_server_hello(self, rate: int, frame_ms: int) -> None:
         """The decoder follows the server's hello."""
-        self.playout.configure(rate, frame_ms)
+        try:
+            self.playout.configure(rate, frame_ms)
+        except OpusError as error:
+            self._records.violations.append(f"server hello: {error}")
 
     def on_audio(self, packet: AudioPacket, now: float) -> None:
         """OnIncomingAudio: played in Speaking, dropped in every other state."""

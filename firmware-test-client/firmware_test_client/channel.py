@@ -109,12 +109,12 @@ class Channel:
         return True
 
     async def flush(self) -> None:
-        """Wait until everything queued is written.
+        """Wait until everything queued is written; during a stall, do not wait.
 
         Raises:
             Disconnected: the connection ended first.
         """
-        if self.open and self._outgoing:
+        if self.open and self._outgoing and self._may_write.is_set():
             await self._written.wait()
         if not self.open:
             raise Disconnected("the connection is closed")
@@ -183,6 +183,9 @@ class Channel:
                 task.cancel()
         if tasks:
             await asyncio.wait(tasks)
+        for task in tasks:
+            if not task.cancelled():
+                task.result()  # a mistake of this package must not stay hidden
 
     async def _read(self, connection: ClientConnection) -> None:
         try:
@@ -195,6 +198,10 @@ class Channel:
             code = frame.code if frame is not None else _ABNORMAL
             reason = frame.reason if frame is not None else ""
             self._ended(CloseInfo(int(code), reason, asyncio.get_running_loop().time()))
+        finally:
+            # Reached without the above only by a mistake in the observer; nobody may wait for ever.
+            now = asyncio.get_running_loop().time()
+            self._ended(CloseInfo(_ABNORMAL, "the reader failed", now))
 
     def _ended(self, close: CloseInfo) -> None:
         if self._closed:

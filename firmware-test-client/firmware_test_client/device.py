@@ -112,12 +112,18 @@ class SimulatedDevice(ObservedDevice):
     ) -> Reply:
         """Wait until the device listens, say something, wait for the end of the reply to it.
 
+        In manual mode this is `press_to_talk`.
+
         Raises:
             SpeechError: the speech cannot be made.
             Disconnected: the connection ended.
             DeviceTimeout: no reply has ended within `timeout` seconds after the speech.
         """
-        await self.wait_for(lambda: self.listening, what="a listening microphone", timeout=timeout)
+        if self.config.mode == "manual":
+            return await self.press_to_talk(speech, voice=voice, timeout=timeout)
+        await self.wait_for(
+            self.connected_and_listening, what="a listening microphone", timeout=timeout
+        )
         count = len(self.replies)
         await self.say(speech, voice=voice)
         return await self.wait_for_reply(after=count, timeout=timeout)
@@ -164,11 +170,13 @@ class SimulatedDevice(ObservedDevice):
 
         Returns when the microphone is recording.
         """
-        if not self._app.protocol.channel_open:
-            await self.connect()
-        self._app.press()
+        app = self._app
+        if self.state is DeviceState.IDLE and not self.channel_open:
+            await app.open_channel(lambda: app.set_listening_mode("manual"))
+        else:
+            app.press()
         await self.wait_for(lambda: self.listening, what="push-to-talk", timeout=WAIT_TIMEOUT)
-        await asyncio.sleep(max(0.0, self._app.microphone.records_from - self.now))
+        await asyncio.sleep(max(0.0, app.microphone.records_from - self.now))
 
     async def release(self) -> None:
         """Let go of the push-to-talk button."""

@@ -113,12 +113,21 @@ class ObservedDevice:
             reply = self.replies[index] if index < len(self.replies) else None
             if reply is not None and reply.ended and not reply.cut:
                 return reply
-            if not self.connected:
-                close = self.records.closes[-1] if self.records.closes else None
-                raise Disconnected(f"connection closed before the reply ended: {close}")
+            self._check_connected("before the reply ended")
             return None
 
         return await self.wait_for(finished, what=f"the end of reply {index}", timeout=timeout)
+
+    def connected_and_listening(self) -> bool:
+        """`listening`; raises Disconnected where that can no longer come true."""
+        self._check_connected("while the device should listen")
+        return self.listening
+
+    def _check_connected(self, when: str) -> None:
+        if not self.connected:
+            close = self.records.closes[-1] if self.records.closes else None
+            how = f": {close.code} {close.reason}".rstrip() if close is not None else ""
+            raise Disconnected(f"no connection {when}{how}")
 
     async def wait_for_close(self, *, timeout: float = WAIT_TIMEOUT) -> CloseInfo:
         """Wait until the connection is closed, by whomever."""

@@ -15,6 +15,9 @@ from opuslib.api import encoder as encoder_api
 # RFC 6716 table 2: frame duration in units of 0.5 ms for the 32 configurations.
 _CONFIG_HALF_MS: Final = (20, 40, 80, 120) * 3 + (20, 40) * 2 + (5, 10, 20, 40) * 4
 
+RATES: Final = (8_000, 12_000, 16_000, 24_000, 48_000)  # Hz
+FRAME_DURATIONS_MS: Final = (5, 10, 20, 40, 60, 80, 100, 120)  # AS_OPUS_GET_FRAME_DRU_ENUM
+
 
 class OpusError(ValueError):
     """A packet that the decoder refuses."""
@@ -68,6 +71,9 @@ class Decoder:
     """
 
     def __init__(self, rate: int, frame_ms: int) -> None:
+        """Raises OpusError for a rate or duration that Opus does not have."""
+        if rate not in RATES or frame_ms not in FRAME_DURATIONS_MS:
+            raise OpusError(f"no Opus decoder for {rate} Hz and {frame_ms} ms")
         self._max_samples = rate // 1000 * frame_ms
         self._decoder = opuslib.Decoder(rate, 1)
 

@@ -72,6 +72,7 @@ class Playout:
         self._decode = decode
         self._decoder: Decoder | None = None
         self._rate, self._frame_ms = 24_000, 60
+        self._configured: tuple[int, int] | None = None
         self._queue: deque[_Queued] = deque()
         self._playback: deque[_Ready] = deque()
         self._sounding: _Ready | None = None
@@ -92,14 +93,19 @@ class Playout:
         return len(self._queue)
 
     def configure(self, rate: int, frame_ms: int) -> None:
-        """Take over what the server's hello announced (SetDecodeSampleRate)."""
-        if self._decode and (self._decoder is None or (rate, frame_ms) != self._format):
-            self._decoder = Decoder(rate, frame_ms)
-        self._rate, self._frame_ms = rate, frame_ms
+        """Take over what the server's hello announced (SetDecodeSampleRate).
 
-    @property
-    def _format(self) -> tuple[int, int]:
-        return self._rate, self._frame_ms
+        Raises:
+            OpusError: no decoder can be made; every packet is then refused, as on the firmware.
+        """
+        if self._configured == (rate, frame_ms):
+            return
+        self._configured, self._decoder = None, None
+        decoder = Decoder(rate, frame_ms)
+        self._configured = (rate, frame_ms)
+        self._rate, self._frame_ms = rate, frame_ms
+        if self._decode:
+            self._decoder = decoder
 
     def push(self, packet: AudioPacket, reply: Reply, now: float) -> bool:
         """Queue a packet that has just come; False when the queue was full and it is lost."""
@@ -157,6 +163,8 @@ class Playout:
 
     def _decode_one(self, queued: _Queued) -> None:
         try:
+            if self._configured is None:
+                raise OpusError("the decoder is not configured")
             if self._decoder is not None:
                 pcm = self._decoder.decode(queued.packet.payload)
                 duration = len(pcm) / 2 / self._rate
@@ -194,6 +202,7 @@ class Playout:
             return
         reply = frame.source.reply
         reply.played += 1
+        reply.played_ms += frame.duration * 1000
         reply.playout_end = self._free_at
         self._sounding = None
         start = self._free_at - frame.duration

@@ -44,6 +44,7 @@ class Reply:
 
     frames: int = 0  # packets that came while Speaking
     played: int = 0
+    played_ms: float = 0.0  # what the user heard of the reply
     late: int = 0  # came after their slot in the schedule that the first played frame fixed
     underruns: int = 0  # silences between two frames of this reply, for want of a packet
     gap_ms: float = 0.0  # all underruns together
@@ -122,6 +123,7 @@ class Reply:
             "audio_ms": round(self.audio_ms, 1),
             "frames": self.frames,
             "played": self.played,
+            "played_ms": round(self.played_ms, 1),
             "late": self.late,
             "underruns": self.underruns,
             "gap_ms": round(self.gap_ms, 1),

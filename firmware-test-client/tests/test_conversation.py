@@ -256,3 +256,82 @@ async def test_connection_lost_in_mid_reply(server: ScriptedServer) -> None:
         await device.connect()
         assert device.state == "listening"
         assert len(server.conversations) == 2
+
+
+async def test_ask_says_it_and_waits_for_the_answer_to_it(server: ScriptedServer) -> None:
+    """The server answers when it has heard speech and then one packet of DTX after it."""
+
+    async def react(talk: Conversation, body: dict[str, Any]) -> None:
+        if body.get("state") == "start" and len(talk.bodies("listen", "start")) == 1:
+            await talk.until(lambda: sum(len(data) > 2 for _, data in talk.binaries) > 10)
+            await talk.until(lambda: len(talk.binaries[-1][1]) <= 2)
+            await talk.send({"type": "stt", "text": "yes please"})
+            await talk.speak(tone_packets(5), "Here you are.")
+
+    server.on_json = react
+    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+        reply = await device.ask("yes please")
+        assert (reply.asked, reply.stt, reply.text) == ("yes please", "yes please", "Here you are.")
+        assert reply.response_ms is not None
+        assert 0 < reply.response_ms < 1500
+        assert reply.played_ms == 300
+        assert device.listening
+
+
+async def test_ask_without_a_connection_says_so(server: ScriptedServer) -> None:
+    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+        await server.talk.connection.close(1001, "going away")
+        await device.wait_for_close()
+        with pytest.raises(
+            Disconnected, match="no connection while the device should listen: 1001"
+        ):
+            await device.ask("hello")
+
+
+async def test_ask_in_manual_mode_is_push_to_talk(server: ScriptedServer) -> None:
+    async def react(talk: Conversation, body: dict[str, Any]) -> None:
+        if body.get("state") == "stop":
+            await talk.speak(tone_packets(3))
+
+    server.on_json = react
+    async with SimulatedDevice(DeviceConfig(ws_url=server.url, mode="manual")) as device:
+        reply = await device.ask("yes")
+        assert reply.text == "Yes."
+        await device.disconnect()
+        await device.press()  # connects anew and listens in manual mode
+        assert device.mode == "manual"
+        assert device.state == "listening"
+        assert len(server.conversations) == 2
+
+
+async def test_pressing_the_button_in_a_reply_aborts_and_listens_at_once(
+    server: ScriptedServer,
+) -> None:
+    async def react(talk: Conversation, body: dict[str, Any]) -> None:
+        if body.get("state") == "detect":
+            await talk.send({"type": "tts", "state": "start"})
+            await talk.audio(tone_packets(20))
+
+    server.on_json = react
+    async with SimulatedDevice(DeviceConfig(ws_url=server.url, mode="manual")) as device:
+        await device.send_json({"type": "listen", "state": "detect", "text": "go on"})
+        await device.wait_for(lambda: device.counters.binary_in == 20, what="the audio")
+        await device.press()
+        assert device.state == "listening"
+        reply = await device.wait_for_reply(after=0)
+        assert reply.aborted
+        assert reply.clipped_ms > 900  # the queue was emptied
+        assert [body["type"] for body in server.talk.texts[-2:] if isinstance(body, dict)] == [
+            "abort",
+            "listen",
+        ]
+
+
+async def test_a_hello_that_no_decoder_fits_is_reported(server: ScriptedServer) -> None:
+    assert server.hello is not None
+    server.hello["audio_params"]["sample_rate"] = 44100
+    server.on_json = answer_typed
+    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+        assert device.violations == ["server hello: no Opus decoder for 44100 Hz and 60 ms"]
+        reply = await device.type_text("hello")
+        assert (reply.played, reply.decode_errors) == (0, 10)

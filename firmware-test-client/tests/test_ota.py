@@ -54,7 +54,7 @@ class _Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def ota() -> Iterator[OtaServer]:
     server = OtaServer()
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     yield server
     server.shutdown()

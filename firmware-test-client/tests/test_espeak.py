@@ -1,0 +1,34 @@
+"""eSpeak NG from a private copy: nobody else in the process can disturb it."""
+
+from __future__ import annotations
+
+import ctypes
+
+import espeakng_loader
+import pytest
+
+from firmware_test_client import Voice
+from firmware_test_client.espeak import synthesise
+
+
+async def test_another_user_of_the_library_in_this_process_changes_nothing() -> None:
+    slow = await synthesise("a quiet word", Voice(speed=120))
+    theirs = ctypes.CDLL(espeakng_loader.get_library_path())
+    assert theirs.espeak_Initialize(2, 0, espeakng_loader.get_data_path().encode(), 0x8000) > 0
+    theirs.espeak_SetVoiceByName(b"de+f4")
+    theirs.espeak_SetParameter(1, 400, 0)
+    again = await synthesise("a quiet word ", Voice(speed=120))  # another text: not from the cache
+    assert abs(again.duration - slow.duration) < 0.1
+
+
+@pytest.mark.parametrize(("voice", "text"), [("en-us", "hello there"), ("cmn", "你好,世界")])
+async def test_languages_sound(voice: str, text: str) -> None:
+    pcm = await synthesise(text, Voice(name=voice))
+    assert pcm.duration > 0.4
+    assert pcm.rms > 500
+
+
+async def test_speed_is_words_a_minute() -> None:
+    text = "one two three four five six seven eight nine ten"
+    slow, fast = [await synthesise(text, Voice(speed=speed)) for speed in (120, 240)]
+    assert 1.5 < slow.duration / fast.duration < 2.5
