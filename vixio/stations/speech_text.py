@@ -17,6 +17,8 @@ from vixio.stations.text.splitter import Face, Limits, SentenceSplitter, Words
 
 _TAG: Final = re.compile(r"\s*\[([A-Za-z]{2,12})\]")
 _TAG_BEGUN: Final = re.compile(r"\s*(?:\[(?:[A-Za-z]{1,12}\]?)?)?")
+_SLICE: Final = 512
+"""A longer delta is read in slices: what waits, and the placeholders in it, stay few."""
 
 
 class SpeechText:
@@ -39,15 +41,18 @@ class SpeechText:
                 self._opening = self._opening.lstrip()
                 return
             delta = yield from self._read_tag(self._opening)
-        yield from self._splitter.feed(self._markdown.feed(delta))
+        yield from self._read(delta)
 
     def finish(self) -> Iterator[Words | Face]:
         """Yield the rest: nothing follows."""
         if self._opening:
-            delta = yield from self._read_tag(self._opening)
-            yield from self._splitter.feed(self._markdown.feed(delta))
+            yield from self._read((yield from self._read_tag(self._opening)))
         yield from self._splitter.feed(self._markdown.finish())
         yield from self._splitter.finish()
+
+    def _read(self, delta: str) -> Iterator[Words | Face]:
+        for start in range(0, len(delta), _SLICE):
+            yield from self._splitter.feed(self._markdown.feed(delta[start : start + _SLICE]))
 
     def _read_tag(self, opening: str) -> Generator[Face, None, str]:
         """Yield the face of a leading ``[emotion]``; return the text behind it."""

@@ -17,7 +17,8 @@ _EMOJI_RUN: Final = re.compile(f" *[{EMOJI_SLOT}][{EMOJI_SLOT} ]*")
 _PUNCTUATION: Final = ".,!?;:…，。！？；：、)）」』”’"
 # host.tld/path without a scheme: read as far as the host
 _BARE_PATH: Final = re.compile(
-    r"(?<![\w@./-])((?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,})/[^\s，。！？；、）」”]*"
+    r"(?<![\w@./-])((?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,})"
+    r"/(?:[^\s，。！？；、）」”]*[^\s，。！？；、）」”.,;:!?)\"'])?"
 )
 _MANY_SPACES: Final = re.compile(" {2,}")
 

@@ -19,6 +19,7 @@ from vixio.stations.text.scan import Scan
 _CODE: Final = 160
 _LABEL: Final = 300
 _TARGET: Final = 600
+_DEPTH: Final = 4  # brackets within a link's target
 _TAG: Final = 120
 _URL: Final = 1000
 _RUN: Final = 16
@@ -70,7 +71,7 @@ def read_target(scan: Scan, start: int) -> Reading | None:
     if scan.text[start : start + 1] != "(":
         return NONE
     depth, place = 1, start + 1
-    while depth:
+    while 0 < depth <= _DEPTH:
         found = scan.find("()", place, _TARGET - (place - start))
         if found is None:
             return None
@@ -78,6 +79,8 @@ def read_target(scan: Scan, start: int) -> Reading | None:
             return NONE
         depth += 1 if scan.text[found] == "(" else -1
         place = found + 1
+    if depth:
+        return NONE
     return Reading(place, scan.text[start + 1 : place - 1])
 
 
@@ -159,7 +162,8 @@ def host_of(url: str) -> str:
         host = urlsplit(url if "://" in url else f"http://{url}").hostname or ""
     except ValueError:  # brackets that are no IPv6 address
         return ""
-    return host.removeprefix("www.")
+    host = host.removeprefix("www.")
+    return host if any(map(str.isalnum, host)) else ""
 
 
 def _without_trailing_punctuation(url: str) -> str:

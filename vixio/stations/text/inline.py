@@ -9,10 +9,13 @@ from typing import Final
 from vixio.stations.text.atoms import Atoms
 from vixio.stations.text.characters import (
     BREAK,
+    CLOSERS,
     EMOJI_CLUSTER,
     EMOJI_SLOT,
     EMOJI_START,
+    FULL_STOPS,
     STRAY_MARKS,
+    TERMINALS,
     is_wide,
 )
 from vixio.stations.text.constructs import (
@@ -36,6 +39,7 @@ _PLAIN: Final = re.compile(
     r"|(?<=[A-Za-z0-9])[hHwW]|[0-9](?![\ufe0f\u20e3]|\Z))+"
 )
 _ANY_EMOJI: Final = re.compile(f"[{EMOJI_START}]")
+_MARKS: Final = re.compile(f"[{TERMINALS}{FULL_STOPS}{re.escape(CLOSERS)}]")
 _EMOJI_SLOTS: Final = re.compile(f"[{EMOJI_SLOT}]")
 _PUNCTUATION: Final = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 _BLOCK_TAGS: Final = frozenset(
@@ -90,8 +94,15 @@ class InlineStripper:
         self.end_line()
 
     def put_space(self) -> None:
-        """Write a space, once what follows it is written."""
-        self._space = True
+        """Write a space, in most places once what follows it is written.
+
+        Behind a mark it is written at once: it may be all that the sentence waits for.
+        """
+        if self._last == " " or (self._row or not _MARKS.match(self._last)):
+            self._space = True
+            return
+        self._out.append(" ")
+        self._last = " "
 
     def begin_heading(self) -> None:
         """Enter a heading: its line ends the block."""
@@ -115,7 +126,7 @@ class InlineStripper:
         return " " if self._space else self._last
 
     def _put(self, text: str) -> None:
-        if self._space and self._last != BREAK:
+        if self._space and self._last not in (" ", BREAK):
             self._out.append(" ")
         self._space = False
         self._out.append(text)
@@ -136,7 +147,7 @@ class InlineStripper:
             return self._literal(scan, plain.end() - scan.at)
         character = scan.text[scan.at]
         if character == " ":
-            self._space = True
+            self.put_space()
             scan.at += 1
             return True
         special = self._steps.get(character)
@@ -263,7 +274,7 @@ class InlineStripper:
             return self._literal(scan)
         scan.at = entity.end
         if entity.text.isspace():
-            self._space = True
+            self.put_space()
         elif entity.text and not _ANY_EMOJI.search(entity.text):
             self._put(entity.text)
         return True

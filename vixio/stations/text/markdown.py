@@ -81,6 +81,8 @@ class MarkdownStripper:
         self._line_start = self._newline = True
         if self._inline.ends_with_break:
             self._break()
+        else:
+            self._inline.put_space()
         return True
 
     def _break(self) -> None:
@@ -110,11 +112,8 @@ class MarkdownStripper:
 
     def _words(self, scan: Scan) -> bool:
         """Begin a line of prose: goes on with the sentence if it starts with a small letter."""
-        if self._newline:
-            if scan.text[scan.at].islower():
-                self._inline.put_space()
-            else:
-                self._break()
+        if self._newline and not scan.text[scan.at].islower():
+            self._break()
         self._line_start = self._newline = self._item = False
         return True
 

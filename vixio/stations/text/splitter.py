@@ -24,7 +24,7 @@ from vixio.stations.text.characters import (
 _QUOTES: Final = "\"'‘’"  # the same character opens, closes and stands for an apostrophe
 _OPENERS: Final = re.escape("".join(mark for mark in OPENERS if mark not in _QUOTES))
 _CLOSERS: Final = re.escape("".join(mark for mark in CLOSERS if mark not in _QUOTES))
-_STRAY: Final = re.compile(f"[{TERMINALS}{ELLIPSIS}{_CLOSERS}]*")
+_STRAY: Final = re.compile(rf"\A[{TERMINALS}{ELLIPSIS}{_CLOSERS} {BREAK}]*")
 _EMOJI: Final = re.compile(f"[{EMOJI_SLOT}]")
 _OPENING: Final = re.compile(f"[{_OPENERS}]")
 _CLOSING: Final = re.compile(f"[{_CLOSERS}]")
@@ -116,8 +116,7 @@ class SentenceSplitter:
         while True:
             text = self._text.lstrip(f" {BREAK}")
             if self._stray and text:
-                stray = _STRAY.match(text)
-                text = text[stray.end() :] if stray else text
+                text = _STRAY.sub("", text, count=1)
                 self._stray = not text
             if not text or not _EMOJI.match(text):
                 self._text = text

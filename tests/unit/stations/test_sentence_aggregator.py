@@ -1,0 +1,146 @@
+"""The station: deltas in, emotions and sentences out, everything else in its place."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from vixio.core.chunk import (
+    Chunk,
+    Emotion,
+    Sentence,
+    TextDelta,
+    ToolCalled,
+    ToolReturned,
+    TurnFailed,
+)
+from vixio.stations.sentence_aggregator import SentenceAggregatorStation
+
+CALL = ToolCalled(1, "c1", "self.lamp.turn_on", "{}")
+RETURN = ToolReturned(1, "c1", "true", success=True, seconds=0.1)
+HAPPY = Emotion(1, "happy", "🙂")
+
+
+def said(text: str, turn_id: int = 1) -> Sentence:
+    return Sentence(turn_id, text, text)
+
+
+async def run(*chunks: Chunk | str) -> list[Chunk]:
+    async def upstream() -> AsyncIterator[Chunk]:
+        for chunk in chunks:
+            yield TextDelta(1, chunk) if isinstance(chunk, str) else chunk
+
+    return [chunk async for chunk in SentenceAggregatorStation().run(upstream())]
+
+
+async def test_sentences_and_the_rest_at_the_end() -> None:
+    assert await run("Hello", " you. How a", "re you") == [said("Hello you."), said("How are you")]
+
+
+async def test_what_was_said_before_a_tool_call_stands_before_it() -> None:
+    assert await run("One mom", "ent", CALL, RETURN, "Done", ".") == [
+        said("One moment"),
+        CALL,
+        RETURN,
+        said("Done."),
+    ]
+
+
+async def test_what_was_said_before_a_failure_stands_before_it() -> None:
+    failed = TurnFailed(1, "agent", "gone")
+    assert await run("I would", failed) == [said("I would"), failed]
+
+
+async def test_other_chunks_pass_without_ending_the_sentence() -> None:
+    assert await run("I am", HAPPY, " here.") == [HAPPY, said("I am here.")]
+
+
+async def test_the_first_clause_after_a_tool_call_is_early_again() -> None:
+    text = "Let me see about that, please wait."
+    clauses = [said("Let me see about that,"), said("please wait.")]
+    assert await run(text, CALL, text) == [*clauses, CALL, *clauses]
+
+
+async def test_a_code_block_ends_with_its_stretch_of_text() -> None:
+    assert await run("Run.\n```\ncode", CALL, "Done.") == [said("Run."), CALL, said("Done.")]
+
+
+@pytest.mark.parametrize(
+    "text", ["😀 Hi!", "[happy] Hi!", " 😀🎉 Hi!", "🪚😀😢 Hi!", "[happy] 😢 Hi!"]
+)
+async def test_a_leading_emoji_is_the_face(text: str) -> None:
+    assert await run(*text) == [HAPPY, said("Hi!")]
+
+
+async def test_the_face_does_not_wait_for_the_sentence() -> None:
+    station = SentenceAggregatorStation()
+    seen: list[Chunk] = []
+
+    async def upstream() -> AsyncIterator[Chunk]:
+        yield TextDelta(1, "😀 H")
+        assert seen == [HAPPY]
+        yield TextDelta(1, "i")
+
+    async for chunk in station.run(upstream()):
+        seen.append(chunk)  # noqa: PERF401 - upstream looks at what came so far
+    assert seen == [HAPPY, said("Hi")]
+
+
+async def test_a_later_sentence_with_another_face() -> None:
+    sad = Emotion(1, "crying", "😭")
+    assert await run("😀 Hi! 😢 Oh no. 😢 So sad. And 😀 within.") == [
+        HAPPY,
+        said("Hi!"),
+        sad,
+        said("Oh no."),
+        said("So sad."),
+        said("And within."),
+    ]
+
+
+async def test_a_face_without_a_sentence() -> None:
+    assert await run("😀") == [HAPPY]
+    assert await run("Bye! 😀") == [said("Bye!"), HAPPY]
+    assert await run("😀 Bye! 😢") == [HAPPY, said("Bye!")]
+    assert await run("Hello 🪚.") == [said("Hello.")]
+
+
+async def test_another_turn_is_another_reply() -> None:
+    assert await run("😀 One", TextDelta(2, "😀 Two")) == [
+        HAPPY,
+        said("One"),
+        Emotion(2, "happy", "🙂"),
+        said("Two", 2),
+    ]
+
+
+async def test_nothing_speakable_gives_no_sentence() -> None:
+    assert await run("", "…", "\n---\n", "```\ncode\n```") == []
+
+
+async def test_closing_the_station_closes_the_model() -> None:
+    closed: list[bool] = []
+
+    async def upstream() -> AsyncIterator[Chunk]:
+        try:
+            while True:
+                yield TextDelta(1, "And so on. ")
+        finally:
+            closed.append(True)
+
+    stream = SentenceAggregatorStation().run(upstream())
+    assert await anext(stream) == said("And so on.")
+    await stream.aclose()  # type: ignore[attr-defined] # run is an async generator
+    assert closed == [True]
+
+
+async def test_an_error_of_the_model_goes_on_to_the_reply() -> None:
+    async def upstream() -> AsyncIterator[Chunk]:
+        yield TextDelta(1, "Hello. I")
+        raise ConnectionError
+
+    stream = SentenceAggregatorStation().run(upstream())
+    assert await anext(stream) == said("Hello.")
+    with pytest.raises(ConnectionError):
+        await anext(stream)
