@@ -102,6 +102,8 @@ async def test_two_providers_keep_their_voices() -> None:
         ("en-US", ["en-us", "slow", "en+f3"]),
         ("zh_TW", ["zh-tw", "cmn", "en+f3"]),
         ("de", ["de", "en+f3"]),
+        ("../../etc/passwd", ["en+f3"]),
+        ("en us", ["en+f3"]),
     ],
 )
 def test_voices_to_try(language: str, names: list[str]) -> None:

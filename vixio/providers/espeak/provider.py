@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 
 from loguru import logger
@@ -14,6 +15,8 @@ from vixio.providers.espeak.library import NAME, Voice
 from vixio.providers.espeak.text import clean, split, spoken_language
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.tts import TTSProvider
+
+_TAG = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8}){0,3}")
 
 
 class EspeakSettings(BaseModel):
@@ -62,8 +65,8 @@ class EspeakTTSProvider(TTSProvider):
     async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
         """Yield PCM in chunks of at most 120 ms; nothing if ``text`` holds no letter or digit.
 
-        A text in Chinese or Japanese is read in that language whatever ``language`` says; one that
-        eSpeak NG does not know is spoken by the configured voice. Raises ProviderError.
+        A text in Chinese or Japanese is read in that language whatever ``language`` says. The
+        configured voice speaks for a language that eSpeak NG does not know. Raises ProviderError.
         """
         pieces = split(clean(text))
         voices = self._voices(spoken_language(text, language))
@@ -111,6 +114,8 @@ class EspeakTTSProvider(TTSProvider):
         """Return the voices to try: the language's, its main language's, the configured one."""
         names: list[str] = []
         tag = language.lower().replace("_", "-")
+        if not _TAG.fullmatch(tag):
+            tag = ""  # the library takes a name for a path to a file
         while tag:
             names.append(self._settings.voices.get(tag, tag))
             tag = tag.rpartition("-")[0]

@@ -10,6 +10,7 @@ of a device which is back before ``interval`` is over, because it catches up aft
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from collections import deque
@@ -27,7 +28,7 @@ class Lane:
         self.slot = slot
         self.closed = False
         """Set by the loop; what still waits is then not worth running."""
-        self.ran = 0.0
+        self.ran = -math.inf
         """When the worker last ran a window of it (time.monotonic)."""
         self.jobs: deque[Job] = deque()
         """Of the worker thread alone. A lane that has jobs is in its turn."""
@@ -97,7 +98,7 @@ class BatchWorker:
         await asyncio.to_thread(self._thread.join)
 
     def _work(self) -> None:
-        last = 0.0
+        last = -math.inf
         while self._take_in(block=not self._turn):
             if not self._gather(last + self._interval):
                 return
