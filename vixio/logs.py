@@ -11,7 +11,7 @@ import logging
 import re
 import sys
 import traceback
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from loguru import logger
 
@@ -35,21 +35,26 @@ _PLAIN = re.compile(r"[^\s\"'=\x00-\x1f\x7f]+")
 _writer = LogWriter()
 
 
-def configure_logging(level: str = "INFO", json: bool = False) -> None:
-    """Send records of ``level`` and above to standard error; ``json``: one object a line.
+def configure_logging(
+    level: str = "INFO", json: bool = False, stream: TextIO | None = None
+) -> None:
+    """Send records of ``level`` and above to ``stream``; ``json``: one object a line.
+
+    ``stream``: standard error if none is given.
 
     Idempotent: the last call holds. Writing happens in a thread, so a slow terminal or a full pipe
     delays no device; :func:`flush_logs` waits for it.
     """
     number = LEVELS[level.upper()]
     _writer.flush()
-    _writer.open(sys.stderr)
+    stream = stream or sys.stderr
+    _writer.open(stream)
     logger.remove()
     logger.add(
         _writer.write,
         level=number,
         format=_format_json if json else _format_text,
-        colorize=not json and sys.stderr.isatty(),
+        colorize=not json and stream.isatty(),
         backtrace=False,
         diagnose=False,  # it prints the values of variables: words, tokens
     )

@@ -1,0 +1,301 @@
+"""The settings: defaults, files, variables, what each part of the server gets of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import BaseModel
+
+from vixio.core.audio import AudioFormat
+from vixio.core.errors import ConfigError
+from vixio.core.session import SessionSettings
+from vixio.providers import registry
+from vixio.providers.registry import ProviderKind
+from vixio.scaffold import template
+from vixio.settings import ServerSettings, Settings, load_settings, override
+from vixio.settings.provider import ProviderSection
+from vixio.settings.schema import fields, submodel
+from vixio.stations.agent import AgentSettings
+from vixio.stations.asr import ASRSettings
+from vixio.stations.tts import TTSSettings
+from vixio.stations.turn_detector import TurnSettings
+from vixio.stations.vad import VADSettings
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def write(directory: Path, text: str) -> Path:
+    path = directory / "vixio.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def load(directory: Path, text: str, **environment: str) -> Settings:
+    return load_settings(write(directory, text), environment)
+
+
+def test_the_default_names_the_offline_providers() -> None:
+    settings = Settings()
+    named = [settings.vad.name, settings.asr.name, settings.agent.name, settings.tts.name]
+    assert named == ["silero", "pocketsphinx", "phrasebook", "espeak"]
+    assert load_settings(None) == settings
+
+
+def test_the_defaults_are_those_of_the_parts() -> None:
+    settings = Settings()
+    assert settings.session_settings() == SessionSettings()
+    assert settings.vad_settings() == VADSettings()
+    assert settings.turn_settings() == TurnSettings()
+    assert settings.asr_settings() == ASRSettings()
+    assert settings.agent_settings() == AgentSettings()
+    assert settings.tts_settings() == TTSSettings()
+    assert settings.audio_format() == AudioFormat(24_000, 60)
+
+
+def test_every_key_reaches_its_part(tmp_path: Path) -> None:
+    settings = load(
+        tmp_path,
+        """
+        assistant: {language: zh, wake_reply: 在}
+        listening: {threshold: 0.6, exit_threshold: 0.2, min_speech_ms: 11, min_pause_ms: 12,
+          end_silence_ms: 700, pre_roll_ms: 13, max_utterance_ms: 9000, jitter_ms: 14,
+          stall_ms: 1500}
+        output: {sample_rate: 16000, frame_ms: 20, head_start_ms: 120}
+        timeouts: {turn: 1, asr: 2, agent_first: 3, agent_next: 4, tts: 5}
+        """,
+    )
+    session = settings.session_settings()
+    assert (session.language, session.wake_reply) == ("zh", "在")
+    assert (session.reply.timeout, session.reply.pacer.head_start_ms) == (1, 120)
+    assert settings.vad_settings() == VADSettings(0.6, 0.2, 11, 12)
+    assert settings.turn_settings() == TurnSettings(700, 13, 9000, 14, 1500)
+    assert settings.asr_settings() == ASRSettings(feed_timeout=2, finish_timeout=2)
+    assert settings.agent_settings() == AgentSettings(3, 4)
+    assert settings.tts_settings() == TTSSettings(5, 5)
+    assert settings.audio_format() == AudioFormat(16_000, 20)
+
+
+def test_options_stand_beside_the_name(tmp_path: Path) -> None:
+    settings = load(tmp_path, "vad: {name: silero, gather_ms: 4}\ntts: {rate: 120}\n")
+    assert settings.vad.options.model_dump()["gather_ms"] == 4
+    assert settings.tts.name == "espeak"
+    assert settings.tts.options.model_dump()["rate"] == 120
+
+
+def test_a_section_makes_its_provider(tmp_path: Path) -> None:
+    settings = load(tmp_path, "agent: {name: openai, api_key: k, model: m}")
+    assert settings.vad.create().name == "silero"
+    assert settings.tts.create().name == "espeak"
+    assert settings.agent.create().name == "openai"
+
+
+def test_settings_do_not_change() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        Settings().server.port = 1
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "---\n", "server:\nlistening:\n", "\ufeff"])
+def test_what_is_left_out_is_the_default(tmp_path: Path, text: str) -> None:
+    assert load(tmp_path, text) == Settings()
+
+
+# ── variables ────────────────────────────────────────────────────────────────────────────────
+
+
+def variable(directory: Path, text: str, **environment: str) -> Any:  # noqa: ANN401 - any YAML
+    """What ``text`` becomes where anything may stand."""
+    head = "agent:\n  name: openai\n  api_key: k\n  extra_body:\n    x: "
+    settings = load(directory, f"{head}{text}\n", **environment)
+    return settings.agent.options.model_dump()["extra_body"]["x"]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("${A}", "words"),
+        ("'${A}'", "words"),
+        ("${N}", 17),
+        ("${N:5}", 17),
+        ("'${N}'", "17"),
+        ("${B}", True),
+        ("${F}", 0.5),
+        ("${MISSING:8000}", 8000),
+        ("${MISSING:no}", False),
+        ("${MISSING:}", None),
+        ("'${MISSING:}'", ""),
+        ("${EMPTY:fallback}", "fallback"),
+        ("${MISSING:http://localhost:80/v1}", "http://localhost:80/v1"),
+        ("pre-${A}-${N}-post", "pre-words-17-post"),
+        ("$${A}", "${A}"),
+        ("'$${A} ${A}'", "${A} words"),
+        ("$A and $5", "$A and $5"),
+        ("${TRICKY}", "a: b # c"),
+        ("${DATE}", "2024-13-45"),
+        ("${EQUALS}", "="),
+        ("${NESTED}", "${A}"),
+    ],
+)
+def test_variables_are_expanded(tmp_path: Path, text: str, value: object) -> None:
+    found = variable(
+        tmp_path,
+        text,
+        A="words",
+        N="17",
+        B="true",
+        F="0.5",
+        EMPTY="",
+        TRICKY="a: b # c",
+        DATE="2024-13-45",
+        EQUALS="=",
+        NESTED="${A}",
+    )
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_variables_in_lists_and_blocks_of_text(tmp_path: Path) -> None:
+    settings = load(
+        tmp_path,
+        'assistant:\n  wake_words: [hi, "${W}"]\n  instructions: |\n    You are ${W}.\n',
+        W="Ada",
+    )
+    assert settings.assistant.wake_words == ("hi", "Ada")
+    assert settings.assistant.instructions == "You are Ada.\n"
+
+
+@pytest.mark.parametrize(
+    "secret", ["01234567890123456789", "1e5000000000000000000", "0x" + "f" * 20]
+)
+def test_text_that_looks_like_a_number_stays_text(tmp_path: Path, secret: str) -> None:
+    for text, environment in (("${S}", {"S": secret}), (secret, {})):
+        settings = load(
+            tmp_path, f"server:\n  auth:\n    enabled: true\n    secret: {text}\n", **environment
+        )
+        assert settings.server.auth.secret.get_secret_value() == secret
+
+
+def test_a_country_that_yaml_takes_for_a_no(tmp_path: Path) -> None:
+    assert load(tmp_path, "assistant: {language: no}").assistant.language == "no"
+
+
+def test_numbers_may_come_quoted(tmp_path: Path) -> None:
+    settings = load(
+        tmp_path, 'server: {port: "${P}"}\noutput: {sample_rate: "${R}"}\n', P="81", R="16000"
+    )
+    assert (settings.server.port, settings.output.sample_rate) == (81, 16_000)
+
+
+def test_merge_keys_and_aliases(tmp_path: Path) -> None:
+    settings = load(
+        tmp_path,
+        "timeouts: &t {asr: 3}\nlistening: {jitter_ms: &n 77, stall_ms: 500}\n"
+        "server: {max_connections: *n}\n",
+    )
+    assert (settings.timeouts.asr, settings.server.max_connections) == (3, 77)
+
+
+# ── overrides ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_command_line_wins(tmp_path: Path) -> None:
+    settings = load(tmp_path, "server: {port: 1234, max_connections: 5}\nlogging: {json: true}")
+    changed = override(settings, host="127.0.0.1", port=0, http_port=0, log_level="debug")
+    assert changed.server == ServerSettings(
+        host="127.0.0.1", port=0, http_port=0, max_connections=5
+    )
+    assert (changed.logging.level, changed.logging.as_json) == ("DEBUG", True)
+    assert changed.listening == settings.listening
+    assert override(settings) == settings
+
+
+def test_an_override_is_checked() -> None:
+    with pytest.raises(ConfigError, match=r"^command line: .*port and http_port must differ"):
+        override(Settings(), port=8003)
+
+
+# ── the files that come with it ──────────────────────────────────────────────────────────────
+
+
+def names_of(model: type[BaseModel], above: str = "") -> set[str]:
+    """Every key of the settings, as a path; of a provider section only its name."""
+    names: set[str] = set()
+    for key, field in fields(model).items():
+        inner = submodel(field.annotation)
+        if inner is None:
+            names.add(f"{above}{key}")
+        elif issubclass(inner, ProviderSection):
+            names.add(f"{above}{key}.name")
+        else:
+            names |= names_of(inner, f"{above}{key}.")
+    return names
+
+
+def keys_of(data: dict[str, Any], above: str = "") -> set[str]:
+    names: set[str] = set()
+    for key, value in data.items():
+        names |= keys_of(value, f"{above}{key}.") if isinstance(value, dict) else {f"{above}{key}"}
+    return names
+
+
+def test_the_template_is_the_default_and_names_every_key(tmp_path: Path) -> None:
+    text = template("vixio.yaml")
+    assert load(tmp_path, text) == Settings()
+    assert keys_of(yaml.safe_load(text)) == names_of(Settings)
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "config").glob("*.yaml")), ids=lambda path: path.name
+)
+def test_the_configurations_load(path: Path) -> None:
+    settings = load_settings(path, {"OPENAI_API_KEY": "k", "LITELLM_MODEL": "a/b"})
+    assert settings.server == ServerSettings()
+
+
+def test_each_configuration_is_what_it_says() -> None:
+    environment = {"OPENAI_API_KEY": "k", "LITELLM_MODEL": "a/b"}
+    assert load_settings(ROOT / "config/offline.yaml", {}) == Settings()
+    openai = load_settings(ROOT / "config/openai-compatible.yaml", environment)
+    assert openai.agent.name == "openai"
+    assert openai.agent.options.model_dump()["base_url"] == "https://api.openai.com/v1"
+    litellm = load_settings(ROOT / "config/litellm.yaml", environment)
+    assert (litellm.agent.name, litellm.agent.options.model_dump()["model"]) == ("litellm", "a/b")
+    with pytest.raises(ConfigError, match="OPENAI_API_KEY is not set"):
+        load_settings(ROOT / "config/openai-compatible.yaml", {})
+
+
+def document() -> str:
+    return (ROOT / "docs/configuration.md").read_text(encoding="utf-8")
+
+
+def test_the_document_shows_the_template() -> None:
+    assert f"```yaml\n{template('vixio.yaml')}```" in document()
+
+
+BUILT_IN = [
+    (kind, name)
+    for kind in (ProviderKind.VAD, ProviderKind.ASR, ProviderKind.AGENT, ProviderKind.TTS)
+    for name in registry.names(kind)
+]
+
+
+@pytest.mark.parametrize(("kind", "name"), BUILT_IN)
+def test_the_document_names_every_option_and_its_default(kind: ProviderKind, name: str) -> None:
+    sections = document().split("\n### ")
+    (section,) = [text for text in sections if text.startswith(f"`{kind}`: `{name}`\n")]
+    rows = {
+        cells[1].strip().strip("`"): cells[2].strip().strip("`")
+        for line in section.splitlines()
+        if line.startswith("| `") and (cells := line.split("|"))
+    }
+    model = registry.resolve(kind, name).settings_model
+    assert set(rows) == set(fields(model))
+    for key, field in fields(model).items():
+        if field.is_required():
+            assert rows[key] == "required"
+        else:
+            default = field.get_default(call_default_factory=True)
+            found = None if rows[key] in {"–", "null"} else yaml.safe_load(rows[key])
+            assert found == default, f"{kind}.{key}"

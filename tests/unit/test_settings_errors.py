@@ -1,0 +1,216 @@
+"""What a mistake in the settings gets: one line with the file, the place and the remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from vixio.core.errors import ConfigError
+from vixio.settings import load_settings
+
+MODEL = "agent:\n  name: openai\n"
+
+
+def failure(path: Path, environment: dict[str, str] | None = None) -> str:
+    """The message, without the path that it begins with."""
+    with pytest.raises(ConfigError) as caught:
+        load_settings(path, environment or {})
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.startswith(str(path))
+    return message.removeprefix(str(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        # unknown keys
+        ("server:\n  prt: 1", ":2: server.prt: there is no such key, did you mean 'port'?"),
+        (
+            "end_silence_ms: 1",
+            ":1: end_silence_ms: there is no such key, did you mean 'listening.end_silence_ms'?",
+        ),
+        (
+            "timeouts:\n  secret: x",
+            ":2: timeouts.secret: there is no such key, did you mean 'server.auth.secret'?",
+        ),
+        (
+            "logging:\n  zzz: 1",
+            ":2: logging.zzz: there is no such key (known here: level, json)",
+        ),
+        (
+            f"{MODEL}  api_key: k\n  temprature: 1",
+            ":4: agent.temprature: there is no such key, did you mean 'temperature'?",
+        ),
+        (
+            "vad:\n  nme: silero",
+            ":2: vad.nme: there is no such key, did you mean 'name'?",
+        ),
+        # wrong values
+        (
+            "listening:\n  end_silence_ms: soon",
+            ":2: listening.end_silence_ms: expected a valid integer, found 'soon'",
+        ),
+        (
+            "listening:\n\n  end_silence_ms: 5",
+            ":3: listening.end_silence_ms: expected a number from 100 to 10000, found 5",
+        ),
+        ("server: {port: 1.5}", ":1: server.port: expected a whole number, found 1.5"),
+        ("server: {port: }", ":1: server.port: expected a valid integer, found nothing"),
+        (
+            "timeouts: {turn: 0}",
+            ":1: timeouts.turn: expected a number above 0 and up to 3600, found 0",
+        ),
+        ("timeouts: {turn: .inf}", ":1: timeouts.turn: expected a finite number, found inf"),
+        ("output: {frame_ms: 30}", ":1: output.frame_ms: expected 20, 40 or 60, found 30"),
+        ("server: 5", ":1: server: expected a mapping (`key: value` lines), found 5"),
+        ("tts: espeak", ":1: tts: expected a mapping (`key: value` lines), found 'espeak'"),
+        ("assistant: {wake_words: hi}", ":1: assistant.wake_words: expected a list, found 'hi'"),
+        (
+            "assistant:\n  wake_words:\n    - a\n    - [b]",
+            ":4: assistant.wake_words[1]: expected text, found a list",
+        ),
+        (
+            "assistant: {language: Klingon!}",
+            ":1: assistant.language: expected a language tag such as en or zh-CN, found 'Klingon!'",
+        ),
+        (
+            "server: {public_host: 'http://x/'}",
+            ":1: server.public_host: expected a host name or address alone, found 'http://x/'",
+        ),
+        (
+            "server: {public_host: 'x:80'}",
+            ":1: server.public_host: expected a host name or address alone, found 'x:80'",
+        ),
+        (
+            "logging: {level: loud}",
+            (
+                ":1: logging.level: expected 'TRACE', 'DEBUG', 'INFO', 'WARNING', 'ERROR' or "
+                "'CRITICAL', found 'LOUD'"
+            ),
+        ),
+        (
+            f"{MODEL}  api_key: k\n  temperature: 9",
+            ":4: agent.temperature: expected a number from 0 to 2, found 9",
+        ),
+        # values that do not go together
+        (
+            "listening: {exit_threshold: 0.9}",
+            ":1: listening: exit_threshold (0.9) must not be above threshold (0.5)",
+        ),
+        (
+            "listening: {min_pause_ms: 900}",
+            ":1: listening: min_pause_ms (900) must not be above end_silence_ms (500)",
+        ),
+        ("server: {port: 8003}", ":1: server: port and http_port must differ, both are 8003"),
+        (
+            "server:\n  auth: {enabled: true}",
+            (
+                ":2: server.auth: expected a secret of at least 16 bytes, since enabled is true: "
+                "set secret, for example to what `openssl rand -hex 32` prints"
+            ),
+        ),
+        # providers
+        (
+            "tts:\n  name: espek",
+            (
+                ":2: tts.name: there is no tts provider 'espek', did you mean 'espeak'? "
+                "(known: espeak)"
+            ),
+        ),
+        ("vad: {name: 7}", ":1: vad.name: expected the name of a provider, found 7"),
+        ("agent: {name: litellm}", ":1: agent.model: is needed here and has no default"),
+        # variables
+        (
+            "server:\n  host: ${NOPE}",
+            (
+                ":2: server.host: the environment variable NOPE is not set: set it, "
+                "or write ${NOPE:default}"
+            ),
+        ),
+        (
+            "server:\n  host: ${EMPTY}",
+            (
+                ":2: server.host: the environment variable EMPTY is empty: set it, "
+                "or write ${EMPTY:default}"
+            ),
+        ),
+        (
+            "server:\n  host: a${b",
+            ":2: server.host: expected ${VAR} or ${VAR:default}; to mean ${ itself write $${",
+        ),
+        # YAML
+        ("a: b: c", ":1: not valid YAML: mapping values are not allowed here"),
+        (
+            "server:\n\tport: 1",
+            ":2: not valid YAML: found character '\\t' that cannot start any token",
+        ),
+        (
+            "server: {host: ${X}}",
+            (
+                ":1: not valid YAML: expected ',' or '}', but got '{' "
+                '(within {…} or […] write "${VAR}" in quotes)'
+            ),
+        ),
+        ("a: !odd x", ":1: not valid YAML: could not determine a constructor for the tag '!odd'"),
+        ("a: 1\n---\nb: 1", ":2: not valid YAML: but found another document"),
+        ("server: {}\nserver: {}", ":2: server: stands here again, first in line 1"),
+        ("a: &x [*x]", ":1: a[0]: an alias must not stand inside what it names"),
+        ("- a", ": expected sections (`server:` …), found a list"),
+        ("words", ": expected sections (`server:` …), found 'words'"),
+        ("? [a]\n: b", ": a key must be a word (line 1)"),
+        ("\0", ": not valid YAML: unacceptable character #x0000: special characters are not "),
+    ],
+)
+def test_one_line_says_what_is_wrong(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "my.yaml"
+    path.write_text(text, encoding="utf-8")
+    found = failure(path, {"EMPTY": ""})
+    if text == "\0":  # pyyaml goes on with the kind of stream
+        assert found.startswith(message)
+    else:
+        assert found == message
+
+
+def test_the_first_of_several_in_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "my.yaml"
+    path.write_text("logging:\n  level: x\nserver:\n  port: x\nlistening:\n  a: 1\n")
+    assert failure(path).startswith(":2: logging.level: ")
+    assert failure(path).endswith(" (and 2 more)")
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("server:\n  auth:\n    secret: [hunter2hunter2]", "server.auth.secret"),
+        ("server:\n  auth:\n    secret: {hunter2: hunter2}", "server.auth.secret"),
+        (f"{MODEL}  api_key: [hunter2]", "agent.api_key"),
+        (f"{MODEL}  apikey: hunter2\n  api_key: k", "agent.apikey"),
+        ("server:\n  auth:\n    enabled: true\n    secret: hunter2", "server.auth"),
+        ("server:\n  auth:\n    secret: ${hunter2", "server.auth.secret"),
+        ("server:\n  auth: {secret: 1}\n  auth: {secret: hunter2}", "server.auth"),
+        ("password: hunter2", "password"),
+    ],
+)
+def test_a_secret_is_never_shown(tmp_path: Path, text: str, place: str) -> None:
+    path = tmp_path / "my.yaml"
+    path.write_text(text)
+    message = failure(path)
+    assert "hunter2" not in message
+    assert f" {place}: " in message
+
+
+def test_a_long_value_is_cut(tmp_path: Path) -> None:
+    path = tmp_path / "my.yaml"
+    path.write_text(f"server: {{port: {'x' * 500}}}")
+    assert len(failure(path)) < 150
+
+
+def test_the_file_itself(tmp_path: Path) -> None:
+    missing = tmp_path / "none.yaml"
+    assert failure(missing) == ": no such file; `vixio init DIR` writes one to start from"
+    assert failure(tmp_path) == ": cannot be read: Is a directory"
+    binary = tmp_path / "binary.yaml"
+    binary.write_bytes(b"a: \xff\n")
+    assert failure(binary) == ": is not UTF-8 text (byte 3)"
