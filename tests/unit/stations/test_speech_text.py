@@ -75,6 +75,7 @@ def test_markup_is_taken_out(markdown: str, plain: str) -> None:
         ("key 1️⃣ and #️⃣ and *️⃣ end", "key and and end"),
         ("thumb 👍🏽 end", "thumb end"),
         ("heart ❤️ heart ❤ star ★ end", "heart heart star end"),
+        ("code `a 😀b ✅` end", "code a b  end"),
         ("© 2027 Foo™ ©️ end", "© 2027 Foo™ end"),
         ("二○二七年", "二○二七年"),
         ("मलयാളം ന്\u200dറെ می\u200cخواهم", "मलयാളം ന്\u200dറെ می\u200cخواهم"),

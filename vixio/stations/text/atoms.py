@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from vixio.stations.text.characters import ATOM_SLOT, BREAK, EMOJI_SLOT
+from vixio.stations.text.characters import ATOM_SLOT, BREAK, EMOJI_CLUSTER, EMOJI_SLOT
 
 _SLOT: Final = re.compile(f"[{ATOM_SLOT}]")
+_EMOJI_PART: Final = re.compile(f"{EMOJI_CLUSTER.pattern}|[\ufe0e\ufe0f\u20e3]")
 _EMOJI_RUN: Final = re.compile(f" *[{EMOJI_SLOT}][{EMOJI_SLOT} ]*")
 _PUNCTUATION: Final = ".,!?;:…，。！？；：、)）」』”’"
 # host.tld/path without a scheme: read as far as the host
@@ -21,6 +22,11 @@ _BARE_PATH: Final = re.compile(
     r"/(?:[^\s，。！？；、）」”]*[^\s，。！？；、）」”.,;:!?)\"'])?"
 )
 _MANY_SPACES: Final = re.compile(" {2,}")
+
+
+def without_emoji(text: str) -> str:
+    """Return ``text`` without emoji and the halves of such; for text that is read in one piece."""
+    return text if text.isascii() else _EMOJI_PART.sub("", text)
 
 
 class Atom(NamedTuple):
@@ -44,7 +50,7 @@ class Atoms:
         # The slots go round: far fewer can wait in one sentence than there are.
         slot = chr(0xF000 + self._next_atom)
         self._next_atom = (self._next_atom + 1) % 0x8FF
-        self._atoms[slot] = Atom(shown, spoken)
+        self._atoms[slot] = Atom(without_emoji(shown), without_emoji(spoken))
         return slot
 
     def put_emoji(self, cluster: str) -> str:
