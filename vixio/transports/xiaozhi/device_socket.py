@@ -15,6 +15,7 @@ from typing import Any
 from websockets.asyncio.server import ServerConnection
 from websockets.frames import Frame, Opcode
 from websockets.http11 import Request, Response
+from websockets.protocol import State
 
 SEND_BUFFER_BYTES = 64 * 1024
 """What the kernel may hold for one device, over 15 s of speech. Its own choice is megabytes, which
@@ -28,7 +29,7 @@ class DeviceSocket(ServerConnection):
     intercept: Callable[[str], bool] | None = None
     """Takes a text message before it is queued for reading; true if that settled it."""
     on_lost: Callable[[], None] | None = None
-    """Called once, when the TCP connection is gone."""
+    """Called once, when the conversation is over: a close frame, a violation, or TCP is gone."""
 
     def process_event(self, event: Request | Response | Frame) -> None:
         """Look at what arrived, then let the library have it."""
@@ -47,9 +48,18 @@ class DeviceSocket(ServerConnection):
         if sock is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
 
+    def data_received(self, data: bytes) -> None:
+        """Read, and notice an end: the library itself waits for TCP's, which may never come."""
+        super().data_received(data)
+        if self.state in {State.CLOSING, State.CLOSED}:
+            self._lose()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell our side too."""
         super().connection_lost(exc)
+        self._lose()
+
+    def _lose(self) -> None:
         on_lost, self.on_lost = self.on_lost, None
         if on_lost is not None:
             on_lost()

@@ -1,0 +1,170 @@
+"""The HTTP side through a real server on the loopback interface."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import signal
+import socket
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from vixio.core.errors import ConfigError
+from vixio.transports.xiaozhi.auth import TokenAuthenticator, TokenCheck
+from vixio.transports.xiaozhi.http import MAX_BODY_BYTES, HttpServer, create_http_app
+from vixio.transports.xiaozhi.ota import OtaSettings
+
+
+class Answer:
+    def __init__(self, raw: bytes) -> None:
+        head, _, self.body = raw.partition(b"\r\n\r\n")
+        lines = head.decode().split("\r\n")
+        self.status = int(lines[0].split()[1])
+        pairs = (line.partition(":") for line in lines[1:])
+        self.headers = {name.lower(): value.strip() for name, _, value in pairs}
+
+    def json(self) -> dict[str, Any]:
+        document = json.loads(self.body)
+        assert isinstance(document, dict)
+        return document
+
+
+async def request(
+    port: int, path: str, method: str = "GET", body: bytes = b"", **headers: str
+) -> Answer:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    fields = {"Host": f"127.0.0.1:{port}", "Connection": "close"}
+    if body:
+        fields["Content-Length"] = str(len(body))
+    fields |= {name.replace("_", "-"): value for name, value in headers.items()}
+    head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    try:
+        writer.write(f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode() + body)
+        async with asyncio.timeout(5):
+            return Answer(await reader.read())
+    finally:
+        writer.close()
+
+
+@contextlib.asynccontextmanager
+async def serving(**settings: Any) -> AsyncIterator[int]:  # noqa: ANN401  the settings' own types
+    app = create_http_app(OtaSettings(**settings), lambda: {"connected": 3})
+    server = HttpServer(app, "127.0.0.1", 0)
+    await server.start()
+    assert server.port != 0
+    try:
+        yield server.port
+    finally:
+        await asyncio.wait_for(server.stop(), 5)
+
+
+INFORMATION = json.dumps({"application": {"version": "1.9.2"}, "board": {"type": "box"}}).encode()
+
+
+@pytest.mark.parametrize("path", ["/xiaozhi/ota/", "/xiaozhi/ota"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_a_device_finds_the_server(path: str, method: str) -> None:
+    async with serving(websocket_port=8123) as port:
+        body = INFORMATION if method == "POST" else b""
+        answer = await request(port, path, method, body, Device_Id="aa:bb", User_Agent="box/1.9.2")
+    assert answer.status == 200
+    assert answer.headers["content-type"] == "application/json"
+    told = answer.json()
+    assert told["websocket"] == {"url": "ws://127.0.0.1:8123/xiaozhi/v1/", "version": 1}
+    assert told["firmware"] == {"version": "1.9.2", "url": ""}
+
+
+@pytest.mark.parametrize("body", [b"", b"not json", b"[]", b"\xff\xfe", b"[" * 60_000])
+async def test_any_body_is_taken(body: bytes) -> None:
+    async with serving() as port:
+        answer = await request(port, "/xiaozhi/ota/", "POST", body)
+    assert answer.status == 200
+    assert answer.json()["firmware"]["version"] == "0.0.0"
+
+
+async def test_a_chunked_body_is_taken() -> None:
+    chunks = b"%x\r\n%s\r\n0\r\n\r\n" % (len(INFORMATION), INFORMATION)
+    async with serving() as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(
+            b"POST /xiaozhi/ota/ HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\n" + chunks
+        )
+        answer = Answer(await asyncio.wait_for(reader.read(), 5))
+        writer.close()
+    assert answer.json()["firmware"]["version"] == "1.9.2"
+
+
+async def test_a_body_without_end_is_refused() -> None:
+    async with serving() as port:
+        answer = await request(port, "/xiaozhi/ota/", "POST", bytes(MAX_BODY_BYTES + 1))
+        assert answer.status == 413
+        assert (await request(port, "/xiaozhi/ota/")).status == 200
+
+
+async def test_a_device_that_hangs_up_in_mid_body_harms_nothing() -> None:
+    async with serving() as port:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"POST /xiaozhi/ota/ HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nhalf")
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+        assert (await request(port, "/xiaozhi/ota/")).status == 200
+
+
+async def test_a_token_is_issued_to_whom_it_may_concern() -> None:
+    auth = TokenAuthenticator("a secret of enough bytes")
+    async with serving(auth=auth) as port:
+        known = await request(port, "/xiaozhi/ota/", Device_Id="aa:bb", Client_Id="c")
+        nobody = await request(port, "/xiaozhi/ota/")
+    token = known.json()["websocket"]["token"]
+    assert auth.verify(token, "aa:bb", "c") is TokenCheck.VALID
+    assert "token" not in nobody.json()["websocket"]
+
+
+@pytest.mark.parametrize("path", ["/xiaozhi/ota/activate", "/xiaozhi/ota/activate/"])
+async def test_activation_is_done_at_once(path: str) -> None:
+    async with serving() as port:
+        assert (await request(port, path, "POST", b"{}")).status == 200
+
+
+async def test_the_health_page() -> None:
+    async with serving() as port:
+        await request(port, "/xiaozhi/ota/")
+        page = (await request(port, "/healthz")).json()
+    assert page["status"] == "ok"
+    assert page["version"]
+    assert page["connected"] == 3
+    assert page["counters"] == {"http.ota": 1}
+
+
+async def test_other_paths_are_not_found() -> None:
+    async with serving() as port:
+        assert (await request(port, "/")).status == 404
+
+
+async def test_the_process_keeps_its_signals() -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    async with serving():
+        assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+async def test_a_taken_port_is_one_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        server = HttpServer(create_http_app(OtaSettings()), "127.0.0.1", port)
+        with pytest.raises(ConfigError, match=rf"cannot listen on 127.0.0.1:{port}") as caught:
+            await server.start()
+        await server.stop()
+    assert "\n" not in str(caught.value)
+
+
+async def test_the_port_is_free_after_the_stop() -> None:
+    async with serving() as port:
+        pass
+    with socket.socket() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(("127.0.0.1", port))

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from tests.unit.transports.xiaozhi.support import opus_packets, rms, tone
+from vixio.core.audio import AudioFormat, pcm_seconds
+from vixio.core.errors import ConfigError
+from vixio.transports.xiaozhi import opus
+from vixio.transports.xiaozhi.opus import MISSING_LIBOPUS, OpusDecoder, OpusEncoder, load_codec
+
+
+def decode_at(rate: int, packets: list[bytes]) -> bytes:
+    """Decode at the stream's own rate, as a device does."""
+    import opuslib
+
+    decoder = opuslib.Decoder(rate, 1)
+    return b"".join(decoder.decode(packet, rate * 120 // 1000) for packet in packets)
+
+
+def strongest_frequency(pcm: bytes, rate: int) -> float:
+    samples = np.frombuffer(pcm, "<i2").astype(float)
+    spectrum = np.abs(np.fft.rfft(samples * np.hanning(len(samples))))
+    return float(np.argmax(spectrum) * rate / len(samples))
+
+
+@pytest.mark.parametrize("rate", [8_000, 12_000, 16_000, 24_000, 48_000])
+@pytest.mark.parametrize("frame_ms", [20, 40, 60])
+def test_every_stream_is_decoded_at_the_listening_rate(rate: int, frame_ms: int) -> None:
+    packets = opus_packets(0.6, rate, frame_ms)
+    with OpusDecoder() as decoder:
+        pieces = [decoder.decode(packet) for packet in packets]
+    assert {len(piece) for piece in pieces} == {16_000 * frame_ms // 1000 * 2}
+    assert strongest_frequency(b"".join(pieces), 16_000) == pytest.approx(440, abs=3)
+    assert rms(b"".join(pieces[2:-2])) == pytest.approx(0.3 / 2**0.5, rel=0.1)
+
+
+def test_dtx_packets_are_silence_of_their_duration() -> None:
+    packets = opus_packets(0.3)
+    with OpusDecoder() as decoder:
+        for packet in packets:
+            decoder.decode(packet)
+        # A packet of only its TOC byte, and one with a one-byte frame, as DTX sends them.
+        quiet = [decoder.decode(packets[0][:size]) for size in (1, 2, 1, 1, 1, 1)]
+    assert {len(piece) for piece in quiet} == {1920}
+    assert rms(quiet[-1]) < 0.05
+
+
+def test_garbage_gives_nothing_or_noise_and_the_next_good_frame_recovers() -> None:
+    rng = random.Random(7)
+    packets = opus_packets(3.0)
+    refused = 0
+    with OpusDecoder() as decoder:
+        for number, packet in enumerate(packets):
+            if number in {10, 11, 12, 13}:
+                refused += not decoder.decode(rng.randbytes(rng.randint(3, 400)))
+                # code 3 with no frame count, and a length that runs past the end
+                refused += decoder.decode(b"\x03") == b""
+                refused += decoder.decode(b"\x02\xff\xff") == b""
+            pcm = decoder.decode(packet)
+            assert len(pcm) == 1920
+            if number > 18 and number < len(packets) - 1:
+                assert rms(pcm) == pytest.approx(0.3 / 2**0.5, rel=0.15)
+    assert refused >= 8
+
+
+def test_nothing_comes_of_nothing() -> None:
+    decoder = OpusDecoder()
+    assert decoder.decode(b"") == b""
+    decoder.close()
+    decoder.close()
+    assert decoder.decode(opus_packets()[0]) == b""
+
+
+@pytest.mark.parametrize("rate_in", [8_000, 16_000, 22_050, 24_000, 44_100, 48_000])
+@pytest.mark.parametrize("output", [AudioFormat(24_000, 60), AudioFormat(16_000, 20)])
+def test_any_rate_comes_out_as_long_as_loud_and_as_high(rate_in: int, output: AudioFormat) -> None:
+    encoder = OpusEncoder(output)
+    assert encoder.packet_ms == output.frame_ms
+    pcm = tone(rate_in, 2.0)
+    packets: list[bytes] = []
+    # Chunks as providers send them: of odd sizes, some ending inside a sample.
+    for start in range(0, len(pcm), 3001):
+        packets += encoder.encode(pcm[start : start + 3001], rate_in)
+    packets += encoder.flush()
+    heard = decode_at(output.sample_rate, packets)
+    seconds = pcm_seconds(heard, output.sample_rate)
+    assert 2.0 <= seconds < 2.0 + output.frame_ms / 1000 + 0.001
+    middle = heard[len(heard) // 4 // 2 * 2 : len(heard) * 3 // 4 // 2 * 2]
+    assert strongest_frequency(middle, output.sample_rate) == pytest.approx(440, abs=2)
+    assert rms(middle) == pytest.approx(0.3 / 2**0.5, rel=0.05)
+
+
+def test_the_rate_may_change_within_a_reply_without_losing_audio() -> None:
+    output = AudioFormat(24_000, 60)
+    encoder = OpusEncoder(output)
+    packets = encoder.encode(tone(16_000, 0.5), 16_000)
+    packets += encoder.encode(tone(24_000, 0.5), 24_000)
+    packets += encoder.encode(tone(44_100, 0.5), 44_100)
+    packets += encoder.flush()
+    seconds = pcm_seconds(decode_at(24_000, packets), 24_000)
+    assert 1.5 - 0.001 <= seconds < 1.5 + 0.061
+
+
+def test_flush_pads_and_leaves_nothing_behind() -> None:
+    encoder = OpusEncoder(AudioFormat(24_000, 60))
+    assert encoder.encode(tone(24_000, 0.05), 24_000) == []
+    assert len(encoder.flush()) == 1
+    assert encoder.flush() == []
+    assert len(encoder.encode(tone(24_000, 0.12), 24_000)) == 2
+    assert encoder.flush() == []
+
+
+def test_the_bitrate_is_obeyed() -> None:
+    pcm = tone(24_000, 3.0)
+    rich, poor = (OpusEncoder(AudioFormat(24_000, 60), 5, rate) for rate in (48_000, 12_000))
+    sizes = [sum(map(len, encoder.encode(pcm, 24_000))) for encoder in (rich, poor)]
+    assert sizes[0] > 2 * sizes[1]
+
+
+def test_a_closed_encoder_gives_nothing() -> None:
+    encoder = OpusEncoder(AudioFormat(24_000, 60))
+    encoder.close()
+    encoder.close()
+    assert encoder.encode(tone(24_000, 0.2), 24_000) == []
+
+
+def test_a_missing_library_is_one_line_that_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(opus, "find_library", lambda name: None)
+    load_codec.cache_clear()
+    try:
+        with pytest.raises(ConfigError) as caught:
+            OpusDecoder()
+    finally:
+        load_codec.cache_clear()
+    assert str(caught.value) == MISSING_LIBOPUS
+    assert "\n" not in MISSING_LIBOPUS
+    assert all(system in MISSING_LIBOPUS for system in ("Debian", "Fedora", "macOS"))
