@@ -83,8 +83,10 @@ class SharedModelBackend(AgentBackend):
     def _load(self) -> Runtime:
         from agents import FunctionTool
 
-        from vixio.providers.openai_agent import run, tools  # noqa: F401 - run is only warmed up
+        from vixio.providers.openai_agent import run, tools  # noqa: F401 - run turns tracing off
+        from vixio.providers.openai_agent.rehearsal import rehearse
 
+        rehearse()
         shared = self._make_model()
         converter = tools.OpenAIAgentToolConverter(image_outputs=shared.image_outputs)
         return Runtime(shared, converter, FunctionTool)
