@@ -189,7 +189,7 @@ async def test_devices_gather_and_who_catches_up_does_not_wait() -> None:
         assert await asyncio.wait_for(bench.submit(first, 1), LIMIT) == [1.0]  # after a pause
         waiting = [bench.submit(Lane(slot), slot) for slot in (2, 3)]
         async with asyncio.timeout(LIMIT):
-            while not bench.worker._gathering:
+            while not bench.worker._gathering:  # noqa: ASYNC110 - a thread's state, no event
                 await asyncio.sleep(0)
         # Back at once: it runs now, and those who were gathering go along.
         assert await asyncio.wait_for(bench.submit(first, 5), LIMIT) == [5.0]
@@ -197,6 +197,20 @@ async def test_devices_gather_and_who_catches_up_does_not_wait() -> None:
         assert bench.model.batches[0] == [1]
         assert sorted(slot for batch in bench.model.batches[1:] for slot in batch) == [1, 2, 3]
         assert len(bench.model.batches) == 2
+    finally:
+        await bench.end()
+
+
+async def test_newcomers_do_not_join_one_by_one() -> None:
+    bench = Bench(interval=30.0)
+    try:
+        bench.model.gate.clear()
+        long = bench.submit(Lane(1), 1, 2, 3)
+        assert await asyncio.to_thread(bench.model.entered.wait, LIMIT)
+        _ = bench.submit(Lane(2), 4)
+        bench.model.gate.set()
+        assert await asyncio.wait_for(long, LIMIT) == [1.0, 2.0, 3.0]
+        assert bench.model.batches == [[1], [1], [1]]
     finally:
         await bench.end()
 
