@@ -9,8 +9,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, ParamSpec
 
-from vixio.stations.sentence_aggregator import SentenceAggregatorStation
-
 from vixio.core.chunk import ListenMode, ListenStart
 from vixio.core.history import History
 from vixio.core.metrics import Counters
@@ -20,6 +18,7 @@ from vixio.core.session import Session, SessionSettings
 from vixio.core.tools.toolset import ToolSet
 from vixio.stations.agent import AgentSettings, AgentStation
 from vixio.stations.asr import ASRSettings, ASRStation
+from vixio.stations.sentence_aggregator import SentenceAggregatorStation
 from vixio.stations.text_aggregator import TextAggregatorStation
 from vixio.stations.tts import TTSSettings, TTSStation
 from vixio.stations.turn_detector import TurnDetectorStation, TurnSettings

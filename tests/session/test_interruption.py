@@ -96,6 +96,19 @@ async def test_the_history_keeps_what_was_heard() -> None:
 
 
 @on_virtual_time
+async def test_the_history_keeps_what_was_heard_when_the_device_vanishes() -> None:
+    talk = chatty()
+    async with talk.running():
+        talk.listen()
+        await talk.say()
+        await talk.device.wait_for("audio")
+        await asyncio.sleep(1.0)
+    _, assistant = talk.history.items()
+    assert isinstance(assistant, AssistantMessage)
+    assert abs(len(assistant.text) - 1.0 / 0.05) <= 2, "a second of speech at 50 ms a letter"
+
+
+@on_virtual_time
 async def test_voice_interrupts_in_realtime_mode_and_only_there() -> None:
     for mode, expected in ((ListenMode.REALTIME, 2), (ListenMode.AUTO, 1)):
         talk = chatty()

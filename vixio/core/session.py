@@ -103,14 +103,18 @@ class Session:
         try:
             async with asyncio.TaskGroup() as group:
                 self._group = group
-                with suppress(ConnectionClosed):
-                    await self._listen()
+                try:
+                    with suppress(ConnectionClosed):
+                        await self._listen()
+                finally:
+                    # Before the group cancels it: a reply cut here leaves in the history what was
+                    # heard of it, a cancelled one all that was written.
+                    self._stop_reply("disconnected")
                 raise _SessionOver
         except* _SessionOver:
             pass
         finally:
             self._group = None
-            self._stop_reply("disconnected")
             await self._pipeline.close()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
