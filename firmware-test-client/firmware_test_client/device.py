@@ -26,6 +26,10 @@ from firmware_test_client.speech import (
 )
 from firmware_test_client.state import DeviceState
 
+# Seconds between the last sound and letting go of the button: nobody lets go in the last phoneme,
+# and the frame that is being recorded when the button is released is lost.
+_RELEASE_AFTER = 0.12
+
 
 class SimulatedDevice(ObservedDevice):
     """One device. Use it as an async context manager, or call `start` and `close`."""
@@ -162,6 +166,7 @@ class SimulatedDevice(ObservedDevice):
         count = len(self.replies)
         await self.press()
         await self.say(speech, voice=voice)
+        await asyncio.sleep(_RELEASE_AFTER)
         await self.release()
         return await self.wait_for_reply(after=count, timeout=timeout)
 

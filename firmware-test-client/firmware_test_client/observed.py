@@ -62,7 +62,7 @@ class ObservedDevice:
     ) -> T:
         """Wait until `predicate()` gives something true, and return that.
 
-        It is asked again after every message, state change and played-out reply.
+        It is asked again after every message, state change and played-out reply, and every 50 ms.
 
         Raises:
             DeviceTimeout: names `what`, the state and the last frames.

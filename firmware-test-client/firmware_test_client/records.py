@@ -17,6 +17,7 @@ from firmware_test_client.playout import Heard
 from firmware_test_client.replies import Reply, Sentence
 
 Direction = Literal["in", "out"]
+_LOOK_AGAIN = 0.05  # seconds
 T = TypeVar("T")
 
 
@@ -149,7 +150,11 @@ class Records:
         self._waiters.append(waiter)
         try:
             async with asyncio.timeout(timeout):
-                result: T = await waiter.future
+                while not waiter.future.done():
+                    # A predicate may also look at things that no device records.
+                    await asyncio.wait([waiter.future], timeout=_LOOK_AGAIN)
+                    self.changed()
+                result: T = waiter.future.result()
                 return result
         except TimeoutError:
             raise DeviceTimeout(

@@ -335,3 +335,22 @@ async def test_a_hello_that_no_decoder_fits_is_reported(server: ScriptedServer) 
         assert device.violations == ["server hello: no Opus decoder for 44100 Hz and 60 ms"]
         reply = await device.type_text("hello")
         assert (reply.played, reply.decode_errors) == (0, 10)
+
+
+async def test_wake_word_while_speaking_in_realtime_flushes_and_starts_again(
+    server: ScriptedServer,
+) -> None:
+    async def react(talk: Conversation, body: dict[str, Any]) -> None:
+        if body.get("state") == "detect":
+            await talk.send({"type": "tts", "state": "start"})
+            await talk.audio(tone_packets(20))
+
+    server.on_json = react
+    async with SimulatedDevice(DeviceConfig(ws_url=server.url, mode="realtime")) as device:
+        await device.send_json({"type": "listen", "state": "detect", "text": "go on"})
+        await device.wait_for(lambda: device.counters.binary_in == 20, what="the audio")
+        await device.wake()
+        reply = await device.wait_for_reply(after=0)
+        assert reply.clipped_ms > 900
+        modes = [body["mode"] for body in server.talk.bodies("listen", "start")]
+        assert modes == ["realtime", "realtime"]

@@ -1,0 +1,58 @@
+"""Bounded waits: what wakes them, and what they say when they run out."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from scripted_server import ScriptedServer
+
+from firmware_test_client import DeviceConfig, DeviceTimeout, SimulatedDevice
+
+
+async def test_a_timeout_names_what_state_and_last_frames(server: ScriptedServer) -> None:
+    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+        await server.talk.send({"type": "stt", "text": "last words"})
+        await device.wait_for_frame("stt", where=lambda frame: frame.size > 10)
+        with pytest.raises(DeviceTimeout) as caught:
+            await device.wait_for_state("speaking", timeout=0.1)
+        assert isinstance(caught.value, TimeoutError)
+        text = str(caught.value)
+        assert text.startswith("waited 0.1 s for state speaking; state listening; last frames:")
+        assert "last words" in text
+        assert "out text" in text
+
+
+async def test_a_predicate_may_look_at_something_else(server: ScriptedServer) -> None:
+    async with SimulatedDevice(DeviceConfig(ws_url=server.url, mode="manual")) as device:
+        elsewhere: list[int] = []
+        asyncio.get_running_loop().call_later(0.1, elsewhere.append, 7)
+        found = await device.wait_for(lambda: elsewhere and elsewhere[0], what="a seven", timeout=2)
+        assert found == 7
+
+
+async def test_a_predicate_s_own_error_reaches_its_waiter(server: ScriptedServer) -> None:
+    async with SimulatedDevice(DeviceConfig(ws_url=server.url, mode="manual")) as device:
+        calls: list[None] = []
+
+        def fails_later() -> bool:
+            calls.append(None)
+            if len(calls) > 1:
+                raise LookupError("mine")
+            return False
+
+        with pytest.raises(LookupError, match="mine"):
+            await device.wait_for(fails_later, what="nothing")
+
+
+async def test_waiting_for_frames_from_an_index_on(server: ScriptedServer) -> None:
+    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+        await server.talk.send({"type": "stt", "text": "one"})
+        first = await device.wait_for_frame("stt")
+        since = len(device.frames)
+        with pytest.raises(DeviceTimeout):
+            await device.wait_for_frame("stt", since=since, timeout=0.1)
+        await server.talk.send({"type": "stt", "text": "two"})
+        second = await device.wait_for_frame("stt", since=since)
+        assert [(frame.body or {})["text"] for frame in (first, second)] == ["one", "two"]
+        assert device.stt_texts == ["one", "two"]
