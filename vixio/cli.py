@@ -104,6 +104,8 @@ def serve(
     log_level: str | None,
 ) -> None:
     """Run the server until Ctrl-C or SIGTERM; a second one ends it at once."""
+    from loguru import logger
+
     from vixio.logs import configure_logging, flush_logs
     from vixio.settings import load_settings, override
 
@@ -112,6 +114,7 @@ def serve(
         load_settings(path), host=host, port=port, http_port=http_port, log_level=log_level
     )
     configure_logging(settings.logging.level, json=settings.logging.as_json)
+    logger.bind(source=source).info("settings loaded")
     try:
         asyncio.run(_serve(settings, source))
     finally:
