@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 LEVELS = {"TRACE": 5, "DEBUG": 10, "INFO": 20, "WARNING": 30, "ERROR": 40, "CRITICAL": 50}
 """Names and the numbers that ``logging`` and loguru share for them."""
 
-_CHATTY = ("websockets", "uvicorn", "starlette")
-"""Servers whose INFO is our DEBUG (every connection, every start), and holds nobody's words."""
+_CHATTY = ("websockets", "vixio.transports.xiaozhi.websockets", "uvicorn", "starlette")
+"""Servers (one logs under a name of ours) whose INFO is our DEBUG: every connection, every start.
+
+Their own DEBUG is never let through: it shows headers with tokens, and frames with words.
+"""
 
 _SCANNER = "opening handshake failed"
 """What websockets logs as an error, with a traceback, for each port scanner that comes by."""

@@ -13,9 +13,12 @@ from typing import Any
 
 import pytest
 from loguru import logger
+from websockets.asyncio.client import connect
+from websockets.asyncio.server import ServerConnection, serve
 
 from vixio import logs
 from vixio.log_writer import MAX_WAITING, LogWriter
+from vixio.transports.xiaozhi.device_socket import LibraryLog
 
 
 @pytest.fixture
@@ -126,6 +129,26 @@ def test_other_libraries_only_warn(stream: io.StringIO, level: str) -> None:
     logging.getLogger("httpx").info("HTTP Request: POST https://host/?key=k")
     logging.getLogger("asyncio").warning("slow")
     assert [found["logger"] for found in objects(stream)] == ["asyncio"]
+
+
+@pytest.mark.parametrize("level", ["TRACE", "DEBUG", "INFO"])
+async def test_the_wire_is_never_shown(stream: io.StringIO, level: str) -> None:
+    logs.configure_logging(level, stream=stream)
+    logger.warning("still here")
+
+    async def handler(connection: ServerConnection) -> None:
+        await connection.recv()
+
+    async with serve(handler, "127.0.0.1", 0, logger=LibraryLog(lambda: None)) as server:
+        port = next(iter(server.sockets)).getsockname()[1]
+        headers = {"Authorization": "Bearer hunter2"}
+        url = f"ws://127.0.0.1:{port}/"
+        async with connect(url, additional_headers=headers) as client:
+            await client.send("hunter2")
+            await client.wait_closed()
+    text = "\n".join(lines(stream))
+    assert "still here" in text
+    assert "hunter2" not in text
 
 
 def test_servers_are_lowered(stream: io.StringIO) -> None:
