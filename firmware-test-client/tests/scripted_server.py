@@ -47,6 +47,7 @@ class Conversation:
         self.texts: list[dict[str, Any] | str] = []
         self.binaries: list[tuple[float, bytes]] = []
         self.close_code: int | None = None
+        self.lost_by: BaseException | None = None
         self.ended = asyncio.Event()
         self.changed = asyncio.Condition()
 
@@ -165,8 +166,8 @@ class ScriptedServer:
         try:
             async for message in connection:
                 await self._take(conversation, message)
-        except ConnectionClosed:
-            pass  # a device may vanish; the test looks at close_code
+        except ConnectionClosed as error:
+            conversation.lost_by = error.__cause__  # a device may vanish; the test looks at this
         conversation.close_code = connection.close_code
         conversation.ended.set()
         async with conversation.changed:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 from pathlib import Path
 
 import numpy as np
@@ -38,10 +37,11 @@ async def test_silence_is_sent_in_real_time_and_mostly_by_dtx(
         await server.talk.until(lambda: len(server.talk.binaries) > count)
         start = next(f.time for f in device.frames if (f.body or {}).get("state") == "start")
         times = [f.time for f in device.frames if f.kind == "binary" and f.direction == "out"]
-        # 120 ms of warm-up and one frame of recording before the first packet.
-        assert times[0] - start >= 0.12 + frame_ms / 1000 - 0.002
-        gaps = [late - early for early, late in itertools.pairwise(times)]
-        assert np.mean(gaps) == pytest.approx(frame_ms / 1000, rel=0.05)
+        # 120 ms of warm-up; then each packet leaves when it is recorded, and lateness never adds up.
+        due = [start + 0.12 + (at + 1) * frame_ms / 1000 for at in range(len(times))]
+        lateness = [time - deadline for time, deadline in zip(times, due, strict=True)]
+        assert min(lateness) > -0.005
+        assert lateness[-1] < 0.3
         sizes = [len(data) for _, data in server.talk.binaries[400 // frame_ms :]]
         assert sum(size <= 2 for size in sizes) > len(sizes) / 2
 
@@ -59,7 +59,7 @@ async def test_the_voice_is_where_it_was_said(server: ScriptedServer, shared: bo
         assert loud == list(range(loud[0], loud[-1] + 1))
         # A packet leaves when its last sample is recorded.
         first = server.talk.binaries[loud[0]][0]
-        assert first == pytest.approx(spoken.voice_start + 0.06, abs=0.08)
+        assert 0.055 <= first - spoken.voice_start < 0.3
 
 
 async def test_speech_while_the_microphone_is_off_is_lost(server: ScriptedServer) -> None:
