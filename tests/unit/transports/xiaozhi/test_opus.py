@@ -98,10 +98,10 @@ def test_the_rate_may_change_within_a_reply_without_losing_audio() -> None:
     encoder = OpusEncoder(output)
     packets = encoder.encode(tone(16_000, 0.5), 16_000)
     packets += encoder.encode(tone(24_000, 0.5), 24_000)
-    packets += encoder.encode(tone(44_100, 0.5), 44_100)
+    packets += encoder.encode(tone(44_100, 0.501), 44_100)
     packets += encoder.flush()
-    seconds = pcm_seconds(decode_at(24_000, packets), 24_000)
-    assert 1.5 - 0.001 <= seconds < 1.5 + 0.061
+    # 25 packets and 1 ms: were a resampler's tail lost at a change, 25 would do.
+    assert len(packets) == 26
 
 
 def test_flush_pads_and_leaves_nothing_behind() -> None:
