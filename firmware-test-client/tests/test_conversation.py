@@ -354,3 +354,19 @@ async def test_wake_word_while_speaking_in_realtime_flushes_and_starts_again(
         assert reply.clipped_ms > 900
         modes = [body["mode"] for body in server.talk.bodies("listen", "start")]
         assert modes == ["realtime", "realtime"]
+
+
+async def test_a_new_reply_flushes_what_was_left_of_the_old_one(server: ScriptedServer) -> None:
+    async def react(talk: Conversation, body: dict[str, Any]) -> None:
+        if body.get("state") == "detect":
+            await early_stop(talk, body)
+            await talk.speak(tone_packets(3), "Now this.")
+
+    server.on_json = react
+    async with SimulatedDevice(DeviceConfig(ws_url=server.url, mode="manual")) as device:
+        await device.send_json({"type": "listen", "state": "detect", "text": "go on"})
+        new = await device.wait_for_reply(after=1)
+        old = device.replies[0]
+        assert old.ended
+        assert old.clipped_ms >= 7 * 60
+        assert (new.text, new.played, new.clipped_ms) == ("Now this.", 3, 0)

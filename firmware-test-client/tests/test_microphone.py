@@ -37,7 +37,7 @@ async def test_silence_is_sent_in_real_time_and_mostly_by_dtx(
         await server.talk.until(lambda: len(server.talk.binaries) > count)
         start = next(f.time for f in device.frames if (f.body or {}).get("state") == "start")
         times = [f.time for f in device.frames if f.kind == "binary" and f.direction == "out"]
-        # 120 ms of warm-up; then each packet leaves when it is recorded, and lateness never adds up.
+        # 120 ms of warm-up; each packet leaves when it is recorded, and lateness never adds up.
         due = [start + 0.12 + (at + 1) * frame_ms / 1000 for at in range(len(times))]
         lateness = [time - deadline for time, deadline in zip(times, due, strict=True)]
         assert min(lateness) > -0.005
