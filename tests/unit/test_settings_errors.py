@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from vixio.core.errors import ConfigError
 from vixio.settings import load_settings
@@ -214,3 +217,59 @@ def test_the_file_itself(tmp_path: Path) -> None:
     binary = tmp_path / "binary.yaml"
     binary.write_bytes(b"a: \xff\n")
     assert failure(binary) == ": is not UTF-8 text (byte 3)"
+
+
+KEYS = st.sampled_from(
+    [
+        "server",
+        "port",
+        "auth",
+        "secret",
+        "listening",
+        "vad",
+        "asr",
+        "name",
+        "agent",
+        "extra_body",
+        "wake_words",
+        "assistant",
+        "logging",
+        "json",
+        "<<",
+        "1",
+        "options",
+        "frame_ms",
+        "output",
+    ]
+)
+SCALARS = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.dates(), st.binary(max_size=4),
+    st.text(max_size=8),
+    st.sampled_from(["${A}", "${", "$${", "openai", "silero", "litellm", "*", "2024-99-99", "="]),
+)  # fmt: skip
+TREES = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(KEYS | SCALARS, inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+TEXTS = st.one_of(
+    st.text(max_size=60),
+    st.text(alphabet="ab:-[]{}&*!|>'\"%@`#,?<\n\t ${}=~.0", max_size=60),
+    TREES.map(lambda tree: yaml.safe_dump(tree, allow_unicode=True)),
+    TREES.map(lambda tree: yaml.safe_dump({"server": tree, "agent": tree})),
+)
+
+
+@given(text=TEXTS)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_whatever_stands_there_gets_settings_or_one_line(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "my.yaml"
+    path.write_text(text, encoding="utf-8", errors="replace")
+    try:
+        load_settings(path, {"A": "1"})
+    except ConfigError as error:
+        message = str(error)
+        assert message.startswith(str(path))
+        assert len(message.splitlines()) == 1

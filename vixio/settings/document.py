@@ -51,7 +51,9 @@ class Document:
             0,
         )
         place = f"{self.path}:{line}" if line else str(self.path)
-        return ConfigError(": ".join(filter(None, (place, show_path(path), message))))
+        # A key may hold anything, line breaks too.
+        words = f"{show_path(path)}: {message}" if path else message
+        return ConfigError(f"{place}: {' '.join(words.split())}")
 
 
 def read_document(path: Path, environment: Mapping[str, str]) -> Document:
@@ -79,7 +81,7 @@ def read_document(path: Path, environment: Mapping[str, str]) -> Document:
         mark = error.problem_mark or error.context_mark
         place = f"{path}:{mark.line + 1}" if mark else str(path)
         problem = error.problem or error.context or "unreadable"
-        if mark and "${" in text.splitlines()[min(mark.line, text.count("\n"))]:
+        if mark and any("${" in line for line in text.splitlines()[mark.line : mark.line + 1]):
             problem += ' (within {…} or […] write "${VAR}" in quotes)'
         raise ConfigError(f"{place}: not valid YAML: {problem}") from error
     except yaml.YAMLError as error:
