@@ -1,0 +1,145 @@
+"""A conversation that can be held at any stage of a turn, for as long as a test likes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from firmware_test_client import SimulatedDevice, Tool
+from tests.e2e.doubles import EarASR, recordings
+from tests.e2e.harness import RunningServer, serving, settings, until
+from vixio.providers.silero_vad.provider import SileroVADProvider
+from vixio.testing import ScriptedAgentBackend, ScriptedTTS, ToolUse
+from vixio.testing.providers import Step
+
+SLOW = 8.0
+"""Seconds that the held stage takes if nothing ends it."""
+
+STAGES = ("asr", "model", "tool", "tts", "speaking")
+
+ALIAS = "self_bench_drill"
+
+WORDS = {
+    "asr": "good morning",
+    "model": "close the window",
+    "tool": "what is the time",
+    "tts": "tell me more",
+    "speaking": "how are you",
+}
+"""What the user says to get to a stage."""
+
+NEXT = "and now something else"
+ANSWER = "Fine."
+SENTENCE = "One two three four five six seven eight nine ten. "
+HELD_TTS = "Slowly spoken."
+
+
+def script(text: str) -> Sequence[Step]:
+    """Return the agent's reply to ``text``."""
+    if text == WORDS["model"]:
+        return (SLOW, "Late.")
+    if text == WORDS["tool"]:
+        return (ToolUse(ALIAS, {}), "Drilled.")
+    if text == WORDS["tts"]:
+        return (HELD_TTS,)
+    if text == WORDS["speaking"]:
+        return (SENTENCE * 4,)
+    return (ANSWER,)
+
+
+class HeldTTS(ScriptedTTS):
+    """Takes long for one sentence."""
+
+    async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
+        """Yield silence, at once or late."""
+        if text == HELD_TTS:
+            self.running += 1
+            try:
+                await asyncio.sleep(SLOW)
+            finally:
+                self.running -= 1
+        async for pcm in super().synthesize(text, language=language):
+            yield pcm
+
+
+@dataclass
+class Bench:
+    """A server whose providers stop where they are told, and count what they have in hand."""
+
+    server: RunningServer
+    vad: SileroVADProvider
+    ear: EarASR
+    agent: ScriptedAgentBackend
+    tts: HeldTTS
+
+    def at(self, device: SimulatedDevice, stage: str) -> bool:
+        """Has the device's turn come to ``stage``?"""
+        if stage == "asr":
+            return self.ear.finishing > 0
+        if stage == "tool":
+            return bool(device.mcp.calls)
+        if stage == "speaking":
+            return any(frame.type == "audio" for frame in device.frames if frame.direction == "in")
+        session = self.server.session(device.config.device_id)
+        if session is None or not session.timelines:
+            return False
+        marks = session.timelines[-1].marks
+        wanted = "transcript" if stage == "model" else "first_sentence"
+        return wanted in marks
+
+    async def bring_to(self, device: SimulatedDevice, stage: str) -> None:
+        """Speak, and return when the turn has come to ``stage``."""
+        manual = device.config.mode == "manual"
+        if manual:
+            await device.press()
+        else:
+            await device.wait_for(lambda: device.listening, what="listening")
+        await device.say(WORDS[stage])
+        if manual:
+            await device.release()
+        await until(lambda: self.at(device, stage), what=f"the stage {stage}", seconds=10)
+
+    def in_hand(self) -> dict[str, int]:
+        """Return all that the providers still hold; nothing but zeros when nobody is there."""
+        return {
+            "vad slots": self.vad._slots - len(self.vad._free),
+            "vad windows": len(self.vad._pending),
+            "asr streams": self.ear.open_streams,
+            "asr finishing": self.ear.finishing,
+            "agents running": sum(agent.running for agent in self.agent.agents),
+            "agents open": sum(not agent.closed for agent in self.agent.agents),
+            "tts running": self.tts.running,
+        }
+
+
+def drill(seconds: float = SLOW) -> Tool:
+    """Return a tool of the device that takes its time."""
+
+    async def run() -> bool:
+        await asyncio.sleep(seconds)
+        return True
+
+    return Tool("self.bench.drill", "Drill a hole.", (), run)
+
+
+@asynccontextmanager
+async def bench() -> AsyncIterator[Bench]:
+    """Run a server that can be held at every stage."""
+    ear = EarASR(await recordings([*WORDS.values(), NEXT]), {WORDS["asr"]: (SLOW, WORDS["asr"])})
+    vad, agent, tts = SileroVADProvider(), ScriptedAgentBackend(script), HeldTTS()
+    async with serving(settings(), vad=vad, asr=ear, agent=agent, tts=tts) as server:
+        yield Bench(server, vad, ear, agent, tts)
+
+
+async def knows_tool(server: RunningServer, device: SimulatedDevice, name: str) -> None:
+    """Wait until the session of ``device`` has the tool ``name``."""
+
+    def known() -> bool:
+        session = server.session(device.config.device_id)
+        return session is not None and any(
+            tool.name == name for tool in session.context.tools.definitions()
+        )
+
+    await until(known, what=f"the tool {name}")
