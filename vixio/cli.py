@@ -7,13 +7,14 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from vixio import __version__
-from vixio.core.errors import VixioError
+from vixio.core.errors import ConfigError, VixioError
 
 if TYPE_CHECKING:
     from vixio.check import Part
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 CONFIG_VARIABLE = "VIXIO_CONFIG"
 CONFIG_NAME = "vixio.yaml"
 BUILT_IN = "built-in defaults"
+SIMULATED_DEVICE = "firmware_test_client"
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -103,7 +105,10 @@ def serve(
     http_port: int | None,
     log_level: str | None,
 ) -> None:
-    """Run the server until Ctrl-C or SIGTERM; a second one ends it at once."""
+    """Run the server.
+
+    Ctrl-C or SIGTERM stops it in order, a second one at once.
+    """
     from loguru import logger
 
     from vixio.logs import configure_logging, flush_logs
@@ -142,7 +147,10 @@ async def _serve(settings: Settings, source: str) -> None:
 @main.command()
 @_config_option
 def check(config: Path | None) -> None:
-    """Try every part of a configuration: one line each, exit status 0 if all work, else 2."""
+    """Try every part of a configuration.
+
+    One line each; exit status 0 if all work, else 2.
+    """
     from vixio.check import check_all
     from vixio.logs import configure_logging, flush_logs
 
@@ -182,8 +190,8 @@ def init(directory: Path, force: bool) -> None:
     click.echo(
         "\nEvery key is there with its default; delete what you do not change.\n"
         f"  1. edit       {config}\n"
-        f"  2. if it uses ${{VARIABLES}}: copy {directory / '.env.example'} to .env there,\n"
-        "                fill it in, and load it:  set -a; . ./.env; set +a\n"
+        f"  2. if it uses ${{VARIABLES}}: copy {directory / '.env.example'} to .env, fill it in,\n"
+        "                and load it:  set -a; . ./.env; set +a\n"
         f"  3. try it     vixio check --config {config}\n"
         f"  4. run it     vixio serve --config {config}"
     )
@@ -192,21 +200,31 @@ def init(directory: Path, force: bool) -> None:
 @main.command(context_settings=PASSED_ON, add_help_option=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def demo(arguments: Sequence[str]) -> None:
-    """Hold a spoken conversation with the simulated device and check every turn."""
-    from vixio.demo import main as run_demo
-
-    sys.exit(run_demo(list(arguments)))
+    """Hold a spoken conversation with the simulated device."""
+    sys.exit(_run("vixio.demo", arguments))
 
 
 @main.group()
 def bench() -> None:
-    """Measure."""
+    """Measure how well it works."""
 
 
 @bench.command(context_settings=PASSED_ON, add_help_option=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def speech(arguments: Sequence[str]) -> None:
     """How much speech is understood, and how much is wrongly acted on."""
-    from vixio.bench.speech import main as run_speech
+    sys.exit(_run("vixio.bench.speech", arguments))
 
-    sys.exit(run_speech(list(arguments)))
+
+def _run(module: str, arguments: Sequence[str]) -> int:
+    """Run the ``main`` of a module that drives the simulated device; return its exit status."""
+    try:
+        status: int = import_module(module).main(list(arguments))
+    except ModuleNotFoundError as error:
+        if error.name != SIMULATED_DEVICE:
+            raise
+        raise ConfigError(
+            "this needs the simulated device, a package of its own in Vixio's source tree: "
+            "pip install ./firmware-test-client"
+        ) from error
+    return status

@@ -185,6 +185,16 @@ def test_arguments_are_passed_on(command: list[str], module: str, tmp_path: Path
     assert done.stdout == "['--wav', 'x y.wav', '--help', '-v']\n"
 
 
+def test_a_missing_simulated_device_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def needs_it(arguments: list[str]) -> int:
+        raise ModuleNotFoundError("No module", name="firmware_test_client")
+
+    monkeypatch.setattr("vixio.demo.main", needs_it)
+    done = CliRunner().invoke(main, ["demo"])
+    assert done.exit_code == 2
+    assert done.stderr.endswith("pip install ./firmware-test-client\n")
+
+
 # ── serving ──────────────────────────────────────────────────────────────────────────────────
 
 SERVE = """
