@@ -17,8 +17,18 @@ async def test_another_user_of_the_library_in_this_process_changes_nothing() -> 
     assert theirs.espeak_Initialize(2, 0, espeakng_loader.get_data_path().encode(), 0x8000) > 0
     theirs.espeak_SetVoiceByName(b"de+f4")
     theirs.espeak_SetParameter(1, 400, 0)
+    signature = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+    stolen: list[int] = []
+
+    def steal(_samples: object, count: int, _events: object) -> int:
+        stolen.append(count)
+        return 0
+
+    callback = signature(steal)
+    theirs.espeak_SetSynthCallback(callback)
     again = await synthesise("a quiet word ", Voice(speed=120))  # another text: not from the cache
     assert abs(again.duration - slow.duration) < 0.1
+    assert stolen == []
 
 
 @pytest.mark.parametrize(("voice", "text"), [("en-us", "hello there"), ("cmn", "你好,世界")])

@@ -27,11 +27,13 @@ def levels(packets: list[bytes], rate: int = 16_000, frame_ms: int = 60) -> list
     return [Pcm(decoder.decode(packet, rate * frame_ms // 1000), rate).rms for packet in packets]
 
 
-@pytest.mark.parametrize("frame_ms", [20, 40, 60])
+@pytest.mark.parametrize(
+    ("frame_ms", "shared"), [(20, False), (40, False), (60, False), (20, True), (60, True)]
+)
 async def test_silence_is_sent_in_real_time_and_mostly_by_dtx(
-    server: ScriptedServer, frame_ms: int
+    server: ScriptedServer, frame_ms: int, shared: bool
 ) -> None:
-    config = DeviceConfig(ws_url=server.url, uplink_frame_ms=frame_ms)
+    config = DeviceConfig(ws_url=server.url, uplink_frame_ms=frame_ms, share_speech=shared)
     async with SimulatedDevice(config) as device:
         count = 1200 // frame_ms
         await server.talk.until(lambda: len(server.talk.binaries) > count)
@@ -44,6 +46,7 @@ async def test_silence_is_sent_in_real_time_and_mostly_by_dtx(
         assert lateness[-1] < 0.3
         sizes = [len(data) for _, data in server.talk.binaries[400 // frame_ms :]]
         assert sum(size <= 2 for size in sizes) > len(sizes) / 2
+        assert max(sizes) > 10  # comfort noise, now and then
 
 
 @pytest.mark.parametrize("shared", [False, True])
