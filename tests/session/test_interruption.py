@@ -78,6 +78,27 @@ async def test_abort_while_thinking_ends_the_turn_unheard(stage: str) -> None:
         assert talk.device.texts() == ["Short."]
 
 
+@pytest.mark.parametrize("after", [0.01, 0.05, 0.07, 0.97])
+@on_virtual_time
+async def test_the_next_reply_is_played_behind_the_packet_that_still_sounds(after: float) -> None:
+    """Its ``tts stop`` waits for that, or its last word would be cut."""
+    talk = chatty()
+    talk.agent.script = lambda text: ("Short.",) if text == "next" else (LONG,)
+    talk.tts.delay = 0.0
+    async with talk.running():
+        talk.device.put(TextInput("talk"))
+        first = await talk.device.wait_for("audio")
+        await asyncio.sleep(after)
+        talk.device.put(TextInput("next"))
+        stop = await talk.device.wait_for("stop", 2)
+        again = talk.device.all("start")[1].at
+        audio = [sent for sent in talk.device.all("audio") if sent.at >= again]
+        packet = 0.06
+        ends = first.at + packet * (int((again - first.at) / packet + 1e-6) + 1)
+        played = ends + packet * len(audio)
+        assert 0 <= stop.at - played <= packet
+
+
 @on_virtual_time
 async def test_the_history_keeps_what_was_heard() -> None:
     talk = chatty()

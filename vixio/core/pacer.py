@@ -41,7 +41,10 @@ class _Spoken:
 
 
 class Pacer:
-    """The way out of one reply. ``run`` is its task; cancel that task to stop at once."""
+    """The way out of one reply. ``run`` is its task; cancel that task to stop at once.
+
+    ``before``: the one that was stopped in mid-speech, whose last packet may still sound.
+    """
 
     def __init__(
         self,
@@ -49,6 +52,7 @@ class Pacer:
         counters: Counters,
         packet_ms: int,
         settings: PacerSettings = PacerSettings(),
+        before: Pacer | None = None,
     ) -> None:
         self._connection = connection
         self._counters = counters
@@ -64,6 +68,8 @@ class Pacer:
         self._sentences: list[_Spoken] = []
         self._sent_ms = 0
         self._anchor: float | None = None
+        self._before = before
+        self._silent_from = 0.0
         self._paused_at: float | None = None
         self.first_frame_at: float | None = None
 
@@ -116,6 +122,13 @@ class Pacer:
             return 0
         return max(0, min(self._sent_ms, round((now() - self._anchor) * 1000)))
 
+    def sounding_until(self) -> float:
+        """Return when the packet that sounds at this moment ends; 0.0 if none does."""
+        heard = self.heard_ms()
+        if self._anchor is None or heard >= self._sent_ms:
+            return 0.0
+        return self._anchor + (heard // self._packet_ms + 1) * self._packet_ms / 1000
+
     def heard_text(self) -> str:
         """Return the sentences that were heard; the last one cut by the share that was played."""
         heard = self.heard_ms()
@@ -163,16 +176,21 @@ class Pacer:
 
     async def _start(self) -> float:
         if self._anchor is None:
+            if self._before is not None:
+                # "tts start" makes the device drop what it had queued, but for the packet that
+                # sounds (main/audio/audio_service.cc, ResetDecoder): ours come behind it.
+                self._silent_from = self._before.sounding_until()
+                self._before = None
             self._anchor = now()
             await self._connection.send_speech_start()
         if self._sent_ms == 0:
-            self._anchor = now()
+            self._anchor = max(now(), self._silent_from)
         return self._anchor
 
     async def _send(self, packet: bytes) -> None:
         anchor = await self._start()
         if self._sent_ms == 0:
-            self.first_frame_at = anchor
+            self.first_frame_at = now()
         due = anchor + self._sent_ms / 1000
         wait = due - self._lead_ms / 1000 - now()
         if wait > 0:

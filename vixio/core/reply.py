@@ -47,7 +47,10 @@ class ReplySettings:
 
 
 class Reply:
-    """The answer to one turn. ``run`` is its task; :meth:`interrupt` ends it from outside."""
+    """The answer to one turn. ``run`` is its task; :meth:`interrupt` ends it from outside.
+
+    ``before``: the pacer of the reply that was interrupted last while it was spoken.
+    """
 
     def __init__(
         self,
@@ -56,6 +59,7 @@ class Reply:
         connection: DeviceConnection,
         context: StationContext,
         settings: ReplySettings,
+        before: Pacer | None = None,
     ) -> None:
         self.turn = turn
         self.timeline: TurnTimeline = context.timeline(turn.turn_id)
@@ -66,13 +70,24 @@ class Reply:
         self._context = context
         self._settings = settings
         self._encoder = connection.new_encoder()
-        self._pacer = Pacer(connection, context.counters, self._encoder.packet_ms, settings.pacer)
+        self._pacer = Pacer(
+            connection,
+            context.counters,
+            self._encoder.packet_ms,
+            settings.pacer,
+            before,
+        )
         self._names: dict[str, str] = {}
         self._made_something = False
         self._over = False
         self._silent = True
         self._subtitle: str | None = None
         self._task: asyncio.Task[None] | None = None
+
+    @property
+    def pacer(self) -> Pacer:
+        """What is played of it, and when."""
+        return self._pacer
 
     @property
     def active(self) -> bool:

@@ -33,6 +33,7 @@ from vixio.core.errors import ConnectionClosed
 from vixio.core.history import History
 from vixio.core.listen_gate import ListenGate
 from vixio.core.metrics import Counters, TurnTimeline
+from vixio.core.pacer import Pacer
 from vixio.core.pipeline import Pipeline
 from vixio.core.reply import Reply, ReplySettings
 from vixio.core.station import StationContext
@@ -82,6 +83,7 @@ class Session:
         self._floor_free.set()
         self._group: asyncio.TaskGroup | None = None
         self._reply: Reply | None = None
+        self._cut: Pacer | None = None
         self.context = StationContext(
             session_id=connection.session_id,
             device_id=connection.info.device_id,
@@ -257,7 +259,14 @@ class Session:
         return replace(turn, text=f"{first.text} {turn.text}")
 
     def _start_reply(self, turn: UserTurn, *, failed: str = "", say: str = "") -> None:
-        reply = Reply(turn, self._pipeline, self.connection, self.context, self._settings.reply)
+        reply = Reply(
+            turn,
+            self._pipeline,
+            self.connection,
+            self.context,
+            self._settings.reply,
+            self._cut,
+        )
         reply.before_speaking = self._take_floor
         self._reply = reply
         self._spawn(self._run_reply(reply, failed, say))
@@ -322,6 +331,7 @@ class Session:
         speaking = reply is not None and reply.speaking
         stopped = self._stop_reply(cause)
         if stopped is not None:
+            self._cut = stopped.pacer if speaking else self._cut
             self._reply = None
             self._gate.speaking(False)
         if speaking or stop_anyway:
