@@ -19,6 +19,9 @@ SLOW = 8.0
 
 STAGES = ("asr", "model", "tool", "tts", "speaking")
 
+HEARD_FRAMES = 10
+"""Frames of 60 ms that the user has heard when a turn counts as spoken."""
+
 ALIAS = "self_bench_drill"
 
 WORDS = {
@@ -33,6 +36,7 @@ WORDS = {
 NEXT = "and now something else"
 ANSWER = "Fine."
 SENTENCE = "One two three four five six seven eight nine ten. "
+STORY = SENTENCE * 4
 HELD_TTS = "Slowly spoken."
 
 
@@ -45,7 +49,7 @@ def script(text: str) -> Sequence[Step]:
     if text == WORDS["tts"]:
         return (HELD_TTS,)
     if text == WORDS["speaking"]:
-        return (SENTENCE * 4,)
+        return (STORY,)
     return (ANSWER,)
 
 
@@ -76,18 +80,17 @@ class Bench:
 
     def at(self, device: SimulatedDevice, stage: str) -> bool:
         """Has the device's turn come to ``stage``?"""
-        if stage == "asr":
-            return self.ear.finishing > 0
         if stage == "tool":
             return bool(device.mcp.calls)
+        if stage == "model":
+            return bool(device.stt_texts)
         if stage == "speaking":
-            return any(frame.type == "audio" for frame in device.frames if frame.direction == "in")
+            return len(device.heard) >= HEARD_FRAMES
         session = self.server.session(device.config.device_id)
         if session is None or not session.timelines:
             return False
-        marks = session.timelines[-1].marks
-        wanted = "transcript" if stage == "model" else "first_sentence"
-        return wanted in marks
+        wanted = {"asr": "turn_end", "tts": "first_sentence"}[stage]
+        return wanted in session.timelines[-1].marks
 
     async def bring_to(self, device: SimulatedDevice, stage: str) -> None:
         """Speak, and return when the turn has come to ``stage``."""
@@ -112,6 +115,11 @@ class Bench:
             "agents open": sum(not agent.closed for agent in self.agent.agents),
             "tts running": self.tts.running,
         }
+
+    def working(self) -> dict[str, int]:
+        """Return what is being done for a turn that the user has finished saying."""
+        held = self.in_hand()
+        return {name: held[name] for name in ("asr finishing", "agents running", "tts running")}
 
 
 def drill(seconds: float = SLOW) -> Tool:
