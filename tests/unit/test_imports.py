@@ -29,6 +29,10 @@ ANY = "*"
 INTERFACES = tuple(f"vixio.providers.{kind}" for kind in ("vad", "asr", "agent", "tts", "vision"))
 
 
+RUNNING = ("vixio.tools.arguments", "vixio.tools.runtime")
+"""What an agent provider may use to run tools on its own, without a session."""
+
+
 @dataclass(frozen=True)
 class Rule:
     """What the modules of one area may import besides the standard library and themselves."""
@@ -57,11 +61,16 @@ RULES = (
     *(Rule(interface, ("vixio.core",)) for interface in INTERFACES),
     Rule(
         "vixio.providers.*",
-        ("vixio.core", *INTERFACES, "vixio.providers.registry", "vixio.phrasebook"),
+        ("vixio.core", *INTERFACES, "vixio.providers.registry", "vixio.phrasebook", *RUNNING),
         (ANY,),
     ),
     Rule("vixio.phrasebook", ("vixio.core",), ("hassil", "loguru", "yaml")),
     Rule("vixio.stations", ("vixio.core", *INTERFACES), ("loguru",)),
+    # A kind of tool that needs a library or much code is a package of its own.
+    Rule("vixio.tools.mcp", ("vixio.core", "vixio.tools"), (ANY,)),
+    Rule("vixio.tools.rest", ("vixio.core", "vixio.tools"), (ANY,)),
+    Rule("vixio.tools", ("vixio.core",), ("jsonschema", "loguru", "referencing")),
+    Rule("vixio.memory", ("vixio.core",), (ANY,)),
     Rule("vixio.transports", alone=True),
     Rule("vixio.transports.*", ("vixio.core",), (ANY,)),
     Rule(

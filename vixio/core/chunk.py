@@ -11,7 +11,8 @@ Listening half::
 
 Replying half::
 
-    UserTurn → TextDelta, ToolCalled, ToolReturned → Emotion, Sentence → Sentence, AudioOut
+    UserTurn → TextDelta, ToolCalled, ToolReturned, Notice, Farewell
+             → Emotion, Sentence → Sentence, AudioOut
 
 A station passes on what it does not consume. What belongs to a turn carries its ``turn_id``.
 """
@@ -155,10 +156,14 @@ class TurnFailed(Chunk):
 
 @dataclass(frozen=True, slots=True)
 class TextDelta(Chunk):
-    """A piece of the reply's text, as the model writes it."""
+    """A piece of the reply's text, as the model writes it.
+
+    ``complete``: words that stand for themselves and are spoken without waiting for more.
+    """
 
     turn_id: int
     text: str
+    complete: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +185,21 @@ class ToolReturned(Chunk):
     output: str
     success: bool
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Notice(Chunk):
+    """Words to show on the device, not to speak."""
+
+    turn_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Farewell(Chunk):
+    """The conversation is over once this reply has been played to its end."""
+
+    turn_id: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,8 @@ class ToolError(VixioError):
     """A tool call failed.
 
     ``type`` is a short machine-readable class that the model sees: ``not_found``,
-    ``invalid_arguments``, ``timeout``, ``disconnected``, ``failed``.
+    ``invalid_arguments``, ``timeout``, ``disconnected``, ``failed``, ``busy`` (too many calls at
+    the same time), ``denied`` (not for this device), ``confirmation_required``.
     """
 
     def __init__(self, type: str, message: str, *, retryable: bool = False) -> None:

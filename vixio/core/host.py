@@ -11,7 +11,8 @@ from vixio.core.history import History
 from vixio.core.metrics import Counters
 from vixio.core.pipeline import Pipeline
 from vixio.core.session import Session, SessionSettings
-from vixio.core.tools.toolset import ToolSet
+from vixio.core.tools.runner import ToolHost
+from vixio.core.tools.toolset import DEVICE_SOURCE, ToolSet
 from vixio.core.tools.types import ToolDefinition
 from vixio.core.transport import DeviceConnection, TransportBase
 
@@ -19,9 +20,6 @@ _log = logging.getLogger(__name__)
 
 PipelineFactory = Callable[[TransportBase, str], Awaitable[Pipeline]]
 """Makes the stations of one session: ``(transport, session_id) -> Pipeline``. Must be quick."""
-
-DEVICE_SOURCE = "device"
-"""The name under which a device's own tools stand in its session's tool set."""
 
 
 class HistoryStore:
@@ -47,7 +45,8 @@ class HistoryStore:
 class SessionHost:
     """Connects a transport with pipelines.
 
-    ``create_pipeline`` is called once per device, after its hello was answered.
+    ``create_pipeline`` is called once per device, after its hello was answered. ``tool_host``
+    gives sessions their tools and runs them; without one a session has its device's only.
     """
 
     def __init__(
@@ -58,11 +57,13 @@ class SessionHost:
         settings: SessionSettings | None = None,
         counters: Counters | None = None,
         histories: HistoryStore | None = None,
+        tool_host: ToolHost | None = None,
     ) -> None:
         self.transport = transport
         self.counters = counters or Counters()
         self.histories = histories or HistoryStore()
         self._create_pipeline = create_pipeline
+        self._tool_host = tool_host
         self._settings = settings or SessionSettings()
         self._toolsets: dict[str, ToolSet] = {}
         self._sessions: dict[str, Session] = {}
@@ -90,7 +91,9 @@ class SessionHost:
     async def handle(self, connection: DeviceConnection) -> None:
         """Converse with one device until its connection closes."""
         session_id = connection.session_id
-        tools = ToolSet()
+        device_id = connection.info.device_id
+        opened = self._tool_host.open(device_id, session_id) if self._tool_host else None
+        tools = opened.toolset if opened else ToolSet()
         self._toolsets[session_id] = tools
 
         async def device_tools_ready(definitions: list[ToolDefinition]) -> None:
@@ -102,10 +105,11 @@ class SessionHost:
             session = Session(
                 connection,
                 pipeline,
-                self.histories.get(connection.info.device_id),
+                self.histories.get(device_id),
                 tools,
                 self.counters,
                 self._settings,
+                opened,
             )
             self._sessions[session_id] = session
             self.counters.add("session.opened")
@@ -113,6 +117,8 @@ class SessionHost:
         finally:
             self._sessions.pop(session_id, None)
             self._toolsets.pop(session_id, None)
+            if opened is not None:
+                await opened.close()
             self.counters.add("session.closed")
 
     def stats(self) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from vixio.core.chunk import (
     AudioOut,
     Chunk,
     Emotion,
+    Farewell,
+    Notice,
     Sentence,
     TextDelta,
     ToolCalled,
@@ -64,6 +66,8 @@ class Reply:
         self.turn = turn
         self.timeline: TurnTimeline = context.timeline(turn.turn_id)
         self.called_tools = False
+        self.farewell = False
+        """Has the conversation to end with it?"""
         self.before_speaking: Callable[[], Awaitable[None]] | None = None
         self._pipeline = pipeline
         self._connection = connection
@@ -230,6 +234,10 @@ class Reply:
                 self._subtitle = text
             case Emotion(name=name, emoji=emoji):
                 await self._connection.send_emotion(name, emoji)
+            case Notice(text=text):
+                await self._connection.send_sentence(text)
+            case Farewell():
+                self.farewell = True
             case ToolCalled(call_id=call_id, name=name):
                 self.called_tools = True
                 self._names[call_id] = name

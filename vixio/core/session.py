@@ -37,6 +37,7 @@ from vixio.core.pacer import Pacer
 from vixio.core.pipeline import Pipeline
 from vixio.core.reply import Reply, ReplySettings
 from vixio.core.station import StationContext
+from vixio.core.tools.runner import SessionTools
 from vixio.core.tools.toolset import ToolSet
 from vixio.core.transport import DeviceConnection
 
@@ -72,6 +73,7 @@ class Session:
         tools: ToolSet,
         counters: Counters,
         settings: SessionSettings,
+        session_tools: SessionTools | None = None,
     ) -> None:
         self.connection = connection
         self._pipeline = pipeline
@@ -92,6 +94,7 @@ class Session:
             counters=counters,
             spawn=self._spawn,
             language=settings.language,
+            session_tools=session_tools,
         )
 
     @property
@@ -276,6 +279,10 @@ class Session:
             await reply.run(failed=failed, say=say)
         finally:
             self._finish(reply)
+        someone_speaks = self._reply is not None or self._talking
+        if reply.farewell and reply.timeline.outcome == "answered" and not someone_speaks:
+            self.context.counters.add("session.ended_by_assistant")
+            await self.connection.close(1000, "the conversation is over")
 
     def _has_talked(self, turn_id: int) -> None:
         self._talking.discard(turn_id)

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from vixio.core.chunk import Chunk
 from vixio.core.history import History
 from vixio.core.metrics import Counters, TurnTimeline
+from vixio.core.tools.runner import SessionTools
 from vixio.core.tools.toolset import ToolSet
 
 
@@ -23,6 +24,7 @@ class StationContext:
 
     ``spawn`` runs a coroutine in the session's task group; it must handle its own errors.
     ``language`` (BCP 47) is what the assistant speaks when it speaks for itself.
+    ``session_tools`` runs tools for the session's agent, where there is a runtime.
     """
 
     session_id: str
@@ -33,6 +35,7 @@ class StationContext:
     spawn: Callable[[Coroutine[Any, Any, None]], None]
     language: str = ""
     timelines: dict[int, TurnTimeline] = field(default_factory=dict)
+    session_tools: SessionTools | None = None
 
     def timeline(self, turn_id: int) -> TurnTimeline:
         """Return the record of a turn, made at its first use."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from vixio.core.chunk import TextDelta, ToolCalled, ToolReturned
 from vixio.core.history import HistoryItem
+from vixio.core.tools.runner import ToolRunner
 from vixio.core.tools.types import ToolDefinition
 
 AgentEvent = TextDelta | ToolCalled | ToolReturned
@@ -20,12 +21,17 @@ AgentEvent = TextDelta | ToolCalled | ToolReturned
 
 @dataclass(frozen=True, slots=True)
 class AgentRequest:
-    """One turn: what was said, and all that was said before (without this turn)."""
+    """One turn: what was said, and all that was said before (without this turn).
+
+    ``runner`` runs the turn's tool calls; without one the provider runs them itself, and tools that
+    need the user's yes are refused.
+    """
 
     turn_id: int
     text: str
     history: Sequence[HistoryItem] = ()
     language: str = ""
+    runner: ToolRunner | None = None
 
 
 class AgentProvider(ABC):

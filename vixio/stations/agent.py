@@ -9,17 +9,22 @@ from vixio.core.chunk import Chunk, TextDelta, ToolCalled, ToolReturned, UserTur
 from vixio.core.clock import now
 from vixio.core.history import AssistantMessage, ToolCallItem, ToolResultItem
 from vixio.core.messages import message
-from vixio.core.station import ReplyStation
+from vixio.core.station import Emit, ReplyStation, StationContext
 from vixio.core.streams import bounded, closing
+from vixio.core.tools.outbox import merged
 from vixio.providers.agent import AgentProvider, AgentRequest
 
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
-    """Seconds until the agent's first sign of life, and between any two later ones."""
+    """Seconds until the agent's first sign of life, and between any two later ones.
+
+    ``follow_tools``: the station tells the agent of every change of the session's tool set.
+    """
 
     first_timeout: float = 20.0
     next_timeout: float = 45.0
+    follow_tools: bool = False
 
 
 class AgentStation(ReplyStation):
@@ -30,6 +35,15 @@ class AgentStation(ReplyStation):
     def __init__(self, agent: AgentProvider, settings: AgentSettings | None = None) -> None:
         self._agent = agent
         self._settings = settings or AgentSettings()
+
+    def bind(self, context: StationContext, emit: Emit) -> None:
+        """Follow the session's tools from now on, where that is wanted."""
+        super().bind(context, emit)
+        if self._settings.follow_tools:
+            context.tools.watch(lambda _: context.spawn(self._update_tools()))
+
+    async def _update_tools(self) -> None:
+        await self._agent.update_tools(self.context.tools.definitions())
 
     async def run(self, upstream: AsyncIterator[Chunk]) -> AsyncIterator[Chunk]:
         """Answer turns; everything else passes through."""
@@ -53,12 +67,22 @@ class AgentStation(ReplyStation):
     async def _answer(self, turn: UserTurn) -> AsyncIterator[Chunk]:
         history = self.context.history
         timeline = self.context.timeline(turn.turn_id)
-        request = AgentRequest(
-            turn.turn_id, turn.text, history.items(), turn.language or self.context.language
-        )
+        before = history.items()
+        language = turn.language or self.context.language
+        turn_tools = None
+        if self.context.session_tools is not None:
+            # The last thing the user heard of an unanswered call is no question about it.
+            asked = bool(before) and isinstance(before[-1], AssistantMessage)
+            turn_tools = self.context.session_tools.begin_turn(
+                turn.turn_id, turn.text, language, asked=asked
+            )
+        if self._settings.follow_tools:
+            await self._update_tools()
+        request = AgentRequest(turn.turn_id, turn.text, before, language, turn_tools)
         history.begin(turn.turn_id, turn.text)
+        reply: AsyncIterator[Chunk] = self._agent.reply(request)
         events = bounded(
-            self._agent.reply(request),
+            merged(reply, turn_tools.outbox) if turn_tools is not None else reply,
             provider=self._agent.name,
             what="answer",
             first=self._settings.first_timeout,

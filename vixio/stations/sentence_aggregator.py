@@ -30,8 +30,14 @@ class SentenceAggregatorStation(ReplyStation):
         async with closing(upstream) as chunks:
             async for chunk in chunks:
                 if isinstance(chunk, TextDelta):
+                    if chunk.complete:
+                        for piece in reply.flush():
+                            yield piece
                     for piece in reply.feed(chunk):
                         yield piece
+                    if chunk.complete:
+                        for piece in reply.flush():
+                            yield piece
                     continue
                 if isinstance(chunk, ToolCalled | TurnFailed):
                     for piece in reply.flush():

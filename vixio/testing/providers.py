@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import array
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from vixio.core.audio import pcm_bytes
 from vixio.core.chunk import TextDelta, ToolCalled, ToolReturned
+from vixio.core.tools.runner import ToolRunner
 from vixio.core.tools.types import ToolDefinition
 from vixio.providers.agent import AgentBackend, AgentEvent, AgentProvider, AgentRequest
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider, VADStream
+from vixio.tools.runtime import DIRECT
 
 LOUD = 500
 """A window with a sample beyond this is speech to :class:`ScriptedVAD`."""
@@ -183,7 +186,9 @@ class ScriptedAgent(AgentProvider):
                 if isinstance(step, str):
                     yield TextDelta(request.turn_id, step)
                 elif isinstance(step, ToolUse):
-                    async for event in self._use(request.turn_id, f"call-{number}", step):
+                    async for event in self._use(
+                        request.turn_id, f"call-{number}", step, request.runner or DIRECT
+                    ):
                         yield event
                 else:
                     await asyncio.sleep(step)
@@ -194,19 +199,16 @@ class ScriptedAgent(AgentProvider):
         """Remember that it was closed."""
         self.closed = True
 
-    async def _use(self, turn_id: int, call_id: str, use: ToolUse) -> AsyncIterator[AgentEvent]:
-        yield ToolCalled(turn_id, call_id, use.alias, str(use.arguments))
+    async def _use(
+        self, turn_id: int, call_id: str, use: ToolUse, runner: ToolRunner
+    ) -> AsyncIterator[AgentEvent]:
+        arguments = json.dumps(use.arguments, ensure_ascii=False)
+        yield ToolCalled(turn_id, call_id, use.alias, arguments)
         tool = next(tool for tool in self.tools if tool.alias == use.alias)
         began = asyncio.get_running_loop().time()
-        if tool.device_client is not None:
-            result = await tool.device_client.call_tool(tool.name, use.arguments)
-            output, success = result.for_model(), result.success
-        elif tool.executor is not None:
-            output, success = str(await tool.executor(**use.arguments)), True
-        else:
-            output, success = "nobody executes this tool", False
+        result = await runner.run(tool, arguments, call_id)
         seconds = asyncio.get_running_loop().time() - began
-        yield ToolReturned(turn_id, call_id, output, success, seconds)
+        yield ToolReturned(turn_id, call_id, result.for_model(), result.success, seconds)
 
 
 class ScriptedAgentBackend(AgentBackend):

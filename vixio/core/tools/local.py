@@ -13,9 +13,13 @@ import re
 import types
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from difflib import get_close_matches
 from enum import Enum
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from zoneinfo import ZoneInfo, available_timezones
 
+from vixio.core.errors import ToolError
+from vixio.core.tools.context import ToolContext
 from vixio.core.tools.types import JsonObject, ToolDefinition, ToolOptions
 
 _SCALARS: dict[Any, str] = {
@@ -29,14 +33,22 @@ _SECTION = re.compile(r"^(Args|Arguments|Parameters|Returns|Yields|Raises|Exampl
 _ARGUMENT = re.compile(r"^\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)$")
 
 
-async def get_time() -> str:
-    """Get the current local date and time."""
-    return datetime.now().astimezone().strftime("%Y-%m-%d %H:%M:%S")
+async def get_time(zone: str = "") -> str:
+    """Get the current date and time.
+
+    Args:
+        zone: Where, as an IANA time zone such as Asia/Tokyo or UTC; empty for the local time.
+    """
+    return _now(zone).strftime("%Y-%m-%d %H:%M:%S")
 
 
-async def get_date() -> str:
-    """Get the current local date."""
-    return datetime.now().astimezone().strftime("%Y-%m-%d")
+async def get_date(zone: str = "") -> str:
+    """Get the current date.
+
+    Args:
+        zone: Where, as an IANA time zone such as Asia/Tokyo or UTC; empty for the local date.
+    """
+    return _now(zone).strftime("%Y-%m-%d")
 
 
 BUILTIN_LOCAL_TOOLS: list[Callable[..., Awaitable[Any]]] = [get_time, get_date]
@@ -47,11 +59,16 @@ def func_to_tool_definition(
     func: Callable[..., Any],
     source: str = "local",
     options: ToolOptions = ToolOptions(),  # noqa: B008 - frozen, so one default serves all
+    *,
+    owner: Callable[[ToolContext], Any] | None = None,
 ) -> ToolDefinition:
     """Describe ``func`` as a tool; a function that is not async runs in a thread when called.
 
-    Raises TypeError, naming the parameter, for hints other than str, int, float, bool, list, dict,
-    Literal, Enum and unions of these, for missing hints and for positional-only or variadic ones.
+    A parameter annotated :class:`~vixio.core.tools.context.ToolContext` is filled by the runtime
+    and hidden from the model. ``owner``: ``func`` is a method, called on what ``owner`` makes for
+    the session. Raises TypeError, naming the parameter, for hints other than str, int, float,
+    bool, list, dict, Literal, Enum and unions of these, for missing hints and for positional-only
+    or variadic parameters.
     """
     name = getattr(func, "__name__", "") or type(func).__name__
     hints = get_type_hints(func)
@@ -59,13 +76,18 @@ def func_to_tool_definition(
     properties: JsonObject = {}
     required: list[str] = []
     enums: dict[str, type[Enum]] = {}
-    for parameter in inspect.signature(func).parameters.values():
+    context_in = ""
+    parameters = list(inspect.signature(func).parameters.values())
+    for parameter in parameters[1:] if owner is not None else parameters:
         where = f"{name}({parameter.name})"
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise TypeError(f"{where}: a tool's parameters are named one by one")
         if parameter.name not in hints:
             raise TypeError(f"{where}: the type hint is missing")
         hint = hints[parameter.name]
+        if hint is ToolContext or ToolContext in get_args(hint):
+            context_in = parameter.name
+            continue
         schema = _schema_of(hint, where)
         if parameter.name in described:
             schema["description"] = described[parameter.name]
@@ -85,28 +107,56 @@ def func_to_tool_definition(
         parameters=schema,
         source=source,
         options=options,
-        executor=_executor(func, enums),
+        executor=_executor(func, enums, context_in, owner),
+        takes_context=bool(context_in) or owner is not None,
     )
 
 
 def _executor(
-    func: Callable[..., Any], enums: dict[str, type[Enum]]
+    func: Callable[..., Any],
+    enums: dict[str, type[Enum]],
+    context_in: str,
+    owner: Callable[[ToolContext], Any] | None,
 ) -> Callable[..., Awaitable[Any]]:
-    """Return ``func`` as a coroutine function that takes JSON values."""
+    """Return ``func`` as a coroutine function that takes JSON values (behind a context)."""
     is_async = inspect.iscoroutinefunction(func)
-    if is_async and not enums:
+    if is_async and not enums and not context_in and owner is None:
         return func
 
     @functools.wraps(func)
-    async def execute(**arguments: Any) -> Any:  # noqa: ANN401 - a tool returns what it likes
+    async def execute(*given: ToolContext, **arguments: Any) -> Any:  # noqa: ANN401 - any result
         for name, enum in enums.items():
             if arguments.get(name) is not None:
                 arguments[name] = enum(arguments[name])
+        if context_in:
+            arguments[context_in] = given[0]
+        call: Callable[..., Any] = func
+        if owner is not None:
+            call = functools.partial(func, await given[0].instance(owner))
         if is_async:
-            return await func(**arguments)
-        return await asyncio.to_thread(func, **arguments)
+            return await call(**arguments)
+        return await asyncio.to_thread(call, **arguments)
 
     return execute
+
+
+def _now(zone: str) -> datetime:
+    """Return the time in an IANA zone; the last part of its name will do ("Tokyo")."""
+    if not zone.strip():
+        return datetime.now().astimezone()
+    wanted = zone.strip().replace(" ", "_").lower()
+    known = available_timezones()
+    named = sorted(
+        (name for name in known if wanted in (name.lower(), name.lower().rpartition("/")[2])),
+        key=lambda name: (name.lower() != wanted, name),
+    )
+    if not named:
+        places = {name.lower().rpartition("/")[2]: name for name in sorted(known)}
+        close = [places[name] for name in get_close_matches(wanted, places, n=3)]
+        hint = f"; did you mean {', '.join(close)}?" if close else ""
+        message = f"there is no time zone {zone[:60]!r}{hint}"
+        raise ToolError("invalid_arguments", message, retryable=True)
+    return datetime.now(ZoneInfo(named[0]))
 
 
 def _schema_of(hint: Any, where: str) -> JsonObject:  # noqa: ANN401 - hints have no common type

@@ -33,10 +33,22 @@ def safe_tool_name(name: str) -> str:
     return f"{safe[: MAX_NAME - 9].strip('_') or 'tool'}_{digest}"
 
 
-class ToolSet:
-    """The sources of one session's tools and the one list made of them."""
+DEVICE_SOURCE = "device"
+"""The name under which a device's own tools stand in its session's tool set."""
 
-    def __init__(self) -> None:
+Overlay = Callable[[ToolDefinition], ToolDefinition | None]
+"""Returns a tool with the options that hold here, or None where it must not be offered."""
+
+
+class ToolSet:
+    """The sources of one session's tools and the one list made of them.
+
+    ``overlay`` is asked once for every tool that a source brings.
+    """
+
+    def __init__(self, overlay: Overlay | None = None) -> None:
+        self._overlay = overlay
+        self._brought: dict[str, tuple[ToolDefinition, ...]] = {}
         self._sources: dict[str, tuple[ToolDefinition, ...]] = {}
         self._listed: tuple[ToolDefinition, ...] = ()
         self._watchers: list[Callable[[tuple[ToolDefinition, ...]], None]] = []
@@ -56,14 +68,19 @@ class ToolSet:
 
     def replace(self, source: str, tools: Iterable[ToolDefinition]) -> bool:
         """Make ``tools`` all that ``source`` offers; return whether that changed anything."""
-        unique = {tool.name: replace(tool, source=source) for tool in tools}
-        new = tuple(unique.values())
-        if self._sources.get(source, ()) == new:
+        brought = tuple(tools)
+        if self._brought.get(source, ()) == brought:
             return False
-        if new:
+        known = self._sources.get(source, ())
+        unique = {tool.name: replace(tool, source=source) for tool in brought}
+        new = tuple(self._allowed(unique.values()))
+        if brought:
+            self._brought[source] = brought
             self._sources[source] = new
         else:
-            self._sources.pop(source, None)
+            del self._brought[source], self._sources[source]
+        if new == known:
+            return False
         self._listed = self._with_aliases()
         self.version += 1
         for watcher in self._watchers:
@@ -74,11 +91,23 @@ class ToolSet:
         """Take away everything that ``source`` offered; return whether there was anything."""
         return self.replace(source, ())
 
+    def source(self, name: str) -> tuple[ToolDefinition, ...]:
+        """Return what one source offers, under the names on its own wire."""
+        return self._sources.get(name, ())
+
+    def _allowed(self, tools: Iterable[ToolDefinition]) -> Iterable[ToolDefinition]:
+        if self._overlay is None:
+            return tools
+        return (kept for tool in tools if (kept := self._overlay(tool)) is not None)
+
     def _with_aliases(self) -> tuple[ToolDefinition, ...]:
         taken: set[str] = set()
         listed: list[ToolDefinition] = []
+        of_device = {tool.name for tool in self._sources.get(DEVICE_SOURCE, ())}
         for source, tools in self._sources.items():
             for tool in tools:
+                if not of_device.issuperset(tool.needs):
+                    continue
                 alias = safe_tool_name(tool.name)
                 if alias in taken:
                     alias = safe_tool_name(f"{source}_{tool.name}")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+from vixio.core.errors import ToolError
 
 if TYPE_CHECKING:
     from vixio.core.tools.device import ToolCaller
@@ -20,13 +22,18 @@ class ToolOptions:
     """How a tool is run.
 
     ``timeout``: seconds for one call. ``retries``: further tries after a failure that a retry can
-    help; only for ``idempotent`` tools. ``max_result_chars``: longer results are cut for the model.
+    help, the first after ``backoff`` seconds, doubled each time; only for ``idempotent`` tools.
+    ``max_result_chars``: longer results are cut for the model. ``confirm``: runs only after the
+    user's own yes. ``concurrency``: calls at the same time, 0 for no limit.
     """
 
     timeout: float = 30.0
     retries: int = 0
     idempotent: bool = False
     max_result_chars: int = 16_000
+    backoff: float = 0.2
+    confirm: bool = False
+    concurrency: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +44,9 @@ class ToolDefinition:
     ``alias`` is the name that the model sees (``[A-Za-z0-9_-]{1,64}``); a
     :class:`~vixio.core.tools.toolset.ToolSet` assigns it, unique in the session.
     ``source`` says where it comes from: ``device``, ``local``, an MCP server's name, …
+    ``takes_context``: ``executor`` wants a :class:`~vixio.core.tools.context.ToolContext` as its
+    first, positional argument. ``needs``: names of the device's own tools without which this one
+    is not offered.
     """
 
     name: str
@@ -48,6 +58,8 @@ class ToolDefinition:
     device_client: ToolCaller | None = None
     mcp_client: ToolCaller | None = None
     alias: str = ""
+    takes_context: bool = False
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +94,28 @@ class ToolCallResult:
     retryable: bool = False
     images: tuple[ImagePart, ...] = ()
 
-    def for_model(self, max_chars: int = 16_000) -> str:
+    @classmethod
+    def failure(cls, error: ToolError, call_id: str = "") -> ToolCallResult:
+        """Return ``error`` as the tool's answer."""
+        return cls(
+            call_id,
+            success=False,
+            error=str(error),
+            error_type=error.type,
+            retryable=error.retryable,
+        )
+
+    def capped(self, max_chars: int) -> ToolCallResult:
+        """Return it with a result of at most ``max_chars``, and a note of how long it was."""
+        text = self.result or ""
+        if len(text) <= max_chars:
+            return self
+        return replace(self, result=f"{text[:max_chars]}… [cut: {len(text)} characters in all]")
+
+    def for_model(self) -> str:
         """Return the text that the model reads: the result, or a structured error as JSON."""
         if self.success:
-            text = self.result or ""
-            if len(text) <= max_chars:
-                return text
-            return f"{text[:max_chars]}… [cut: {len(text)} characters in all]"
+            return self.result or ""
         error = {
             "type": self.error_type or "failed",
             "message": (self.error or "the tool failed")[:2_000],

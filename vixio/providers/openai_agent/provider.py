@@ -96,6 +96,7 @@ class OpenAIAgentProvider(AgentProvider):
                 to_input_items(request.history, request.text),
                 request.turn_id,
                 self.name,
+                request.runner,
             ),
         )
         async with aclosing(events):

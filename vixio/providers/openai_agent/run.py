@@ -36,6 +36,7 @@ from openai.types.responses import (
 
 from vixio.core.chunk import TextDelta, ToolCalled, ToolReturned
 from vixio.core.errors import ProviderTimeout, ToolError
+from vixio.core.tools.runner import ToolRunner
 from vixio.core.tools.types import ToolCallResult
 from vixio.providers.agent import AgentEvent
 from vixio.providers.openai_agent.errors import classify
@@ -115,8 +116,7 @@ def _explain_failure(details: ToolErrorFormatterArgs[TurnRecord]) -> str:
         error = ToolError("not_found", f"there is no tool {details.tool_name} (any more)")
     else:
         error = ToolError("failed", details.default_message)
-    result = ToolCallResult(details.call_id, False, error=str(error), error_type=error.type)
-    return result.for_model()
+    return ToolCallResult.failure(error, details.call_id).for_model()
 
 
 _RUN_CONFIG = RunConfig(
@@ -127,7 +127,11 @@ _RUN_CONFIG = RunConfig(
 
 
 async def run_turn(
-    agent: LiveAgent, items: list[InputItem], turn_id: int, provider: str
+    agent: LiveAgent,
+    items: list[InputItem],
+    turn_id: int,
+    provider: str,
+    runner: ToolRunner | None = None,
 ) -> AsyncIterator[AgentEvent]:
     """Run the agent on ``items`` and yield what happens.
 
@@ -135,7 +139,7 @@ async def run_turn(
     waiting for the agent counts for the turn's limit, not what the listener takes to take it.
     Raises ProviderError.
     """
-    record = TurnRecord()
+    record = TurnRecord() if runner is None else TurnRecord(runner)
     limits = agent.limits
     result = Runner.run_streamed(
         agent,

@@ -11,15 +11,18 @@ from agents.tool_context import ToolContext
 
 from vixio.core.tools.converter import ToolConverterBase
 from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.runner import ToolRunner
 from vixio.core.tools.toolset import safe_tool_name
 from vixio.core.tools.types import ToolCallResult, ToolDefinition
-from vixio.providers.openai_agent.calls import ToolCall, whole_schema
+from vixio.tools.arguments import prepare, whole_schema
+from vixio.tools.runtime import DIRECT
 
 
 @dataclass(slots=True)
 class TurnRecord:
-    """The SDK's run context: what is known of a turn's tool calls besides their text, by id."""
+    """The SDK's run context: who runs the turn's calls, and what is known of them by their ids."""
 
+    runner: ToolRunner = DIRECT
     failed: set[str] = field(default_factory=set)
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -53,14 +56,15 @@ class OpenAIAgentToolConverter(ToolConverterBase[FunctionTool]):
         return self._function_tool(tool_def)
 
     def _function_tool(self, tool_def: ToolDefinition) -> FunctionTool:
-        call = ToolCall(tool_def)
-        max_chars = tool_def.options.max_result_chars
+        prepare(tool_def)
 
         async def invoke(context: ToolContext[Any], arguments: str) -> Any:  # noqa: ANN401 - the SDK's signature
-            result = await call.run(arguments, context.tool_call_id)
-            if not result.success and isinstance(context.context, TurnRecord):
-                context.context.failed.add(context.tool_call_id)
-            return self._output(result, max_chars)
+            turn = context.context
+            runner = turn.runner if isinstance(turn, TurnRecord) else DIRECT
+            result = await runner.run(tool_def, arguments, context.tool_call_id)
+            if not result.success and isinstance(turn, TurnRecord):
+                turn.failed.add(context.tool_call_id)
+            return self._output(result)
 
         return FunctionTool(
             name=tool_def.alias or safe_tool_name(tool_def.name),
@@ -70,10 +74,8 @@ class OpenAIAgentToolConverter(ToolConverterBase[FunctionTool]):
             strict_json_schema=False,  # strict mode would rewrite the schema
         )
 
-    def _output(
-        self, result: ToolCallResult, max_chars: int
-    ) -> str | list[ToolOutputText | ToolOutputImage]:
-        text = result.for_model(max_chars)
+    def _output(self, result: ToolCallResult) -> str | list[ToolOutputText | ToolOutputImage]:
+        text = result.for_model()
         if not result.images:
             return text
         if not self._image_outputs:

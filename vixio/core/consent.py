@@ -1,0 +1,88 @@
+"""Yes and no: the one place that says which words of a user agree to something.
+
+An utterance is a yes only when every part of it agrees or is politeness: "yes, but …" and "yes and
+…" are not. Whatever is no yes does not agree; :func:`is_no` exists for a polite answer to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """``yes`` and ``no`` phrases, and ``fill``: what may stand between them."""
+
+    yes: tuple[str, ...]
+    no: tuple[str, ...]
+    fill: tuple[str, ...]
+
+
+CONSENT: Mapping[str, Words] = {
+    "en": Words(
+        yes=(
+            *("yes", "yeah", "yep", "yup", "sure", "ok", "okay", "right", "correct", "exactly"),
+            *("of course", "certainly", "definitely", "absolutely", "affirmative", "indeed"),
+            *("go ahead", "do it", "do that", "please do", "go for it", "that's right"),
+            *("that is right", "i do", "i am sure", "i'm sure", "i agree", "i confirm", "confirm"),
+            *("confirmed", "you may", "sounds good", "make it so"),
+        ),
+        no=(
+            *("no", "nope", "nah", "never", "no way", "don't", "do not", "don't do it", "stop"),
+            *("do not do it", "don't do that", "cancel", "cancel it", "cancel that", "rather not"),
+            *("never mind", "forget it", "leave it", "better not", "not now", "i do not"),
+            *("i don't", "wait", "hold on"),
+        ),
+        fill=("please", "then", "now", "thanks", "thank you", "well", "oh", "um", "uh"),
+    ),
+    "zh": Words(
+        yes=(
+            *("是", "是的", "对", "对的", "好", "好的", "行", "可以", "没问题", "当然", "确定"),
+            *("确认", "同意", "我确定", "我确认", "我同意", "没错", "嗯", "要", "当然可以"),
+            *("我要", "好啊", "去做吧", "执行", "就这样"),
+        ),
+        no=(
+            *("不", "不是", "不对", "不要", "不行", "不可以", "不用", "不用了", "不了", "别"),
+            *("算了", "取消", "没有", "不确定", "不同意", "别做", "停", "等等", "等一下", "不好"),
+        ),
+        fill=("请", "吧", "啊", "呀", "嘛", "了", "的", "呢", "谢谢", "谢谢你", "那", "那就", "哦"),
+    ),
+}
+"""Language (the first part of BCP 47) → its words."""
+
+_PUNCTUATION = re.compile(r"[^\w']+")
+_SPACES = re.compile(r"\s+")
+
+
+def is_yes(text: str) -> bool:
+    """Does ``text``, in whichever of the languages, agree and say nothing else?"""
+    return any(_is_made_of(text, code, "yes") for code in CONSENT)
+
+
+def is_no(text: str) -> bool:
+    """Does ``text`` refuse and say nothing else?"""
+    return any(_is_made_of(text, code, "no") for code in CONSENT)
+
+
+def _is_made_of(text: str, code: str, answer: str) -> bool:
+    cleaned = _PUNCTUATION.sub(" ", text.lower().replace("’", "'")).strip()
+    if code == "zh":
+        cleaned = _SPACES.sub("", cleaned)
+    return _pattern(code, answer).fullmatch(cleaned) is not None
+
+
+@lru_cache(maxsize=2 * len(CONSENT))
+def _pattern(code: str, answer: str) -> re.Pattern[str]:
+    words = CONSENT[code]
+    meant = words.yes if answer == "yes" else words.no
+    said, fill = _one_of(meant), _one_of(words.fill)
+    if code == "zh":  # particles follow what they belong to, spaces mean nothing
+        return re.compile(f"(?:{fill})*(?:(?:{said})(?:{fill})*)+")
+    return re.compile(rf"(?:{fill} )*(?:{said})(?: (?:{said}|{fill}))*")
+
+
+def _one_of(phrases: Sequence[str]) -> str:
+    return "|".join(re.escape(phrase) for phrase in sorted(phrases, key=len, reverse=True))

@@ -1,0 +1,78 @@
+"""Facts about a user that the assistant is asked to remember, and is asked to forget."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+
+MAX_FACTS = 100
+"""Of one owner; the oldest is forgotten for a new one."""
+
+MAX_FACT_CHARS = 500
+
+_WORD = re.compile(r"\w+")
+
+
+class FactStore(ABC):
+    """Facts by their owner (a user, or a device whose user is unknown).
+
+    What one owner told is never seen by another.
+    """
+
+    @abstractmethod
+    async def add(self, owner: str, fact: str) -> None:
+        """Remember ``fact``, cut to ``MAX_FACT_CHARS``; one that is known is not added again."""
+
+    @abstractmethod
+    async def facts(self, owner: str) -> list[str]:
+        """Return what is remembered, oldest first."""
+
+    @abstractmethod
+    async def remove(self, owner: str, about: str) -> list[str]:
+        """Forget the facts that contain all words of ``about``, and return them."""
+
+    @abstractmethod
+    async def clear(self, owner: str) -> int:
+        """Forget everything, and return how many facts it was."""
+
+
+def is_about(fact: str, about: str) -> bool:
+    """Does ``fact`` contain all words of ``about``? Nothing is about no words."""
+    wanted = _WORD.findall(about.casefold())
+    folded = fact.casefold()
+    return bool(wanted) and all(word in folded for word in wanted)
+
+
+class InMemoryFactStore(FactStore):
+    """Facts that last as long as the process; of the owners seen last."""
+
+    def __init__(self, max_owners: int = 10_000) -> None:
+        self._facts: OrderedDict[str, list[str]] = OrderedDict()
+        self._max_owners = max_owners
+
+    async def add(self, owner: str, fact: str) -> None:
+        """Remember ``fact``."""
+        cut = " ".join(fact.split())[:MAX_FACT_CHARS]
+        known = self._facts.setdefault(owner, [])
+        self._facts.move_to_end(owner)
+        if cut and cut not in known:
+            known.append(cut)
+            del known[:-MAX_FACTS]
+        while len(self._facts) > self._max_owners:
+            self._facts.popitem(last=False)
+
+    async def facts(self, owner: str) -> list[str]:
+        """Return what is remembered."""
+        return list(self._facts.get(owner, ()))
+
+    async def remove(self, owner: str, about: str) -> list[str]:
+        """Forget what is about ``about``."""
+        known = self._facts.get(owner, [])
+        gone = [fact for fact in known if is_about(fact, about)]
+        known[:] = [fact for fact in known if fact not in gone]
+        return gone
+
+    async def clear(self, owner: str) -> int:
+        """Forget everything."""
+        return len(self._facts.pop(owner, ()))

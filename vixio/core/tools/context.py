@@ -1,0 +1,87 @@
+"""What a local tool is told of the conversation it works for, and what it may do there."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from typing import Protocol, TypeVar, cast
+
+from vixio.core.chunk import Chunk, Farewell, Notice, TextDelta
+from vixio.core.errors import ToolError
+from vixio.core.tools.types import JsonObject, ToolCallResult
+
+T = TypeVar("T")
+
+
+class ToolSession(Protocol):
+    """The session behind a context."""
+
+    async def call_device(
+        self, tool_name: str, arguments: JsonObject, context: ToolContext
+    ) -> ToolCallResult:
+        """Call the tool of that name of the session's device."""
+        ...
+
+    async def instance(self, make: Callable[[ToolContext], object], context: ToolContext) -> object:
+        """Return what ``make`` made for this session, made at its first use."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """Given to the parameter of a tool that is annotated with this class.
+
+    ``user`` names the person where that is known; what is remembered hangs on ``owner``.
+    ``language`` (BCP 47) is the one of the turn. Made without arguments, as in a test, it belongs
+    to nobody and what is said goes nowhere.
+    """
+
+    device_id: str = ""
+    session_id: str = ""
+    user: str = ""
+    language: str = ""
+    turn_id: int = 0
+    emit: Callable[[Chunk], None] | None = field(default=None, repr=False, compare=False)
+    session: ToolSession | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def owner(self) -> str:
+        """Whose facts these are: the user's, or where no user is known the device's."""
+        return self.user or self.device_id
+
+    def say(self, text: str) -> None:
+        """Speak ``text`` now, in the order of the reply. From any thread."""
+        if self.emit is not None and text.strip():
+            self.emit(TextDelta(self.turn_id, f"{text.strip()} ", complete=True))
+
+    def show(self, text: str) -> None:
+        """Show ``text`` on the device's screen, in the order of the reply. From any thread."""
+        if self.emit is not None and text.strip():
+            self.emit(Notice(self.turn_id, text.strip()))
+
+    def end_conversation(self) -> None:
+        """Close the conversation once the reply to this turn has been spoken to its end."""
+        if self.emit is not None:
+            self.emit(Farewell(self.turn_id))
+
+    async def call_device(self, tool_name: str, /, **arguments: object) -> ToolCallResult:
+        """Call a tool of this session's device by its own name, as ``self.lamp.turn_on``.
+
+        A failure is a result; a tool that needs the user's yes is refused.
+        """
+        if self.session is None:
+            return ToolCallResult.failure(ToolError("not_found", "there is no device"))
+        return await self.session.call_device(tool_name, arguments, self)
+
+    async def instance(self, make: Callable[[ToolContext], Awaitable[T] | T]) -> T:
+        """Return the session's one result of ``make``, made at its first use.
+
+        Its ``close`` (async or not), if it has one, is called when the session ends.
+        """
+        if self.session is None:
+            raise ToolError("failed", "a stateful tool needs a session")
+        return cast(T, await self.session.instance(make, self))
+
+    def without_turn(self) -> ToolContext:
+        """Return the context for what outlives the turn: nothing can be said through it."""
+        return replace(self, turn_id=0, emit=None)

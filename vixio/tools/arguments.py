@@ -1,0 +1,98 @@
+"""Arguments as a model wrote them: parsed, and checked against the tool's schema, once a call."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NoReturn
+
+from jsonschema import SchemaError
+from jsonschema.protocols import Validator
+from jsonschema.validators import Draft202012Validator, validator_for
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+
+from vixio.core.errors import ToolError
+from vixio.core.tools.types import JsonObject, ToolDefinition
+
+_MAX_FAULTS = 3
+_MAX_MESSAGE = 500
+
+MAX_SCHEMAS = 1024
+"""Compiled schemas that are kept; devices of one kind bring the same ones."""
+
+_NO_REMOTE: Registry[Any] = Registry()
+"""References stay inside the schema: one that a device wrote must not make the server fetch."""
+
+_known: OrderedDict[int, tuple[Mapping[str, Any], Validator]] = OrderedDict()
+"""By the identity of the ``parameters`` object, so that a call does not write out its schema."""
+
+
+def whole_schema(parameters: Mapping[str, Any]) -> JsonObject:
+    """Return ``parameters`` as an object schema; nothing is dropped."""
+    return {"type": "object", "properties": {}, **parameters}
+
+
+def prepare(tool: ToolDefinition) -> Validator:
+    """Return the compiled schema of ``tool``: half a millisecond the first time.
+
+    Raises ToolError if it is no JSON Schema.
+    """
+    key = id(tool.parameters)
+    known = _known.get(key)
+    if known is not None and known[0] is tool.parameters:
+        return known[1]
+    try:
+        validator = _compile(json.dumps(whole_schema(tool.parameters), sort_keys=True))
+    except (SchemaError, TypeError, ValueError) as error:
+        reason = error.message if isinstance(error, SchemaError) else str(error)
+        message = f"the parameters of {tool.name} are no JSON Schema: {reason[:200]}"
+        raise ToolError("failed", message) from error
+    _known[key] = (tool.parameters, validator)
+    while len(_known) > MAX_SCHEMAS:
+        _known.popitem(last=False)
+    return validator
+
+
+def read_arguments(tool: ToolDefinition, text: str) -> JsonObject:
+    """Return the arguments in the JSON ``text``.
+
+    Raises ToolError with a complaint that lets the model correct itself.
+    """
+    validator = prepare(tool)
+    try:
+        parsed = json.loads(text, parse_constant=_refuse_constant) if text.strip() else {}
+    except ValueError as error:
+        message = f"the arguments are no JSON: {error}"
+        raise ToolError("invalid_arguments", message, retryable=True) from error
+    if parsed is None:
+        parsed = {}
+    if not isinstance(parsed, dict):
+        message = "the arguments must be one JSON object"
+        raise ToolError("invalid_arguments", message, retryable=True)
+    try:
+        if validator.is_valid(parsed):
+            return parsed
+        faults = sorted(validator.iter_errors(parsed), key=lambda fault: fault.json_path)
+    except Unresolvable as error:
+        message = "the tool's schema refers to something that is not in it"
+        raise ToolError("failed", message) from error
+    named = [
+        f"{fault.json_path.removeprefix('$').lstrip('.') or 'arguments'}: {fault.message}"
+        for fault in faults[:_MAX_FAULTS]
+    ]
+    raise ToolError("invalid_arguments", "; ".join(named)[:_MAX_MESSAGE], retryable=True)
+
+
+@lru_cache(maxsize=MAX_SCHEMAS)
+def _compile(schema: str) -> Validator:
+    parsed = json.loads(schema)
+    kind = validator_for(parsed, default=Draft202012Validator)
+    kind.check_schema(parsed)
+    return kind(parsed, registry=_NO_REMOTE)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")

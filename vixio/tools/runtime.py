@@ -1,0 +1,202 @@
+"""The one place where tools run, of whatever kind: device, Python, MCP server, REST.
+
+The runtime holds what all sessions share (sources, limits, counters) and gives each session its
+:class:`~vixio.tools.session.RuntimeSession`. A call goes: may this device use it → arguments
+against the schema → the user's yes where one is needed → a free slot → the tool, timed and retried
+→ the result, capped. What goes wrong on the way is a structured answer for the model, never an
+exception.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from loguru import logger
+
+from vixio.core.errors import ToolError
+from vixio.core.metrics import Counters
+from vixio.core.tools.context import ToolContext
+from vixio.core.tools.runner import ToolHost, ToolRunner
+from vixio.core.tools.toolset import DEVICE_SOURCE
+from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
+from vixio.tools.arguments import read_arguments
+from vixio.tools.confirm import ASK
+from vixio.tools.execute import execute
+from vixio.tools.limits import Limits
+from vixio.tools.policy import ToolPolicy
+from vixio.tools.session import RuntimeSession
+from vixio.tools.source import ToolSource
+
+_SESSIONS_AT_ONCE = 50
+"""Sessions that are told of a change before the event loop gets its turn: some 2 ms."""
+
+_NOT_FAILED = frozenset({"", "confirmation_required"})
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeSettings:
+    """How tools are run.
+
+    ``source_concurrency``: source → calls at the same time; for ``device`` of each device, for all
+    others of the whole process. ``user``: name of the one person all devices belong to, if there
+    is one. ``log_content``: log arguments and results (level DEBUG), which are people's words.
+    """
+
+    policy: ToolPolicy = field(default_factory=ToolPolicy)
+    source_concurrency: Mapping[str, int] = field(default_factory=dict)
+    user: str = ""
+    log_content: bool = False
+
+
+class ToolRuntime(ToolHost):
+    """The tools of all sessions. ``sources`` are started, followed and closed with it."""
+
+    def __init__(
+        self,
+        sources: Iterable[ToolSource] = (),
+        *,
+        settings: RuntimeSettings | None = None,
+        counters: Counters | None = None,
+    ) -> None:
+        """Raises ValueError when two sources have one name."""
+        self.settings = settings or RuntimeSettings()
+        self.counters = counters or Counters()
+        self.sources = tuple(sources)
+        names = [source.name for source in self.sources]
+        if DEVICE_SOURCE in names or len(set(names)) < len(names):
+            raise ValueError(f"names of tool sources must differ, and none is device: {names}")
+        self._limits = Limits(self.settings.source_concurrency)
+        self._sessions: set[RuntimeSession] = set()
+        self._names: dict[tuple[str, str], str] = {}
+        self._stale: set[ToolSource] = set()
+        self._following: asyncio.Task[None] | None = None
+        for source in self.sources:
+            source.watch(self._source_changed)
+
+    async def start(self) -> None:
+        """Start all sources; one that fails costs its own tools only."""
+        await asyncio.gather(*(self._start(source) for source in self.sources))
+
+    async def close(self) -> None:
+        """Close all sources. Sessions are closed by whoever opened them."""
+        if self._following is not None:
+            self._following.cancel()
+            await asyncio.wait((self._following,))
+        for source in reversed(self.sources):
+            await source.close()
+
+    def open(self, device_id: str, session_id: str) -> RuntimeSession:
+        """Return the tools of a new session: all sources at once, its device's when they come."""
+        session = RuntimeSession(self, device_id, session_id)
+        self._sessions.add(session)
+        for source in self.sources:
+            session.toolset.replace(source.name, source.tools())
+        return session
+
+    def forget(self, session: RuntimeSession) -> None:
+        """Follow the sources for ``session`` no longer."""
+        self._sessions.discard(session)
+
+    async def run_checked(
+        self,
+        session: RuntimeSession,
+        tool: ToolDefinition,
+        arguments: JsonObject,
+        context: ToolContext,
+        call_id: str = "",
+    ) -> ToolCallResult:
+        """Run a call whose arguments, permission and confirmation have been seen to."""
+        began = time.perf_counter()
+        limits = session.device_limits if tool.source == DEVICE_SOURCE else self._limits
+        retries = 0
+        try:
+            if limits.limited(tool):
+                async with limits.slot(tool):
+                    result, retries = await execute(tool, arguments, context, call_id)
+            else:
+                result, retries = await execute(tool, arguments, context, call_id)
+        except ToolError as error:
+            result = ToolCallResult.failure(error, call_id)
+        except asyncio.CancelledError:
+            self.count(tool, "cancelled", time.perf_counter() - began)
+            raise
+        result = result.capped(tool.options.max_result_chars)
+        self.count(tool, result.error_type or "", time.perf_counter() - began, retries)
+        if self.settings.log_content:
+            logger.bind(
+                tool=tool.name, source=tool.source, arguments=arguments, result=result.for_model()
+            ).debug("tool called")
+        return result
+
+    def count(self, tool: ToolDefinition, outcome: str, seconds: float, retries: int = 0) -> None:
+        """Count a call: ``outcome`` is the error's type, empty when it succeeded.
+
+        ``tool.<source>.calls``, ``.failed``, ``.<type>`` of the error, ``.retries``, ``.us`` (the
+        microseconds of all calls). Sources are named in the configuration and types are few, so
+        the names are bounded.
+        """
+        add, source = self.counters.add, tool.source
+        add(self._name(source, "calls"))
+        add(self._name(source, "us"), round(seconds * 1e6))
+        if retries:
+            add(self._name(source, "retries"), retries)
+        if outcome not in _NOT_FAILED:
+            add(self._name(source, "failed"))
+        if outcome:
+            add(self._name(source, outcome))
+
+    def _name(self, source: str, what: str) -> str:
+        key = (source, what)
+        name = self._names.get(key)
+        if name is None:
+            name = self._names[key] = f"tool.{source}.{what}"
+        return name
+
+    async def _start(self, source: ToolSource) -> None:
+        try:
+            await source.start()
+        except Exception as error:  # noqa: BLE001 - a source is anybody's code; the rest goes on
+            self.counters.add(f"tool.{source.name}.start_failed")
+            logger.bind(source=source.name, error=f"{type(error).__name__}: {error}").warning(
+                "tool source did not start"
+            )
+
+    def _source_changed(self, source: ToolSource) -> None:
+        self._stale.add(source)
+        if self._following is None or self._following.done():
+            self._following = asyncio.get_running_loop().create_task(self._follow())
+
+    async def _follow(self) -> None:
+        """Tell every session of the sources that changed; atomic for each session."""
+        while self._stale:
+            source = self._stale.pop()
+            for number, session in enumerate(tuple(self._sessions), 1):
+                # Asked anew: it may have changed again while other sessions were told.
+                if session in self._sessions:
+                    session.toolset.replace(source.name, source.tools())
+                if number % _SESSIONS_AT_ONCE == 0:
+                    await asyncio.sleep(0)
+
+
+class DirectRunner(ToolRunner):
+    """Runs calls without a session, for agents that are used on their own.
+
+    Nobody hears what the user says here, so tools that need their yes are refused.
+    """
+
+    async def run(self, tool: ToolDefinition, arguments: str, call_id: str = "") -> ToolCallResult:
+        """Run a call of the model; see :class:`~vixio.core.tools.runner.ToolRunner`."""
+        try:
+            parsed = read_arguments(tool, arguments)
+            if tool.options.confirm:
+                raise ToolError("confirmation_required", ASK)
+        except ToolError as error:
+            return ToolCallResult.failure(error, call_id)
+        result, _ = await execute(tool, parsed, ToolContext(), call_id)
+        return result.capped(tool.options.max_result_chars)
+
+
+DIRECT = DirectRunner()

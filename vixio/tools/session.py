@@ -1,0 +1,142 @@
+"""The tools of one session, and of one of its turns."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from loguru import logger
+
+from vixio.core.errors import ToolError
+from vixio.core.tools.context import ToolContext
+from vixio.core.tools.outbox import Outbox
+from vixio.core.tools.runner import SessionTools, TurnTools
+from vixio.core.tools.toolset import DEVICE_SOURCE, ToolSet
+from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
+from vixio.tools.arguments import read_arguments
+from vixio.tools.confirm import Confirmations
+from vixio.tools.limits import Limits
+
+if TYPE_CHECKING:
+    from vixio.tools.runtime import ToolRuntime
+
+CLOSE_TIMEOUT = 5.0
+"""Seconds that a stateful tool gets for its ``close``: the device is gone, its session must go."""
+
+
+class RuntimeSession(SessionTools):
+    """What a :class:`~vixio.tools.runtime.ToolRuntime` gives one session."""
+
+    def __init__(self, runtime: ToolRuntime, device_id: str, session_id: str) -> None:
+        self.runtime = runtime
+        self.device_id = device_id
+        self.session_id = session_id
+        self.policy = runtime.settings.policy.for_device(device_id)
+        self.toolset = ToolSet(self.policy)
+        self.confirmations = Confirmations()
+        self.device_limits = Limits(runtime.settings.source_concurrency)
+        self._instances: dict[object, asyncio.Future[object]] = {}
+        self._made: list[object] = []
+        self._closed = False
+
+    def begin_turn(self, turn_id: int, text: str, language: str, *, asked: bool) -> TurnTools:
+        """Begin a turn; hears whether the user agrees to a pending call."""
+        agreed = self.confirmations.hear(turn_id, text, asked=asked)
+        if agreed is not None:
+            self.runtime.counters.add(f"tool.confirm.{'agreed' if agreed else 'cancelled'}")
+        return RuntimeTurn(self, turn_id, language)
+
+    async def call_device(
+        self, tool_name: str, arguments: JsonObject, context: ToolContext
+    ) -> ToolCallResult:
+        """Call a tool of this session's device for another tool."""
+        tools = self.toolset.source(DEVICE_SOURCE)
+        tool = next((tool for tool in tools if tool.name == tool_name), None)
+        if tool is None:
+            return ToolCallResult.failure(ToolError("not_found", f"the device has no {tool_name}"))
+        if tool.options.confirm:
+            # Nobody has asked the user about this one.
+            return ToolCallResult.failure(ToolError("denied", f"{tool_name} needs the user's yes"))
+        return await self.runtime.run_checked(self, tool, arguments, context)
+
+    async def instance(self, make: Callable[[ToolContext], object], context: ToolContext) -> object:
+        """Return the session's own result of ``make``; who comes first makes it."""
+        if self._closed:
+            raise ToolError("disconnected", "the session is over")
+        known = self._instances.get(make)
+        if known is None or (known.done() and (known.cancelled() or known.exception())):
+            making = self._make(make, context.without_turn())
+            known = self._instances[make] = asyncio.ensure_future(making)
+        return await asyncio.shield(known)
+
+    async def _make(self, make: Callable[[ToolContext], object], context: ToolContext) -> object:
+        made = make(context)
+        if inspect.isawaitable(made):
+            made = await made
+        self._made.append(made)
+        return made
+
+    async def close(self) -> None:
+        """Close the session's stateful tools, the newest first. Idempotent."""
+        self._closed = True
+        self.runtime.forget(self)
+        unfinished = [task for task in self._instances.values() if not task.done()]
+        for task in unfinished:
+            task.cancel()
+        if unfinished:
+            await asyncio.wait(unfinished)
+        self._instances.clear()
+        made, self._made = self._made, []
+        for instance in reversed(made):
+            await _close(instance)
+
+
+class RuntimeTurn(TurnTools):
+    """The runner of one turn's calls."""
+
+    def __init__(self, session: RuntimeSession, turn_id: int, language: str) -> None:
+        self.outbox = Outbox()
+        self._session = session
+        self._context = ToolContext(
+            device_id=session.device_id,
+            session_id=session.session_id,
+            user=session.runtime.settings.user,
+            language=language,
+            turn_id=turn_id,
+            emit=self.outbox.put,
+            session=session,
+        )
+
+    async def run(self, tool: ToolDefinition, arguments: str, call_id: str = "") -> ToolCallResult:
+        """Run a call of the model: checked, confirmed where it must be, limited, counted."""
+        session = self._session
+        began = time.perf_counter()
+        try:
+            if not session.policy.permits(tool):
+                raise ToolError("denied", f"{tool.name} must not be used here")
+            parsed = read_arguments(tool, arguments)
+            if tool.options.confirm:
+                session.confirmations.check(tool, parsed, self._context.turn_id)
+        except ToolError as error:
+            session.runtime.count(tool, error.type, time.perf_counter() - began)
+            return ToolCallResult.failure(error, call_id)
+        return await session.runtime.run_checked(session, tool, parsed, self._context, call_id)
+
+
+async def _close(instance: object) -> None:
+    close = getattr(instance, "close", None)
+    if close is None:
+        return
+    try:
+        async with asyncio.timeout(CLOSE_TIMEOUT):
+            if inspect.iscoroutinefunction(close):
+                await close()
+            else:
+                await asyncio.to_thread(close)
+    except Exception as error:  # noqa: BLE001 - a tool is anybody's code; the others close too
+        logger.bind(tool=type(instance).__name__, error=type(error).__name__).warning(
+            "stateful tool did not close"
+        )
