@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +18,6 @@ from vixio.core.errors import ConfigError, ProviderError, ProviderUnavailable
 from vixio.core.host import HistoryStore, SessionHost
 from vixio.core.metrics import Counters
 from vixio.core.pipeline import Pipeline
-from vixio.core.tools.local import BUILTIN_LOCAL_TOOLS, func_to_tool_definition
-from vixio.core.tools.types import ToolDefinition
 from vixio.core.transport import TransportBase
 from vixio.providers.agent import AgentBackend
 from vixio.providers.asr import ASRProvider
@@ -32,6 +31,8 @@ from vixio.stations.text_aggregator import TextAggregatorStation
 from vixio.stations.tts import TTSStation
 from vixio.stations.turn_detector import TurnDetectorStation
 from vixio.stations.vad import VADStation
+from vixio.tool_sources import make_runtime
+from vixio.tools.source import ToolSource
 from vixio.transports.xiaozhi.auth import TokenAuthenticator
 from vixio.transports.xiaozhi.http import HttpServer, create_http_app
 from vixio.transports.xiaozhi.ota import OtaSettings
@@ -40,8 +41,6 @@ from vixio.transports.xiaozhi.transport import XiaozhiTransport
 from vixio.transports.xiaozhi.wake_words import DEFAULT_WAKE_WORDS
 
 _log = logging.getLogger(__name__)
-
-LOCAL_SOURCE = "local"
 
 Provider = VADProvider | ASRProvider | AgentBackend | TTSProvider
 
@@ -78,16 +77,19 @@ class Providers:
 class App:
     """A configured server. ``start`` returns when devices can connect; ``stop`` leaves nothing.
 
-    ``providers`` replaces those that the settings name.
+    ``providers`` replaces those that the settings name, ``tool_sources`` stand beside theirs.
     """
 
-    def __init__(self, settings: Settings, providers: Providers | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        providers: Providers | None = None,
+        tool_sources: Sequence[ToolSource] = (),
+    ) -> None:
         self.settings = settings
         self.counters = Counters()
         self.providers = providers or Providers.from_settings(settings)
-        self._local_tools: list[ToolDefinition] = [
-            func_to_tool_definition(function) for function in BUILTIN_LOCAL_TOOLS
-        ]
+        self.tools = make_runtime(settings, self.counters, more=tool_sources)
         self._authenticator = _authenticator(settings)
         self.transport = XiaozhiTransport(self._transport_settings())
         self.host = SessionHost(
@@ -98,6 +100,7 @@ class App:
             histories=HistoryStore(
                 settings.assistant.max_devices_remembered, settings.assistant.history_turns
             ),
+            tool_host=self.tools,
         )
         self.http: HttpServer | None = None
         self._loading: asyncio.Task[None] | None = None
@@ -137,33 +140,25 @@ class App:
         await self.host.stop()
         if self.http is not None:
             await self.http.stop()
+        await self.tools.close()
         providers = self.providers
         for provider in (providers.tts, providers.agent, providers.asr, providers.vad):
             await provider.close()
 
     async def create_pipeline(self, transport: TransportBase, session_id: str) -> Pipeline:
-        """Make the stations of one session and let its tools follow the device's."""
+        """Make the stations of one session; its agent follows the session's tools."""
         await self._senses_ready.wait()
         settings = self.settings
-        tools = self.host.tools(session_id)
         providers = self.providers
         agent = providers.agent.create()
         await agent.initialize(system_prompt=settings.assistant.instructions)
-
-        async def on_device_tools_ready(tool_defs: list[ToolDefinition]) -> None:
-            # The host has put them into the session's set, which names them; all go to the agent.
-            await agent.update_tools(tools.definitions())
-
-        transport.set_device_tools_callback(session_id, on_device_tools_ready)
-        tools.replace(LOCAL_SOURCE, self._local_tools)
-        await agent.update_tools(tools.definitions())
         return Pipeline(
             stations=[
                 VADStation(providers.vad, settings.vad_settings()),
                 TurnDetectorStation(settings.turn_settings()),
                 ASRStation(providers.asr, settings.asr_settings()),
                 TextAggregatorStation(),
-                AgentStation(agent, settings.agent_settings()),
+                AgentStation(agent, settings.agent_settings(), follow_tools=True),
                 SentenceAggregatorStation(),
                 TTSStation(providers.tts, settings.tts_settings()),
             ]
@@ -185,6 +180,7 @@ class App:
         senses = (self.providers.vad, self.providers.asr, self.providers.tts)
         await asyncio.gather(*(self._start(sense) for sense in senses))
         self._senses_ready.set()
+        await self.tools.start()
         await self._start(self.providers.agent)
 
     async def _start(self, provider: Provider) -> None:

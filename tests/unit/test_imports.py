@@ -17,7 +17,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-SEES_ALL = ("app", "banner", "bench", "check", "cli", "demo", "testing")
+SEES_ALL = ("app", "banner", "bench", "check", "cli", "demo", "testing", "tool_sources")
 """Of ``vixio``: the composition root and what stands around the whole server."""
 
 DRIVES_DEVICES = ("bench", "demo")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 import pytest
 import yaml
@@ -224,7 +224,8 @@ def names_of(model: type[BaseModel], above: str = "") -> set[str]:
     names: set[str] = set()
     for key, field in fields(model).items():
         inner = submodel(field.annotation)
-        if inner is None:
+        # Where the user names the keys the template has an empty mapping.
+        if inner is None or get_origin(field.annotation) is dict:
             names.add(f"{above}{key}")
         elif issubclass(inner, ProviderSection):
             names.add(f"{above}{key}.name")
@@ -236,7 +237,8 @@ def names_of(model: type[BaseModel], above: str = "") -> set[str]:
 def keys_of(data: dict[str, Any], above: str = "") -> set[str]:
     names: set[str] = set()
     for key, value in data.items():
-        names |= keys_of(value, f"{above}{key}.") if isinstance(value, dict) else {f"{above}{key}"}
+        nested = isinstance(value, dict) and value
+        names |= keys_of(value, f"{above}{key}.") if nested else {f"{above}{key}"}
     return names
 
 

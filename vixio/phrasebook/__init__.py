@@ -34,6 +34,7 @@ from vixio.phrasebook.book import LANGUAGES, PhraseBook
 from vixio.phrasebook.compiled import CompiledPhrases
 from vixio.phrasebook.grammar import Grammar
 from vixio.phrasebook.match import Call, Match
+from vixio.phrasebook.reply import Result
 from vixio.phrasebook.signature import ToolSignature, fingerprint, signatures
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "Grammar",
     "Match",
     "PhraseBook",
+    "Result",
     "ToolSignature",
     "fingerprint",
     "signatures",

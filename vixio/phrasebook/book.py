@@ -55,8 +55,8 @@ class PhraseBook:
     def phrase(self, key: str) -> str:
         """Return a sentence that the assistant says by itself.
 
-        ``not_understood``, ``apology``, ``tool_failed``, ``no_answer`` or ``done``; KeyError for
-        others.
+        ``not_understood``, ``apology``, ``tool_failed``, ``no_answer``, ``done``, ``confirm`` (with
+        ``{said}`` in it), ``cancelled``; KeyError for others.
         """
         return self._language.phrases[key]
 

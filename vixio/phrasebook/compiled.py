@@ -51,8 +51,11 @@ class CompiledPhrases:
         self._named: set[str] = set()
         for intent in language.intents:
             self._bind(intent)
+        if any(tool.confirm for tool in tools):
+            for intent in language.answers:
+                self._bind(intent)
         for tool in tools:
-            if tool.alias not in self._named:
+            if tool.alias not in self._named and tool.alias not in language.automatic.unspoken:
                 self._bind_automatic(tool)
         # What holds any words at all would swallow sentences that are meant otherwise.
         self._sentences.sort(key=lambda sentence: sentence.open)

@@ -40,6 +40,12 @@ class Result:
         """Whether it is a structured error, see ToolCallResult.for_model."""
         return isinstance(self.value, dict) and isinstance(self.value.get("error"), dict | str)
 
+    @property
+    def unconfirmed(self) -> bool:
+        """Whether the tool did not run because it needs the user's yes."""
+        error = self.value.get("error") if isinstance(self.value, dict) else None
+        return isinstance(error, dict) and error.get("type") == "confirmation_required"
+
     def field(self, path: str) -> Any:  # noqa: ANN401 - whatever the JSON holds
         """Return the value at ``a.b.c``; raises Missing."""
         value = self.value

@@ -14,16 +14,21 @@ from vixio.core.tools.types import ToolDefinition
 
 @dataclass(frozen=True, slots=True)
 class ToolSignature:
-    """``alias``: the name that the model sees; ``parameters``: the tool's JSON Schema."""
+    """``alias``: the name that the model sees; ``parameters``: the tool's JSON Schema.
+
+    ``confirm``: the user is asked before it runs, and so may say yes or no.
+    """
 
     alias: str
     description: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    confirm: bool = False
 
     @classmethod
     def of(cls, tool: ToolDefinition) -> ToolSignature:
         """Take it from a definition, whether a tool set gave it an alias or not."""
-        return cls(tool.alias or safe_tool_name(tool.name), tool.description, tool.parameters)
+        alias = tool.alias or safe_tool_name(tool.name)
+        return cls(alias, tool.description, tool.parameters, tool.options.confirm)
 
 
 def signatures(tools: Iterable[ToolDefinition]) -> tuple[ToolSignature, ...]:
@@ -33,6 +38,6 @@ def signatures(tools: Iterable[ToolDefinition]) -> tuple[ToolSignature, ...]:
 
 def fingerprint(tools: Sequence[ToolSignature]) -> str:
     """Return a digest of everything that phrases depend on: equal for equal lists."""
-    content = [[tool.alias, tool.description, tool.parameters] for tool in tools]
+    content = [[tool.alias, tool.description, tool.parameters, tool.confirm] for tool in tools]
     text = json.dumps(content, ensure_ascii=False, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from vixio.core.consent import CONSENT
 from vixio.core.errors import ConfigError
 from vixio.phrasebook import nodes
 from vixio.phrasebook.nodes import Node
@@ -64,6 +65,7 @@ class Automatic:
     on_off: tuple[tuple[Node, bool], ...]
     colours: tuple[tuple[Node, tuple[int, int, int]], ...]
     units: tuple[tuple[frozenset[str], Node], ...]
+    unspoken: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,8 @@ class Language:
     intents: tuple[Intent, ...]
     automatic: Automatic
     on_off_said: tuple[str, str]
+    answers: tuple[Intent, ...] = ()
+    """Yes and no, for when the assistant has asked."""
 
 
 def load_language(code: str) -> Language:
@@ -117,11 +121,23 @@ def parse_language(code: str, text: str, tool_names: str, name: str) -> Language
         on, off = data["on_off"]
         phrases = {key: str(value) for key, value in data["phrases"].items()}
         return Language(
-            code, phrases, before, after, rewrites, tuple(intents), automatic, (on, off)
+            *(code, phrases, before, after, rewrites, tuple(intents), automatic, (on, off)),
+            answers=_answers(code, phrases),
         )
     except (yaml.YAMLError, ValueError, TypeError, KeyError, AttributeError, re.error) as error:
         what = str(error).replace("\n", " ")
         raise ConfigError(f"phrase book {place}: {type(error).__name__}: {what}") from error
+
+
+def _answers(code: str, phrases: Mapping[str, str]) -> tuple[Intent, ...]:
+    """Return the intents of saying yes and no. They mean nothing where nothing was asked."""
+    words = CONSENT.get(code)
+    if words is None:
+        return ()
+    return tuple(
+        Intent(name, tuple(map(nodes.parse, said)), phrases["nothing_asked"], polite=True)
+        for name, said in (("yes", words.yes), ("no", words.no))
+    )
 
 
 def _intent(name: str, entry: Mapping[str, Any], rules: Mapping[str, Node]) -> Intent:
@@ -173,6 +189,7 @@ def _automatic(
         queries=frozenset(names["queries"]),
         setters=frozenset(names["setters"]),
         verbs=frozenset(names["verbs"]),
+        unspoken=frozenset(names.get("unspoken", ())),
         verb_sentences=parse_all(entry["verbs"]),
         sentences=parse_all(entry["sentences"]),
         replies=entry["replies"],

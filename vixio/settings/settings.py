@@ -18,6 +18,7 @@ from vixio.settings.sections import (
     ServerSettings,
     TimeoutSettings,
 )
+from vixio.settings.tools import ToolsSettings
 from vixio.stations.agent import AgentSettings
 from vixio.stations.asr import ASRSettings
 from vixio.stations.tts import TTSSettings
@@ -37,6 +38,7 @@ class Settings(Section):
     asr: ASRSection = Field(default_factory=lambda: ASRSection.model_validate({}))
     agent: AgentSection = Field(default_factory=lambda: AgentSection.model_validate({}))
     tts: TTSSection = Field(default_factory=lambda: TTSSection.model_validate({}))
+    tools: ToolsSettings = Field(default_factory=ToolsSettings)
     logging: LoggingSettings = LoggingSettings()
 
     def audio_format(self) -> AudioFormat:
@@ -86,7 +88,8 @@ class Settings(Section):
     def agent_settings(self) -> AgentSettings:
         """Return the bounds of the agent station."""
         return AgentSettings(
-            first_timeout=self.timeouts.agent_first, next_timeout=self.timeouts.agent_next
+            first_timeout=self.timeouts.agent_first,
+            next_timeout=self.timeouts.agent_next,
         )
 
     def tts_settings(self) -> TTSSettings:

@@ -17,14 +17,10 @@ from vixio.providers.agent import AgentProvider, AgentRequest
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
-    """Seconds until the agent's first sign of life, and between any two later ones.
-
-    ``follow_tools``: the station tells the agent of every change of the session's tool set.
-    """
+    """Seconds until the agent's first sign of life, and between any two later ones."""
 
     first_timeout: float = 20.0
     next_timeout: float = 45.0
-    follow_tools: bool = False
 
 
 class AgentStation(ReplyStation):
@@ -32,14 +28,22 @@ class AgentStation(ReplyStation):
 
     name = "agent"
 
-    def __init__(self, agent: AgentProvider, settings: AgentSettings | None = None) -> None:
+    def __init__(
+        self,
+        agent: AgentProvider,
+        settings: AgentSettings | None = None,
+        *,
+        follow_tools: bool = False,
+    ) -> None:
+        """``follow_tools``: tell the agent of every change of the session's tool set."""
         self._agent = agent
         self._settings = settings or AgentSettings()
+        self._follow_tools = follow_tools
 
     def bind(self, context: StationContext, emit: Emit) -> None:
         """Follow the session's tools from now on, where that is wanted."""
         super().bind(context, emit)
-        if self._settings.follow_tools:
+        if self._follow_tools:
             context.tools.watch(lambda _: context.spawn(self._update_tools()))
 
     async def _update_tools(self) -> None:
@@ -76,7 +80,7 @@ class AgentStation(ReplyStation):
             turn_tools = self.context.session_tools.begin_turn(
                 turn.turn_id, turn.text, language, asked=asked
             )
-        if self._settings.follow_tools:
+        if self._follow_tools:
             await self._update_tools()
         request = AgentRequest(turn.turn_id, turn.text, before, language, turn_tools)
         history.begin(turn.turn_id, turn.text)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from loguru import logger
@@ -41,13 +41,13 @@ class RuntimeSettings:
     """How tools are run.
 
     ``source_concurrency``: source → calls at the same time; for ``device`` of each device, for all
-    others of the whole process. ``user``: name of the one person all devices belong to, if there
-    is one. ``log_content``: log arguments and results (level DEBUG), which are people's words.
+    others of the whole process. ``user_of``: device id → the name of its user, empty where it is
+    not known. ``log_content``: log arguments and results (level DEBUG), which are people's words.
     """
 
     policy: ToolPolicy = field(default_factory=ToolPolicy)
     source_concurrency: Mapping[str, int] = field(default_factory=dict)
-    user: str = ""
+    user_of: Callable[[str], str] = lambda device_id: ""
     log_content: bool = False
 
 

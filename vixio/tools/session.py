@@ -34,6 +34,7 @@ class RuntimeSession(SessionTools):
         self.runtime = runtime
         self.device_id = device_id
         self.session_id = session_id
+        self.user = runtime.settings.user_of(device_id)
         self.policy = runtime.settings.policy.for_device(device_id)
         self.toolset = ToolSet(self.policy)
         self.confirmations = Confirmations()
@@ -103,7 +104,7 @@ class RuntimeTurn(TurnTools):
         self._context = ToolContext(
             device_id=session.device_id,
             session_id=session.session_id,
-            user=session.runtime.settings.user,
+            user=session.user,
             language=language,
             turn_id=turn_id,
             emit=self.outbox.put,

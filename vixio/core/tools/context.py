@@ -31,7 +31,7 @@ class ToolSession(Protocol):
 class ToolContext:
     """Given to the parameter of a tool that is annotated with this class.
 
-    ``user`` names the person where that is known; what is remembered hangs on ``owner``.
+    ``user`` names the person where that is known; what is remembered hangs on the device.
     ``language`` (BCP 47) is the one of the turn. Made without arguments, as in a test, it belongs
     to nobody and what is said goes nowhere.
     """
@@ -43,11 +43,6 @@ class ToolContext:
     turn_id: int = 0
     emit: Callable[[Chunk], None] | None = field(default=None, repr=False, compare=False)
     session: ToolSession | None = field(default=None, repr=False, compare=False)
-
-    @property
-    def owner(self) -> str:
-        """Whose facts these are: the user's, or where no user is known the device's."""
-        return self.user or self.device_id
 
     def say(self, text: str) -> None:
         """Speak ``text`` now, in the order of the reply. From any thread."""

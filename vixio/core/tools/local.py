@@ -39,7 +39,7 @@ async def get_time(zone: str = "") -> str:
     Args:
         zone: Where, as an IANA time zone such as Asia/Tokyo or UTC; empty for the local time.
     """
-    return _now(zone).strftime("%Y-%m-%d %H:%M:%S")
+    return (await _now(zone)).strftime("%Y-%m-%d %H:%M:%S")
 
 
 async def get_date(zone: str = "") -> str:
@@ -48,7 +48,7 @@ async def get_date(zone: str = "") -> str:
     Args:
         zone: Where, as an IANA time zone such as Asia/Tokyo or UTC; empty for the local date.
     """
-    return _now(zone).strftime("%Y-%m-%d")
+    return (await _now(zone)).strftime("%Y-%m-%d")
 
 
 BUILTIN_LOCAL_TOOLS: list[Callable[..., Awaitable[Any]]] = [get_time, get_date]
@@ -140,10 +140,15 @@ def _executor(
     return execute
 
 
-def _now(zone: str) -> datetime:
-    """Return the time in an IANA zone; the last part of its name will do ("Tokyo")."""
+async def _now(zone: str) -> datetime:
     if not zone.strip():
         return datetime.now().astimezone()
+    return datetime.now(await asyncio.to_thread(_zone, zone))  # zones are read from files
+
+
+@functools.lru_cache(maxsize=256)
+def _zone(zone: str) -> ZoneInfo:
+    """Return an IANA zone; the last part of its name will do ("Tokyo"). Raises ToolError."""
     wanted = zone.strip().replace(" ", "_").lower()
     known = available_timezones()
     named = sorted(
@@ -156,7 +161,7 @@ def _now(zone: str) -> datetime:
         hint = f"; did you mean {', '.join(close)}?" if close else ""
         message = f"there is no time zone {zone[:60]!r}{hint}"
         raise ToolError("invalid_arguments", message, retryable=True)
-    return datetime.now(ZoneInfo(named[0]))
+    return ZoneInfo(named[0])
 
 
 def _schema_of(hint: Any, where: str) -> JsonObject:  # noqa: ANN401 - hints have no common type

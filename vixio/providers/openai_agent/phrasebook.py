@@ -11,6 +11,7 @@ import json
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
@@ -22,11 +23,13 @@ from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessa
 from openai.types.responses import ResponseOutputText as OutputText
 from openai.types.responses.response_prompt_param import ResponsePromptParam
 
+from vixio.core.consent import is_no, is_yes
 from vixio.phrasebook import (
     LANGUAGES,
     Call,
     CompiledPhrases,
     PhraseBook,
+    Result,
     ToolSignature,
     fingerprint,
 )
@@ -95,13 +98,19 @@ class PhraseBookModel(Model):
     async def _answer(
         self, input: str | list[TResponseInputItem], tools: Sequence[Tool]
     ) -> OutputItem:
-        text, results = _read(input)
+        turns = _turns(input)
+        text, results = _meant(turns)
         signatures = [
             ToolSignature(tool.name, tool.description, tool.params_json_schema)
             for tool in tools
             if isinstance(tool, FunctionTool)
         ]
         languages = _languages(text, self._language)
+        own = PhraseBook.load(languages[0])
+        if results and Result.read(results[-1]).unconfirmed:
+            return _say(own.phrase("confirm").replace("{said}", text))
+        if _asks(turns[:-1]) and is_no(text):
+            return _say(own.phrase("cancelled"))
         for language in languages:
             match = (await self._phrases(language, signatures)).match(text)
             if match is None:
@@ -110,7 +119,7 @@ class PhraseBookModel(Model):
             return _call(step) if isinstance(step, Call) else _say(step)
         # After a result: the tool that was called is gone by now, and its phrase with it.
         failed = "tool_failed" if results else "not_understood"
-        return _say(PhraseBook.load(languages[0]).phrase(failed))
+        return _say(own.phrase(failed))
 
     async def _phrases(self, language: str, signatures: Sequence[ToolSignature]) -> CompiledPhrases:
         """Return the phrases for these tools; a new list is compiled (some ms) in a thread."""
@@ -154,17 +163,50 @@ def _say(text: str) -> ResponseOutputMessage:
     )
 
 
-def _read(input: str | list[TResponseInputItem]) -> tuple[str, list[str]]:
-    """Return what the user said last, and what the tools have answered since."""
+@dataclass(slots=True)
+class _Turn:
+    """What the user said, what the tools answered, and whether the assistant spoke after that."""
+
+    text: str
+    results: list[str] = field(default_factory=list)
+    answered: bool = False
+
+
+def _turns(input: str | list[TResponseInputItem]) -> list[_Turn]:
+    """Return the conversation, the current turn last."""
     if isinstance(input, str):
-        return input, []
-    results: list[str] = []
-    for item in reversed(input):
-        if item.get("type") == "function_call_output":
-            results.append(_text_of(item.get("output")))
-        elif item.get("role") == "user":
-            return _text_of(item.get("content")), results[::-1]
-    return "", results[::-1]
+        return [_Turn(input)]
+    turns = [_Turn("")]
+    for item in input:
+        if item.get("role") == "user":
+            turns.append(_Turn(_text_of(item.get("content"))))
+        elif item.get("type") == "function_call_output":
+            turns[-1].results.append(_text_of(item.get("output")))
+            turns[-1].answered = False
+        elif item.get("role") == "assistant":
+            turns[-1].answered = True
+    return turns
+
+
+def _asks(turns: Sequence[_Turn]) -> bool:
+    """Was the last of ``turns`` ended by the question whether to really do it?"""
+    if not turns or not turns[-1].results:
+        return False
+    return turns[-1].answered and Result.read(turns[-1].results[-1]).unconfirmed
+
+
+def _meant(turns: Sequence[_Turn]) -> tuple[str, list[str]]:
+    """Return what the user wants, and what the tools have answered to that.
+
+    After a question a yes means what was asked about, so the turn before goes on: the same call
+    again, in place of the one that was not run.
+    """
+    now = turns[-1]
+    before = turns[:-1]
+    if _asks(before) and is_yes(now.text):
+        text, results = _meant(before)
+        return text, results[:-1] + now.results
+    return now.text, now.results
 
 
 def _text_of(content: object) -> str:

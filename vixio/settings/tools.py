@@ -1,0 +1,61 @@
+"""The section ``tools``: where tools come from, who may use them, and how they are run."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from vixio.settings.sections import Seconds, Section
+
+Pattern = Annotated[str, Field(min_length=1)]
+Name = Annotated[str, Field(min_length=1)]
+
+
+class ToolOptionsSettings(Section):
+    """Options of the tools that a pattern matches; unset: the tool's own."""
+
+    timeout: Seconds | None = None
+    retries: int | None = Field(default=None, ge=0, le=10)
+    backoff: float | None = Field(default=None, ge=0, le=60, allow_inf_nan=False)
+    idempotent: bool | None = None
+    confirm: bool | None = None
+    concurrency: int | None = Field(default=None, ge=0, le=10_000)
+    max_result_chars: int | None = Field(default=None, ge=100, le=1_000_000)
+
+    def given(self) -> dict[str, Any]:
+        """Return what is set, as fields of ``ToolOptions``."""
+        return self.model_dump(exclude_none=True)
+
+
+class DeviceAccessSettings(Section):
+    """What some devices may use, besides what holds for all."""
+
+    allow: tuple[Pattern, ...] = ()
+    deny: tuple[Pattern, ...] = ()
+
+
+class ToolsSettings(Section):
+    """Patterns have the wildcards of file names and are held against ``name``, ``source/name``."""
+
+    builtin: bool | tuple[Name, ...] = True
+    """All, none, or these."""
+    modules: tuple[Name, ...] = ()
+    """``package.module`` or ``package.module:function``."""
+    folder: str = ""
+    """Python files, each a module with tools; relative to the working directory."""
+    entry_points: bool = True
+    """Use what other installed packages publish."""
+    allow: tuple[Pattern, ...] = ()
+    """Empty: everything."""
+    deny: tuple[Pattern, ...] = ()
+    confirm: tuple[Pattern, ...] = ()
+    """Run only after the user's yes."""
+    devices: dict[str, DeviceAccessSettings] = Field(default_factory=dict)
+    """By device id or a pattern of them."""
+    options: dict[str, ToolOptionsSettings] = Field(default_factory=dict)
+    """By pattern; of several that match the later wins."""
+    concurrency: dict[str, Annotated[int, Field(ge=1, le=10_000)]] = Field(default_factory=dict)
+    """Calls of a source at the same time."""
+    log_content: bool = False
+    """Log arguments and results (level DEBUG): people's words."""

@@ -1,0 +1,141 @@
+"""The built-in tools: the clock, the end of a conversation, the volume, what to remember."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from vixio.core.errors import ConfigError, ToolError
+from vixio.core.facts import FactStore, InMemoryFactStore
+from vixio.core.tools.context import ToolContext
+from vixio.core.tools.local import func_to_tool_definition, get_date, get_time
+from vixio.core.tools.types import ToolDefinition, ToolOptions
+from vixio.tools.source import FixedSource
+
+BUILTIN_SOURCE = "builtin"
+
+STATUS_TOOL = "self.get_device_status"
+"""The firmware's ``main/mcp_server.cc``: answers JSON, ``audio_speaker.volume`` from 0 to 100."""
+
+VOLUME_TOOL = "self.audio_speaker.set_volume"
+"""``main/mcp_server.cc``: takes ``volume``, 0 to 100."""
+
+
+def builtin_source(
+    names: Sequence[str] | None = None, facts: FactStore | None = None
+) -> FixedSource:
+    """Return the built-in tools of these ``names``, all where None is given.
+
+    ``facts``: where what users tell is kept. Raises ConfigError for a name that there is not.
+    """
+    known = _definitions(facts if facts is not None else InMemoryFactStore())
+    wanted = known if names is None else names
+    if unknown := [name for name in wanted if name not in known]:
+        there_are = ", ".join(known)
+        raise ConfigError(f"there is no built-in tool {unknown[0]!r} (there are: {there_are})")
+    return FixedSource(BUILTIN_SOURCE, [known[name] for name in wanted])
+
+
+def end_conversation(context: ToolContext) -> str:
+    """End the conversation, when the user says goodbye or asks to stop. Say a short farewell then.
+
+    The device rests after it, until it is woken again.
+    """
+    context.end_conversation()
+    return "The conversation ends after your next words: say goodbye in one short sentence."
+
+
+async def change_volume(
+    change: Literal["louder", "quieter", "mute", "maximum"], context: ToolContext, by: int = 10
+) -> str:
+    """Change the loudness of the device relative to what it is now, or mute it.
+
+    Args:
+        change: What the user wants.
+        by: How many of 100 steps louder or quieter.
+    """
+    if change in ("louder", "quieter"):
+        status = await context.call_device(STATUS_TOOL)
+        _succeeded(status.success, status.error)
+        step = max(1, abs(by))
+        volume = _volume_in(status.result or "") + (step if change == "louder" else -step)
+    else:
+        volume = 0 if change == "mute" else 100
+    volume = max(0, min(100, volume))
+    done = await context.call_device(VOLUME_TOOL, volume=volume)
+    _succeeded(done.success, done.error)
+    return json.dumps({"volume": volume})
+
+
+def _succeeded(success: bool, error: str | None) -> None:
+    if not success:
+        raise ToolError("failed", error or "the device did not do it")
+
+
+def _volume_in(status: str) -> int:
+    try:
+        volume = json.loads(status)["audio_speaker"]["volume"]
+        return int(volume)
+    except (ValueError, TypeError, KeyError) as error:
+        raise ToolError("failed", "the device does not say how loud it is") from error
+
+
+class _Memory:
+    """The tools that remember and forget, over one store."""
+
+    def __init__(self, facts: FactStore) -> None:
+        self._facts = facts
+
+    async def remember_fact(self, fact: str, context: ToolContext) -> str:
+        """Remember a lasting fact about the user, such as a name, a taste or a birthday.
+
+        Args:
+            fact: One short sentence about the user that makes sense on its own.
+        """
+        await self._facts.add(context.device_id, fact)
+        return "remembered"
+
+    async def recall_facts(self, context: ToolContext) -> Any:  # noqa: ANN401 - a list or words
+        """Get everything that is remembered about the user."""
+        return await self._facts.facts(context.device_id) or "nothing is remembered yet"
+
+    async def forget_fact(self, about: str, context: ToolContext) -> str:
+        """Forget what is remembered about the user on a subject.
+
+        Args:
+            about: Words that occur in what is to be forgotten; * for everything.
+        """
+        if about.strip() == "*":
+            number = await self._facts.clear(context.device_id)
+            return f"forgotten: {number} facts"
+        gone = await self._facts.remove(context.device_id, about)
+        if not gone:
+            raise ToolError("not_found", "nothing like that is remembered")
+        return f"forgotten: {'; '.join(gone)}"
+
+
+def _definitions(facts: FactStore) -> dict[str, ToolDefinition]:
+    memory = _Memory(facts)
+    reads = ToolOptions(timeout=5.0, idempotent=True)
+    writes = ToolOptions(timeout=10.0)
+    described: list[tuple[Callable[..., Any], ToolOptions]] = [
+        (get_time, reads),
+        (get_date, reads),
+        (end_conversation, reads),
+        (change_volume, writes),
+        (memory.remember_fact, writes),
+        (memory.recall_facts, reads),
+        (memory.forget_fact, writes),
+    ]
+    tools = [
+        func_to_tool_definition(function, BUILTIN_SOURCE, options)
+        for function, options in described
+    ]
+    return {
+        tool.name: replace(tool, needs=(STATUS_TOOL, VOLUME_TOOL))
+        if tool.name == change_volume.__name__
+        else tool
+        for tool in tools
+    }
