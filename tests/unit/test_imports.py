@@ -78,6 +78,7 @@ RULES = (
         ("vixio.core", "vixio.stations", *INTERFACES, "vixio.providers.registry"),
         ("annotated_types", "pydantic", "pydantic_core", "yaml"),
     ),
+    Rule("vixio.memory", ("vixio.core", "vixio.providers.agent"), (ANY,)),
     Rule("vixio.logs", ("vixio.log_writer",), ("loguru",)),
     Rule("vixio.log_writer"),
     Rule("vixio.scaffold", ("vixio.core",)),

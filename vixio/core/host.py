@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Protocol
 
 from vixio.core.history import History
 from vixio.core.metrics import Counters
@@ -22,23 +22,52 @@ PipelineFactory = Callable[[TransportBase, str], Awaitable[Pipeline]]
 """Makes the stations of one session: ``(transport, session_id) -> Pipeline``. Must be quick."""
 
 
-class HistoryStore:
-    """The histories of the devices seen last, in memory; the oldest is forgotten when it is full.
+class HistoryKeeper(Protocol):
+    """Keeps histories beyond the process. All of it returns at once."""
 
-    ``max_devices`` bounds how many are kept, ``max_turns`` how much of each.
+    def key(self, device_id: str) -> str:
+        """Return what stands for a device, in whichever form its id came."""
+
+    def connected(self, key: str, history: History) -> None:
+        """Begin to bring ``history`` up to date, and listen to it from now on."""
+
+    def dropped(self, key: str) -> None:
+        """The history of this device is no longer held in memory."""
+
+
+class HistoryStore:
+    """The histories of the devices seen last, in memory; the oldest is dropped when it is full.
+
+    ``max_devices`` bounds how many are held, ``max_turns`` and ``max_tokens`` how much of each.
+    With a ``keeper`` this is the cache in front of it.
     """
 
-    def __init__(self, max_devices: int = 10_000, max_turns: int = 20) -> None:
+    def __init__(
+        self,
+        max_devices: int = 10_000,
+        max_turns: int = 20,
+        max_tokens: int = 6_000,
+        keeper: HistoryKeeper | None = None,
+    ) -> None:
         self._histories: OrderedDict[str, History] = OrderedDict()
         self._max_devices = max_devices
         self._max_turns = max_turns
+        self._max_tokens = max_tokens
+        self._keeper = keeper
 
     def get(self, device_id: str) -> History:
-        """Return the history of a device; a new one for a device not seen before."""
-        history = self._histories.setdefault(device_id, History(self._max_turns))
-        self._histories.move_to_end(device_id)
+        """Return the history of a device that has connected; a new one if it is not held."""
+        key = self._keeper.key(device_id) if self._keeper else device_id
+        history = self._histories.get(key)
+        if history is None:
+            history = self._histories[key] = History(self._max_turns, self._max_tokens)
+        self._histories.move_to_end(key)
         while len(self._histories) > self._max_devices:
-            self._histories.popitem(last=False)
+            dropped, _ = self._histories.popitem(last=False)
+            if self._keeper is not None:
+                self._keeper.dropped(dropped)
+        if self._keeper is not None:
+            self._keeper.connected(key, history)
         return history
 
 

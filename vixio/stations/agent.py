@@ -71,6 +71,7 @@ class AgentStation(ReplyStation):
     async def _answer(self, turn: UserTurn) -> AsyncIterator[Chunk]:
         history = self.context.history
         timeline = self.context.timeline(turn.turn_id)
+        await history.ready()
         before = history.items()
         language = turn.language or self.context.language
         turn_tools = None

@@ -11,12 +11,17 @@ from vixio.core.history import (
     INTERRUPTED,
     AssistantMessage,
     HistoryItem,
+    Summary,
     ToolCallItem,
     ToolResultItem,
     UserMessage,
 )
 
 InputItem = dict[str, Any]
+
+SUMMARY_HEAD = "[What was said earlier, in short:]"
+"""A summary stands in a message of the user's, not of the system's: what tools and web pages said
+went into it, and must not gain weight by it."""
 
 
 def to_input_items(history: Sequence[HistoryItem], text: str) -> list[InputItem]:
@@ -57,7 +62,9 @@ def to_input_items(history: Sequence[HistoryItem], text: str) -> list[InputItem]
             group.append((call_id, known.popleft() if known else INTERRUPTED))
             continue
         close_group()
-        if isinstance(item, UserMessage):
+        if isinstance(item, Summary):
+            items.append({"role": "user", "content": f"{SUMMARY_HEAD} {item.text}"})
+        elif isinstance(item, UserMessage):
             items.append({"role": "user", "content": item.text})
         elif isinstance(item, AssistantMessage) and item.text.strip():
             items.append({"role": "assistant", "content": item.text})

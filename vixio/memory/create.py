@@ -1,0 +1,33 @@
+"""Makes the store that somebody chose. What a store needs is imported when it is made."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from vixio.core.errors import ConfigError
+from vixio.memory.store import MemoryStore
+
+NEEDS = {"sqlalchemy": ("sqlalchemy", "greenlet"), "redis": ("redis",)}
+"""The modules of each extra; an extra is named after its store."""
+
+
+def check_installed(store: str) -> None:
+    """Raise ConfigError when what ``store`` needs is not installed. Imports nothing."""
+    if any(find_spec(module) is None for module in NEEDS.get(store, ())):
+        raise ConfigError(f"memory.store: {store} needs: pip install 'vixio[{store}]'")
+
+
+def make_store(store: str, path: str, url: str) -> MemoryStore:
+    """Return a store, unopened. May import for seconds; raises StoreFailed."""
+    if store == "sqlalchemy":
+        from vixio.memory.sqlalchemy_store import SQLAlchemyStore
+
+        return SQLAlchemyStore(url)
+    if store == "redis":
+        from vixio.memory.redis_store import RedisStore
+
+        return RedisStore(url)
+    from vixio.memory.sqlite_store import SQLiteStore, default_path
+
+    return SQLiteStore(Path(path).expanduser() if path else default_path())

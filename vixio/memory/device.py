@@ -1,0 +1,211 @@
+"""The memory of one device: what is loaded, and what waits to be written, in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from loguru import logger
+
+from vixio.core.history import History, Turn
+from vixio.memory.link import StoreDown, Work
+from vixio.memory.records import Remembered
+from vixio.memory.store import MemoryStore
+
+if TYPE_CHECKING:
+    from vixio.memory.memory import Memory
+
+MAX_SUMMARY_CHARS = 2_000
+
+
+@dataclass(eq=False)
+class _Step:
+    """One thing to do in the store. ``turn``: what it saves; ``begun``: it is on its way."""
+
+    work: Work[Any]
+    done: Callable[[Any], None]
+    turn: Turn | None = None
+    begun: bool = False
+
+
+class DeviceMemory:
+    """Keeps a history and the store together; it listens to the history.
+
+    What is to be done in the store is done in order, one after the other, so that a device that
+    comes back is given what its last session left, even if that is still being written.
+    """
+
+    def __init__(self, memory: Memory, key: str, history: History) -> None:
+        self._memory = memory
+        self.key = key
+        self._history = history
+        self._steps: deque[_Step] = deque()
+        self._draining: asyncio.Task[None] | None = None
+        self._folding: asyncio.Task[None] | None = None
+        self._loaded = asyncio.Event()
+        self._in_store = 0
+        """How many items of turns the store will have when all steps are done."""
+        self._epoch = 0
+        """Counts how often turns were replaced from outside; a summary of older ones is void."""
+        history.listener = self
+        history.recall = self.recall
+
+    @property
+    def tasks(self) -> Sequence[asyncio.Task[None]]:
+        """What runs for this device."""
+        return [task for task in (self._draining, self._folding) if task is not None]
+
+    @property
+    def idle(self) -> bool:
+        """Is there nothing left to do?"""
+        return not self._steps and not self.tasks
+
+    @property
+    def pending(self) -> int:
+        """How many turns wait to be saved."""
+        return sum(step.turn is not None for step in self._steps)
+
+    def connected(self) -> None:
+        """Bring the history up to date: somebody else may have written, or erased."""
+        self._loaded.clear()
+        self._add(_Step(Work(lambda store: store.load(self.key)), self._take))
+
+    async def recall(self) -> None:
+        """Wait for what was said earlier; not long, and not for a store that is down."""
+        if not self._loaded.is_set():
+            await self._memory.wait_for(self._loaded)
+
+    def stop(self) -> None:
+        """End what runs."""
+        for task in self.tasks:
+            task.cancel()
+
+    # ── what the history says ────────────────────────────────────────────────────────────────
+
+    def turn_closed(self, turn: Turn) -> None:
+        """Save the turn, and see whether the history should be summed up."""
+        known = self._in_store > 0
+        self._in_store += len(turn.items)
+        kept = self._kept()
+        trim = kept if self._in_store > kept and self._folding is None else 0
+        if trim:
+            self._in_store = trim
+        items = tuple(turn.items)
+
+        def save(store: MemoryStore) -> Awaitable[bool]:
+            return store.save_turn(self.key, items, keep=trim, known=known)
+
+        def saved(as_known: bool) -> None:
+            turn.stored = True
+            self._memory.count("saved")
+            if not as_known:
+                self._erased(turn)
+
+        while self.pending >= self._history.max_turns:
+            self._lose_oldest()
+        self._add(_Step(Work(save), saved, turn))
+        self._sum_up()
+
+    def turn_forgotten(self, turn: Turn) -> None:
+        """Take a turn back: it waits to be saved, or it is in the store already."""
+        self._in_store = max(0, self._in_store - len(turn.items))
+        for step in self._steps:
+            if step.turn is turn and not step.begun:
+                self._steps.remove(step)
+                return
+        count = len(turn.items)
+        self._add(_Step(Work(lambda store: store.unsave_turn(self.key, count)), _nothing))
+
+    # ── the steps ────────────────────────────────────────────────────────────────────────────
+
+    def _add(self, step: _Step) -> None:
+        self._steps.append(step)
+        if self._draining is None:
+            self._draining = self._memory.spawn(self._drain(), writes=True)
+
+    async def _drain(self) -> None:
+        link = self._memory.link
+        try:
+            while self._steps:
+                step = self._steps[0]
+                step.begun = True
+                try:
+                    result = await link.call(step.work)
+                except StoreDown:
+                    self._memory.count("failed")
+                    self._loaded.set()  # nobody has to wait for it
+                    await link.usable()
+                    continue
+                if self._steps and self._steps[0] is step:
+                    self._steps.popleft()
+                step.done(result)
+        finally:
+            self._draining = None
+            self._memory.settled(self)
+
+    def _lose_oldest(self) -> None:
+        """Give up a turn that waits to be saved; a store that is down for long costs memory."""
+        for step in self._steps:
+            if step.turn is not None and step is not self._steps[0]:
+                self._steps.remove(step)
+                break
+        else:
+            self._steps.popleft()
+        self._memory.count("lost")
+
+    def _take(self, remembered: Remembered) -> None:
+        self._in_store = sum(map(len, remembered.turns))
+        if self._steps:  # turns that came in the meantime
+            waiting = (step.turn for step in self._steps if step.turn is not None)
+            self._in_store += sum(len(turn.items) for turn in waiting)
+        self._epoch += 1
+        self._history.restore(remembered.turns, remembered.summary)
+        self._memory.count("loaded")
+        self._loaded.set()
+
+    def _erased(self, turn: Turn) -> None:
+        """Somebody has erased this device in the store: nothing older than ``turn`` is left."""
+        self._epoch += 1
+        later = self._history.turns
+        older = later[: later.index(turn)] if turn in later else ()
+        self._history.fold(older, "")
+        self._in_store = self._kept()
+        self._memory.count("erased")
+
+    def _kept(self) -> int:
+        return sum(len(turn.items) for turn in self._history.turns if turn.closed)
+
+    # ── the summary ──────────────────────────────────────────────────────────────────────────
+
+    def _sum_up(self) -> None:
+        if self._memory.summarise is None or self._folding is not None:
+            return
+        if turns := self._history.to_fold():
+            self._folding = self._memory.spawn(self._fold(turns))
+
+    async def _fold(self, turns: Sequence[Turn]) -> None:
+        epoch = self._epoch
+        try:
+            items = [item for turn in turns for item in turn.items]
+            summary = await self._memory.sum_up(self._history.summary, items)
+            if not summary or epoch != self._epoch:
+                return
+            summary = summary[:MAX_SUMMARY_CHARS]
+            self._history.fold(turns, summary)
+            self._in_store = kept = self._kept()
+
+            def save(store: MemoryStore) -> Awaitable[None]:
+                return store.save_summary(self.key, summary, keep=kept)
+
+            self._add(_Step(Work(save), _nothing))
+            logger.bind(turns=len(turns)).debug("conversation summed up")
+        finally:
+            self._folding = None
+            self._memory.settled(self)
+
+
+def _nothing(result: object) -> None:
+    """There is nothing to do afterwards."""

@@ -1,0 +1,101 @@
+"""Facts about users that survive a restart."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+
+from vixio.core.facts import MAX_FACT_CHARS, MAX_FACTS, FactStore, is_about
+from vixio.memory.link import StoreDown, StoreLink, Work
+from vixio.memory.records import device_key
+from vixio.memory.store import MemoryStore
+
+Change = Callable[[list[str]], list[str]]
+"""Makes a new list of facts of the one before."""
+
+LOCKS = 64
+"""Changes for one owner wait for each other; so may, by chance, those of two owners."""
+
+
+class PersistentFactStore(FactStore):
+    """Facts in the store, read anew each time, so that what is erased there is gone at once.
+
+    While the store is down, what is changed counts for as long as the process lasts, and is
+    carried out in the store when it is next used with success. ``max_owners`` bounds how many
+    wait for that.
+    """
+
+    def __init__(self, link: StoreLink, max_owners: int = 1_000) -> None:
+        self._link = link
+        self._locks = [asyncio.Lock() for _ in range(LOCKS)]
+        self._waiting: OrderedDict[str, list[Change]] = OrderedDict()
+        self._max_owners = max_owners
+
+    async def add(self, owner: str, fact: str) -> None:
+        """Remember ``fact``."""
+        cut = " ".join(fact.split())[:MAX_FACT_CHARS]
+        if cut:
+            await self._use(owner, lambda known: known if cut in known else [*known, cut])
+
+    async def facts(self, owner: str) -> list[str]:
+        """Return what is remembered; while the store is down, what was told meanwhile."""
+        return await self._use(owner, None)
+
+    async def remove(self, owner: str, about: str) -> list[str]:
+        """Forget what is about ``about``."""
+        before = await self._use(
+            owner, lambda known: [fact for fact in known if not is_about(fact, about)], before=True
+        )
+        return [fact for fact in before if is_about(fact, about)]
+
+    async def clear(self, owner: str) -> int:
+        """Forget everything."""
+        return len(await self._use(owner, lambda _: [], before=True))
+
+    async def flush(self) -> None:
+        """Carry out what waits for the store, if it can be used."""
+        for key in list(self._waiting):
+            async with self._locks[hash(key) % LOCKS]:
+                try:
+                    await self._stored(key, self._waiting.get(key, ()))
+                except StoreDown:
+                    return
+                self._waiting.pop(key, None)
+
+    async def _use(self, owner: str, change: Change | None, *, before: bool = False) -> list[str]:
+        """Apply ``change``; return the facts after it, or ``before`` it."""
+        key = device_key(owner)
+        async with self._locks[hash(key) % LOCKS]:
+            changes = [*self._waiting.get(key, ()), *([change] if change else ())]
+            try:
+                known = await self._stored(key, changes)
+                self._waiting.pop(key, None)
+            except StoreDown:
+                known = []
+                if change is not None:
+                    self._waiting[key] = changes
+                    self._waiting.move_to_end(key)
+                while len(self._waiting) > self._max_owners:
+                    self._waiting.popitem(last=False)
+            if before and change is not None:
+                changes = changes[:-1]
+            return _applied(known, changes)
+
+    async def _stored(self, key: str, changes: list[Change] | tuple[()]) -> list[str]:
+        """Carry ``changes`` out in the store, and return what stood there before them."""
+
+        async def there(store: MemoryStore) -> list[str]:
+            known = list(await store.load_facts(key))
+            changed = _applied(known, changes)
+            if changed != known:
+                await store.save_facts(key, changed)
+            return known
+
+        return await self._link.call(Work(there))
+
+
+def _applied(facts: list[str], changes: list[Change] | tuple[()]) -> list[str]:
+    for change in changes:
+        facts = change(facts)[-MAX_FACTS:]
+    return facts

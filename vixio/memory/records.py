@@ -1,0 +1,140 @@
+"""What stands in a store: under which session id, and in which form.
+
+A device has up to three sessions of the agent SDK: its turns, as the input items that the SDK
+itself would write; the latest summary; the latest list of facts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from vixio.core.history import (
+    AssistantMessage,
+    HistoryItem,
+    Summary,
+    ToolCallItem,
+    ToolResultItem,
+    UserMessage,
+)
+
+InputItem = dict[str, Any]
+
+_MAC = re.compile(r"[0-9a-f]{2}([:-]?)[0-9a-f]{2}(?:\1[0-9a-f]{2}){4}")
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+
+SUMMARY = "/summary"
+FACTS = "/facts"
+"""Added to a device's key; no key holds a slash."""
+
+
+def device_key(device_id: str) -> str:
+    """Return under what a device (or a user) stands in a store.
+
+    A MAC address stands there as it is, in lower case with colons: hashing it would hide nothing,
+    since all the addresses of one maker are tried in seconds. An id in any other form than a plain
+    word is hashed, so that no id, whoever made it up, can reach another's sessions, be it through a
+    separator or through a database that does not tell upper case from lower.
+    """
+    lower = device_id.strip().lower()
+    if _MAC.fullmatch(lower):
+        digits = re.sub("[:-]", "", lower)
+        return ":".join(digits[start : start + 2] for start in range(0, 12, 2))
+    if _PLAIN.fullmatch(device_id):
+        return device_id
+    return f"sha256-{sha256(device_id.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def key_of(session_id: str) -> str:
+    """Return whose session ``session_id`` is."""
+    return session_id.partition("/")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What a store has of the conversation with one device."""
+
+    turns: Sequence[Sequence[HistoryItem]] = ()
+    summary: str = ""
+
+
+def to_input_items(items: Iterable[HistoryItem]) -> list[InputItem]:
+    """Return the items of a turn as the SDK's input items."""
+    made: list[InputItem] = []
+    for item in items:
+        match item:
+            case UserMessage(text=text):
+                made.append({"role": "user", "content": text})
+            case AssistantMessage(text=text):
+                made.append({"role": "assistant", "content": text})
+            case ToolCallItem(call_id=call_id, name=name, arguments=arguments):
+                call = {"call_id": call_id, "name": name, "arguments": arguments}
+                made.append({"type": "function_call", **call})
+            case ToolResultItem(call_id=call_id, output=output):
+                answer = {"call_id": call_id, "output": output}
+                made.append({"type": "function_call_output", **answer})
+            case Summary():
+                pass  # it has a session of its own
+    return made
+
+
+def to_turns(items: Iterable[Mapping[str, Any]]) -> list[list[HistoryItem]]:
+    """Return the turns that ``items`` are, each from its user message on.
+
+    What stands before the first user message is the rest of a turn that was cleaned away. Items of
+    an unknown form, such as another program may have written, are left out.
+    """
+    turns: list[list[HistoryItem]] = []
+    for raw in items:
+        item = _history_item(raw)
+        if isinstance(item, UserMessage):
+            turns.append([item])
+        elif item is not None and turns:
+            turns[-1].append(item)
+    return turns
+
+
+def _history_item(raw: Mapping[str, Any]) -> HistoryItem | None:
+    match raw:
+        case {"role": "user", "content": content}:
+            return UserMessage(_text(content))
+        case {"role": "assistant", "content": content}:
+            return AssistantMessage(_text(content))
+        case {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}:
+            return ToolCallItem(str(call_id), str(name), str(arguments))
+        case {"type": "function_call_output", "call_id": call_id, "output": output}:
+            return ToolResultItem(str(call_id), _text(output))
+        case _:
+            return None
+
+
+def _text(content: object) -> str:
+    if isinstance(content, list):
+        parts = (part.get("text", "") for part in content if isinstance(part, dict))
+        return "\n".join(filter(None, map(str, parts)))
+    return str(content)
+
+
+def summary_item(summary: str) -> InputItem:
+    """Return what stands in the session of a summary."""
+    return {"role": "user", "content": summary}
+
+
+def facts_item(facts: Iterable[str]) -> InputItem:
+    """Return the whole list of facts as one item: each write replaces the last one at once."""
+    return {"role": "user", "content": [{"type": "input_text", "text": fact} for fact in facts]}
+
+
+def to_summary(items: Sequence[Mapping[str, Any]]) -> str:
+    """Return the newest summary in a session of summaries."""
+    return _text(items[-1].get("content", "")) if items else ""
+
+
+def to_facts(items: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the newest list of facts in a session of facts."""
+    content = items[-1].get("content") if items else None
+    parts = content if isinstance(content, list) else []
+    return [str(part["text"]) for part in parts if isinstance(part, dict) and "text" in part]

@@ -1,0 +1,67 @@
+"""A Redis server, through the SDK's ``RedisSession``.
+
+Importing this imports the Redis client and the SDK.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import redis.asyncio as redis
+from agents.extensions.memory import RedisSession
+
+from vixio.memory.store import IO_TIMEOUT_S, SessionStore, StoreFailed
+
+if TYPE_CHECKING:
+    from agents.memory import Session
+
+PREFIX = "vixio"
+
+_PARTS = (":messages", ":counter")
+"""What the SDK adds to the key of a session; no session id ends so."""
+
+
+class RedisStore(SessionStore):
+    """A single Redis server (no cluster) behind ``url``, such as ``redis://host:6379/0``."""
+
+    name = "redis"
+
+    def __init__(self, url: str) -> None:
+        """Raises StoreFailed when it is no URL of a Redis server."""
+        try:
+            parts = urlsplit(url)
+            self.place = f"{parts.scheme}://{parts.hostname}:{parts.port or 6379}{parts.path}"
+            self._client: redis.Redis = redis.from_url(
+                url, socket_timeout=IO_TIMEOUT_S, socket_connect_timeout=IO_TIMEOUT_S
+            )
+        except ValueError as error:
+            message = str(error).splitlines()[0]
+            raise StoreFailed(
+                f"memory.url is no URL such as redis://host:6379/0: {message}"
+            ) from error
+
+    async def open(self) -> None:
+        await self._client.ping()
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    @asynccontextmanager
+    async def session(self, session_id: str) -> AsyncIterator[Session]:
+        yield RedisSession(session_id, redis_client=self._client, key_prefix=PREFIX)
+
+    async def trim(self, session_id: str, keep: int) -> None:
+        await self._client.ltrim(f"{PREFIX}:{session_id}:messages", -keep, -1)
+
+    async def sessions(self) -> Iterable[tuple[str, float]]:
+        found: list[tuple[str, float]] = []
+        async for raw in self._client.scan_iter(match=f"{PREFIX}:*", count=1_000):
+            name = raw.decode() if isinstance(raw, bytes) else str(raw)
+            if name.endswith(_PARTS):
+                continue
+            at = await self._client.hget(name, "updated_at")
+            found.append((name.removeprefix(f"{PREFIX}:"), float(at or 0)))
+        return found

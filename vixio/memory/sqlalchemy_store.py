@@ -1,0 +1,113 @@
+"""Any database with an asynchronous SQLAlchemy driver, through the SDK's ``SQLAlchemySession``.
+
+Importing this imports SQLAlchemy and the SDK.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from agents.extensions.memory import SQLAlchemySession
+from sqlalchemy import column, delete, select, table
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from vixio.memory.store import IO_TIMEOUT_S, SessionStore, StoreFailed
+
+if TYPE_CHECKING:
+    from agents.memory import Session
+
+SESSIONS = "vixio_sessions"
+MESSAGES = "vixio_messages"
+
+_sessions = table(SESSIONS, column("session_id"), column("updated_at"))
+_messages = table(MESSAGES, column("id"), column("session_id"))
+
+_LIMITS: dict[str, dict[str, Any]] = {
+    "asyncpg": {"timeout": IO_TIMEOUT_S, "command_timeout": IO_TIMEOUT_S},
+    "aiosqlite": {"timeout": IO_TIMEOUT_S},
+    "aiomysql": {"connect_timeout": IO_TIMEOUT_S},
+    "psycopg": {"connect_timeout": IO_TIMEOUT_S},
+}
+"""By driver, what keeps it from waiting for ever: a transaction that hangs cannot be cancelled."""
+
+
+class SQLAlchemyStore(SessionStore):
+    """A database behind ``url``, such as ``postgresql+asyncpg://user:password@host/name``."""
+
+    name = "sqlalchemy"
+
+    def __init__(self, url: str) -> None:
+        """Raises StoreFailed when the URL, or what it needs, is not there."""
+        try:
+            parsed = make_url(url)
+            self.place = parsed.render_as_string(hide_password=True)
+            limits = _LIMITS.get(parsed.get_driver_name(), {})
+            self._engine: AsyncEngine = create_async_engine(
+                parsed,
+                connect_args=limits,
+                hide_parameters=True,  # they are the users' words, and errors are logged
+                pool_pre_ping=True,
+                **({} if parsed.get_backend_name() == "sqlite" else {"pool_timeout": IO_TIMEOUT_S}),
+            )
+        except ModuleNotFoundError as error:
+            raise StoreFailed(f"memory.url needs: pip install {error.name}") from error
+        except (ArgumentError, NoSuchModuleError, SQLAlchemyError) as error:
+            message = str(error).splitlines()[0]
+            raise StoreFailed(
+                f"memory.url is no URL of an asynchronous SQLAlchemy driver, such as "
+                f"postgresql+asyncpg://user:password@host/name: {message}"
+            ) from error
+        self._made = False
+
+    async def open(self) -> None:
+        self._made = False
+        async with self.session("") as session:
+            await session.get_items(limit=1)
+        self._made = True
+
+    async def close(self) -> None:
+        await self._engine.dispose()
+
+    @asynccontextmanager
+    async def session(self, session_id: str) -> AsyncIterator[Session]:
+        yield SQLAlchemySession(
+            session_id,
+            engine=self._engine,
+            create_tables=not self._made,
+            sessions_table=SESSIONS,
+            messages_table=MESSAGES,
+            ensure_ascii=True,  # a database in another encoding takes it too
+        )
+
+    async def trim(self, session_id: str, keep: int) -> None:
+        newest_first = (
+            select(_messages.c.id)
+            .where(_messages.c.session_id == session_id)
+            .order_by(_messages.c.id.desc())
+        )
+        async with self._engine.begin() as connection:
+            # Two statements: MySQL does not let a DELETE read from its own table.
+            last = (await connection.execute(newest_first.offset(keep).limit(1))).scalar()
+            if last is not None:
+                await connection.execute(
+                    delete(_messages).where(
+                        _messages.c.session_id == session_id, _messages.c.id <= last
+                    )
+                )
+
+    async def sessions(self) -> Iterable[tuple[str, float]]:
+        async with self._engine.connect() as connection:
+            rows = await connection.execute(select(_sessions.c.session_id, _sessions.c.updated_at))
+            return [(str(row[0]), _seconds(row[1])) for row in rows.all()]
+
+
+def _seconds(at: object) -> float:
+    """Read a timestamp without a time zone as UTC; hours do not matter to a retention of days."""
+    if isinstance(at, str):
+        at = datetime.fromisoformat(at)
+    return at.replace(tzinfo=UTC).timestamp() if isinstance(at, datetime) else 0.0
