@@ -19,6 +19,10 @@ from vixio.core.host import HistoryStore, SessionHost
 from vixio.core.metrics import Counters
 from vixio.core.pipeline import Pipeline
 from vixio.core.transport import TransportBase
+from vixio.memory.create import check_installed, make_store
+from vixio.memory.link import StoreLink
+from vixio.memory.memory import Memory, MemorySettings
+from vixio.memory.summary import model_summary
 from vixio.providers.agent import AgentBackend
 from vixio.providers.asr import ASRProvider
 from vixio.providers.tts import TTSProvider
@@ -89,7 +93,13 @@ class App:
         self.settings = settings
         self.counters = Counters()
         self.providers = providers or Providers.from_settings(settings)
-        self.tools = make_runtime(settings, self.counters, more=tool_sources)
+        self.memory = _memory(settings, self.providers.agent, self.counters)
+        self.tools = make_runtime(
+            settings,
+            self.counters,
+            facts=self.memory.facts if self.memory else None,
+            more=tool_sources,
+        )
         self._authenticator = _authenticator(settings)
         self.transport = XiaozhiTransport(self._transport_settings())
         self.host = SessionHost(
@@ -98,7 +108,10 @@ class App:
             settings=settings.session_settings(),
             counters=self.counters,
             histories=HistoryStore(
-                settings.assistant.max_devices_remembered, settings.assistant.history_turns
+                settings.assistant.max_devices_remembered,
+                settings.assistant.history_turns,
+                settings.assistant.history_tokens,
+                self.memory,
             ),
             tool_host=self.tools,
         )
@@ -141,6 +154,8 @@ class App:
         if self.http is not None:
             await self.http.stop()
         await self.tools.close()
+        if self.memory is not None:
+            await self.memory.stop()
         providers = self.providers
         for provider in (providers.tts, providers.agent, providers.asr, providers.vad):
             await provider.close()
@@ -181,7 +196,13 @@ class App:
         await asyncio.gather(*(self._start(sense) for sense in senses))
         self._senses_ready.set()
         await self.tools.start()
-        await self._start(self.providers.agent)
+        if self.memory is not None:
+            self.memory.start()
+        try:
+            await self._start(self.providers.agent)
+        finally:
+            if self.memory is not None:
+                self.memory.agent_ready.set()
 
     async def _start(self, provider: Provider) -> None:
         try:
@@ -220,6 +241,23 @@ def _authenticator(settings: Settings) -> TokenAuthenticator | None:
         )
     except ConfigError as error:
         raise ConfigError(f"server.auth.secret: {error}") from None
+
+
+def _memory(settings: Settings, agent: AgentBackend, counters: Counters) -> Memory | None:
+    """Return what outlives the process; nothing where the settings want it so."""
+    memory = settings.memory
+    if memory.store == "none":
+        return None
+    check_installed(memory.store)
+    link = StoreLink(lambda: make_store(memory.store, memory.path, memory.url.get_secret_value()))
+    # The phrase book answers what it knows, and sums nothing up.
+    writes = memory.summary and settings.agent.name != "phrasebook"
+    return Memory(
+        link,
+        counters,
+        MemorySettings(keep_days=memory.keep_days),
+        model_summary(agent) if writes else None,
+    )
 
 
 def _websocket_url(public_host: str, port: int) -> str:

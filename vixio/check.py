@@ -17,6 +17,9 @@ from typing import Protocol, TypeVar
 from vixio.banner import EVERY_ADDRESS, reachable_host
 from vixio.core.audio import BYTES_PER_SAMPLE, pcm_seconds
 from vixio.core.errors import ConfigError, VixioError
+from vixio.memory.create import check_installed
+from vixio.memory.show import opened_store
+from vixio.memory.store import MemoryStore
 from vixio.providers.asr import SpeechHints
 from vixio.settings import Settings, load_settings
 
@@ -159,6 +162,21 @@ async def _tts(settings: Settings) -> str:
     return f"{tts.name}: {spoken * 1000:.0f} ms of audio for {word!r}, {tts.sample_rate} Hz"
 
 
+async def _memory(settings: Settings) -> str:
+    memory = settings.memory
+    if memory.store == "none":
+        return "none: forgotten when the server stops (memory.store)"
+    check_installed(memory.store)
+    async with opened_store(memory.store, memory.path, memory.url.get_secret_value()) as call:
+        place, devices = await call(_looked_at)
+    kept = f"{memory.keep_days:g} days" if memory.keep_days else "for ever"
+    return f"{memory.store}: {place}, {devices} devices known, kept {kept}"
+
+
+async def _looked_at(store: MemoryStore) -> tuple[str, int]:
+    return store.place, len(await store.known())
+
+
 async def _ports(settings: Settings) -> str:
     server = settings.server
     for key, port in (("port", server.port), ("http_port", server.http_port)):
@@ -221,6 +239,7 @@ PROBES: dict[str, Probe] = {
     "asr": _asr,
     "agent": _agent,
     "tts": _tts,
+    "memory": _memory,
     "ports": _ports,
     "auth": _auth,
     "address": _address,

@@ -197,6 +197,33 @@ def init(directory: Path, force: bool) -> None:
     )
 
 
+@main.command()
+@click.argument("device", metavar="[DEVICE", required=False)
+@click.argument(
+    "action", metavar="[show|clear]]", type=click.Choice(["show", "clear"]), default="show"
+)
+@click.option("--json", "as_json", is_flag=True, help="Show everything as one JSON object.")
+@_config_option
+def memory(device: str | None, action: str, as_json: bool, config: Path | None) -> None:
+    """Show or erase what is remembered of a device.
+
+    DEVICE is its id, the MAC address; without it, all devices are listed. Works whether or not the
+    server runs.
+    """
+    from vixio.logs import configure_logging, flush_logs
+    from vixio.memory.show import run
+    from vixio.settings import load_settings
+
+    configure_logging("ERROR")  # what fails stands in the one line of its error
+    path, _ = choose_config(config)
+    section = load_settings(path).memory
+    place = (section.store, section.path, section.url.get_secret_value())
+    try:
+        click.echo(asyncio.run(run(place, device, erase=action == "clear", as_json=as_json)))
+    finally:
+        flush_logs()
+
+
 @main.command(context_settings=PASSED_ON, add_help_option=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def demo(arguments: Sequence[str]) -> None:

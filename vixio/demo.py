@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from vixio.app import App
 from vixio.core.metrics import TurnTimeline
 from vixio.logs import configure_logging
-from vixio.settings import ServerSettings, Settings
+from vixio.settings import MemorySection, ServerSettings, Settings
 
 if TYPE_CHECKING:
     from firmware_test_client import Reply, SimulatedDevice
@@ -84,7 +84,12 @@ async def converse(wav: Path | None) -> int:
         lamp.append(True)
         return True
 
-    app = App(Settings(server=ServerSettings(host="127.0.0.1", port=0, http_port=0)))
+    app = App(
+        Settings(
+            server=ServerSettings(host="127.0.0.1", port=0, http_port=0),
+            memory=MemorySection(store="none"),
+        )
+    )
     await app.start()
     failed = 0
     try:

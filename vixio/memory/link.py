@@ -47,6 +47,7 @@ class StoreLink:
 
     ``make`` makes the store, in its own thread, since that may import a database driver.
     ``timeout``: seconds for one work; ``open_timeout``: for opening, which imports the SDK.
+    ``quiet``: who calls tells people itself what does not work.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class StoreLink:
         *,
         timeout: float = 6.0,
         open_timeout: float = 60.0,
+        quiet: bool = False,
     ) -> None:
         self._make = make
         self._timeout = timeout
@@ -67,7 +69,7 @@ class StoreLink:
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._down_until = 0.0
         self._pause = 0.0
-        self._told = False
+        self._told = quiet
 
     @property
     def healthy(self) -> bool:

@@ -5,6 +5,7 @@
 """
 
 from vixio.settings.load import load_settings, override
+from vixio.settings.memory import MemorySection
 from vixio.settings.sections import (
     AssistantSettings,
     AuthSettings,
@@ -23,6 +24,7 @@ __all__ = [
     "ListeningSettings",
     "LogLevel",
     "LoggingSettings",
+    "MemorySection",
     "OutputSettings",
     "ServerSettings",
     "Settings",

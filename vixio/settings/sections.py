@@ -93,6 +93,8 @@ class AssistantSettings(Section):
     wake_reply: str = ""
     """Said when the device reports its wake word; empty: nothing."""
     history_turns: int = Field(default=20, ge=1, le=1_000)
+    history_tokens: int = Field(default=6_000, ge=100, le=1_000_000)
+    """About; ``vixio.core.history.approximate_tokens`` counts them."""
     max_devices_remembered: int = Field(default=10_000, ge=1, le=10_000_000)
 
     @field_validator("language")

@@ -8,6 +8,7 @@ from vixio.core.audio import AudioFormat
 from vixio.core.pacer import PacerSettings
 from vixio.core.reply import ReplySettings
 from vixio.core.session import SessionSettings
+from vixio.settings.memory import MemorySection
 from vixio.settings.provider import AgentSection, ASRSection, TTSSection, VADSection
 from vixio.settings.sections import (
     AssistantSettings,
@@ -39,6 +40,7 @@ class Settings(Section):
     agent: AgentSection = Field(default_factory=lambda: AgentSection.model_validate({}))
     tts: TTSSection = Field(default_factory=lambda: TTSSection.model_validate({}))
     tools: ToolsSettings = Field(default_factory=ToolsSettings)
+    memory: MemorySection = MemorySection()
     logging: LoggingSettings = LoggingSettings()
 
     def audio_format(self) -> AudioFormat:

@@ -1,0 +1,120 @@
+"""What ``vixio memory`` shows and erases, and ``vixio check`` tries: the store by itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Protocol, TypeVar
+
+from vixio.core.errors import ConfigError
+from vixio.core.history import (
+    AssistantMessage,
+    HistoryItem,
+    ToolCallItem,
+    ToolResultItem,
+    UserMessage,
+)
+from vixio.memory.create import check_installed, make_store
+from vixio.memory.link import StoreDown, StoreLink, Work, describe
+from vixio.memory.records import Remembered, device_key, to_input_items
+from vixio.memory.store import Known, MemoryStore
+
+T = TypeVar("T")
+
+Place = tuple[str, str, str]
+"""``(store, path, url)`` of the settings."""
+
+MAX_SHOWN = 200
+"""Characters of a tool's arguments and answer."""
+
+
+class Call(Protocol):
+    """Does something in an open store."""
+
+    async def __call__(self, work: Callable[[MemoryStore], Awaitable[T]], /) -> T: ...
+
+
+@asynccontextmanager
+async def opened_store(store: str, path: str, url: str) -> AsyncIterator[Call]:
+    """Give access to a store. What fails is a ConfigError of one line."""
+    check_installed(store)
+    link = StoreLink(lambda: make_store(store, path, url), quiet=True)
+
+    async def call(work: Callable[[MemoryStore], Awaitable[T]], /) -> T:
+        try:
+            return await link.call(Work(work))
+        except StoreDown as error:
+            reason = describe(error.__cause__ or error)
+            raise ConfigError(f"memory: {' '.join(reason.split())}") from error
+
+    try:
+        yield call
+    finally:
+        await link.close()
+
+
+async def run(place: Place, device: str | None, *, erase: bool, as_json: bool) -> str:
+    """Do what the command line says, and return what to print."""
+    if place[0] == "none":
+        raise ConfigError("memory.store is none: nothing is kept that could be shown or erased")
+    async with opened_store(*place) as call:
+        if device is None:
+            return _listed(await call(lambda store: store.known()), as_json=as_json)
+        key = device_key(device)
+        if erase:
+            there = await call(lambda store: store.clear(key))
+            return f"{device}: erased" if there else f"{device}: nothing was remembered"
+        remembered = await call(lambda store: store.load(key))
+        facts = list(await call(lambda store: store.load_facts(key)))
+    if as_json:
+        turns = [to_input_items(turn) for turn in remembered.turns]
+        everything = {
+            "device": device,
+            "facts": facts,
+            "summary": remembered.summary,
+            "turns": turns,
+        }
+        return json.dumps(everything, ensure_ascii=False, indent=2)
+    return _shown(device, remembered, facts)
+
+
+def _listed(known: Sequence[Known], *, as_json: bool) -> str:
+    if as_json:
+        return json.dumps([{"device": device.key, "seen": device.seen} for device in known])
+    if not known:
+        return "nothing is remembered of any device"
+    return "\n".join(
+        f"{device.key}  last seen {datetime.fromtimestamp(device.seen, UTC):%Y-%m-%d %H:%M} UTC"
+        for device in known
+    )
+
+
+def _shown(device: str, remembered: Remembered, facts: list[str]) -> str:
+    if not (remembered.turns or remembered.summary or facts):
+        return f"{device}: nothing is remembered"
+    lines = [device]
+    if facts:
+        lines += ["", "facts", *(f"  - {fact}" for fact in facts)]
+    if remembered.summary:
+        lines += ["", "summary of what was said before", f"  {remembered.summary}"]
+    if remembered.turns:
+        number = len(remembered.turns)
+        lines += ["", f"conversation, the last {number} turns" if number > 1 else "conversation"]
+        lines += [f"  {line}" for turn in remembered.turns for line in map(_line, turn)]
+    return "\n".join(lines)
+
+
+def _line(item: HistoryItem) -> str:
+    match item:
+        case UserMessage(text=text):
+            return f"user       {text}"
+        case AssistantMessage(text=text):
+            return f"assistant  {text}"
+        case ToolCallItem(name=name, arguments=arguments):
+            return f"calls      {name} {arguments[:MAX_SHOWN]}"
+        case ToolResultItem(output=output):
+            return f"answer     {output[:MAX_SHOWN]}"
+        case _:
+            return item.text
