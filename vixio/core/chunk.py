@@ -147,11 +147,15 @@ class UserTurn(Chunk):
 
 @dataclass(frozen=True, slots=True)
 class TurnFailed(Chunk):
-    """The turn cannot go on. ``stage`` is a station's name; ``detail`` one line for the log."""
+    """The turn cannot go on. ``stage`` is a station's name; ``detail`` one line for the log.
+
+    ``reason``: as in :class:`~vixio.core.errors.ProviderError`.
+    """
 
     turn_id: int
     stage: str
     detail: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

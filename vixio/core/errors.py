@@ -24,26 +24,41 @@ class ConfigError(VixioError):
 
 
 class ProviderError(VixioError):
-    """A provider (``provider``: its registered name) failed; may the next try work?"""
+    """A provider (``provider``: its registered name) failed; may the next try work?
 
-    def __init__(self, provider: str, message: str, *, retryable: bool = True) -> None:
+    ``reason`` is a key of :data:`~vixio.core.messages.REASONS`, for whoever looks at the device;
+    empty where nothing short can be said. ``retry_after``: seconds for which the service asks to
+    be left alone, None if it does not.
+    """
+
+    def __init__(
+        self,
+        provider: str,
+        message: str,
+        *,
+        retryable: bool = True,
+        reason: str = "",
+        retry_after: float | None = None,
+    ) -> None:
         super().__init__(f"{provider}: {message}")
         self.provider = provider
         self.retryable = retryable
+        self.reason = reason
+        self.retry_after = retry_after
 
 
 class ProviderUnavailable(ProviderError):
     """The provider cannot be used until somebody installs or configures something."""
 
-    def __init__(self, provider: str, message: str) -> None:
-        super().__init__(provider, message, retryable=False)
+    def __init__(self, provider: str, message: str, *, reason: str = "not_ready") -> None:
+        super().__init__(provider, message, retryable=False, reason=reason)
 
 
 class ProviderTimeout(ProviderError):
     """The provider did not answer within ``seconds``."""
 
     def __init__(self, provider: str, what: str, seconds: float) -> None:
-        super().__init__(provider, f"no {what} within {seconds:g} s")
+        super().__init__(provider, f"no {what} within {seconds:g} s", reason="timeout")
         self.seconds = seconds
 
 

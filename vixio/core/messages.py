@@ -22,10 +22,44 @@ MESSAGES: Mapping[str, Mapping[str, str]] = {
 }
 """Language (the first part of BCP 47) → key → words."""
 
+REASONS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "not_ready": "Not set up",
+        "no_key": "No valid key",
+        "no_model": "Model not found",
+        "quota": "Quota exhausted",
+        "busy": "Service busy",
+        "unreachable": "Service unreachable",
+        "service": "Service error",
+        "request": "Request refused",
+        "timeout": "Took too long",
+    },
+    "zh": {
+        "not_ready": "尚未配置",
+        "no_key": "密钥无效",
+        "no_model": "找不到模型",
+        "quota": "额度已用完",
+        "busy": "服务繁忙",
+        "unreachable": "无法连接服务",
+        "service": "服务出错",
+        "request": "请求被拒绝",
+        "timeout": "等待超时",
+    },
+}
+"""Language → key → why a provider failed, short enough for a small screen."""
+
 FALLBACK_LANGUAGE = "en"
 
 
 def message(key: str, language: str) -> str:
     """Return the words of ``key`` in ``language``, in English where it has none."""
-    base = language.replace("_", "-").partition("-")[0].lower()
-    return MESSAGES.get(base, MESSAGES[FALLBACK_LANGUAGE])[key]
+    return MESSAGES.get(_base(language), MESSAGES[FALLBACK_LANGUAGE])[key]
+
+
+def reason(key: str, language: str) -> str:
+    """Return the reason ``key`` in ``language``, in English where it has none; empty if unknown."""
+    return REASONS.get(_base(language), REASONS[FALLBACK_LANGUAGE]).get(key, "")
+
+
+def _base(language: str) -> str:
+    return language.replace("_", "-").partition("-")[0].lower()

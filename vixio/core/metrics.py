@@ -28,6 +28,22 @@ class ToolTiming:
     success: bool
 
 
+@dataclass(frozen=True, slots=True)
+class ModelUse:
+    """One answer of a language model, in the tokens of its service; 0 where it does not count.
+
+    ``model``: the provider's name and the model's.
+    """
+
+    model: str
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int = 0
+    """Of the input, what the service had read before."""
+    passed_over: tuple[str, ...] = ()
+    """The models that should have answered first, and failed or were being left alone."""
+
+
 @dataclass(slots=True)
 class TurnTimeline:
     """When the stages of one turn were reached, on the loop's clock (seconds)."""
@@ -35,12 +51,36 @@ class TurnTimeline:
     turn_id: int
     marks: dict[str, float] = field(default_factory=dict)
     tools: list[ToolTiming] = field(default_factory=list)
+    models: list[ModelUse] = field(default_factory=list)
+    """The model's answers, one a round; one that was cut off is not among them."""
     outcome: str = ""
     """``answered``, ``interrupted:…``, ``failed:…``, ``not_understood`` …; empty while running."""
 
     def mark(self, name: str, at: float) -> None:
         """Record the first time that ``name`` was reached."""
         self.marks.setdefault(name, at)
+
+    @property
+    def input_tokens(self) -> int:
+        """What the models read in this turn, as far as their services say."""
+        return sum(use.input_tokens for use in self.models)
+
+    @property
+    def output_tokens(self) -> int:
+        """What the models wrote in this turn."""
+        return sum(use.output_tokens for use in self.models)
+
+    def model_words(self) -> str:
+        """Return the models and what they used, for a line of the log; empty if there was none."""
+        if not self.models:
+            return ""
+        names = ",".join(dict.fromkeys(use.model for use in self.models))
+        words = (
+            f"model={names} rounds={len(self.models)} "
+            f"tokens_in={self.input_tokens} tokens_out={self.output_tokens}"
+        )
+        passed = dict.fromkeys(name for use in self.models for name in use.passed_over)
+        return f"{words} passed_over={','.join(passed)}" if passed else words
 
     def since_turn_end(self) -> dict[str, int]:
         """Return the marks in milliseconds after the end of turn was decided."""

@@ -20,8 +20,9 @@ from vixio.core.chunk import (
     UserTurn,
 )
 from vixio.core.clock import now
-from vixio.core.errors import ConnectionClosed, ProviderTimeout, VixioError
+from vixio.core.errors import ConnectionClosed, ProviderError, ProviderTimeout, VixioError
 from vixio.core.messages import message
+from vixio.core.messages import reason as reason_words
 from vixio.core.metrics import ToolTiming, TurnTimeline
 from vixio.core.pacer import Pacer, PacerSettings
 from vixio.core.pipeline import Pipeline
@@ -86,6 +87,7 @@ class Reply:
         self._over = False
         self._silent = True
         self._subtitle: str | None = None
+        self._reason = ""
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -103,13 +105,15 @@ class Reply:
         """Has the device been told to speak, and not yet to stop?"""
         return self._pacer.started and not self._over
 
-    async def run(self, *, failed: str = "", say: str = "") -> None:
+    async def run(self, *, failed: str = "", reason: str = "", say: str = "") -> None:
         """Make and play the reply, to its ``tts stop``.
 
-        ``failed``: the key of the message to say instead, when the turn failed before it got here.
+        ``failed``: the key of the message to say instead, when the turn failed before it got here;
+        ``reason``: why it did, to be shown.
         ``say``: the words to say, where the agent has not to be asked.
         """
         self._task = asyncio.current_task()
+        self._reason = reason
         try:
             async with asyncio.TaskGroup() as group:
                 pacing = group.create_task(self._pacer.run())
@@ -126,6 +130,7 @@ class Reply:
         self._context.history.close(self.turn.turn_id)
         self._end(self.timeline.outcome or "answered")
         try:
+            await self._show_reason()
             await self._connection.send_speech_stop()
         except ConnectionClosed:
             return
@@ -174,6 +179,8 @@ class Reply:
 
     def _failure(self, key: str, error: BaseException | None) -> str:
         self._context.counters.add(f"turn.{key}")
+        if isinstance(error, ProviderError):
+            self._reason = error.reason
         _log.warning(
             "turn failed: %s %s",
             type(error).__name__ if error else key,
@@ -196,9 +203,22 @@ class Reply:
         except Exception as error:  # noqa: BLE001 - the voice itself fails: show it instead
             _log.warning("apology could not be spoken: %s", type(error).__name__)
         if not self._made_something:
+            why = reason_words(self._reason, language)
+            self._reason = ""
             status = message("error_status", language)
-            await self._connection.send_alert(status, words, "sad")
+            shown = f"{words} ({why})" if why else words
+            await self._connection.send_alert(status, shown, "sad")
         self._made_something = self._made_something or spoken_before
+
+    async def _show_reason(self) -> None:
+        """Show why a provider failed, once the apology has been heard.
+
+        Not before: the device plays a sound with it (``Application::Alert``), from the queue that
+        the speech is played from. Not behind ``tts stop``: its microphone would hear the sound.
+        """
+        language = self.turn.language or self._context.language
+        if why := reason_words(self._reason, language):
+            await self._connection.send_alert(message("error_status", language), why, "sad")
 
     async def _play(self, stream: AsyncIterator[Chunk], timeout: float) -> None:
         """Send what ``stream`` gives; ``timeout`` seconds of waiting for it, in all."""

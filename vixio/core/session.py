@@ -227,13 +227,13 @@ class Session:
             case UserTurn(turn_id=turn_id):
                 await self._take_turn(chunk)
                 self._has_talked(turn_id)
-            case TurnFailed(turn_id=turn_id, stage=stage, detail=detail):
+            case TurnFailed(turn_id=turn_id, stage=stage, detail=detail, reason=reason):
                 self._has_talked(turn_id)
                 self.context.counters.add(f"turn.failed.{stage}")
                 _log.warning("turn failed in %s: %s", stage, detail)
                 await self._interrupt("failed")
-                key = "timeout" if "within" in detail else "failed"
-                self._start_reply(UserTurn(turn_id, ""), failed=key)
+                key = "timeout" if reason == "timeout" else "failed"
+                self._start_reply(UserTurn(turn_id, ""), failed=key, reason=reason)
             case TurnDropped(turn_id=turn_id):
                 self._has_talked(turn_id)
                 self.context.timelines.pop(turn_id, None)
@@ -261,7 +261,9 @@ class Session:
         self.context.history.forget(first.turn_id)
         return replace(turn, text=f"{first.text} {turn.text}")
 
-    def _start_reply(self, turn: UserTurn, *, failed: str = "", say: str = "") -> None:
+    def _start_reply(
+        self, turn: UserTurn, *, failed: str = "", reason: str = "", say: str = ""
+    ) -> None:
         reply = Reply(
             turn,
             self._pipeline,
@@ -272,11 +274,11 @@ class Session:
         )
         reply.before_speaking = self._take_floor
         self._reply = reply
-        self._spawn(self._run_reply(reply, failed, say))
+        self._spawn(self._run_reply(reply, failed, reason, say))
 
-    async def _run_reply(self, reply: Reply, failed: str, say: str) -> None:
+    async def _run_reply(self, reply: Reply, failed: str, reason: str, say: str) -> None:
         try:
-            await reply.run(failed=failed, say=say)
+            await reply.run(failed=failed, reason=reason, say=say)
         finally:
             self._finish(reply)
         someone_speaks = self._reply is not None or self._talking
@@ -308,10 +310,11 @@ class Session:
         timeline = reply.timeline
         self.context.counters.add(f"turn.outcome.{timeline.outcome.partition(':')[0] or 'none'}")
         _log.info(
-            "turn %d %s: %s",
+            "turn %d %s: %s %s",
             timeline.turn_id,
             timeline.outcome or "unfinished",
             " ".join(f"{name}={ms}" for name, ms in timeline.since_turn_end().items()),
+            timeline.model_words(),
         )
         timelines = self.context.timelines
         while len(timelines) > KEPT_TIMELINES:

@@ -7,12 +7,13 @@ framework imports) is shared through its :class:`AgentBackend`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from vixio.core.chunk import TextDelta, ToolCalled, ToolReturned
 from vixio.core.history import HistoryItem
+from vixio.core.metrics import ModelUse
 from vixio.core.tools.runner import ToolRunner
 from vixio.core.tools.types import ToolDefinition
 
@@ -24,7 +25,8 @@ class AgentRequest:
     """One turn: what was said, and all that was said before (without this turn).
 
     ``runner`` runs the turn's tool calls; without one the provider runs them itself, and tools that
-    need the user's yes are refused.
+    need the user's yes are refused. ``note_model`` is told of each answer of a language model, as
+    soon as it is complete.
     """
 
     turn_id: int
@@ -32,6 +34,12 @@ class AgentRequest:
     history: Sequence[HistoryItem] = ()
     language: str = ""
     runner: ToolRunner | None = None
+    device_id: str = ""
+    note_model: Callable[[ModelUse], None] | None = None
+
+
+SystemPrompt = str | Callable[[AgentRequest], str]
+"""The instructions: words, or what gives them for one turn. Must be quick, and must not raise."""
 
 
 class AgentProvider(ABC):
@@ -41,7 +49,7 @@ class AgentProvider(ABC):
 
     @abstractmethod
     async def initialize(
-        self, tools: Sequence[Any | ToolDefinition] = (), system_prompt: str = ""
+        self, tools: Sequence[Any | ToolDefinition] = (), system_prompt: SystemPrompt = ""
     ) -> None:
         """Set the tools that are always there and the instructions. Must be quick."""
 
@@ -77,6 +85,10 @@ class AgentBackend(ABC):
     @abstractmethod
     def create(self) -> AgentProvider:
         """Return the agent of a new session; light."""
+
+    def stats(self) -> list[dict[str, Any]]:
+        """Return how its models are, one mapping each, for a health page; none by default."""
+        return []
 
     @abstractmethod
     async def close(self) -> None:

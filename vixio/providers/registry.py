@@ -89,6 +89,9 @@ _BUILTIN: Mapping[tuple[ProviderKind, str], _Target] = {
     (ProviderKind.AGENT, "litellm"): _Target(
         f"{_OPENAI_AGENT}:LITELLM_FACTORY", "pip install 'vixio[litellm]'"
     ),
+    (ProviderKind.AGENT, "chain"): _Target(
+        "vixio.providers.openai_agent.chain_backend:CHAIN_FACTORY", _VIXIO
+    ),
     (ProviderKind.TTS, "espeak"): _Target("vixio.providers.espeak.provider:FACTORY", _VIXIO),
 }
 

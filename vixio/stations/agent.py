@@ -9,6 +9,7 @@ from vixio.core.chunk import Chunk, TextDelta, ToolCalled, ToolReturned, UserTur
 from vixio.core.clock import now
 from vixio.core.history import AssistantMessage, ToolCallItem, ToolResultItem
 from vixio.core.messages import message
+from vixio.core.metrics import ModelUse, TurnTimeline
 from vixio.core.station import Emit, ReplyStation, StationContext
 from vixio.core.streams import bounded, closing
 from vixio.core.tools.outbox import merged
@@ -83,7 +84,15 @@ class AgentStation(ReplyStation):
             )
         if self._follow_tools:
             await self._update_tools()
-        request = AgentRequest(turn.turn_id, turn.text, before, language, turn_tools)
+        request = AgentRequest(
+            turn.turn_id,
+            turn.text,
+            before,
+            language,
+            turn_tools,
+            self.context.device_id,
+            lambda use: self._note(timeline, use),
+        )
         history.begin(turn.turn_id, turn.text)
         reply: AsyncIterator[Chunk] = self._agent.reply(request)
         events = bounded(
@@ -106,3 +115,14 @@ class AgentStation(ReplyStation):
                     case ToolReturned():
                         history.append(turn.turn_id, ToolResultItem(event.call_id, event.output))
                 yield event
+
+    def _note(self, timeline: TurnTimeline, use: ModelUse) -> None:
+        """Put a model's answer on the turn's record, and count it."""
+        timeline.models.append(use)
+        count = self.context.counters.add
+        count(f"model.answers.{use.model}")
+        count("model.tokens.input", use.input_tokens)
+        count("model.tokens.cached", use.cached_tokens)
+        count("model.tokens.output", use.output_tokens)
+        for name in use.passed_over:
+            count(f"model.passed_over.{name}")

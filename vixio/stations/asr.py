@@ -178,7 +178,7 @@ class ASRStation(ListeningStation):
             utterance.queue.clear()
             utterance.changed.clear()
             await utterance.changed.wait()
-        return TurnFailed(utterance.turn_id, self.name, str(error))
+        return TurnFailed(utterance.turn_id, self.name, str(error), error.reason)
 
     async def _bounded(self, work: Awaitable[T], what: str, seconds: float) -> T:
         try:

@@ -98,9 +98,9 @@ class VADStation(ListeningStation):
             async with asyncio.timeout(self._settings.timeout):
                 probabilities = await self._stream.process(chunk.pcm)
         except TimeoutError:
-            return self._fail(f"no answer within {self._settings.timeout:g} s", now)
+            return self._fail(f"no answer within {self._settings.timeout:g} s", "timeout", now)
         except ProviderError as error:
-            return self._fail(str(error), now)
+            return self._fail(str(error), error.reason, now)
         marks: list[Chunk] = []
         for probability in probabilities:
             mark = self._weigh(probability)
@@ -133,9 +133,9 @@ class VADStation(ListeningStation):
             return VoiceStarted(spoken_ms)
         return None
 
-    def _fail(self, detail: str, now: float) -> Sequence[Chunk]:
+    def _fail(self, detail: str, reason: str, now: float) -> Sequence[Chunk]:
         self._reset()
         self._broken_until = now + self._settings.recovery
         self.context.counters.add("vad.failed")
         turn_id = self.context.history.next_turn_id()
-        return (Abort("vad failed"), TurnFailed(turn_id, self.name, detail))
+        return (Abort("vad failed"), TurnFailed(turn_id, self.name, detail, reason))

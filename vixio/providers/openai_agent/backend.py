@@ -1,7 +1,7 @@
 """What the agents of all sessions share: the SDK, the model and its connections.
 
-Three kinds of model, one agent: :data:`OPENAI_FACTORY`, :data:`LITELLM_FACTORY` and
-:data:`PHRASEBOOK_FACTORY` are what the registry knows. Cheap to import.
+:data:`OPENAI_FACTORY`, :data:`LITELLM_FACTORY` and :data:`PHRASEBOOK_FACTORY` are what the registry
+knows; an ordered list of models is in ``chain_backend``. Cheap to import.
 """
 
 from __future__ import annotations
@@ -63,6 +63,11 @@ class SharedModelBackend(AgentBackend):
                     self._runtime = await asyncio.to_thread(self._load)
         return self._runtime
 
+    @property
+    def loaded(self) -> Runtime | None:
+        """What :meth:`start` made; None before it."""
+        return self._runtime
+
     def create(self) -> AgentProvider:
         """Return the agent of a new session."""
         from vixio.providers.openai_agent.provider import OpenAIAgentProvider
@@ -77,8 +82,8 @@ class SharedModelBackend(AgentBackend):
             await runtime.shared.close()
 
     @abstractmethod
-    def _make_model(self) -> SharedModel:
-        """Make the model. Runs in a thread; raises ProviderUnavailable."""
+    def make_model(self) -> SharedModel:
+        """Make the model. Runs in a thread, the SDK is imported; raises ProviderUnavailable."""
 
     def _load(self) -> Runtime:
         from agents import FunctionTool
@@ -87,13 +92,13 @@ class SharedModelBackend(AgentBackend):
         from vixio.providers.openai_agent.rehearsal import rehearse
 
         rehearse()
-        shared = self._make_model()
+        shared = self.make_model()
         converter = tools.OpenAIAgentToolConverter(image_outputs=shared.image_outputs)
         return Runtime(shared, converter, FunctionTool)
 
 
 class OpenAIAgentBackend(SharedModelBackend):
-    """A model behind the Chat Completions API: one client and its connections for all sessions."""
+    """A model behind one of OpenAI's APIs: one client and its connections for all sessions."""
 
     settings: OpenAIAgentSettings
 
@@ -102,9 +107,10 @@ class OpenAIAgentBackend(SharedModelBackend):
         super().__init__(name, settings)
         has_key = settings.api_key is not None and settings.api_key.get_secret_value()
         if not (has_key or settings.base_url or os.environ.get("OPENAI_API_KEY")):
-            raise ProviderUnavailable(name, "no api_key: set it here or in OPENAI_API_KEY")
+            message = "no api_key: set it here or in OPENAI_API_KEY"
+            raise ProviderUnavailable(name, message, reason="no_key")
 
-    def _make_model(self) -> SharedModel:
+    def make_model(self) -> SharedModel:
         from vixio.providers.openai_agent.models import openai_model
 
         return openai_model(self.name, self.settings)
@@ -121,7 +127,7 @@ class LiteLLMAgentBackend(SharedModelBackend):
         if find_spec("litellm") is None:
             raise ProviderUnavailable(name, "needs: pip install 'vixio[litellm]'")
 
-    def _make_model(self) -> SharedModel:
+    def make_model(self) -> SharedModel:
         from vixio.providers.openai_agent.models import litellm_model
 
         return litellm_model(self.name, self.settings)
@@ -135,7 +141,7 @@ class PhraseBookAgentBackend(SharedModelBackend):
     def __init__(self, settings: PhraseBookAgentSettings, name: str = "phrasebook") -> None:
         super().__init__(name, settings)
 
-    def _make_model(self) -> SharedModel:
+    def make_model(self) -> SharedModel:
         from vixio.providers.openai_agent.models import phrasebook_model
 
         return phrasebook_model(self.name, self.settings)

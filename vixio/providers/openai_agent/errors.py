@@ -5,7 +5,11 @@ LiteLLM's errors are subclasses of the OpenAI client's, so one table serves both
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 import openai
 from agents.exceptions import AgentsException, MaxTurnsExceeded
@@ -13,6 +17,7 @@ from agents.exceptions import AgentsException, MaxTurnsExceeded
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
 
 _MAX_DETAIL = 200
+_QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "Arrearage"})
 _SECRET = re.compile(r"\b(?:sk|pk|rk|gsk|xai)-[\w*.-]{6,}|\bBearer\s+\S+|\b[A-Za-z0-9_-]{40,}\b")
 
 
@@ -23,49 +28,97 @@ def classify(provider: str, error: Exception, first_token_timeout: float = 0.0) 
     if isinstance(error, MaxTurnsExceeded):
         return ProviderError(provider, "too many rounds of tool calls", retryable=False)
     if isinstance(error, AgentsException):
-        return ProviderError(provider, f"unusable answer: {_one_line(error)}")
-    if isinstance(error, openai.APITimeoutError):
+        return ProviderError(provider, f"unusable answer: {_one_line(error)}", reason="service")
+    if isinstance(error, openai.APITimeoutError) and not _while_connecting(error):
         return ProviderTimeout(provider, "answer", first_token_timeout)
     if isinstance(error, openai.APIStatusError):
         return _of_status(provider, error)
     if isinstance(error, openai.APIConnectionError):
-        return ProviderError(provider, f"the model's server cannot be reached: {_cause(error)}")
+        return ProviderError(
+            provider,
+            f"the model's server cannot be reached: {_cause(error)}",
+            reason="unreachable",
+        )
     if isinstance(error, openai.APIError):
-        return ProviderError(provider, f"the model's server reports: {_one_line(error)}")
-    return ProviderError(provider, f"{type(error).__name__}: {_one_line(error)}")
+        return classify_code(provider, str(error.code or ""), _one_line(error))
+    return ProviderError(provider, f"{type(error).__name__}: {_one_line(error)}", reason="service")
 
 
-def retry_after(error: Exception) -> float | None:
-    """Return the seconds that the server asks to wait; None if it asks for none."""
-    if not isinstance(error, openai.APIStatusError):
-        return None
-    try:
-        return float(error.response.headers.get("retry-after", ""))
-    except ValueError:
-        return None
+def classify_code(provider: str, code: str, message: str) -> ProviderError:
+    """Return what a server reports within a stream, where there is no HTTP status any more."""
+    if code in _QUOTA_CODES:
+        return ProviderUnavailable(provider, f"the quota is used up ({code})", reason="quota")
+    if code == "rate_limit_exceeded":
+        return ProviderError(provider, f"too many requests ({code})", reason="busy")
+    if code.startswith("invalid_") or code == "context_length_exceeded":
+        text = f"the model's server refuses the request: {_clean(message)}"
+        return ProviderError(provider, text, retryable=False, reason="request")
+    text = f"the model's server reports: {_clean(message)}"
+    return ProviderError(provider, text, reason="service")
 
 
 def _of_status(provider: str, error: openai.APIStatusError) -> ProviderError:
     status = error.status_code
+    code = str(getattr(error, "code", None) or "")
     if status in (401, 403):
         # The body quotes part of the key, so none of it is repeated.
-        return ProviderUnavailable(provider, f"the model's server refuses the api_key ({status})")
+        text = f"the model's server refuses the api_key ({status})"
+        return ProviderUnavailable(provider, text, reason="no_key")
     if status == 404:
-        return ProviderUnavailable(provider, f"no such model or base_url (404): {_one_line(error)}")
+        text = f"no such model or base_url (404): {_one_line(error)}"
+        return ProviderUnavailable(provider, text, reason="no_model")
+    if status == 402 or (status == 429 and code in _QUOTA_CODES):
+        text = f"the account's quota is used up ({status})"
+        return ProviderUnavailable(provider, text, reason="quota")
+    pause = _retry_after(error.response.headers)
     if status == 429:
-        if getattr(error, "code", None) == "insufficient_quota":
-            return ProviderUnavailable(provider, "the account's quota is used up (429)")
-        return ProviderError(provider, "too many requests for the model's server (429)")
+        text = "too many requests for the model's server (429)"
+        return ProviderError(provider, text, reason="busy", retry_after=pause)
     retryable = status >= 500 or status in (408, 409)
-    message = f"the model's server answers {status}: {_one_line(error)}"
-    return ProviderError(provider, message, retryable=retryable)
+    return ProviderError(
+        provider,
+        f"the model's server answers {status}: {_one_line(error)}",
+        retryable=retryable,
+        reason="service" if retryable else "request",
+        retry_after=pause,
+    )
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds of ``Retry-After`` (RFC 9110 §10.2.3: a number or a date), if any."""
+    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
+        return milliseconds / 1000
+    text = headers.get("retry-after")
+    if text is None or (seconds := _number(text)) is not None:
+        return None if text is None else seconds
+    try:
+        at = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return max(0.0, (at - datetime.now(UTC)).total_seconds()) if at.tzinfo else None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if 0 <= number < math.inf else None
+
+
+def _while_connecting(error: Exception) -> bool:
+    # By name: which HTTP library stands below the client is the client's affair.
+    return type(error.__cause__).__name__ in {"ConnectTimeout", "PoolTimeout"}
 
 
 def _one_line(error: Exception) -> str:
     body = getattr(error, "body", None)
     message = body.get("message") if isinstance(body, dict) else None
-    text = " ".join(str(message or error).split())
-    return _SECRET.sub("***", text)[:_MAX_DETAIL]
+    return _clean(str(message or error))
+
+
+def _clean(text: str) -> str:
+    return _SECRET.sub("***", " ".join(text.split()))[:_MAX_DETAIL]
 
 
 def _cause(error: Exception) -> str:

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import Callable
 from contextlib import aclosing
-from typing import Any, cast
+from dataclasses import replace
 from uuid import uuid4
 
-from agents import Model, ModelResponse, ModelSettings, ModelTracing, Tool
-from agents.agent_output import AgentOutputSchemaBase
-from agents.handoffs import Handoff
+from agents import Model, ModelSettings
 from agents.items import TResponseInputItem, TResponseStreamEvent
 from loguru import logger
-from openai.types.responses import ResponseCompletedEvent, ResponseFunctionToolCall
-from openai.types.responses.response_prompt_param import ResponsePromptParam
+from openai.types.responses import (
+    ResponseCompletedEvent,
+    ResponseErrorEvent,
+    ResponseFailedEvent,
+    ResponseFunctionToolCall,
+    ResponseIncompleteEvent,
+    ResponseOutputItemDoneEvent,
+    ResponseRefusalDeltaEvent,
+    ResponseTextDeltaEvent,
+)
 
 from vixio.core.errors import ProviderError, ProviderTimeout
-from vixio.providers.openai_agent.errors import classify, retry_after
+from vixio.providers.openai_agent.errors import classify, classify_code
+from vixio.providers.openai_agent.model_call import CallModel, EventStream, ModelCall
 from vixio.providers.openai_agent.settings import TurnSettings
 
 _BACKOFF = 0.3
@@ -27,129 +34,147 @@ _BACKOFF = 0.3
 _LONGEST_WAIT = 2.0
 """A server that asks for a longer pause is not asked again in this turn: somebody is waiting."""
 
+SERVED_BY = "vixio.model"
+"""The key under which a completed response's metadata names the model that wrote it."""
 
-class GuardedModel(Model):
+Items = list[TResponseInputItem]
+
+
+class GuardedModel(CallModel):
     """Delegates to ``inner``; what it raises is a ProviderError.
 
-    A request is tried again only before its first event: afterwards words have been spoken.
+    A request is tried again only before its first token: the first words, refusal or whole tool
+    call. What comes before (ids, reasoning) is held back until then, so that whoever listens has
+    seen nothing of an answer that failed earlier. ``label`` names the model to people, ``settings``
+    are its own and give way to the call's, ``fit`` makes the input what its API takes.
     """
 
-    def __init__(self, inner: Model, name: str, limits: TurnSettings) -> None:
+    def __init__(
+        self,
+        inner: Model,
+        name: str,
+        limits: TurnSettings,
+        *,
+        label: str = "",
+        settings: ModelSettings | None = None,
+        fit: Callable[[Items], Items] | None = None,
+    ) -> None:
+        self.label = label or name
         self._inner = inner
         self._name = name
         self._limits = limits
+        self._settings = settings or ModelSettings()
+        self._fit = fit
 
-    async def get_response(
-        self,
-        system_instructions: str | None,
-        input: str | list[TResponseInputItem],
-        model_settings: ModelSettings,
-        tools: list[Tool],
-        output_schema: AgentOutputSchemaBase | None,
-        handoffs: list[Handoff[Any, Any]],
-        tracing: ModelTracing,
-        *,
-        previous_response_id: str | None,
-        conversation_id: str | None,
-        prompt: ResponsePromptParam | None,
-    ) -> ModelResponse:
-        """Answer in one piece."""
-        try:
-            async with asyncio.timeout(self._limits.turn_timeout):
-                return await self._inner.get_response(
-                    system_instructions,
-                    input,
-                    model_settings,
-                    tools,
-                    output_schema,
-                    handoffs,
-                    tracing,
-                    previous_response_id=previous_response_id,
-                    conversation_id=conversation_id,
-                    prompt=prompt,
-                )
-        except TimeoutError as error:
-            raise ProviderTimeout(self._name, "answer", self._limits.turn_timeout) from error
-        except Exception as error:  # reason: vendors' clients raise anything; classified here
-            raise self._classified(error) from error
+    def stream(self, call: ModelCall) -> EventStream:
+        """Answer within the model's own limits."""
+        return self.attempt(call, self._limits.first_token_timeout, self._limits.retries)
 
-    async def stream_response(
-        self,
-        system_instructions: str | None,
-        input: str | list[TResponseInputItem],
-        model_settings: ModelSettings,
-        tools: list[Tool],
-        output_schema: AgentOutputSchemaBase | None,
-        handoffs: list[Handoff[Any, Any]],
-        tracing: ModelTracing,
-        *,
-        previous_response_id: str | None,
-        conversation_id: str | None,
-        prompt: ResponsePromptParam | None,
-    ) -> AsyncIterator[TResponseStreamEvent]:
-        """Answer as it comes."""
-        retries = self._limits.retries
+    async def attempt(self, call: ModelCall, first_token: float, retries: int) -> EventStream:
+        """Answer; the first token has to come within ``first_token`` seconds, retries included."""
+        call = self._prepared(call)
         delay = _BACKOFF
-        deadline = asyncio.get_running_loop().time() + self._limits.first_token_timeout
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + first_token
         while True:
-            stream = cast(
-                AsyncGenerator[TResponseStreamEvent, None],
-                self._inner.stream_response(
-                    system_instructions,
-                    input,
-                    model_settings,
-                    tools,
-                    output_schema,
-                    handoffs,
-                    tracing,
-                    previous_response_id=previous_response_id,
-                    conversation_id=conversation_id,
-                    prompt=prompt,
-                ),
-            )
             begun = False
-            async with aclosing(stream):
-                try:
-                    async for event in self._timed(stream, deadline):
+            try:
+                async with aclosing(self._answer(call, deadline, first_token)) as answer:
+                    async for event in answer:
                         begun = True
-                        if isinstance(event, ResponseCompletedEvent):
-                            _tell_calls_apart(event, input)
                         yield event
-                    return
-                except Exception as error:  # reason: vendors' clients raise anything
-                    failure = self._classified(error)
-                    wait = max(delay, retry_after(error) or 0.0)
-                    if begun or retries == 0 or not failure.retryable or wait > _LONGEST_WAIT:
-                        raise failure from error
-                    if isinstance(failure, ProviderTimeout):
-                        raise failure from error
-            logger.bind(provider=self._name, error=str(failure)).info("model request tried again")
+                return
+            except Exception as error:  # reason: vendors' clients raise anything
+                failure = classify(self._name, error, first_token)
+                wait = max(delay, failure.retry_after or 0.0) * random.uniform(1.0, 1.3)  # noqa: S311 - jitter, no secret
+                if (
+                    begun
+                    or retries == 0
+                    or not failure.retryable
+                    or isinstance(failure, ProviderTimeout)
+                    or wait > _LONGEST_WAIT
+                    or loop.time() + wait >= deadline
+                ):
+                    raise failure from error
+            logger.bind(model=self.label, error=str(failure)).info("model request tried again")
             retries -= 1
-            await asyncio.sleep(wait * random.uniform(0.8, 1.2))  # noqa: S311 - jitter, no secret
+            await asyncio.sleep(wait)
             delay *= 2
 
-    async def _timed(
-        self, stream: AsyncIterator[TResponseStreamEvent], deadline: float
-    ) -> AsyncIterator[TResponseStreamEvent]:
-        """Pass ``stream`` on; its first event has to come before ``deadline``."""
-        what, seconds = "first token", self._limits.first_token_timeout
-        while True:
-            timer = asyncio.timeout_at(deadline)
-            try:
-                async with timer:
-                    event = await anext(stream)
-            except StopAsyncIteration:
-                return
-            except TimeoutError as error:
-                if timer.expired():
-                    raise ProviderTimeout(self._name, what, seconds) from error
-                raise
-            yield event
-            what, seconds = "further token", self._limits.stall_timeout
-            deadline = asyncio.get_running_loop().time() + seconds
+    async def _answer(self, call: ModelCall, deadline: float, first_token: float) -> EventStream:
+        """Pass one answer on from its first token, which has to come before ``deadline``."""
+        held: list[TResponseStreamEvent] = []
+        begun = False
+        async with aclosing(call.stream(self._inner)) as stream:
+            while True:
+                timer = asyncio.timeout_at(deadline)
+                try:
+                    async with timer:
+                        event = self._checked(await anext(stream))
+                except StopAsyncIteration:
+                    what = "the answer broke off"
+                    raise ProviderError(self._name, what, reason="service") from None
+                except TimeoutError as error:
+                    if timer.expired():
+                        raise self._late(begun, first_token) from error
+                    raise
+                held.append(event)
+                begun = begun or _is_token(event)
+                if not begun:
+                    continue
+                if isinstance(event, ResponseCompletedEvent):
+                    _tell_calls_apart(event, call.input)
+                    _sign(event, self.label)
+                for each in held:
+                    yield each
+                if isinstance(event, ResponseCompletedEvent):
+                    return
+                held.clear()
+                deadline = asyncio.get_running_loop().time() + self._limits.stall_timeout
 
-    def _classified(self, error: Exception) -> ProviderError:
-        return classify(self._name, error, self._limits.first_token_timeout)
+    def _late(self, begun: bool, first_token: float) -> ProviderTimeout:
+        if begun:
+            return ProviderTimeout(self._name, "further token", self._limits.stall_timeout)
+        return ProviderTimeout(self._name, "first token", first_token)
+
+    def _prepared(self, call: ModelCall) -> ModelCall:
+        settings = self._settings.resolve(call.model_settings)
+        items = call.input
+        if self._fit is not None and not isinstance(items, str):
+            items = self._fit(items)
+        return replace(call, model_settings=settings, input=items)
+
+    def _checked(self, event: TResponseStreamEvent) -> TResponseStreamEvent:
+        """Return ``event``; raises what the server reports in it (the Responses API does)."""
+        if isinstance(event, ResponseErrorEvent):
+            raise classify_code(self._name, event.code or "", event.message)
+        if isinstance(event, ResponseFailedEvent):
+            error = event.response.error
+            raise classify_code(
+                self._name, error.code if error else "", error.message if error else "no answer"
+            )
+        if isinstance(event, ResponseIncompleteEvent):
+            # Cut by max_tokens or a filter: what was said stands, as with Chat Completions.
+            return ResponseCompletedEvent(
+                type="response.completed",
+                response=event.response,
+                sequence_number=event.sequence_number,
+            )
+        return event
+
+
+def _is_token(event: TResponseStreamEvent) -> bool:
+    """Is this the first thing that somebody hears, or a call that is carried out?"""
+    match event:
+        case ResponseTextDeltaEvent() | ResponseRefusalDeltaEvent():
+            return bool(event.delta)
+        case ResponseOutputItemDoneEvent():
+            return isinstance(event.item, ResponseFunctionToolCall)
+    return isinstance(event, ResponseCompletedEvent)
+
+
+def _sign(event: ResponseCompletedEvent, label: str) -> None:
+    event.response.metadata = {**(event.response.metadata or {}), SERVED_BY: label}
 
 
 def _tell_calls_apart(event: ResponseCompletedEvent, input: str | list[TResponseInputItem]) -> None:

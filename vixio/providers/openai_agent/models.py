@@ -2,39 +2,48 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
+from urllib.parse import urlsplit
 
 import openai
-from agents import Model, ModelSettings, OpenAIChatCompletionsModel
+from agents import Model, ModelSettings, OpenAIChatCompletionsModel, OpenAIResponsesModel
+from agents.items import TResponseInputItem
 from openai.types.shared import Reasoning
 
 from vixio.core.errors import ProviderUnavailable
+from vixio.providers.openai_agent.chain import ChainMember, ChainModel
 from vixio.providers.openai_agent.guarded_model import GuardedModel
 from vixio.providers.openai_agent.phrasebook import PhraseBookModel
+from vixio.providers.openai_agent.rest import Rest, RestSettings
 from vixio.providers.openai_agent.settings import (
     LiteLLMAgentSettings,
     OpenAIAgentSettings,
     PhraseBookAgentSettings,
     SamplingSettings,
 )
+from vixio.providers.openai_agent.shares import Wish
 
 
 @dataclass(frozen=True, slots=True)
 class SharedModel:
-    """A model, how it is asked, and how what it holds is given back."""
+    """A model that all sessions use, and how what it holds is given back."""
 
-    model: Model
-    settings: ModelSettings
+    model: GuardedModel | ChainModel
     close: Callable[[], Awaitable[None]]
     image_outputs: bool = False
     """Does its API take images from tools?"""
 
+    def for_turn(self) -> Model:
+        """Return the model as one turn uses it."""
+        return self.model.turn() if isinstance(self.model, ChainModel) else self.model
+
 
 def openai_model(name: str, settings: OpenAIAgentSettings) -> SharedModel:
-    """Return a model behind the Chat Completions API with a connection pool of its own."""
+    """Return a model behind one of OpenAI's APIs, with a connection pool of its own."""
     key = settings.api_key.get_secret_value() if settings.api_key is not None else ""
     if not key and settings.base_url:
         key = "none"  # local servers ask for none, the client insists on one
@@ -48,8 +57,32 @@ def openai_model(name: str, settings: OpenAIAgentSettings) -> SharedModel:
         ),
         max_retries=0,  # the guard retries, and never after the first token
     )
-    inner = OpenAIChatCompletionsModel(settings.model, client)
-    return SharedModel(GuardedModel(inner, name, settings), _sampling(settings), client.close)
+    sampling = _sampling(settings)
+    official = urlsplit(str(client.base_url)).hostname == "api.openai.com"
+    if official or settings.api == "responses" or settings.store:
+        sampling = replace(sampling, store=settings.store)  # others do not know the field
+    label = f"{name}/{settings.model}"
+    if settings.api == "chat_completions":
+        chat = OpenAIChatCompletionsModel(settings.model, client)
+        guarded = GuardedModel(chat, name, settings, label=label, settings=sampling)
+        return SharedModel(guarded, client.close)
+    if settings.reasoning_effort not in (None, "none") and not settings.store:
+        # What is not kept there has to be brought back, sealed, in the next round.
+        sampling = replace(sampling, response_include=["reasoning.encrypted_content"])
+    responses = OpenAIResponsesModel(settings.model, client)
+    guarded = GuardedModel(
+        responses, name, settings, label=label, settings=sampling, fit=for_responses
+    )
+    return SharedModel(guarded, client.close, image_outputs=True)
+
+
+def for_responses(items: Sequence[TResponseInputItem]) -> list[TResponseInputItem]:
+    """Leave out reasoning that the server neither keeps nor sealed: it is not found there."""
+    return [
+        item
+        for item in items
+        if item.get("type") != "reasoning" or item.get("encrypted_content") is not None
+    ]
 
 
 def litellm_model(name: str, settings: LiteLLMAgentSettings) -> SharedModel:
@@ -65,13 +98,33 @@ def litellm_model(name: str, settings: LiteLLMAgentSettings) -> SharedModel:
     key = settings.api_key.get_secret_value() if settings.api_key is not None else None
     inner = LitellmModel(settings.model, base_url=settings.base_url, api_key=key)
     sampling = replace(_sampling(settings), extra_args={"max_retries": 0})  # the guard retries
-    return SharedModel(GuardedModel(inner, name, settings), sampling, _nothing, image_outputs=True)
+    label = f"{name}/{settings.model}"
+    guarded = GuardedModel(inner, name, settings, label=label, settings=sampling)
+    return SharedModel(guarded, _nothing, image_outputs=True)
 
 
 def phrasebook_model(name: str, settings: PhraseBookAgentSettings) -> SharedModel:
     """Return the phrase book in the place of a model."""
     inner = PhraseBookModel(settings.language)
-    return SharedModel(GuardedModel(inner, name, settings), ModelSettings(), _nothing)
+    return SharedModel(GuardedModel(inner, name, settings), _nothing, image_outputs=True)
+
+
+def chain_model(
+    parts: Sequence[tuple[SharedModel, Wish, int]], first_token: float, rest: RestSettings
+) -> SharedModel:
+    """Return models in their order as one; with each, its wish and its retries."""
+    members = [
+        ChainMember(part.model, wish, retries, Rest(rest))
+        for part, wish, retries in parts
+        if isinstance(part.model, GuardedModel)
+    ]
+
+    async def close() -> None:
+        await asyncio.gather(*(part.close() for part, _, _ in parts))
+
+    # What one of them cannot take, none is given: the next one goes on from the same items.
+    images = all(part.image_outputs for part, _, _ in parts)
+    return SharedModel(ChainModel(members, first_token), close, images)
 
 
 def _sampling(settings: SamplingSettings) -> ModelSettings:
@@ -81,6 +134,8 @@ def _sampling(settings: SamplingSettings) -> ModelSettings:
         top_p=settings.top_p,
         max_tokens=settings.max_tokens,
         reasoning=Reasoning(effort=effort) if effort is not None else None,
+        parallel_tool_calls=settings.parallel_tool_calls,
+        include_usage=settings.include_usage or None,
         extra_body=settings.extra_body,
     )
 

@@ -15,7 +15,7 @@ from vixio.core.errors import ProviderError, ToolError
 from vixio.core.tools.local import func_to_tool_definition
 from vixio.core.tools.toolset import safe_tool_name
 from vixio.core.tools.types import ToolDefinition
-from vixio.providers.agent import AgentEvent, AgentProvider, AgentRequest
+from vixio.providers.agent import AgentEvent, AgentProvider, AgentRequest, SystemPrompt
 from vixio.providers.openai_agent.backend import OpenAIAgentBackend, SharedModelBackend
 from vixio.providers.openai_agent.history_items import to_input_items
 from vixio.providers.openai_agent.settings import OpenAIAgentSettings
@@ -53,7 +53,7 @@ class OpenAIAgentProvider(AgentProvider):
             backend = OpenAIAgentBackend(settings)
         self._backend = backend
         self.name = backend.name
-        self._instructions = ""
+        self._instructions: SystemPrompt = ""
         self._base: tuple[Tool, ...] = ()
         self._dynamic: tuple[Tool, ...] = ()
         self._converted: dict[str, tuple[Tool, FunctionTool]] = {}
@@ -61,7 +61,7 @@ class OpenAIAgentProvider(AgentProvider):
         self._closed = False
 
     async def initialize(
-        self, tools: Sequence[Tool | ToolDefinition] = (), system_prompt: str = ""
+        self, tools: Sequence[Tool | ToolDefinition] = (), system_prompt: SystemPrompt = ""
     ) -> None:
         """Set the tools that stay and the instructions; functions are taken as well."""
         self._base = tuple(tools)
@@ -82,10 +82,10 @@ class OpenAIAgentProvider(AgentProvider):
         runtime = await self._backend.runtime()
         from vixio.providers.openai_agent.run import LiveAgent, run_turn
 
+        instructions = self._instructions
         agent = LiveAgent(
-            runtime.shared.model,
-            runtime.shared.settings,
-            self._instructions,
+            runtime.shared.for_turn(),
+            instructions if isinstance(instructions, str) else instructions(request),
             lambda: self._current(runtime),
             self._backend.settings,
         )
@@ -97,6 +97,7 @@ class OpenAIAgentProvider(AgentProvider):
                 request.turn_id,
                 self.name,
                 request.runner,
+                request.note_model,
             ),
         )
         async with aclosing(events):

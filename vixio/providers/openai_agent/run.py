@@ -12,7 +12,6 @@ from agents import (
     Agent,
     FunctionTool,
     Model,
-    ModelSettings,
     RunConfig,
     RunContextWrapper,
     RunHooks,
@@ -28,6 +27,7 @@ from agents.exceptions import ModelRefusalError
 from agents.run import ToolErrorFormatterArgs
 from agents.tool_context import ToolContext
 from openai.types.responses import (
+    Response,
     ResponseCompletedEvent,
     ResponseCreatedEvent,
     ResponseRefusalDeltaEvent,
@@ -36,10 +36,13 @@ from openai.types.responses import (
 
 from vixio.core.chunk import TextDelta, ToolCalled, ToolReturned
 from vixio.core.errors import ProviderTimeout, ToolError
+from vixio.core.metrics import ModelUse
 from vixio.core.tools.runner import ToolRunner
 from vixio.core.tools.types import ToolCallResult
 from vixio.providers.agent import AgentEvent
+from vixio.providers.openai_agent.chain import PASSED_OVER
 from vixio.providers.openai_agent.errors import classify
+from vixio.providers.openai_agent.guarded_model import SERVED_BY
 from vixio.providers.openai_agent.history_items import InputItem
 from vixio.providers.openai_agent.settings import TurnSettings
 from vixio.providers.openai_agent.think import ThinkFilter
@@ -47,6 +50,7 @@ from vixio.providers.openai_agent.tools import TurnRecord
 
 set_tracing_disabled(True)  # traces go to a cloud service, from a thread of their own
 
+NoteModel = Callable[[ModelUse], None]
 ToolSource = Callable[[], Awaitable[Sequence[FunctionTool]]]
 
 
@@ -63,7 +67,6 @@ class LiveAgent(Agent[TurnRecord]):
     def __init__(
         self,
         model: Model,
-        settings: ModelSettings,
         instructions: str,
         source: ToolSource,
         limits: TurnSettings,
@@ -72,7 +75,6 @@ class LiveAgent(Agent[TurnRecord]):
             name="assistant",
             instructions=instructions or None,
             model=model,
-            model_settings=settings,
             reset_tool_choice=False,
         )
         self.limits = limits
@@ -132,6 +134,7 @@ async def run_turn(
     turn_id: int,
     provider: str,
     runner: ToolRunner | None = None,
+    note_model: NoteModel | None = None,
 ) -> AsyncIterator[AgentEvent]:
     """Run the agent on ``items`` and yield what happens.
 
@@ -150,7 +153,7 @@ async def run_turn(
         run_config=_RUN_CONFIG,
     )
     events = cast(AsyncGenerator[StreamEvent, None], result.stream_events())
-    translate = _Translator(turn_id, record)
+    translate = _Translator(turn_id, record, note_model)
     left = limits.turn_timeout
     loop = asyncio.get_running_loop()
     try:
@@ -187,14 +190,17 @@ async def run_turn(
 class _Translator:
     """Turns the SDK's events into the core's chunks."""
 
-    def __init__(self, turn_id: int, record: TurnRecord) -> None:
+    def __init__(self, turn_id: int, record: TurnRecord, note_model: NoteModel | None) -> None:
         self._turn_id = turn_id
+        self._note_model = note_model
         self._record = record
         self._think = ThinkFilter()
 
     def __call__(self, event: StreamEvent) -> list[AgentEvent]:
         if event.type == "raw_response_event":
             text = self._text_of(event.data)
+            if self._note_model is not None and isinstance(event.data, ResponseCompletedEvent):
+                self._note_model(_model_use(event.data.response))
             return [TextDelta(self._turn_id, text)] if text else []
         if isinstance(event, RunItemStreamEvent):
             if isinstance(event.item, ToolCallItem):
@@ -234,3 +240,17 @@ def _plain(output: object) -> str:
     if isinstance(output, list):
         return "\n".join(str(getattr(part, "text", "[image]")) for part in output)
     return str(output)
+
+
+def _model_use(response: Response) -> ModelUse:
+    notes = response.metadata or {}
+    usage = response.usage
+    details = usage.input_tokens_details if usage else None
+    passed_over = notes.get(PASSED_OVER, "")
+    return ModelUse(
+        notes.get(SERVED_BY, str(response.model)),
+        usage.input_tokens if usage else 0,
+        usage.output_tokens if usage else 0,
+        (details.cached_tokens or 0) if details else 0,
+        tuple(passed_over.split("\n")) if passed_over else (),
+    )

@@ -1,4 +1,4 @@
-"""Options of the three agents. Times are in seconds."""
+"""Options of the agents that are one model each. Times are in seconds."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class TurnSettings(BaseModel):
         default=8, ge=2, description="Model calls of one turn; the last has to answer in words"
     )
     first_token_timeout: Seconds = Field(
-        default=15.0, description="Until the model begins to answer"
+        default=15.0, description="Until the model begins to answer, all tries together"
     )
     stall_timeout: Seconds = Field(default=15.0, description="Between two pieces of one answer")
-    turn_timeout: Seconds = Field(default=90.0, description="The agent's working time on one turn")
+    turn_timeout: Seconds = Field(default=50.0, description="The agent's working time on one turn")
     retries: int = Field(default=1, ge=0, le=5, description="Further tries before the first token")
 
 
@@ -32,18 +32,26 @@ class SamplingSettings(TurnSettings):
     top_p: float | None = Field(default=None, gt=0, le=1)
     max_tokens: int | None = Field(default=None, ge=1)
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] | None = None
+    parallel_tool_calls: bool | None = Field(
+        default=None, description="May it call several tools at once?"
+    )
+    include_usage: bool = Field(
+        default=True, description="Ask for the token count; some old servers refuse the question"
+    )
     extra_body: dict[str, Any] | None = Field(
         default=None, description="Further fields of the request, as in {enable_thinking: false}"
     )
 
 
 class OpenAIAgentSettings(SamplingSettings):
-    """A model behind the Chat Completions API, OpenAI's or a compatible one."""
+    """A model behind the Chat Completions or the Responses API, OpenAI's or a compatible one."""
 
     model: str = "gpt-4o-mini"
+    api: Literal["chat_completions", "responses"] = "chat_completions"
     base_url: str | None = Field(default=None, description="Of a compatible server, ending in /v1")
     api_key: SecretStr | None = Field(default=None, description="Default: OPENAI_API_KEY")
     connect_timeout: Seconds = 5.0
+    store: bool = Field(default=False, description="May OpenAI keep the conversation?")
 
 
 class LiteLLMAgentSettings(SamplingSettings):
@@ -59,4 +67,7 @@ class LiteLLMAgentSettings(SamplingSettings):
 class PhraseBookAgentSettings(TurnSettings):
     """The phrase book: no network, no key."""
 
+    first_token_timeout: Seconds = Field(
+        default=2.0, description="Until it answers; phrases of new tools take some ms"
+    )
     language: str = Field(default="", description="en or zh; empty: by the script of what was said")

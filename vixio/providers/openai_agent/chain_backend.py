@@ -1,0 +1,150 @@
+"""The agent ``chain``: its options, and what its sessions share. Cheap to import."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validator
+
+from vixio.core.errors import ConfigError, ProviderUnavailable
+from vixio.providers import registry
+from vixio.providers.openai_agent.backend import SharedModelBackend
+from vixio.providers.openai_agent.settings import Seconds, TurnSettings
+from vixio.providers.openai_agent.shares import LEAST, Wish
+from vixio.providers.registry import ProviderFactory, ProviderKind
+
+if TYPE_CHECKING:
+    from vixio.providers.openai_agent.models import SharedModel
+
+_OF_THE_TURN = ("max_tool_rounds", "turn_timeout")
+"""Options that hold for a turn, in which several models may have a part."""
+
+
+class ChainEntry(BaseModel):
+    """One model of the list: ``{name: …, option: value, …}``, as ``agent`` itself."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    options: SerializeAsAny[TurnSettings]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_options(cls, value: object) -> object:
+        if not isinstance(value, dict):
+            return value
+        name = value.get("name")
+        if not isinstance(name, str):
+            raise ValueError("name is needed here: that of an agent such as openai")  # noqa: TRY004 - pydantic explains a ValueError
+        if name == CHAIN:
+            raise ValueError("a chain cannot stand in a chain: write its models here")
+        given = {key: option for key, option in value.items() if key != "name"}
+        try:
+            factory = registry.resolve(ProviderKind.AGENT, name)
+        except (ConfigError, ProviderUnavailable) as error:
+            raise ValueError(f"name: {error}") from error
+        if not issubclass(factory.settings_model, TurnSettings):
+            raise ValueError(f"the agent {name} is no model and cannot stand in a chain")  # noqa: TRY004 - as above
+        options = factory.settings_model.model_validate(given)
+        return {"name": name, "options": options}
+
+    @model_validator(mode="after")
+    def _leaves_the_turn_alone(self) -> Self:
+        for key in _OF_THE_TURN:
+            if key in self.options.model_fields_set:
+                raise ValueError(f"{key} holds for all models together: write it beside `models`")
+        return self
+
+    def wish(self) -> Wish:
+        """Return how long it would like to have for its first token."""
+        fixed = "first_token_timeout" in self.options.model_fields_set
+        return Wish(self.options.first_token_timeout, fixed)
+
+    def retries(self, *, last: bool) -> int:
+        """Return how often it is asked again; unless it is told, only the last one is."""
+        return self.options.retries if last or "retries" in self.options.model_fields_set else 0
+
+
+class ChainAgentSettings(BaseModel):
+    """Models in the order in which they are asked."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    models: tuple[ChainEntry, ...] = Field(min_length=1)
+    max_tool_rounds: int = Field(
+        default=8, ge=2, description="Model calls of one turn; the last has to answer in words"
+    )
+    first_token_timeout: Seconds = Field(
+        default=15.0, description="Until one of the models begins to answer, for all together"
+    )
+    turn_timeout: Seconds = Field(default=50.0, description="The agent's working time on one turn")
+    pause: Seconds = Field(default=5.0, description="For which a model that failed is left alone")
+    longest_pause: Seconds = Field(default=300.0, description="To which that grows, doubling")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        wishes = [entry.wish() for entry in self.models]
+        least = sum(wish.seconds if wish.fixed else LEAST for wish in wishes)
+        if least > self.first_token_timeout:
+            raise ValueError(
+                f"first_token_timeout ({self.first_token_timeout:g} s) is for all models together, "
+                f"and theirs need {least:g} s"
+            )
+        if self.pause > self.longest_pause:
+            raise ValueError("pause must not be above longest_pause")
+        return self
+
+
+class ChainAgentBackend(SharedModelBackend):
+    """Several models behind one agent; their health is shared by all sessions."""
+
+    def __init__(self, settings: ChainAgentSettings, name: str = "chain") -> None:
+        """Raises ProviderUnavailable when one of them lacks its key or its package."""
+        super().__init__(
+            name,
+            TurnSettings(
+                max_tool_rounds=settings.max_tool_rounds,
+                first_token_timeout=settings.first_token_timeout,
+                turn_timeout=settings.turn_timeout,
+            ),
+        )
+        self._chain = settings
+        self._backends = [_backend(entry) for entry in settings.models]
+
+    def make_model(self) -> SharedModel:
+        """Make them all."""
+        from vixio.providers.openai_agent.models import chain_model
+        from vixio.providers.openai_agent.rest import RestSettings
+
+        chain = self._chain
+        last = len(chain.models) - 1
+        return chain_model(
+            [
+                # The next model is sooner there than the same one after a pause.
+                (backend.make_model(), entry.wish(), entry.retries(last=number == last))
+                for number, (entry, backend) in enumerate(
+                    zip(chain.models, self._backends, strict=True)
+                )
+            ],
+            chain.first_token_timeout,
+            RestSettings(chain.pause, chain.longest_pause),
+        )
+
+    def stats(self) -> list[dict[str, Any]]:
+        """Return the state of each model, in order; none before the start."""
+        from vixio.providers.openai_agent.chain import ChainModel
+
+        loaded = self.loaded
+        model = loaded.shared.model if loaded is not None else None
+        return model.stats() if isinstance(model, ChainModel) else []
+
+
+def _backend(entry: ChainEntry) -> SharedModelBackend:
+    made = registry.resolve(ProviderKind.AGENT, entry.name).create(entry.options)
+    if not isinstance(made, SharedModelBackend):
+        raise ConfigError(f"agent.models: {entry.name} is no model and cannot stand in a chain")
+    return made
+
+
+CHAIN = "chain"
+CHAIN_FACTORY = ProviderFactory(ChainAgentSettings, ChainAgentBackend)
