@@ -33,6 +33,7 @@ from vixio.testing import (
     silence,
     speech,
 )
+from vixio.tools.runtime import ToolRuntime
 
 P = ParamSpec("P")
 
@@ -55,25 +56,34 @@ class Conversation:
             reply=ReplySettings(timeout=30.0, apology_timeout=5.0)
         )
     )
+    runtime: ToolRuntime | None = None
+    """Runs the session's tools; its sources are the session's."""
     session: Session | None = None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Conversation]:
         """Run the session; at the end the device vanishes and nothing may be left of it."""
         before = asyncio.all_tasks()
+        opened = self.runtime.open("aa:bb", "virtual") if self.runtime is not None else None
+        if opened is not None:
+            self.tools = opened.toolset
         pipeline = Pipeline(
             stations=[
                 VADStation(self.vad, VADSettings(timeout=1.0)),
                 TurnDetectorStation(self.turn),
                 ASRStation(self.asr, ASRSettings(feed_timeout=2.0, finish_timeout=3.0)),
                 TextAggregatorStation(),
-                AgentStation(self.agent, AgentSettings(first_timeout=4.0, next_timeout=6.0)),
+                AgentStation(
+                    self.agent,
+                    AgentSettings(first_timeout=4.0, next_timeout=6.0),
+                    follow_tools=opened is not None,
+                ),
                 SentenceAggregatorStation(),
                 TTSStation(self.tts, TTSSettings(first_timeout=2.0, next_timeout=2.0)),
             ]
         )
         self.session = Session(
-            self.device, pipeline, self.history, self.tools, self.counters, self.settings
+            self.device, pipeline, self.history, self.tools, self.counters, self.settings, opened
         )
         task = asyncio.create_task(self.session.run())
         try:
@@ -82,6 +92,8 @@ class Conversation:
             self.device.vanish()
             async with asyncio.timeout(1.0):
                 await task
+            if opened is not None:
+                await opened.close()
             left = asyncio.all_tasks() - before - {task}
             assert not left, f"tasks left behind: {left}"
             assert self.vad.open_streams == 0

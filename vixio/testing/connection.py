@@ -147,6 +147,8 @@ class ManualConnection(DeviceConnection):
         if not self.closed:
             self.sent.append(Sent("close", now(), f"{code} {reason}"))
             self.vanish()
+            async with self._changed:
+                self._changed.notify_all()
 
     async def _record(self, kind: str, text: str = "") -> None:
         if self.closed:

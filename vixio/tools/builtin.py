@@ -38,7 +38,7 @@ def builtin_source(
     return FixedSource(BUILTIN_SOURCE, [known[name] for name in wanted])
 
 
-def end_conversation(context: ToolContext) -> str:
+async def end_conversation(context: ToolContext) -> str:
     """End the conversation, when the user says goodbye or asks to stop. Say a short farewell then.
 
     The device rests after it, until it is woken again.

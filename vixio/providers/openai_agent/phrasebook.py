@@ -117,6 +117,8 @@ class PhraseBookModel(Model):
                 continue
             step = match.proceed(results)
             return _call(step) if isinstance(step, Call) else _say(step)
+        if not results and (is_yes(text) or is_no(text)):
+            return _say(own.phrase("nothing_asked"))
         # After a result: the tool that was called is gone by now, and its phrase with it.
         failed = "tool_failed" if results else "not_understood"
         return _say(own.phrase(failed))

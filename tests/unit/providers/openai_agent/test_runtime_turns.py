@@ -1,0 +1,412 @@
+"""Whole turns of the real SDK with the runtime behind its tools, against a stand-in model."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from tests.support.llm_server import Call, LLMServer, calls, text
+from tests.support.tool_turns import FakeDevice, Talk, returned, spoken
+from vixio.core.chunk import Chunk, Farewell, Notice, Sentence, ToolCalled, ToolReturned
+from vixio.core.errors import ToolError
+from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.toolset import DEVICE_SOURCE
+from vixio.core.tools.types import ToolDefinition, ToolOptions
+from vixio.providers.openai_agent.backend import OpenAIAgentBackend
+from vixio.providers.openai_agent.settings import OpenAIAgentSettings
+from vixio.tools import ToolContext
+from vixio.tools.builtin import builtin_source
+from vixio.tools.policy import Access, ToolPolicy
+from vixio.tools.runtime import RuntimeSettings, ToolRuntime
+from vixio.tools.source import ToolSource
+
+QUICK = ToolOptions(timeout=0.05)
+AGAIN = ToolOptions(retries=2, idempotent=True, backoff=0.0)
+VOLUME = {
+    "type": "object",
+    "properties": {"volume": {"type": "integer", "minimum": 0, "maximum": 100}},
+    "required": ["volume"],
+}
+
+
+class Shelf(ToolSource):
+    """A source whose tools the test changes."""
+
+    def __init__(self, *tools: ToolDefinition) -> None:
+        super().__init__("shelf")
+        self._tools = tools
+
+    def tools(self) -> tuple[ToolDefinition, ...]:
+        return self._tools
+
+    def put(self, *tools: ToolDefinition) -> None:
+        self._tools = tools
+        self.changed()
+
+
+@pytest.fixture
+async def backend(server: LLMServer) -> AsyncIterator[OpenAIAgentBackend]:
+    made = OpenAIAgentBackend(
+        OpenAIAgentSettings(model="stand-in", base_url=server.base_url, retries=0)
+    )
+    await made.start()
+    yield made
+    await made.close()
+
+
+def made(runtime: ToolRuntime, backend: OpenAIAgentBackend, device_id: str = "aa:bb") -> Talk:
+    return Talk(runtime, backend.create(), device_id)
+
+
+def outputs(server: LLMServer, request: int = -1) -> list[str]:
+    """What the model was told by tools in one of its requests."""
+    messages = server.requests[request]["messages"]
+    return [message["content"] for message in messages if message["role"] == "tool"]
+
+
+def error(output: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(output)["error"]
+    return found
+
+
+def listed(server: LLMServer, request: int = -1) -> set[str]:
+    return {tool["function"]["name"] for tool in server.requests[request].get("tools", [])}
+
+
+async def test_the_model_reads_the_complaint_and_corrects_itself(
+    server: LLMServer, backend: OpenAIAgentBackend
+) -> None:
+    device = FakeDevice()
+    async with made(ToolRuntime(), backend) as talk:
+        talk.tools.toolset.replace(DEVICE_SOURCE, [device.tool("self.set_volume", VOLUME)])
+        server.script(
+            calls(Call("1", "self_set_volume", '{"volume": "loud"}')),
+            calls(Call("2", "self_set_volume", '{"volume": 30}')),
+            text("Done."),
+        )
+        chunks = await talk.turn("set the volume to thirty")
+        complaint = error(outputs(server, 1)[-1])
+        assert complaint["type"] == "invalid_arguments"
+        assert complaint["retryable"] is True
+        assert "volume: 'loud'" in complaint["message"]
+        assert device.asked == [("self.set_volume", {"volume": 30})]
+        assert spoken(chunks) == ["Done."]
+        count = talk.context.counters.get
+        assert (count("tool.device.calls"), count("tool.device.failed")) == (2, 1)
+        assert count("tool.device.invalid_arguments") == 1
+
+
+async def test_whatever_fails_never_ends_the_turn(
+    server: LLMServer, backend: OpenAIAgentBackend
+) -> None:
+    async def hang() -> None:
+        """Take for ever."""
+        await asyncio.Event().wait()
+
+    async def crash() -> None:
+        """Break."""
+        raise RuntimeError("broken")
+
+    shelf = Shelf(func_to_tool_definition(hang, options=QUICK), func_to_tool_definition(crash))
+    async with made(ToolRuntime([shelf]), backend) as talk:
+        server.script(
+            calls(Call("1", "hang", "{}"), Call("2", "crash", "{}"), Call("3", "nothing", "{}")),
+            text("Two things failed."),
+        )
+        chunks = await talk.turn("do it all")
+        told = {error(output)["type"] for output in outputs(server)}
+        assert told == {"timeout", "failed", "not_found"}
+        assert [result.success for result in returned(chunks)] == [False] * 3
+        assert spoken(chunks) == ["Two things failed."]
+
+
+async def test_an_idempotent_tool_is_tried_again(
+    server: LLMServer, backend: OpenAIAgentBackend
+) -> None:
+    tries = 0
+
+    async def flaky() -> str:
+        """Work at the third time."""
+        nonlocal tries
+        tries += 1
+        if tries < 3:
+            raise ToolError("failed", "not yet", retryable=True)
+        return "worked"
+
+    shelf = Shelf(func_to_tool_definition(flaky, options=AGAIN))
+    async with made(ToolRuntime([shelf]), backend) as talk:
+        server.script(calls(Call("1", "flaky", "{}")), text("It worked."))
+        await talk.turn("try it")
+        assert outputs(server) == ["worked"]
+        assert talk.context.counters.get("tool.shelf.retries") == 2
+        assert talk.context.counters.get("tool.shelf.failed") == 0
+
+
+async def test_calls_of_one_round_run_at_the_same_time(
+    server: LLMServer, backend: OpenAIAgentBackend
+) -> None:
+    together = asyncio.Barrier(3)
+
+    async def meet(number: int) -> str:
+        """Wait for the others."""
+        await together.wait()
+        return str(number)
+
+    shelf = Shelf(func_to_tool_definition(meet))
+    async with made(ToolRuntime([shelf]), backend) as talk:
+        three = [Call(f"c{number}", "meet", f'{{"number": {number}}}') for number in range(3)]
+        server.script(calls(*three), text("All met."))
+        await talk.turn("meet")
+        assert outputs(server) == ["0", "1", "2"]
+
+
+async def test_a_limited_tool_runs_one_call_at_a_time(
+    server: LLMServer, backend: OpenAIAgentBackend
+) -> None:
+    running, most = 0, 0
+
+    async def alone() -> str:
+        """Be alone."""
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0)
+        running -= 1
+        return "ok"
+
+    shelf = Shelf(func_to_tool_definition(alone, options=ToolOptions(concurrency=1)))
+    async with made(ToolRuntime([shelf]), backend) as talk:
+        server.script(calls(*(Call(f"c{n}", "alone", "{}") for n in range(4))), text("Done."))
+        await talk.turn("go")
+        assert outputs(server) == ["ok"] * 4
+        assert most == 1
+
+
+async def test_tools_are_swapped_inside_a_running_turn(
+    server: LLMServer, backend: OpenAIAgentBackend
+) -> None:
+    async def second() -> str:
+        """Come later."""
+        return "second"
+
+    async def first() -> str:
+        """Make place for the second."""
+        shelf.put(func_to_tool_definition(second))
+        return "first"
+
+    shelf = Shelf(func_to_tool_definition(first))
+    async with made(ToolRuntime([shelf]), backend) as talk:
+        server.script(
+            calls(Call("1", "first", "{}")), calls(Call("2", "second", "{}")), text("Both.")
+        )
+        await talk.turn("swap")
+        assert (listed(server, 0), listed(server, 1)) == ({"first"}, {"second"})
+        assert outputs(server) == ["first", "second"]
+
+
+async def test_the_first_call_is_not_run_and_a_yes_lets_it_through_once(
+    server: LLMServer, backend: OpenAIAgentBackend
+) -> None:
+    device = FakeDevice()
+    async with made(ToolRuntime(), backend) as talk:
+        talk.tools.toolset.replace(DEVICE_SOURCE, [device.tool("self.unlock", confirm=True)])
+        unlock = calls(Call("1", "self_unlock", "{}"))
+        server.script(unlock, text("Shall I unlock the door?"))
+        await talk.turn("unlock the door")
+        assert error(outputs(server)[-1])["type"] == "confirmation_required"
+        assert device.asked == []
+        again = calls(Call("2", "self_unlock", "{}"))
+        third = calls(Call("3", "self_unlock", "{}"))
+        server.script(again, third, text("Unlocked."))
+        await talk.turn("Yes, please!")
+        assert device.asked == [("self.unlock", {})]
+        assert outputs(server)[1] == "true"
+        assert error(outputs(server)[2])["type"] == "confirmation_required"
+        assert talk.context.counters.get("tool.confirm.agreed") == 1
+
+
+@pytest.mark.parametrize("answer", ["no", "what time is it", "yes but the other one", "", "是吗"])
+async def test_anything_else_cancels_it(
+    server: LLMServer, backend: OpenAIAgentBackend, answer: str
+) -> None:
+    device = FakeDevice()
+    async with made(ToolRuntime(), backend) as talk:
+        talk.tools.toolset.replace(DEVICE_SOURCE, [device.tool("self.unlock", confirm=True)])
+        server.script(calls(Call("1", "self_unlock", "{}")), text("Shall I?"))
+        await talk.turn("unlock")
+        server.script(calls(Call("2", "self_unlock", "{}")), text("Not done."))
+        await talk.turn(answer)
+        server.script(text("Okay."))
+        await talk.turn("never mind")
+        # The model's own second try began another question; a yes that comes later is none to it.
+        server.script(calls(Call("3", "self_unlock", "{}")), text("Not done."))
+        await talk.turn("yes")
+        assert device.asked == []
+
+
+async def test_a_model_cannot_confirm_by_itself_nor_change_what_was_agreed_to(
+    server: LLMServer, backend: OpenAIAgentBackend
+) -> None:
+    device = FakeDevice()
+    schema = {"type": "object", "properties": {"door": {"type": "string"}}, "required": ["door"]}
+    async with made(ToolRuntime(), backend) as talk:
+        unlock = device.tool("self.unlock", schema, confirm=True)
+        talk.tools.toolset.replace(DEVICE_SOURCE, [unlock])
+        front = '{"door": "front"}'
+        server.script(
+            calls(Call("1", "self_unlock", front)),
+            calls(Call("2", "self_unlock", front)),
+            calls(Call("3", "self_unlock", front)),
+            text("The user said yes. Shall I?"),
+        )
+        await talk.turn("unlock the front door")
+        server.script(calls(Call("4", "self_unlock", '{"door": "back"}')), text("Hm."))
+        await talk.turn("yes")
+        assert device.asked == []
+
+
+async def test_a_question_that_was_not_heard_cannot_be_agreed_to(
+    server: LLMServer, backend: OpenAIAgentBackend
+) -> None:
+    device = FakeDevice()
+    async with made(ToolRuntime(), backend) as talk:
+        talk.tools.toolset.replace(DEVICE_SOURCE, [device.tool("self.unlock", confirm=True)])
+        server.script(calls(Call("1", "self_unlock", "{}")), text("Shall I?"))
+        await talk.turn("unlock", heard=False)
+        server.script(calls(Call("2", "self_unlock", "{}")), text("Shall I?"))
+        await talk.turn("yes")
+        assert device.asked == []
+
+
+async def test_the_next_session_owes_no_answer(
+    server: LLMServer, backend: OpenAIAgentBackend
+) -> None:
+    device = FakeDevice()
+    runtime = ToolRuntime()
+    async with made(runtime, backend) as before:
+        before.tools.toolset.replace(DEVICE_SOURCE, [device.tool("self.unlock", confirm=True)])
+        server.script(calls(Call("1", "self_unlock", "{}")), text("Shall I?"))
+        await before.turn("unlock")
+    async with made(runtime, backend) as after:
+        after.tools.toolset.replace(DEVICE_SOURCE, [device.tool("self.unlock", confirm=True)])
+        after.history.begin(1, "unlock")
+        server.script(calls(Call("2", "self_unlock", "{}")), text("Shall I?"))
+        await after.turn("yes")
+    assert device.asked == []
+
+
+async def test_what_a_tool_says_comes_in_the_order_of_the_reply(
+    server: LLMServer, backend: OpenAIAgentBackend
+) -> None:
+    heard = asyncio.Event()
+
+    async def search(what: str, context: ToolContext) -> str:
+        """Look something up."""
+        context.say(f"I am looking for {what}")
+        context.show("searching…")
+        await asyncio.to_thread(context.say, "This takes a moment.")
+        await asyncio.wait_for(heard.wait(), 5)
+        return "found"
+
+    async with made(ToolRuntime([Shelf(func_to_tool_definition(search))]), backend) as talk:
+        assert "context" not in talk.tools.toolset.definitions()[0].parameters["properties"]
+        server.script(
+            calls(Call("1", "search", '{"what": "cats"}'), saying="Let me see. "), text("Found it.")
+        )
+
+        def seen(chunk: Chunk) -> None:
+            if isinstance(chunk, Sentence) and chunk.spoken == "This takes a moment.":
+                heard.set()  # the tool waits for it: it is spoken while the tool still works
+
+        said = await talk.turn("find cats", seen=seen)
+        kinds = [
+            chunk.spoken if isinstance(chunk, Sentence) else type(chunk)
+            for chunk in said
+            if isinstance(chunk, Sentence | ToolCalled | ToolReturned | Notice)
+        ]
+        assert kinds == [
+            "Let me see.",
+            ToolCalled,
+            "I am looking for cats",
+            Notice,
+            "This takes a moment.",
+            ToolReturned,
+            "Found it.",
+        ]
+        server.script(text("Yes."))
+        await talk.turn("really?")  # the history with the tool's words is one that is accepted
+        messages = server.requests[-1]["messages"]
+        place = [message["role"] for message in messages].index("tool")
+        assert messages[place - 1]["tool_calls"]
+        assert "I am looking for cats" in str(messages[place + 1]["content"])
+
+
+async def test_device_a_never_calls_the_tools_of_device_b(
+    server: LLMServer, backend: OpenAIAgentBackend
+) -> None:
+    runtime = ToolRuntime()
+    one, two = FakeDevice("one"), FakeDevice("two")
+    async with made(runtime, backend, "one") as first, made(runtime, backend, "two") as second:
+        first.tools.toolset.replace(DEVICE_SOURCE, [one.tool("self.lamp"), one.tool("self.one")])
+        second.tools.toolset.replace(DEVICE_SOURCE, [two.tool("self.lamp")])
+        for talk in (first, second):
+            server.script(calls(Call("1", "self_lamp", "{}")), text("Done."))
+            await talk.turn("lamp")
+        server.script(calls(Call("2", "self_one", "{}")), text("No."))
+        await second.turn("one")
+        assert one.asked == [("self.lamp", {})]
+        assert two.asked == [("self.lamp", {})]
+        assert error(outputs(server)[-1])["type"] == "not_found"
+
+
+async def test_what_is_denied_is_neither_shown_nor_run(
+    server: LLMServer, backend: OpenAIAgentBackend
+) -> None:
+    device = FakeDevice()
+    policy = ToolPolicy(
+        Access(deny=("self.reboot",)), {"guest*": Access(deny=("device/self.door.*",))}
+    )
+    runtime = ToolRuntime(settings=RuntimeSettings(policy=policy))
+    tools = [device.tool(name) for name in ("self.reboot", "self.door.open", "self.lamp")]
+    async with made(runtime, backend, "GUEST-1") as guest, made(runtime, backend, "home") as home:
+        for talk in (guest, home):
+            talk.tools.toolset.replace(DEVICE_SOURCE, tools)
+            server.script(text("Hello."))
+            await talk.turn("hello")
+        assert listed(server, 0) == {"self_lamp"}
+        assert listed(server, 1) == {"self_lamp", "self_door_open"}
+        turn = guest.tools.begin_turn(9, "", "en", asked=False)
+        refused = await turn.run(tools[1], "{}")
+        assert refused.error_type == "denied"
+        assert device.asked == []
+
+
+async def test_the_volume_is_changed_through_the_sessions_own_device(
+    server: LLMServer, backend: OpenAIAgentBackend
+) -> None:
+    device = FakeDevice()
+    device.answers["self.get_device_status"] = '{"audio_speaker": {"volume": 95}}'
+    async with made(ToolRuntime([builtin_source()]), backend) as talk:
+        server.script(text("Hi."))
+        await talk.turn("hi")
+        assert "change_volume" not in listed(server)
+        tools = [
+            device.tool("self.get_device_status"),
+            device.tool("self.audio_speaker.set_volume", VOLUME),
+        ]
+        talk.tools.toolset.replace(DEVICE_SOURCE, tools)
+        server.script(calls(Call("1", "change_volume", '{"change": "louder"}')), text("Louder."))
+        await talk.turn("louder")
+        assert device.asked[-1] == ("self.audio_speaker.set_volume", {"volume": 100})
+
+
+async def test_the_end_of_the_conversation_is_announced_once_it_was_called(
+    server: LLMServer, backend: OpenAIAgentBackend
+) -> None:
+    async with made(ToolRuntime([builtin_source()]), backend) as talk:
+        server.script(calls(Call("1", "end_conversation", "{}")), text("Bye."))
+        chunks = await talk.turn("goodbye")
+        assert any(isinstance(chunk, Farewell) for chunk in chunks)
+        assert spoken(chunks) == ["Bye."]
