@@ -81,7 +81,7 @@ def _pattern(code: str, answer: str) -> re.Pattern[str]:
     said, fill = _one_of(meant), _one_of(words.fill)
     if code == "zh":  # particles follow what they belong to, spaces mean nothing
         return re.compile(f"(?:{fill})*(?:(?:{said})(?:{fill})*)+")
-    return re.compile(rf"(?:{fill} )*(?:{said})(?: (?:{said}|{fill}))*")
+    return re.compile(rf"(?:(?:{fill}) )*(?:{said})(?: (?:{said}|{fill}))*")
 
 
 def _one_of(phrases: Sequence[str]) -> str:

@@ -1,0 +1,122 @@
+"""The built-in tools."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.support.tool_turns import FakeDevice
+from vixio.core.chunk import Farewell
+from vixio.core.errors import ConfigError
+from vixio.core.tools.toolset import DEVICE_SOURCE
+from vixio.tools.builtin import STATUS_TOOL, VOLUME_TOOL, builtin_source
+from vixio.tools.runtime import ToolRuntime
+from vixio.tools.session import RuntimeSession
+
+LOUD = '{"audio_speaker": {"volume": 40}}'
+
+
+def session(device: FakeDevice | None = None, device_id: str = "a") -> RuntimeSession:
+    opened = ToolRuntime([builtin_source()]).open(device_id, "s")
+    if device is not None:
+        opened.toolset.replace(DEVICE_SOURCE, [device.tool(STATUS_TOOL), device.tool(VOLUME_TOOL)])
+    return opened
+
+
+async def run(opened: RuntimeSession, name: str, arguments: str = "{}") -> str:
+    found = opened.toolset.find(name)
+    assert found is not None
+    turn = opened.begin_turn(1, "", "en", asked=False)
+    return (await turn.run(found, arguments)).for_model()
+
+
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "asia/tokyo", "Tokyo", " tokyo "])
+async def test_the_time_in_another_zone(zone: str) -> None:
+    told = await run(session(), "get_time", f'{{"zone": "{zone}"}}')
+    there = datetime.strptime(told, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC) - timedelta(hours=9)
+    assert abs(datetime.now(UTC) - there) < timedelta(seconds=5)
+
+
+async def test_the_date_in_another_zone_and_here() -> None:
+    days = {datetime.now(UTC).date() + timedelta(days=day) for day in (0, 1)}
+    assert await run(session(), "get_date", '{"zone": "Pacific/Kiritimati"}') in map(str, days)
+    assert await run(session(), "get_date") == datetime.now().astimezone().strftime("%Y-%m-%d")
+
+
+@pytest.mark.parametrize("zone", ["Tokio", "../../etc/passwd", "Nowhere/At_All"])
+async def test_a_zone_that_is_none_is_named(zone: str) -> None:
+    answer = await run(session(), "get_time", f'{{"zone": "{zone}"}}')
+    assert "invalid_arguments" in answer
+    assert ("Asia/Tokyo" in answer) == (zone == "Tokio")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "volume"),
+    [
+        ('{"change": "louder"}', 50),
+        ('{"change": "quieter"}', 30),
+        ('{"change": "quieter", "by": 90}', 0),
+        ('{"change": "louder", "by": -90}', 100),
+        ('{"change": "mute"}', 0),
+        ('{"change": "maximum"}', 100),
+    ],
+)
+async def test_the_volume_is_relative_to_what_it_is(arguments: str, volume: int) -> None:
+    device = FakeDevice()
+    device.answers[STATUS_TOOL] = LOUD
+    assert await run(session(device), "change_volume", arguments) == f'{{"volume": {volume}}}'
+    assert device.asked[-1] == (VOLUME_TOOL, {"volume": volume})
+
+
+@pytest.mark.parametrize("status", ["", "[]", '{"audio_speaker": {}}', '{"audio_speaker": null}'])
+async def test_a_device_that_does_not_say_how_loud_it_is(status: str) -> None:
+    device = FakeDevice(answer=status)
+    answer = await run(session(device), "change_volume", '{"change": "louder"}')
+    assert "does not say" in answer
+    assert len(device.asked) == 1
+
+
+async def test_the_volume_is_offered_only_with_a_device_that_can() -> None:
+    opened = session()
+    assert opened.toolset.find("change_volume") is None
+    device = FakeDevice()
+    opened.toolset.replace(DEVICE_SOURCE, [device.tool(VOLUME_TOOL)])
+    assert opened.toolset.find("change_volume") is None
+    opened.toolset.replace(DEVICE_SOURCE, [device.tool(VOLUME_TOOL), device.tool(STATUS_TOOL)])
+    assert opened.toolset.find("change_volume") is not None
+    opened.toolset.remove(DEVICE_SOURCE)
+    assert opened.toolset.find("change_volume") is None
+
+
+async def test_facts_are_remembered_for_their_device_alone() -> None:
+    runtime = ToolRuntime([builtin_source()])
+    mine, other = runtime.open("a", "1"), runtime.open("b", "2")
+    await run(mine, "remember_fact", '{"fact": "likes tea"}')
+    await run(mine, "remember_fact", '{"fact": "has a dog"}')
+    assert await run(mine, "recall_facts") == '["likes tea", "has a dog"]'
+    assert "nothing" in await run(other, "recall_facts")
+    assert "not_found" in await run(other, "forget_fact", '{"about": "tea"}')
+    assert await run(mine, "forget_fact", '{"about": "tea"}') == "forgotten: likes tea"
+    again = runtime.open("a", "3")
+    assert await run(again, "recall_facts") == '["has a dog"]'
+    assert await run(again, "forget_fact", '{"about": "*"}') == "forgotten: 1 facts"
+
+
+async def test_the_conversation_ends_with_a_farewell() -> None:
+    opened = session()
+    turn = opened.begin_turn(7, "", "en", asked=False)
+    found = opened.toolset.find("end_conversation")
+    assert found is not None
+    await turn.run(found, "")
+    assert turn.outbox.take() == [Farewell(7)]
+
+
+@pytest.mark.parametrize("names", [None, ["get_time"], []])
+def test_the_settings_choose(names: Any) -> None:  # noqa: ANN401 - a list or None
+    offered = [tool.name for tool in builtin_source(names).tools()]
+    assert offered == names or (names is None and len(offered) == 7)
+
+
+def test_a_name_that_is_none_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"'get_tine'.*there are: get_time"):
+        builtin_source(["get_tine"])
