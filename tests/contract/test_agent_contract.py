@@ -10,7 +10,8 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from tests.support.llm_server import Call, LLMServer, calls, text
+from tests.support import llm_server, responses_api
+from tests.support.llm_server import Answer, Call, LLMServer
 from vixio.core.chunk import TextDelta, ToolCalled, ToolReturned
 from vixio.core.errors import ProviderError
 from vixio.core.history import (
@@ -25,6 +26,7 @@ from vixio.core.tools.local import BUILTIN_LOCAL_TOOLS
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
 from vixio.providers.agent import AgentBackend, AgentEvent, AgentProvider, AgentRequest
 from vixio.providers.openai_agent.backend import OpenAIAgentBackend, PhraseBookAgentBackend
+from vixio.providers.openai_agent.chain_backend import ChainAgentBackend, ChainAgentSettings
 from vixio.providers.openai_agent.settings import OpenAIAgentSettings, PhraseBookAgentSettings
 
 LIMIT = 10.0
@@ -53,6 +55,8 @@ class Bench(ABC):
 
 
 class OpenAIBench(Bench):
+    api = llm_server
+
     def __init__(self, server: LLMServer) -> None:
         self._server = server
         self.backend = OpenAIAgentBackend(
@@ -60,7 +64,7 @@ class OpenAIBench(Bench):
         )
 
     def talk(self) -> str:
-        self._server.script(text("Hel", "lo."))
+        self._script(self.api.text("Hel", "lo."))
         return "hello"
 
     def lamp(self) -> str:
@@ -74,8 +78,39 @@ class OpenAIBench(Bench):
         return self._calling("get_time", "{}", "what time is it")
 
     def _calling(self, name: str, arguments: str, said: str) -> str:
-        self._server.script(calls(Call("call_0", name, arguments)), text("There ", "you are."))
+        made = Call("call_0", name, arguments)
+        self._script(self.api.calls(made), self.api.text("There ", "you are."))
         return said
+
+    def _script(self, *answers: Answer) -> None:
+        self._server.script(*answers)
+
+
+class ResponsesBench(OpenAIBench):
+    api = responses_api
+
+    def __init__(self, server: LLMServer) -> None:
+        super().__init__(server)
+        self.backend = OpenAIAgentBackend(
+            OpenAIAgentSettings(model="stand-in", base_url=server.base_url, api="responses")
+        )
+
+
+class ChainBench(OpenAIBench):
+    """The first model of the list refuses every call; the second speaks the other protocol."""
+
+    api = responses_api
+
+    def __init__(self, server: LLMServer) -> None:
+        super().__init__(server)
+        models = [
+            {"name": "openai", "model": "broken", "base_url": server.base_url, "retries": 0},
+            {"name": "openai", "base_url": server.base_url, "api": "responses"},
+            {"name": "phrasebook"},
+        ]
+        settings = ChainAgentSettings.model_validate({"models": models, "pause": 0.001})
+        self.backend = ChainAgentBackend(settings)
+        server.broken_model = "broken"
 
 
 class PhraseBookBench(Bench):
@@ -95,10 +130,13 @@ class PhraseBookBench(Bench):
         return "what time is it"
 
 
-@pytest.fixture(params=["openai", "phrasebook"])
+BENCHES = {"openai": OpenAIBench, "responses": ResponsesBench, "chain": ChainBench}
+
+
+@pytest.fixture(params=[*BENCHES, "phrasebook"])
 async def bench(request: pytest.FixtureRequest) -> AsyncIterator[Bench]:
     async with LLMServer() as server:
-        made = OpenAIBench(server) if request.param == "openai" else PhraseBookBench()
+        made = BENCHES[request.param](server) if request.param in BENCHES else PhraseBookBench()
         await made.backend.start()
         yield made
         await made.backend.close()

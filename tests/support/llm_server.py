@@ -1,4 +1,6 @@
-"""A stand-in for a model's server: real Chat Completions over real HTTP, scripted by the test.
+"""A stand-in for a model's server: the real protocol over real HTTP, scripted by the test.
+
+The makers of answers here are those of Chat Completions; ``responses_api`` has the others.
 
 Each request takes the next :class:`Answer`. What was asked and who hung up is recorded.
 """
@@ -40,6 +42,8 @@ class Answer:
     status: int = 200
     headers: dict[str, str] = field(default_factory=lambda: {"content-type": "text/event-stream"})
     before_head: Step | None = None
+    piece: int = 0
+    """Bytes sent at a time; 0: each step in two pieces."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ def calls(*made: Call, saying: str = "", piece: int = 5) -> Answer:
             if part := call.arguments[start : start + piece]:
                 delta = {"index": index, "function": {"arguments": part}}
                 steps.append(chunk({"tool_calls": [delta]}))
-    return Answer([*steps, chunk({}, "tool_calls"), "data: [DONE]\n\n"])
+    return Answer([*steps, chunk({}, "tool_calls"), _usage(), "data: [DONE]\n\n"])
 
 
 def refusal(*pieces: str) -> Answer:
@@ -113,9 +117,12 @@ class LLMServer:
     def __init__(self) -> None:
         self.requests: list[JsonObject] = []
         self.keys: list[str] = []
+        self.paths: list[str] = []
         self.connections = 0
         self.hung_up = asyncio.Event()
         """Set when a client closed its connection in mid-answer."""
+        self.broken_model = ""
+        """Requests for it are answered 503, and take no answer of the script."""
         self._answers: deque[Answer] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -167,17 +174,23 @@ class LLMServer:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        self.paths.append(head[0].split(" ")[1])
         fields = dict(line.lower().split(": ", 1) for line in head[1:] if ": " in line)
         body = await reader.readexactly(int(fields.get("content-length", "0")))
         self.requests.append(json.loads(body or b"{}"))
         self.keys.append(fields.get("authorization", ""))
-        answer = self._answers.popleft() if self._answers else failure(500, "nothing scripted")
+        answer = self._next(self.requests[-1])
         gone = asyncio.ensure_future(reader.read(1))  # nothing is sent while an answer is awaited
         try:
             return await self._answer(answer, writer, gone)
         finally:
             gone.cancel()
             await asyncio.gather(gone, return_exceptions=True)
+
+    def _next(self, request: JsonObject) -> Answer:
+        if self.broken_model and request.get("model") == self.broken_model:
+            return failure(503, "out of order")
+        return self._answers.popleft() if self._answers else failure(500, "nothing scripted")
 
     async def _answer(
         self, answer: Answer, writer: asyncio.StreamWriter, gone: asyncio.Future[bytes]
@@ -192,7 +205,7 @@ class LLMServer:
                 if not await self._happens(step, gone):
                     return False
                 continue
-            for piece in _odd_pieces(step.encode()):
+            for piece in _odd_pieces(step.encode(), answer.piece):
                 writer.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
             await writer.drain()
             await asyncio.sleep(0)
@@ -219,7 +232,9 @@ class LLMServer:
         return True
 
 
-def _odd_pieces(data: bytes) -> Iterable[bytes]:
+def _odd_pieces(data: bytes, size: int) -> Iterable[bytes]:
     """Split where no message ends, even inside a character: a client must not care."""
+    if size:
+        return (data[start : start + size] for start in range(0, len(data), size))
     middle = len(data) // 2
     return (piece for piece in (data[:middle], data[middle:]) if piece)

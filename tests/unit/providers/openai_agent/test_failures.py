@@ -80,6 +80,46 @@ async def test_a_long_pause_is_not_waited_for(server: LLMServer) -> None:
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize(
+    ("headers", "least", "most"),
+    [
+        ({"retry_after": "30"}, 30, 30),
+        ({"retry_after_ms": "2500", "retry_after": "3"}, 2.5, 2.5),
+        ({"retry_after": "Fri, 31 Dec 1999 23:59:59 GMT"}, 0, 0),
+        ({"retry_after": "Sun, 31 Dec 2499 23:59:59 GMT"}, 1e9, 1e12),
+        ({"retry_after": "soon"}, None, None),
+        ({}, None, None),
+    ],
+)
+async def test_how_long_the_server_wants_to_be_left_alone(
+    server: LLMServer, headers: dict[str, str], least: float | None, most: float | None
+) -> None:
+    server.script(failure(503, "busy", **headers))
+    error, _ = await _fails(_agent(server, retries=0))
+    if least is None or most is None:
+        assert error.retry_after is None
+    else:
+        assert error.retry_after is not None
+        assert least <= error.retry_after <= most
+
+
+async def test_a_short_pause_is_waited_for(server: LLMServer) -> None:
+    server.script(failure(429, "slow down", retry_after_ms="400"), text("there"))
+    agent = _agent(server, retries=1)
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    async with asyncio.timeout(5):
+        assert [event async for event in agent.reply(REQUEST)] == [TextDelta(1, "there")]
+    assert loop.time() - began >= 0.39  # the loop's timer may fire a clock tick early
+    await agent.close()
+
+
+async def test_tries_share_the_time_to_the_first_token(server: LLMServer) -> None:
+    server.script(*(failure(500, "oops") for _ in range(5)))
+    await _fails(_agent(server, retries=5, first_token_timeout=0.6))
+    assert len(server.requests) == 2
+
+
 async def test_a_cut_after_the_first_token_is_not_tried_again(server: LLMServer) -> None:
     server.script(text("I was", Cut()), text("never"))
     error, said = await _fails(_agent(server, retries=3))
