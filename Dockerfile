@@ -14,9 +14,11 @@ RUN scripts/install_project.sh /opt/vixio copy
 FROM python:3.13-slim
 COPY scripts/apt_install.sh scripts/ensure_libopus.sh /usr/local/lib/vixio/
 RUN /usr/local/lib/vixio/ensure_libopus.sh python3 && rm -rf /var/lib/apt/lists/*
-RUN useradd --create-home --uid 10001 vixio
+RUN useradd --create-home --uid 10001 vixio && install --directory --owner vixio --mode 700 /var/lib/vixio
 COPY --from=build /opt/vixio /opt/vixio
-ENV PATH=/opt/vixio/bin:$PATH PYTHONUNBUFFERED=1
+# The memory (docs/memory.md) is /var/lib/vixio/memory.db: keep it in a named volume.
+ENV PATH=/opt/vixio/bin:$PATH PYTHONUNBUFFERED=1 XDG_STATE_HOME=/var/lib
+VOLUME /var/lib/vixio
 USER vixio
 WORKDIR /home/vixio
 # 8000: WebSocket, where devices talk. 8003: HTTP, the OTA address that a device is given.

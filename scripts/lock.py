@@ -33,6 +33,8 @@ TITLES = {
     "requirements.lock": "The default install and the build backend.",
     "requirements-dev.lock": "What `make test` needs beyond requirements.lock.",
     "requirements-litellm.lock": "What the extra `litellm` needs beyond requirements.lock.",
+    "requirements-redis.lock": "What the extra `redis` needs beyond requirements.lock.",
+    "requirements-sqlalchemy.lock": "What the extra `sqlalchemy` needs beyond requirements.lock.",
 }
 HEADER = """\
 # {title}
@@ -113,7 +115,7 @@ def main() -> None:
         base = resolve(uv, requirements=build)
         pinned = [pin for pins in base.values() for pin in pins]
         write("requirements.lock", base)
-        for extra in ("dev", "litellm"):
+        for extra in ("dev", "litellm", "redis", "sqlalchemy"):
             more = resolve(uv, "--extra", extra, requirements=[*build, *pinned])
             write(f"requirements-{extra}.lock", {n: p for n, p in more.items() if n not in base})
 

@@ -16,7 +16,8 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[2]
-LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-litellm.lock")
+EXTRAS = ("dev", "litellm", "redis", "sqlalchemy")
+LOCKS = ("requirements.lock", *(f"requirements-{extra}.lock" for extra in EXTRAS))
 PIN = re.compile(r"^[a-z0-9]+(-[a-z0-9]+)*==[0-9][0-9a-z.]*( ; [^;#@]+)?$")
 
 # Python 3.11, 3.12 and 3.13 on the two Linux architectures that the lock is meant for.
