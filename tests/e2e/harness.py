@@ -21,7 +21,8 @@ from vixio.settings import Settings
 def settings(**sections: dict[str, Any]) -> Settings:
     """Return settings for free loopback ports; ``sections`` as in a settings file."""
     server = {"host": "127.0.0.1", "port": 0, "http_port": 0, **sections.pop("server", {})}
-    return Settings.model_validate({"server": server, **sections})
+    memory = {"store": "none", **sections.pop("memory", {})}
+    return Settings.model_validate({"server": server, "memory": memory, **sections})
 
 
 @dataclass

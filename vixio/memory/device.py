@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 MAX_SUMMARY_CHARS = 2_000
 
+MIN_PENDING = 20
+"""Turns that may wait to be saved, if the history itself does not hold more."""
+
 
 @dataclass(eq=False)
 class _Step:
@@ -77,6 +80,7 @@ class DeviceMemory:
         """Wait for what was said earlier; not long, and not for a store that is down."""
         if not self._loaded.is_set():
             await self._memory.wait_for(self._loaded)
+            self._loaded.set()  # if it comes later, the turns after it have it
 
     def stop(self) -> None:
         """End what runs."""
@@ -104,7 +108,7 @@ class DeviceMemory:
             if not as_known:
                 self._erased(turn)
 
-        while self.pending >= self._history.max_turns:
+        if self.pending >= max(self._history.max_turns, MIN_PENDING):
             self._lose_oldest()
         self._add(_Step(Work(save), saved, turn))
         self._sum_up()
@@ -149,12 +153,10 @@ class DeviceMemory:
     def _lose_oldest(self) -> None:
         """Give up a turn that waits to be saved; a store that is down for long costs memory."""
         for step in self._steps:
-            if step.turn is not None and step is not self._steps[0]:
+            if step.turn is not None and step.work.running is None:
                 self._steps.remove(step)
-                break
-        else:
-            self._steps.popleft()
-        self._memory.count("lost")
+                self._memory.count("lost")
+                return
 
     def _take(self, remembered: Remembered) -> None:
         self._in_store = sum(map(len, remembered.turns))

@@ -63,7 +63,7 @@ class StoreLink:
         self._open_timeout = open_timeout
         self._store: MemoryStore | None = None
         self._opening: Work[None] | None = None
-        self._is_open = False
+        self._is_open = self._was_open = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._slots = asyncio.Semaphore(AT_ONCE)
@@ -122,11 +122,11 @@ class StoreLink:
             self._opening = Work(open_it)
         opening = self._opening
         try:
-            await self._run(opening, self._open_timeout)
+            await self._run(opening, self._timeout if self._was_open else self._open_timeout)
         finally:
             if opening.running is None and self._opening is opening:
                 self._opening = None
-        self._is_open = True
+        self._is_open = self._was_open = True
 
     async def _run(self, work: Work[T], timeout: float) -> T:
         if work.running is None:

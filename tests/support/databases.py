@@ -1,0 +1,109 @@
+"""Database servers of this machine, each run for the tests alone, on loopback and a free port."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+START_S = 20.0
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _answers(process: subprocess.Popen[bytes], port: int) -> None:
+    """Wait until the server takes connections, for a bounded time."""
+    end = time.monotonic() + START_S
+    while True:
+        assert process.poll() is None, "the database server ended"
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            assert time.monotonic() < end, "the database server does not answer"
+            time.sleep(0.02)
+        else:
+            return
+
+
+@contextmanager
+def _ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(5)
+
+
+@contextmanager
+def redis_server(directory: Path) -> Iterator[str]:
+    """Run a Redis server; gives its URL. Skips the test where Redis is not installed."""
+    program = shutil.which("redis-server")
+    if program is None:
+        pytest.skip("redis-server is not installed (Debian: apt-get install redis-server)")
+    port = _free_port()
+    settings = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(directory)]
+    process = subprocess.Popen([program, *settings], stdout=subprocess.DEVNULL)
+    with _ended(process):
+        _answers(process, port)
+        yield f"redis://127.0.0.1:{port}/0"
+
+
+@contextmanager
+def postgres_server() -> Iterator[str]:
+    """Run a PostgreSQL server; gives its URL. Skips the test where it is not installed."""
+    versions = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    if not versions:
+        pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
+    user = None
+    if os.geteuid() == 0:  # it refuses to run as root
+        try:
+            user = pwd.getpwnam("postgres").pw_uid
+        except KeyError:
+            pytest.skip("PostgreSQL does not run as root, and there is no user postgres")
+    # Not below pytest's directory, which nobody else may enter.
+    with tempfile.TemporaryDirectory(prefix="vixio-pg-") as directory:
+        if user is not None:
+            os.chown(directory, user, -1)
+        subprocess.run(
+            [versions[-1] / "initdb", "-D", "data", "-U", "vixio", "-A", "trust", "-N"],
+            check=True,
+            capture_output=True,
+            user=user,
+            cwd=directory,
+            timeout=60,
+        )
+        port = _free_port()
+        options = ["-D", "data", "-p", str(port), "-h", "127.0.0.1", "-k", directory, "-F"]
+        process = subprocess.Popen(
+            [versions[-1] / "postgres", *options],
+            user=user,
+            cwd=directory,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        with _ended(process):
+            _answers(process, port)
+            ready = [str(versions[-1] / "pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(port)]
+            end = time.monotonic() + START_S
+            while subprocess.run(ready, check=False).returncode:
+                assert time.monotonic() < end, "PostgreSQL does not become ready"
+                time.sleep(0.02)
+            yield f"postgresql+asyncpg://vixio@127.0.0.1:{port}/postgres"

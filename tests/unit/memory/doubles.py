@@ -1,0 +1,143 @@
+"""A store in memory that fails and hangs as a test says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from vixio.core.history import AssistantMessage, History, HistoryItem, UserMessage
+from vixio.core.host import HistoryStore
+from vixio.core.metrics import Counters
+from vixio.memory.create import make_store
+from vixio.memory.link import StoreLink
+from vixio.memory.memory import Memory, MemorySettings, Summarise
+from vixio.memory.records import Remembered
+from vixio.memory.store import Known, MemoryStore
+
+
+class FlakyStore(MemoryStore):
+    """Fails while ``broken``; while ``hanging``, answers nobody (in its own thread's loop)."""
+
+    name = "flaky"
+    place = "nowhere"
+
+    def __init__(self) -> None:
+        self.broken = False
+        self.hanging = False
+        self.opened = 0
+        self.done: list[str] = []
+        self.turns: dict[str, list[list[HistoryItem]]] = {}
+        self.summaries: dict[str, str] = {}
+        self.facts: dict[str, list[str]] = {}
+
+    async def _at(self, what: str) -> None:
+        while self.hanging:  # noqa: ASYNC110 - set from another thread's loop
+            await asyncio.sleep(0.002)
+        if self.broken:
+            raise OSError("the disk is gone, and with it what the user said")
+        self.done.append(what)
+
+    async def open(self) -> None:
+        await self._at("open")
+        self.opened += 1
+
+    async def close(self) -> None:
+        self.done.append("close")
+
+    async def load(self, key: str) -> Remembered:
+        await self._at("load")
+        return Remembered(list(self.turns.get(key, [])), self.summaries.get(key, ""))
+
+    async def save_turn(
+        self, key: str, items: Sequence[HistoryItem], *, keep: int = 0, known: bool = False
+    ) -> bool:
+        await self._at("save")
+        as_known = not known or bool(self.turns.get(key))
+        self.turns.setdefault(key, []).append(list(items))
+        self._keep(key, keep)
+        return as_known
+
+    async def unsave_turn(self, key: str, count: int) -> None:
+        await self._at("unsave")
+        assert len(self.turns[key].pop()) == count
+
+    async def save_summary(self, key: str, summary: str, *, keep: int) -> None:
+        await self._at("summary")
+        self.summaries[key] = summary
+        self._keep(key, keep)
+
+    async def load_facts(self, key: str) -> Sequence[str]:
+        await self._at("load facts")
+        return list(self.facts.get(key, ()))
+
+    async def save_facts(self, key: str, facts: Sequence[str]) -> None:
+        await self._at("save facts")
+        self.facts[key] = list(facts)
+
+    async def clear(self, key: str) -> bool:
+        await self._at("clear")
+        self.summaries.pop(key, None)
+        self.facts.pop(key, None)
+        return bool(self.turns.pop(key, None))
+
+    async def known(self) -> Sequence[Known]:
+        await self._at("known")
+        return [Known(key, 0.0) for key in self.turns]
+
+    def _keep(self, key: str, keep: int) -> None:
+        turns = self.turns.get(key, [])
+        while keep and sum(map(len, turns)) > keep:
+            turns.pop(0)
+
+
+class Server:
+    """The memory of a server that may be stopped and started again on the same store."""
+
+    def __init__(
+        self,
+        store: MemoryStore | Path,
+        *,
+        max_turns: int = 20,
+        max_devices: int = 100,
+        max_tokens: int = 6_000,
+        summarise: Summarise | None = None,
+        timeout: float = 6.0,
+        **settings: float,
+    ) -> None:
+        self.counters = Counters()
+
+        def make() -> MemoryStore:
+            return make_store("sqlite", str(store), "") if isinstance(store, Path) else store
+
+        self.memory = Memory(
+            StoreLink(make, timeout=timeout),
+            self.counters,
+            MemorySettings(**settings),  # type: ignore[arg-type]  # all the fields are numbers
+            summarise,
+        )
+        self.histories = HistoryStore(max_devices, max_turns, max_tokens, self.memory)
+        self.memory.agent_ready.set()
+
+    async def connect(self, device_id: str) -> History:
+        """A device connects, and is about to begin a turn."""
+        history = self.histories.get(device_id)
+        await history.ready()
+        return history
+
+    def count(self, name: str) -> int:
+        return self.counters.get(f"memory.{name}")
+
+
+def talk(history: History, said: str, answer: str = "yes") -> int:
+    """Hold one turn to its end."""
+    turn_id = history.next_turn_id()
+    history.begin(turn_id, said)
+    history.append(turn_id, AssistantMessage(answer))
+    history.close(turn_id)
+    return turn_id
+
+
+def users(history: History) -> list[str]:
+    """What the user said in the turns that are known."""
+    return [item.text for item in history.items() if isinstance(item, UserMessage)]

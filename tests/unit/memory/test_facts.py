@@ -1,0 +1,90 @@
+"""Facts: kept across restarts, apart from each other, and through failures of the store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.memory.doubles import FlakyStore, Server
+from vixio.core.facts import MAX_FACT_CHARS, MAX_FACTS
+from vixio.memory import link as link_module
+
+A, B = "02:00:00:00:00:0a", "02:00:00:00:00:0b"
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link_module, "FIRST_PAUSE_S", 0.0)
+    monkeypatch.setattr(link_module, "LONGEST_PAUSE_S", 0.0)
+
+
+async def test_they_survive_a_restart(tmp_path: Path) -> None:
+    first = Server(tmp_path / "memory.db")
+    await first.memory.facts.add(A, "is called  Ada")
+    await first.memory.facts.add(A, "likes tea")
+    await first.memory.facts.add(A, "likes tea")
+    await first.memory.stop()
+    second = Server(tmp_path / "memory.db")
+    facts = second.memory.facts
+    assert await facts.facts(A) == ["is called Ada", "likes tea"]
+    assert await facts.facts(A.upper()) == ["is called Ada", "likes tea"]
+    assert await facts.facts(B) == []
+    assert await facts.remove(B, "tea") == []
+    assert await facts.remove(A, "TEA") == ["likes tea"]
+    assert await facts.facts(A) == ["is called Ada"]
+    assert await facts.clear(A) == 1
+    assert await facts.clear(A) == 0
+    await second.memory.stop()
+
+
+async def test_they_are_bounded() -> None:
+    server = Server(FlakyStore())
+    facts = server.memory.facts
+    for number in range(MAX_FACTS + 5):
+        await facts.add(A, f"{number} " + "x" * 1_000)
+    known = await facts.facts(A)
+    assert len(known) == MAX_FACTS
+    assert known[0].startswith("5 ")
+    assert len(known[0]) == MAX_FACT_CHARS
+    await facts.add(A, "  ")
+    assert len(await facts.facts(A)) == MAX_FACTS
+    await server.memory.stop()
+
+
+async def test_what_is_told_while_the_store_is_down_is_added_later() -> None:
+    store = FlakyStore()
+    server = Server(store)
+    facts = server.memory.facts
+    await facts.add(A, "is called Ada")
+    store.broken = True
+    await facts.add(A, "likes tea")
+    assert await facts.remove(A, "tea") == ["likes tea"]
+    await facts.add(A, "likes coffee")
+    assert await facts.facts(A) == ["likes coffee"]
+    store.broken = False
+    assert await facts.facts(A) == ["is called Ada", "likes coffee"]
+    assert store.facts[A] == ["is called Ada", "likes coffee"]
+    await server.memory.stop()
+
+
+async def test_the_end_carries_out_what_waits() -> None:
+    store = FlakyStore()
+    server = Server(store)
+    store.broken = True
+    await server.memory.facts.add(A, "likes tea")
+    store.broken = False
+    await server.memory.link.usable()
+    await server.connect(A)
+    await server.memory.stop()
+    assert store.facts[A] == ["likes tea"]
+
+
+async def test_many_at_once_lose_none(tmp_path: Path) -> None:
+    import asyncio
+
+    server = Server(tmp_path / "memory.db")
+    facts = server.memory.facts
+    await asyncio.gather(*(facts.add(A, f"fact {number}") for number in range(30)))
+    assert len(await facts.facts(A)) == 30
+    await server.memory.stop()

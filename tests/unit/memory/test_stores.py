@@ -1,0 +1,315 @@
+"""One suite for every store: real files and real servers, through the SDK's own sessions."""
+
+from __future__ import annotations
+
+import importlib.util
+import sqlite3
+import stat
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.databases import postgres_server, redis_server
+from vixio.core.history import (
+    AssistantMessage,
+    HistoryItem,
+    ToolCallItem,
+    ToolResultItem,
+    UserMessage,
+)
+from vixio.memory.create import NEEDS, make_store
+from vixio.memory.records import Remembered, device_key
+from vixio.memory.store import MemoryStore, StoreFailed
+
+A, B = device_key("02:00:00:00:00:0a"), device_key("02:00:00:00:00:0b")
+
+NOTHING = Remembered([])
+
+TURN: list[HistoryItem] = [
+    UserMessage("turn the lamp on, 请"),
+    ToolCallItem("call_1", "self.lamp.turn_on", '{"level": 3}'),
+    ToolResultItem("call_1", "true"),
+    AssistantMessage("It is on. 🙂 \ud83d"),
+]
+
+
+def said(number: int) -> list[HistoryItem]:
+    return [UserMessage(f"question {number}"), AssistantMessage(f"answer {number}")]
+
+
+def need(*modules: str) -> None:
+    for module in modules:
+        if importlib.util.find_spec(module) is None:
+            pytest.skip(f"{module} is not installed (an extra of Vixio's)")
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """URLs by the name of a server, which is started when a test first asks for it."""
+    with ExitStack() as stack:
+
+        class Lazy(dict[str, Any]):
+            def __missing__(self, name: str) -> str:
+                if name == "redis":
+                    run = redis_server(tmp_path_factory.mktemp(name))
+                else:
+                    run = postgres_server()
+                url: str = stack.enter_context(run)
+                self[name] = url
+                return url
+
+        yield Lazy()
+
+
+KINDS = ["sqlite", "sqlalchemy+sqlite", "sqlalchemy+postgresql", "redis"]
+
+
+def make(kind: str, tmp_path: Path, servers: dict[str, Any]) -> MemoryStore:
+    store, _, database = kind.partition("+")
+    need(*NEEDS.get(store, ()))
+    url = ""
+    if database == "sqlite":
+        need("aiosqlite")
+        url = f"sqlite+aiosqlite:///{tmp_path / 'any.db'}"
+    elif database == "postgresql":
+        need("asyncpg")
+        url = servers["postgresql"]
+    elif store == "redis":
+        url = servers["redis"]
+    return make_store(store, str(tmp_path / "state" / "memory.db"), url)
+
+
+@pytest.fixture(params=KINDS)
+async def store(
+    request: pytest.FixtureRequest, tmp_path: Path, servers: dict[str, Any]
+) -> AsyncIterator[MemoryStore]:
+    made = make(request.param, tmp_path, servers)
+    await made.open()
+    for device in await made.known():  # a server serves all the tests
+        await made.clear(device.key)
+    yield made
+    await made.close()
+
+
+async def test_nothing_is_known_at_first(store: MemoryStore) -> None:
+    assert await store.load(A) == NOTHING
+    assert await store.load_facts(A) == []
+    assert await store.known() == []
+    assert not await store.clear(A)
+
+
+async def test_what_is_saved_is_loaded(store: MemoryStore) -> None:
+    assert await store.save_turn(A, TURN)
+    assert await store.save_turn(A, said(2), known=True)
+    await store.save_facts(A, ["is called Ada", "likes 茶"])
+    assert await store.load(A) == Remembered([TURN, said(2)])
+    assert await store.load_facts(A) == ["is called Ada", "likes 茶"]
+
+
+async def test_devices_do_not_see_each_other(store: MemoryStore) -> None:
+    await store.save_turn(A, said(1))
+    await store.save_summary(A, "of a", keep=2)
+    await store.save_facts(A, ["a"])
+    await store.save_turn(B, said(2))
+    await store.save_facts(B, ["b"])
+    assert await store.load(B) == Remembered([said(2)])
+    assert await store.load_facts(B) == ["b"]
+    assert await store.clear(A)
+    assert await store.load(A) == NOTHING
+    assert await store.load_facts(A) == []
+    assert await store.load(B) == Remembered([said(2)])
+    assert await store.load_facts(B) == ["b"]
+    assert [device.key for device in await store.known()] == [B]
+
+
+async def test_only_the_last_items_are_kept(store: MemoryStore) -> None:
+    await store.save_turn(B, said(0))
+    for number in range(5):
+        await store.save_turn(A, said(number), keep=6)
+    assert await store.load(A) == Remembered([said(2), said(3), said(4)])
+    # A bound in the middle of a turn leaves its rest, which is no turn.
+    await store.save_turn(A, said(5), keep=3)
+    assert await store.load(A) == Remembered([said(5)])
+    assert await store.load(B) == Remembered([said(0)])
+
+
+async def test_a_summary_takes_the_place_of_turns(store: MemoryStore) -> None:
+    for number in range(3):
+        await store.save_turn(A, said(number))
+    await store.save_summary(A, "first", keep=4)
+    assert await store.load(A) == Remembered([said(1), said(2)], "first")
+    await store.save_summary(A, "second", keep=2)
+    assert await store.load(A) == Remembered([said(2)], "second")
+
+
+async def test_a_turn_is_taken_back(store: MemoryStore) -> None:
+    await store.save_turn(A, said(1))
+    await store.save_turn(A, TURN)
+    await store.unsave_turn(A, len(TURN))
+    assert await store.load(A) == Remembered([said(1)])
+
+
+async def test_facts_are_replaced(store: MemoryStore) -> None:
+    await store.save_facts(A, ["one", "two"])
+    await store.save_facts(A, ["two"])
+    assert await store.load_facts(A) == ["two"]
+    await store.save_facts(A, [])
+    assert await store.load_facts(A) == []
+    assert await store.known() == []
+
+
+async def test_an_erasure_by_somebody_else_is_noticed(store: MemoryStore) -> None:
+    await store.save_turn(A, said(1))
+    assert await store.save_turn(A, said(2), known=True)
+    await store.clear(A)
+    assert not await store.save_turn(A, said(3), known=True)
+    assert await store.load(A) == Remembered([said(3)])
+
+
+async def test_what_is_too_old_is_erased(store: MemoryStore) -> None:
+    await store.save_turn(A, said(1))
+    await store.save_facts(A, ["a"])
+    now = time.time()
+    (device,) = await store.known()
+    assert abs(device.seen - now) < 60
+    assert await store.expire(now - 60) == 0
+    assert await store.expire(now + 60) == 1
+    assert await store.load(A) == NOTHING
+    assert await store.load_facts(A) == []
+
+
+async def test_it_can_be_opened_again(store: MemoryStore) -> None:
+    await store.save_turn(A, said(1))
+    await store.open()
+    await store.save_turn(A, said(2))
+    assert await store.load(A) == Remembered([said(1), said(2)])
+    await store.close()
+    await store.close()
+
+
+# ── the file ─────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_the_file_is_its_owners_alone(tmp_path: Path) -> None:
+    path = tmp_path / "state" / "memory.db"
+    store = make_store("sqlite", str(path), "")
+    await store.open()
+    await store.save_turn(A, said(1))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    for beside in path.parent.iterdir():
+        assert stat.S_IMODE(beside.stat().st_mode) == 0o600, beside
+    await store.close()
+
+
+async def test_what_is_erased_is_not_in_the_file_any_more(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    store = make_store("sqlite", str(path), "")
+    await store.open()
+    await store.save_turn(A, [UserMessage("my pin is xyzzy-turn")])
+    await store.save_summary(A, "the pin is xyzzy-summary", keep=1)
+    await store.save_facts(A, ["pin xyzzy-fact", "harmless"])
+    await store.save_facts(A, ["harmless"])
+
+    def bytes_on_disk() -> bytes:
+        return b"".join(file.read_bytes() for file in tmp_path.glob("memory.db*"))
+
+    assert b"xyzzy-turn" in bytes_on_disk()
+    assert b"xyzzy-fact" not in bytes_on_disk()
+    await store.clear(A)
+    assert b"xyzzy" not in bytes_on_disk()
+    assert b"harmless" not in bytes_on_disk()
+    await store.close()
+
+
+async def test_the_sdk_reads_what_is_stored(tmp_path: Path) -> None:
+    """The sessions are the SDK's own: another program can go on with one."""
+    from agents.memory import SQLiteSession
+
+    path = tmp_path / "memory.db"
+    store = make_store("sqlite", str(path), "")
+    await store.open()
+    await store.save_turn(A, TURN[:3])
+    await store.close()
+    session = SQLiteSession(A, path, "vixio_sessions", "vixio_messages")
+    items: list[Any] = list(await session.get_items())
+    session.close()
+    assert items == [
+        {"role": "user", "content": "turn the lamp on, 请"},
+        {
+            "type": "function_call",
+            "call_id": "call_1",
+            "name": "self.lamp.turn_on",
+            "arguments": '{"level": 3}',
+        },
+        {"type": "function_call_output", "call_id": "call_1", "output": "true"},
+    ]
+
+
+@pytest.mark.parametrize("content", [b"this is no database at all, " * 100, b"SQLite format 3\0"])
+async def test_a_damaged_file_is_one_line(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "memory.db"
+    path.write_bytes(content * 3)
+    store = make_store("sqlite", str(path), "")
+    with pytest.raises(StoreFailed) as failed:
+        await store.open()
+    message = str(failed.value)
+    assert message.startswith(str(path))
+    assert "move it away" in message
+    assert "\n" not in message
+    assert path.read_bytes() == content * 3
+
+
+async def test_damage_in_the_middle_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    store = make_store("sqlite", str(path), "")
+    await store.open()
+    for number in range(200):
+        await store.save_turn(A, said(number))
+    await store.close()
+    sqlite3.connect(path).close()
+    whole = bytearray(path.read_bytes())
+    whole[8_192:20_480] = b"\xff" * 12_288
+    path.write_bytes(whole)
+    again = make_store("sqlite", str(path), "")
+    with pytest.raises(StoreFailed, match="move it away"):
+        await again.open()
+
+
+@pytest.mark.parametrize("place", ["/proc/vixio/memory.db", "{file}/memory.db", "{directory}"])
+async def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").write_text("")
+    path = place.format(file=tmp_path / "file", directory=tmp_path)
+    store = make_store("sqlite", path, "")
+    with pytest.raises(StoreFailed) as failed:
+        await store.open()
+    assert "memory.path" in str(failed.value)
+
+
+# ── the others ───────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("url", ["nonsense", "postgresql://host/name", "nosuch+driver://host/x"])
+def test_a_wrong_database_url_is_one_line(url: str) -> None:
+    need(*NEEDS["sqlalchemy"])
+    with pytest.raises(StoreFailed) as failed:
+        make_store("sqlalchemy", "", url)
+    assert "memory.url" in str(failed.value)
+    assert "\n" not in str(failed.value)
+
+
+def test_a_password_is_not_shown() -> None:
+    need(*NEEDS["sqlalchemy"], "asyncpg", *NEEDS["redis"])
+    url = "postgresql+asyncpg://vixio:geheim@127.0.0.1:1/x"
+    assert "geheim" not in make_store("sqlalchemy", "", url).place
+    assert "geheim" not in make_store("redis", "", "redis://u:geheim@127.0.0.1:1/3").place
+
+
+def test_a_wrong_redis_url_is_one_line() -> None:
+    need(*NEEDS["redis"])
+    with pytest.raises(StoreFailed, match=r"memory\.url"):
+        make_store("redis", "", "http://host")
