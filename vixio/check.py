@@ -17,11 +17,13 @@ from typing import Protocol, TypeVar
 from vixio.banner import EVERY_ADDRESS, reachable_host
 from vixio.core.audio import BYTES_PER_SAMPLE, pcm_seconds
 from vixio.core.errors import ConfigError, VixioError
+from vixio.core.metrics import Counters
 from vixio.memory.create import check_installed
 from vixio.memory.show import opened_store
 from vixio.memory.store import MemoryStore
 from vixio.providers.asr import SpeechHints
 from vixio.settings import Settings, load_settings
+from vixio.tool_sources import make_runtime
 
 PART_TIMEOUT_S = 60.0
 """For one part; loading a model from a slow disk takes several seconds."""
@@ -162,6 +164,21 @@ async def _tts(settings: Settings) -> str:
     return f"{tts.name}: {spoken * 1000:.0f} ms of audio for {word!r}, {tts.sample_rate} Hz"
 
 
+async def _tools(settings: Settings) -> str:
+    runtime = make_runtime(settings, Counters())
+    await runtime.start()
+    try:
+        faults = [fault for source in runtime.sources for fault in source.faults]
+        if faults:
+            more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+            raise ConfigError(f"{faults[0].place}: {faults[0].reason}{more}")
+        counted = {source.name: len(source.tools()) for source in runtime.sources}
+    finally:
+        await runtime.close()
+    found = ", ".join(f"{number} {name}" for name, number in counted.items())
+    return f"{found}; a device's own come with it"
+
+
 async def _memory(settings: Settings) -> str:
     memory = settings.memory
     if memory.store == "none":
@@ -239,6 +256,7 @@ PROBES: dict[str, Probe] = {
     "asr": _asr,
     "agent": _agent,
     "tts": _tts,
+    "tools": _tools,
     "memory": _memory,
     "ports": _ports,
     "auth": _auth,

@@ -70,7 +70,7 @@ RULES = (
     Rule("vixio.tools.mcp", ("vixio.core", "vixio.tools"), (ANY,)),
     Rule("vixio.tools.rest", ("vixio.core", "vixio.tools"), (ANY,)),
     Rule("vixio.tools", ("vixio.core",), ("jsonschema", "loguru", "referencing")),
-    Rule("vixio.memory", ("vixio.core",), (ANY,)),
+    Rule("vixio.memory", ("vixio.core", *INTERFACES), (ANY,)),
     Rule("vixio.transports", alone=True),
     Rule("vixio.transports.*", ("vixio.core",), (ANY,)),
     Rule(

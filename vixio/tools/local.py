@@ -13,7 +13,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -26,7 +26,7 @@ from vixio.core.tools.context import ToolContext
 from vixio.core.tools.local import func_to_tool_definition
 from vixio.core.tools.types import ToolDefinition, ToolOptions
 from vixio.tools.decorator import is_toolbox, mark_of
-from vixio.tools.source import ToolSource
+from vixio.tools.source import Fault, ToolSource
 
 LOCAL_SOURCE = "local"
 
@@ -35,14 +35,6 @@ ENTRY_POINT_GROUP = "vixio.tools"
 
 _FOLDER_PACKAGE = "vixio_tools_folder"
 """In front of the module names of dropped files, so that none hides a module of the same name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """What could not be loaded, and why, in one line."""
-
-    place: str
-    reason: str
 
 
 class LocalSource(ToolSource):
@@ -58,7 +50,6 @@ class LocalSource(ToolSource):
     ) -> None:
         """``modules``: ``package.module`` or ``package.module:function``, loaded by `start`."""
         super().__init__(name)
-        self.faults: list[Fault] = []
         self._modules = tuple(modules)
         self._folder = folder
         self._use_entry_points = use_entry_points

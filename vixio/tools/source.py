@@ -10,10 +10,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from vixio.core.tools.types import ToolDefinition
 
 Watcher = Callable[["ToolSource"], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What of a source does not work, and why, in one line."""
+
+    place: str
+    reason: str
 
 
 class ToolSource(ABC):
@@ -26,6 +35,8 @@ class ToolSource(ABC):
     def __init__(self, name: str) -> None:
         """``name`` stands in configuration patterns, counters and in front of colliding names."""
         self.name = name
+        self.faults: list[Fault] = []
+        """What does not work just now; `vixio check` says the first."""
         self._watchers: list[Watcher] = []
 
     async def start(self) -> None:  # noqa: B027 - most sources have nothing to prepare

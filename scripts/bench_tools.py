@@ -1,0 +1,168 @@
+"""What a tool call costs: the runtime's own share, and the agent SDK's around it.
+
+    python scripts/bench_tools.py
+
+Medians of many calls of a tool that does nothing, in one process, without a network: the model is
+played by a few lines that answer at once. ``SDK per call`` is a turn with one tool call minus a
+turn without; the runtime's share is part of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+from agents import Model, ModelResponse, ModelSettings, Tool
+from agents.items import TResponseStreamEvent
+from openai.types.responses import (
+    ResponseFunctionToolCall,
+    ResponseOutputMessage,
+    ResponseOutputText,
+)
+
+from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.toolset import ToolSet
+from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition, ToolOptions
+from vixio.providers.openai_agent.response_events import response_events
+from vixio.providers.openai_agent.run import LiveAgent, run_turn
+from vixio.providers.openai_agent.settings import PhraseBookAgentSettings
+from vixio.providers.openai_agent.tools import OpenAIAgentToolConverter
+from vixio.tools.runtime import ToolRuntime
+
+CALLS = 2_000
+TURNS = 200
+TOOLS = 20
+
+ARGUMENTS = '{"text": "hello", "number": 3}'
+
+
+async def nothing(text: str, number: int) -> str:
+    """Do nothing.
+
+    Args:
+        text: Any words.
+        number: Any number.
+    """
+    return text
+
+
+class _Device:
+    async def call_tool(
+        self, tool_name: str, arguments: JsonObject, *, timeout: float | None = None
+    ) -> ToolCallResult:
+        return ToolCallResult("", True, "true")
+
+
+class _Instant(Model):
+    """Calls the tool ``calls`` times, then says a word."""
+
+    def __init__(self, calls: int) -> None:
+        self._calls = calls
+
+    async def get_response(self, *args: Any, **kwargs: Any) -> ModelResponse:  # noqa: ANN401
+        raise NotImplementedError("only streams are asked for")
+
+    async def stream_response(
+        self,
+        system_instructions: str | None,
+        input: Any,  # noqa: ANN401 - the SDK's items
+        model_settings: ModelSettings,
+        tools: list[Tool],
+        *args: Any,  # noqa: ANN401 - what this model does not look at
+        **kwargs: Any,  # noqa: ANN401 - as above
+    ) -> AsyncIterator[TResponseStreamEvent]:
+        done = sum(1 for item in input if item.get("type") == "function_call_output")
+        made: ResponseFunctionToolCall | ResponseOutputMessage
+        if done < self._calls:
+            made = ResponseFunctionToolCall(
+                id=f"fc_{done}",
+                call_id=f"call_{done}",
+                type="function_call",
+                name="nothing",
+                arguments=ARGUMENTS,
+            )
+        else:
+            text = ResponseOutputText(type="output_text", text="Done.", annotations=[], logprobs=[])
+            made = ResponseOutputMessage(
+                id="msg_1", type="message", role="assistant", status="completed", content=[text]
+            )
+        for event in response_events(made, "instant", 0.0):
+            yield event
+
+
+async def median_us(work: Callable[[], Awaitable[object]], times: int) -> float:
+    """Return the median time of ``work`` in microseconds."""
+    for _ in range(max(10, times // 20)):
+        await work()
+    taken = []
+    for _ in range(times):
+        began = time.perf_counter()
+        await work()
+        taken.append(time.perf_counter() - began)
+    return statistics.median(taken) * 1e6
+
+
+async def main() -> None:
+    """Print the table."""
+    local = func_to_tool_definition(nothing)
+    limited = replace(local, options=ToolOptions(concurrency=4))
+    device = ToolDefinition("nothing", "", local.parameters, "device", device_client=_Device())
+    turn = ToolRuntime().open("a", "s").begin_turn(1, "", "en", asked=False)
+    print("runtime, per call (median µs)")
+    alone = await median_us(lambda: nothing("hello", 3), CALLS)
+    print(f"  the function itself            {alone:8.1f}")
+    own = await median_us(lambda: turn.run(local, ARGUMENTS), CALLS)
+    print(f"  local function                 {own:8.1f}")
+    one_of_four = await median_us(lambda: turn.run(limited, ARGUMENTS), CALLS)
+    print(f"  with a concurrency limit       {one_of_four:8.1f}")
+    over = await median_us(lambda: turn.run(device, ARGUMENTS), CALLS)
+    print(f"  device tool, answering at once {over:8.1f}")
+
+    tool = OpenAIAgentToolConverter().convert_local_tool(local)
+
+    async def tools() -> list[Any]:
+        return [tool]
+
+    async def a_turn(calls: int) -> None:
+        agent = LiveAgent(_Instant(calls), "", tools, PhraseBookAgentSettings(max_tool_rounds=8))
+        items: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
+        async for _ in run_turn(agent, items, 1, "instant", turn):
+            pass
+
+    without = await median_us(lambda: a_turn(0), TURNS)
+    with_three = await median_us(lambda: a_turn(3), TURNS)
+    per_call = (with_three - without) / 3
+    print("agent SDK")
+    print(f"  a turn without tools           {without:8.1f}")
+    print(f"  per tool call and its round    {per_call:8.1f}")
+    print(f"  the runtime's share of it      {100 * own / per_call:7.1f} %")
+
+    toolset = ToolSet()
+    listed = [replace(local, name=f"tool_{number}") for number in range(TOOLS)]
+    others = [replace(local, name=f"other_{number}") for number in range(TOOLS)]
+
+    again = [replace(tool, parameters=deepcopy(dict(tool.parameters))) for tool in listed]
+
+    async def same() -> bool:
+        return toolset.replace("device", listed)
+
+    async def equal() -> bool:
+        return toolset.replace("device", again)
+
+    async def changed() -> bool:
+        return toolset.replace("device", others) and toolset.replace("device", listed)
+
+    await same()
+    print(f"tool set of {TOOLS}")
+    print(f"  the same list again            {await median_us(same, CALLS):8.1f}")
+    print(f"  an equal one, built anew       {await median_us(equal, CALLS):8.1f}")
+    print(f"  another list                   {await median_us(changed, CALLS) / 2:8.1f}")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

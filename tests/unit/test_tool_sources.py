@@ -1,0 +1,100 @@
+"""The section ``tools`` of the settings, as far as the runtime that it makes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.tool_turns import FakeDevice
+from vixio.core.errors import ConfigError
+from vixio.core.metrics import Counters
+from vixio.core.tools.toolset import DEVICE_SOURCE
+from vixio.settings import Settings, load_settings
+from vixio.tool_sources import make_runtime
+from vixio.tools.runtime import ToolRuntime
+
+
+def runtime(directory: Path, text: str) -> ToolRuntime:
+    path = directory / "vixio.yaml"
+    path.write_text(text, encoding="utf-8")
+    return make_runtime(load_settings(path, {}), Counters())
+
+
+def offered(made: ToolRuntime, device_id: str = "aa:bb") -> list[str]:
+    session = made.open(device_id, "s")
+    device = FakeDevice()
+    names = ("self.door.open", "self.lamp", "self.reboot")
+    session.toolset.replace(DEVICE_SOURCE, [device.tool(name) for name in names])
+    return [tool.name for tool in session.toolset.definitions()]
+
+
+async def test_the_default_offers_what_is_built_in_and_what_the_device_has() -> None:
+    assert offered(make_runtime(Settings(), Counters())) == [
+        *("get_time", "get_date", "end_conversation", "remember_fact", "recall_facts"),
+        *("forget_fact", "self.door.open", "self.lamp", "self.reboot"),
+    ]
+
+
+async def test_every_key_reaches_the_runtime(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text('def own() -> None:\n    """Do."""\n', encoding="utf-8")
+    made = runtime(
+        tmp_path,
+        f"""
+        tools:
+          builtin: [get_date, get_time]
+          modules: [vixio.tools.builtin:end_conversation]
+          folder: {tmp_path}
+          entry_points: false
+          allow: ["get_*", "local/*", "device/*"]
+          deny: [self.reboot]
+          confirm: [self.door.*]
+          devices:
+            "CC:*": {{deny: [self.lamp]}}
+          options:
+            self.*: {{timeout: 3, retries: 2, idempotent: true, backoff: 1, confirm: false,
+                     concurrency: 4, max_result_chars: 500}}
+          concurrency: {{local: 2}}
+          log_content: true
+        """,
+    )
+    await made.start()
+    assert offered(made) == [
+        *("get_date", "get_time", "end_conversation", "own", "self.door.open", "self.lamp"),
+    ]
+    assert "self.lamp" not in offered(made, "cc:01")
+    session = made.open("aa:bb", "s")
+    session.toolset.replace(DEVICE_SOURCE, [FakeDevice().tool("self.door.open")])
+    (door,) = session.toolset.source(DEVICE_SOURCE)
+    options = door.options
+    assert (options.timeout, options.retries, options.idempotent, options.backoff) == (
+        3,
+        2,
+        True,
+        1,
+    )
+    assert (options.confirm, options.concurrency, options.max_result_chars) == (True, 4, 500)
+    assert made.settings.source_concurrency == {"local": 2}
+    assert made.settings.log_content
+
+
+async def test_nothing_is_built_in_where_nothing_is_wanted(tmp_path: Path) -> None:
+    assert offered(runtime(tmp_path, "tools: {builtin: false}"))[0] == "self.door.open"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("builtin: [get_tiem]", "tools.builtin: there is no built-in tool 'get_tiem'"),
+        ("options: {a: {tiemout: 3}}", "tools.options.a.tiemout: there is no such key"),
+        ("options: {a: {timeout: 0}}", "tools.options.a.timeout: expected"),
+        ("concurrency: {web: none}", "tools.concurrency.web: expected"),
+        ("devices: {a: [x]}", "tools.devices.a: expected a mapping"),
+        ("allow: self", "tools.allow: expected a list"),
+    ],
+)
+def test_a_mistake_is_one_line_that_names_its_key(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        runtime(tmp_path, f"tools: {{{text}}}")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
