@@ -23,7 +23,7 @@ from vixio.memory.create import check_installed, make_store
 from vixio.memory.link import StoreLink
 from vixio.memory.memory import Memory, MemorySettings
 from vixio.memory.summary import model_summary
-from vixio.providers.agent import AgentBackend
+from vixio.providers.agent import AgentBackend, AgentRequest
 from vixio.providers.asr import ASRProvider
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider
@@ -100,6 +100,7 @@ class App:
             facts=self.memory.facts if self.memory else None,
             more=tool_sources,
         )
+        self._instructions = settings.instructions()
         self._authenticator = _authenticator(settings)
         self.transport = XiaozhiTransport(self._transport_settings())
         self.host = SessionHost(
@@ -166,7 +167,7 @@ class App:
         settings = self.settings
         providers = self.providers
         agent = providers.agent.create()
-        await agent.initialize(system_prompt=settings.assistant.instructions)
+        await agent.initialize(system_prompt=self._system_prompt)
         return Pipeline(
             stations=[
                 VADStation(providers.vad, settings.vad_settings()),
@@ -179,6 +180,9 @@ class App:
             ]
         )
 
+    def _system_prompt(self, request: AgentRequest) -> str:
+        return self._instructions.for_turn(request.device_id, request.language)
+
     def health(self) -> dict[str, Any]:
         """Return what the health page shows."""
         loading = self._loading
@@ -187,6 +191,7 @@ class App:
             "status": "ok" if ready else "loading",
             "version": __version__,
             "providers": self.providers.names(),
+            "models": self.providers.agent.stats(),
             **self.host.stats(),
         }
 

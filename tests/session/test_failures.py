@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 
 import pytest
 
 from tests.session.conversation import Conversation, on_virtual_time
 from vixio.core.chunk import TextInput
 from vixio.core.errors import ProviderError, ProviderUnavailable
+from vixio.core.metrics import ModelUse
+from vixio.core.session import SessionSettings
+from vixio.providers.agent import AgentEvent, AgentRequest
 from vixio.testing import ScriptedAgent, ScriptedASR, ScriptedTTS, ScriptedVAD
 
 BROKEN = ProviderError("scripted", "out of order")
@@ -147,3 +151,102 @@ async def test_a_slow_recogniser_does_not_hold_up_the_microphone() -> None:
         await talk.say(0.5, pause=0.7)
         await talk.say(0.5, pause=0.7)
         assert await answered(talk, 1) == "You said one two."
+
+
+def kinds(talk: Conversation) -> list[str]:
+    """What the device was sent, in order, each run of audio as one."""
+    shown: list[str] = []
+    for sent in talk.device.sent:
+        if not (sent.kind == "audio" and shown[-1:] == ["audio"]):
+            shown.append(sent.kind)
+    return shown
+
+
+@pytest.mark.parametrize(("language", "why"), [("en", "Quota exhausted"), ("zh", "额度已用完")])
+@on_virtual_time
+async def test_the_apology_is_spoken_and_the_reason_shown(language: str, why: str) -> None:
+    error = ProviderUnavailable("scripted", "out of money", reason="quota")
+    settings = SessionSettings(language=language)
+    talk = Conversation(agent=ScriptedAgent(lambda text: (error,)), settings=settings)
+    async with talk.running():
+        talk.device.put(TextInput("one"))
+        await talk.device.wait_for("stop")
+        (alert,) = talk.device.all("alert")
+        assert alert.text == why
+        # When it has been heard: the device plays a sound of its own with an alert.
+        assert kinds(talk)[-3:] == ["audio", "alert", "stop"]
+
+
+@on_virtual_time
+async def test_a_recognisers_reason_is_shown_as_well() -> None:
+    error = ProviderError("scripted", "no route", reason="unreachable")
+    talk = Conversation(asr=ScriptedASR([error, "hello"]))
+    async with talk.running():
+        talk.listen()
+        await talk.say()
+        await talk.device.wait_for("stop")
+        (alert,) = talk.device.all("alert")
+        assert "Service unreachable" in alert.text
+        await talk.say()
+        await talk.device.wait_for("stop", 2)
+        assert len(talk.device.all("alert")) == 1
+
+
+@on_virtual_time
+async def test_without_a_voice_the_reason_stands_beside_the_apology() -> None:
+    error = ProviderUnavailable("scripted", "no key", reason="no_key")
+    talk = Conversation(agent=ScriptedAgent(lambda text: (error,)), tts=ScriptedTTS(error=BROKEN))
+    async with talk.running():
+        talk.device.put(TextInput("one"))
+        await talk.device.wait_for("stop")
+        (alert,) = talk.device.all("alert")
+        assert "(No valid key)" in alert.text
+
+
+@on_virtual_time
+async def test_an_interrupted_apology_shows_nothing() -> None:
+    error = ProviderUnavailable("scripted", "no key", reason="no_key")
+    agent = ScriptedAgent(lambda text: (error,) if text == "one" else ("Fine.",))
+    talk = Conversation(agent=agent)
+    async with talk.running():
+        talk.device.put(TextInput("one"))
+        await talk.device.wait_for("audio")
+        talk.device.put(TextInput("two"))
+        await talk.device.wait_for("stop", 2)
+        assert talk.device.all("alert") == []
+
+
+@on_virtual_time
+async def test_the_models_of_a_turn_are_on_its_record() -> None:
+    use = ModelUse("openai/m", 100, 20, 50, ("openai/big",))
+
+    class Noting(ScriptedAgent):
+        async def reply(self, request: AgentRequest) -> AsyncIterator[AgentEvent]:
+            assert request.note_model is not None
+            assert request.device_id
+            request.note_model(use)
+            request.note_model(use)
+            async for event in super().reply(request):
+                yield event
+
+    talk = Conversation(agent=Noting())
+    async with talk.running() as running:
+        talk.device.put(TextInput("one"))
+        await talk.device.wait_for("stop")
+        assert running.session is not None
+        (timeline,) = running.session.timelines
+    assert timeline.models == [use, use]
+    assert (timeline.input_tokens, timeline.output_tokens) == (200, 40)
+    assert timeline.model_words() == (
+        "model=openai/m rounds=2 tokens_in=200 tokens_out=40 passed_over=openai/big"
+    )
+    counted = {
+        name: talk.counters.get(name) for name in talk.counters.snapshot() if "model" in name
+    }
+    assert counted == {
+        "model.answers.openai/m": 2,
+        "model.passed_over.openai/big": 2,
+        "model.tokens.cached": 100,
+        "model.tokens.input": 200,
+        "model.tokens.output": 40,
+    }

@@ -92,6 +92,49 @@ def test_a_section_makes_its_provider(tmp_path: Path) -> None:
     assert settings.agent.create().name == "openai"
 
 
+def test_the_agent_gives_up_before_the_server_does(tmp_path: Path) -> None:
+    def limits(text: str) -> tuple[float, float, float]:
+        options = load(tmp_path, text).agent.options.model_dump()
+        return (
+            options["first_token_timeout"],
+            options["stall_timeout"],
+            options["turn_timeout"],
+        )
+
+    model = "agent: {name: openai, api_key: k}\n"
+    assert limits(model) == (15, 15, 45)
+    assert limits(f"{model}timeouts: {{agent_first: 10, agent_next: 10, turn: 30}}") == (8, 8, 24)
+    assert limits("agent: {name: openai, api_key: k, first_token_timeout: 19}") == (19, 15, 45)
+    chain = "agent: {name: chain, models: [{name: phrasebook}]}\ntimeouts: {agent_first: 5}"
+    assert load(tmp_path, chain).agent.options.model_dump()["first_token_timeout"] == 4
+
+
+def test_a_chain_that_has_no_time_for_its_models(tmp_path: Path) -> None:
+    text = """
+        timeouts: {agent_first: 10}
+        agent: {name: chain, models: [{name: phrasebook, first_token_timeout: 9}]}
+        """
+    with pytest.raises(ConfigError, match=r"first_token_timeout \(8 s\) is for all models"):
+        load(tmp_path, text)
+
+
+def test_the_instructions_know_the_device(tmp_path: Path) -> None:
+    settings = load(
+        tmp_path,
+        """
+        assistant:
+          place: Berlin
+          user_name: Ann
+          time_zone: Asia/Shanghai
+          instructions: "{device}|{place}|{user}|{time_zone}"
+          devices: {AA:BB:CC:DD:EE:FF: {name: Lamp, place: attic}}
+        """,
+    )
+    instructions = settings.instructions()
+    assert instructions.for_turn("aa:bb:cc:dd:ee:ff", "") == "Lamp|attic|Ann|Asia/Shanghai"
+    assert instructions.for_turn("other", "") == "|Berlin|Ann|Asia/Shanghai"
+
+
 def test_settings_do_not_change() -> None:
     with pytest.raises(ValueError, match="frozen"):
         Settings().server.port = 1

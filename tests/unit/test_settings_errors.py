@@ -50,7 +50,45 @@ def failure(path: Path, environment: dict[str, str] | None = None) -> str:
             "vad:\n  nme: silero",
             ":2: vad.nme: there is no such key, did you mean 'name'?",
         ),
+        # within lists and mappings of the user's own keys
+        (
+            "agent:\n  name: chain\n  models:\n  - name: phrasebook\n  - name: openai\n    modl: x",
+            ":6: agent.models[1].modl: there is no such key, did you mean 'model'?",
+        ),
+        (
+            "agent:\n  name: chain\n  models:\n  - name: phrasebook\n    retries: 9",
+            ":5: agent.models[0].retries: expected a number from 0 to 5, found 9",
+        ),
+        (
+            "agent: {name: chain}",
+            ":1: agent.models: is needed here and has no default",
+        ),
+        (
+            "assistant:\n  devices:\n    aa:bb:\n      nme: x",
+            ":4: assistant.devices.aa:bb.nme: there is no such key, did you mean 'name'?",
+        ),
         # wrong values
+        (
+            "assistant:\n  instructions: It is {tiem}.",
+            (
+                ":2: assistant.instructions: there is no {tiem}: did you mean {time}? "
+                "For the text itself write {{tiem}}"
+            ),
+        ),
+        (
+            "assistant:\n  time_zone: Mars/Crater",
+            (
+                ":2: assistant.time_zone: expected a time zone such as Europe/Berlin, "
+                "found 'Mars/Crater'"
+            ),
+        ),
+        (
+            "agent:\n  first_token_timeout: 25",
+            (
+                ":1: agent: first_token_timeout (25 s) must be below timeouts.agent_first (20 s), "
+                "which ends the turn"
+            ),
+        ),
         (
             "listening:\n  end_silence_ms: soon",
             ":2: listening.end_silence_ms: expected a valid integer, found 'soon'",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, SerializeAsAny, model_validator
 
@@ -14,7 +14,7 @@ from vixio.providers.asr import ASRProvider
 from vixio.providers.registry import ProviderKind
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider
-from vixio.settings.sections import Section
+from vixio.settings.sections import Section, TimeoutSettings
 
 
 class ProviderSection(Section):
@@ -73,11 +73,43 @@ class ASRSection(ProviderSection):
         return provider
 
 
+_MARGIN = 0.8
+"""The part of the server's own patience that an agent has, unless it is told."""
+
+
 class AgentSection(ProviderSection):
     """Who answers."""
 
     kind = ProviderKind.AGENT
     default_name = "phrasebook"
+
+    def within(self, timeouts: TimeoutSettings) -> Self:
+        """Return the agent with its own limits below those of the server.
+
+        One that stands in the file is not changed: it has to fit (ValueError). Limits that the
+        agent does not have are its own affair.
+        """
+        changed: dict[str, float] = {}
+        for key, outer in (
+            ("first_token_timeout", "agent_first"),
+            ("stall_timeout", "agent_next"),
+            ("turn_timeout", "turn"),
+        ):
+            own, limit = getattr(self.options, key, None), getattr(timeouts, outer)
+            if not isinstance(own, float):
+                continue
+            if key not in self.options.model_fields_set:
+                if own > limit * _MARGIN:
+                    changed[key] = limit * _MARGIN
+            elif own >= limit:
+                raise ValueError(
+                    f"{key} ({own:g} s) must be below timeouts.{outer} ({limit:g} s), "
+                    "which ends the turn"
+                )
+        if not changed:
+            return self
+        given = {key: getattr(self.options, key) for key in self.options.model_fields_set} | changed
+        return self.model_copy(update={"options": self.options.model_validate(given)})
 
     def create(self) -> AgentBackend:
         """Make the agents' backend, unstarted. Raises ConfigError, ProviderUnavailable."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, SecretStr
@@ -41,22 +41,42 @@ def provider_options(section: type[ProviderSection], data: object) -> type[BaseM
 
 def keys_at(path: KeyPath, data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that may stand in the mapping at ``path`` of ``data``; by key."""
-    model: type[BaseModel] | None = Settings
+    known = fields(Settings)
     place: Any = data
+    element: type[BaseModel] | None = None
     for part in path:
+        place = _part(place, part)
+        if element is not None:  # of a list, or of a mapping whose keys are the user's own
+            known, element = _keys_of(element, place), None
+            continue
+        field = known.get(str(part))
+        annotation: Any = field.annotation if field is not None else None
+        model = submodel(annotation)
         if model is None:
             return {}
-        field = fields(model).get(str(part))
-        place = place.get(part) if isinstance(place, Mapping) else None
-        model = submodel(field.annotation) if field is not None else None
-        if model is not None and issubclass(model, ProviderSection):
-            model = provider_options(model, place)
-    if model is None:
-        return {}
-    known = fields(model)
-    if len(path) == 1 and _is_provider_section(path[0]):
-        known = {"name": ProviderSection.model_fields["name"], **known}
+        if get_origin(annotation) in (dict, list, tuple):
+            known, element = {}, model
+        else:
+            known = _keys_of(model, place)
     return known
+
+
+def _keys_of(model: type[BaseModel], place: object) -> dict[str, Any]:
+    if issubclass(model, ProviderSection):
+        options = provider_options(model, place)
+    elif (choose := getattr(model, "options_for", None)) is not None:
+        options = choose(place)  # a provider's own list of providers
+    else:
+        return fields(model)
+    return {"name": ProviderSection.model_fields["name"], **fields(options)}
+
+
+def _part(place: object, part: str | int) -> object:
+    if isinstance(place, Mapping):
+        return place.get(part)
+    if isinstance(place, list) and isinstance(part, int) and part < len(place):
+        return place[part]
+    return None
 
 
 def is_secret(path: KeyPath, data: Mapping[str, Any]) -> bool:
@@ -112,12 +132,6 @@ def _own_keys(model: type[BaseModel], above: KeyPath) -> list[KeyPath]:
         if inner is not None and not issubclass(inner, ProviderSection):
             places.extend(_own_keys(inner, (*above, key)))
     return places
-
-
-def _is_provider_section(key: str | int) -> bool:
-    field = fields(Settings).get(str(key))
-    model = submodel(field.annotation) if field is not None else None
-    return model is not None and issubclass(model, ProviderSection)
 
 
 def _mentions(annotation: object, wanted: type) -> bool:

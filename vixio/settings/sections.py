@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from typing import Annotated, Literal, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+
+from vixio.core.instructions import check_instructions
 
 MIN_SECRET_BYTES = 16
 """A shorter secret can be guessed from one captured token."""
@@ -18,13 +21,18 @@ Probability = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 
 DEFAULT_INSTRUCTIONS = """\
 You are a voice assistant in a small device with a loudspeaker. What you write is spoken aloud.
-Answer in the language the user speaks, in one to three short sentences, as people talk.
+Answer in one to three short sentences, as people talk.
 No Markdown, lists, headings, links, code or emoji, except that an answer may begin with one emoji
-that fits its mood (such as 🙂 😂 😢 😡 😲 🤔 😴): the device shows it as a face. Write numbers,
-units and abbreviations so that they can be read aloud.
+that fits its mood. The device shows it as a face; it has these: {emotions}.
+Write numbers, units and abbreviations so that they can be read aloud.
 When a tool can do or find out what is asked, call it instead of guessing, and say briefly what
 happened. If it fails, say so plainly. If you did not understand, ask one short question back.
 The user's words come from speech recognition and may contain small errors: take the likely meaning.
+Answer in {language}, unless the user speaks or asks for another language.
+The device you speak from is called {device}.
+It stands in this place: {place}.
+The user's name is {user}.
+It is {weekday}, {date}, {time} ({time_zone}).
 """
 
 
@@ -81,13 +89,28 @@ class ServerSettings(Section):
         return self
 
 
+class DeviceSettings(Section):
+    """What the assistant is told of one device; empty: what holds for all."""
+
+    name: str = ""
+    place: str = ""
+    user: str = ""
+
+
 class AssistantSettings(Section):
     """Who answers, and what it remembers."""
 
     language: str = "en"
     """BCP 47."""
     instructions: str = DEFAULT_INSTRUCTIONS
-    """The system prompt."""
+    """The system prompt; the names in braces are those of ``vixio.core.instructions.NAMES``."""
+    place: str = ""
+    """Where the devices stand: a town, a room."""
+    user_name: str = ""
+    time_zone: str = ""
+    """IANA name, such as Europe/Berlin; empty: the machine's."""
+    devices: dict[str, DeviceSettings] = Field(default_factory=dict)
+    """By device id (the MAC address)."""
     wake_words: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """Besides those of the firmware's own models."""
     wake_reply: str = ""
@@ -96,6 +119,24 @@ class AssistantSettings(Section):
     history_tokens: int = Field(default=6_000, ge=100, le=1_000_000)
     """About; ``vixio.core.history.approximate_tokens`` counts them."""
     max_devices_remembered: int = Field(default=10_000, ge=1, le=10_000_000)
+
+    @field_validator("instructions")
+    @classmethod
+    def _known_names(cls, value: str) -> str:
+        check_instructions(value)
+        return value
+
+    @field_validator("time_zone")
+    @classmethod
+    def _zone(cls, value: str) -> str:
+        try:
+            if value:
+                ZoneInfo(value)
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:  # "../x", a directory
+            raise ValueError(
+                f"expected a time zone such as Europe/Berlin, found {value!r}"
+            ) from error
+        return value
 
     @field_validator("language")
     @classmethod

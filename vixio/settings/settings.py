@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from zoneinfo import ZoneInfo
+
+from pydantic import Field, ValidationInfo, field_validator
 
 from vixio.core.audio import AudioFormat
+from vixio.core.instructions import Instructions, Surroundings
 from vixio.core.pacer import PacerSettings
 from vixio.core.reply import ReplySettings
 from vixio.core.session import SessionSettings
@@ -37,11 +40,33 @@ class Settings(Section):
     timeouts: TimeoutSettings = TimeoutSettings()
     vad: VADSection = Field(default_factory=lambda: VADSection.model_validate({}))
     asr: ASRSection = Field(default_factory=lambda: ASRSection.model_validate({}))
-    agent: AgentSection = Field(default_factory=lambda: AgentSection.model_validate({}))
+    agent: AgentSection = Field(
+        default_factory=lambda: AgentSection.model_validate({}), validate_default=True
+    )
     tts: TTSSection = Field(default_factory=lambda: TTSSection.model_validate({}))
     tools: ToolsSettings = Field(default_factory=ToolsSettings)
     memory: MemorySection = MemorySection()
     logging: LoggingSettings = LoggingSettings()
+
+    @field_validator("agent")
+    @classmethod
+    def _in_time(cls, agent: AgentSection, info: ValidationInfo) -> AgentSection:
+        """The agent gives up before the server does: then it can ask another model, and say why."""
+        timeouts = info.data.get("timeouts")
+        return agent.within(timeouts) if isinstance(timeouts, TimeoutSettings) else agent
+
+    def instructions(self) -> Instructions:
+        """Return what language models are told, to be filled in for each turn."""
+        assistant = self.assistant
+        return Instructions(
+            assistant.instructions,
+            general=Surroundings("", assistant.place, assistant.user_name),
+            devices={
+                device_id: Surroundings(device.name, device.place, device.user)
+                for device_id, device in assistant.devices.items()
+            },
+            zone=ZoneInfo(assistant.time_zone) if assistant.time_zone else None,
+        )
 
     def audio_format(self) -> AudioFormat:
         """Return the format of what devices are sent."""

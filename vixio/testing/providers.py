@@ -13,7 +13,13 @@ from vixio.core.audio import pcm_bytes
 from vixio.core.chunk import TextDelta, ToolCalled, ToolReturned
 from vixio.core.tools.runner import ToolRunner
 from vixio.core.tools.types import ToolDefinition
-from vixio.providers.agent import AgentBackend, AgentEvent, AgentProvider, AgentRequest
+from vixio.providers.agent import (
+    AgentBackend,
+    AgentEvent,
+    AgentProvider,
+    AgentRequest,
+    SystemPrompt,
+)
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider, VADStream
@@ -166,7 +172,7 @@ class ScriptedAgent(AgentProvider):
         return self._base + self._dynamic
 
     async def initialize(
-        self, tools: Sequence[Any | ToolDefinition] = (), system_prompt: str = ""
+        self, tools: Sequence[Any | ToolDefinition] = (), system_prompt: SystemPrompt = ""
     ) -> None:
         """Set the tools that are always there."""
         self._base = tuple(tools)

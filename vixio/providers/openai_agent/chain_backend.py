@@ -48,6 +48,17 @@ class ChainEntry(BaseModel):
         options = factory.settings_model.model_validate(given)
         return {"name": name, "options": options}
 
+    @classmethod
+    def options_for(cls, value: object) -> type[BaseModel]:
+        """Return the model of the options of the entry ``value``, if it is one.
+
+        Raises ConfigError, ProviderUnavailable as the registry does.
+        """
+        name = value.get("name") if isinstance(value, dict) else None
+        if not isinstance(name, str):
+            return cls
+        return registry.resolve(ProviderKind.AGENT, name).settings_model
+
     @model_validator(mode="after")
     def _leaves_the_turn_alone(self) -> Self:
         for key in _OF_THE_TURN:
@@ -70,19 +81,21 @@ class ChainAgentSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    models: tuple[ChainEntry, ...] = Field(min_length=1)
+    models: tuple[ChainEntry, ...]
     max_tool_rounds: int = Field(
         default=8, ge=2, description="Model calls of one turn; the last has to answer in words"
     )
     first_token_timeout: Seconds = Field(
         default=15.0, description="Until one of the models begins to answer, for all together"
     )
-    turn_timeout: Seconds = Field(default=50.0, description="The agent's working time on one turn")
+    turn_timeout: Seconds = Field(default=45.0, description="The agent's working time on one turn")
     pause: Seconds = Field(default=5.0, description="For which a model that failed is left alone")
     longest_pause: Seconds = Field(default=300.0, description="To which that grows, doubling")
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
+        if not self.models:
+            raise ValueError("models: at least one model is needed")
         wishes = [entry.wish() for entry in self.models]
         least = sum(wish.seconds if wish.fixed else LEAST for wish in wishes)
         if least > self.first_token_timeout:

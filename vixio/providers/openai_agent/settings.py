@@ -21,7 +21,7 @@ class TurnSettings(BaseModel):
         default=15.0, description="Until the model begins to answer, all tries together"
     )
     stall_timeout: Seconds = Field(default=15.0, description="Between two pieces of one answer")
-    turn_timeout: Seconds = Field(default=50.0, description="The agent's working time on one turn")
+    turn_timeout: Seconds = Field(default=45.0, description="The agent's working time on one turn")
     retries: int = Field(default=1, ge=0, le=5, description="Further tries before the first token")
 
 

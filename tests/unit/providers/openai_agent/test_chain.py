@@ -263,7 +263,7 @@ def test_settings_are_checked() -> None:
         with pytest.raises(ValidationError, match=words):
             ChainAgentSettings.model_validate(fields)
 
-    refused("at least 1", models=[])
+    refused("at least one", models=[])
     refused("name is needed", models=[{}])
     refused("did you mean 'openai'", models=[{"name": "opnai"}])
     refused("cannot stand in a chain", models=[{"name": "chain", "models": []}])

@@ -1,0 +1,167 @@
+"""The instructions of a language model: a text with a few names in it, filled in for each turn.
+
+It is no template language: ``{name}`` stands for a value, and nothing is ever evaluated. Other
+braces are left as they are, so that JSON may stand in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from difflib import get_close_matches
+from zoneinfo import ZoneInfo
+
+from vixio.core.emotions import EMOTIONS
+
+NAMES: Mapping[str, str] = {
+    "device": "the device's name",
+    "place": "where it stands",
+    "user": "the user's name",
+    "language": "the language that the user speaks, in English",
+    "emotions": "the faces that a device can show, each with its emoji",
+    "weekday": "in English",
+    "date": "as 2026-08-31",
+    "time": "as 17:05",
+    "time_zone": "such as Europe/Berlin",
+}
+"""What may stand in the braces, and what it becomes."""
+
+_REFERENCE = re.compile(r"\{\{([A-Za-z_]+)\}\}|\{([A-Za-z_]+)\}")
+
+_LANGUAGES = {
+    "ar": "Arabic",
+    "bg": "Bulgarian",
+    "ca": "Catalan",
+    "cs": "Czech",
+    "da": "Danish",
+    "de": "German",
+    "el": "Greek",
+    "en": "English",
+    "es": "Spanish",
+    "fa": "Persian",
+    "fi": "Finnish",
+    "fr": "French",
+    "he": "Hebrew",
+    "hi": "Hindi",
+    "hr": "Croatian",
+    "hu": "Hungarian",
+    "id": "Indonesian",
+    "it": "Italian",
+    "ja": "Japanese",
+    "ko": "Korean",
+    "ms": "Malay",
+    "nb": "Norwegian",
+    "nl": "Dutch",
+    "no": "Norwegian",
+    "pl": "Polish",
+    "pt": "Portuguese",
+    "ro": "Romanian",
+    "ru": "Russian",
+    "sk": "Slovak",
+    "sl": "Slovenian",
+    "sr": "Serbian",
+    "sv": "Swedish",
+    "th": "Thai",
+    "tr": "Turkish",
+    "uk": "Ukrainian",
+    "vi": "Vietnamese",
+    "yue": "Cantonese",
+    "zh": "Chinese",
+    "zh-hk": "Cantonese",
+}
+"""By BCP 47, in lower case; another tag is given to the model as it is."""
+
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What is known of a device; empty where nothing is."""
+
+    device: str = ""
+    place: str = ""
+    user: str = ""
+
+    def over(self, general: Surroundings) -> Surroundings:
+        """Return these, and where there is nothing, the ``general`` ones."""
+        return Surroundings(
+            self.device or general.device, self.place or general.place, self.user or general.user
+        )
+
+
+class Instructions:
+    """A text and the values for it. ``{{name}}`` stands for ``{name}`` itself.
+
+    A line whose names all stand for nothing is left out: "The user is {user}." without a user.
+    ``devices``: by device id, whatever its case. ``zone``: None for that of the machine.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        general: Surroundings | None = None,
+        devices: Mapping[str, Surroundings] | None = None,
+        zone: ZoneInfo | None = None,
+        now: Callable[[], datetime] | None = None,
+    ) -> None:
+        """Raises ValueError when ``text`` has a name that is not known."""
+        check_instructions(text)
+        self._lines = text.splitlines(keepends=True)
+        self._general = general or Surroundings()
+        self._devices = {
+            device_id.lower(): own.over(self._general) for device_id, own in (devices or {}).items()
+        }
+        self._zone = zone
+        self._now = now or (lambda: datetime.now(zone) if zone else datetime.now().astimezone())
+        self._emotions = ", ".join(f"{emoji} {name}" for name, emoji in EMOTIONS.items())
+
+    def for_turn(self, device_id: str, language: str) -> str:
+        """Return the instructions as they are now, for one device and a language (BCP 47)."""
+        known = self._devices.get(device_id.lower(), self._general)
+        at = self._now()
+        values = {
+            "device": known.device,
+            "place": known.place,
+            "user": known.user,
+            "language": language_name(language),
+            "emotions": self._emotions,
+            "weekday": _WEEKDAYS[at.weekday()],
+            "date": at.strftime("%Y-%m-%d"),
+            "time": at.strftime("%H:%M"),
+            "time_zone": self._zone.key if self._zone else f"UTC{at.strftime('%z')}",
+        }
+        return "".join(_filled(line, values) for line in self._lines)
+
+
+def check_instructions(text: str) -> None:
+    """Raise ValueError, one line, when ``text`` has a name that is not known."""
+    for match in _REFERENCE.finditer(text):
+        name = match.group(2)
+        if name is None or name in NAMES:
+            continue
+        close = get_close_matches(name.lower(), NAMES, n=1)
+        hint = f"did you mean {{{close[0]}}}?" if close else f"known are {', '.join(NAMES)}."
+        raise ValueError(f"there is no {{{name}}}: {hint} For the text itself write {{{{{name}}}}}")
+
+
+def language_name(tag: str) -> str:
+    """Return the English name of a language, ``tag`` itself where none is known."""
+    lower = tag.replace("_", "-").lower()
+    return _LANGUAGES.get(lower) or _LANGUAGES.get(lower.partition("-")[0]) or tag
+
+
+def _filled(line: str, values: Mapping[str, str]) -> str:
+    found: list[str] = []
+
+    def value(match: re.Match[str]) -> str:
+        literal, name = match.groups()
+        if literal is not None:
+            return f"{{{literal}}}"
+        found.append(values[name])
+        return values[name]
+
+    filled = _REFERENCE.sub(value, line)
+    return "" if found and not any(found) else filled
