@@ -77,7 +77,7 @@ async def test_every_session_follows_every_source() -> None:
     await second.close()
     shelf.become(named("b"), named("c"))
     await settle(runtime)
-    assert names(first) == ["a", "b", "c"]
+    assert names(first) == ["b", "c", "a"], "in the place that it had"
     assert names(second) == ["a"]
     await runtime.close()
     assert (shelf.closed, web.closed) == (1, 1)

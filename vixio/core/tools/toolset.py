@@ -69,16 +69,15 @@ class ToolSet:
     def replace(self, source: str, tools: Iterable[ToolDefinition]) -> bool:
         """Make ``tools`` all that ``source`` offers; return whether that changed anything."""
         brought = tuple(tools)
+        # A source keeps its place while it has nothing, so that names stay what they were.
+        self._sources.setdefault(source, ())
         if self._brought.get(source, ()) == brought:
             return False
         known = self._sources.get(source, ())
         unique = {tool.name: replace(tool, source=source) for tool in brought}
         new = tuple(self._allowed(unique.values()))
-        if brought:
-            self._brought[source] = brought
-            self._sources[source] = new
-        else:
-            del self._brought[source], self._sources[source]
+        self._brought[source] = brought
+        self._sources[source] = new
         if new == known:
             return False
         self._listed = self._with_aliases()
