@@ -228,7 +228,10 @@ def _authenticator(settings: Settings) -> TokenAuthenticator | None:
 
 def _websocket_url(public_host: str, port: int) -> str:
     """Return the URL that OTA tells devices; empty: one on the address they came through."""
-    return f"ws://{public_host}:{port}/xiaozhi/v1/" if public_host else ""
+    if not public_host:
+        return ""
+    host = f"[{public_host}]" if ":" in public_host else public_host
+    return f"ws://{host}:{port}/xiaozhi/v1/"
 
 
 async def serve(settings: Settings, source: str, stop: asyncio.Event) -> None:
