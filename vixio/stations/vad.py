@@ -30,7 +30,8 @@ class VADSettings:
 
     Speech begins after ``min_speech_ms`` of windows at or above ``threshold`` and pauses at the
     first ``min_pause_ms`` below ``exit_threshold``. ``timeout``: seconds for one answer of the
-    detector; ``recovery``: seconds without it after a failure.
+    detector; ``recovery``: seconds without it after a failure, less than the apology lasts: who is
+    asked to try again has to be heard.
     """
 
     threshold: float = 0.5
@@ -38,7 +39,7 @@ class VADSettings:
     min_speech_ms: int = 96
     min_pause_ms: int = 64
     timeout: float = 2.0
-    recovery: float = 5.0
+    recovery: float = 2.0
 
 
 class VADStation(ListeningStation):
@@ -98,7 +99,8 @@ class VADStation(ListeningStation):
             async with asyncio.timeout(self._settings.timeout):
                 probabilities = await self._stream.process(chunk.pcm)
         except TimeoutError:
-            return self._fail(f"no answer within {self._settings.timeout:g} s", now)
+            seconds = self._settings.timeout
+            return self._fail(f"no answer within {seconds:g} s", now + seconds)
         except ProviderError as error:
             return self._fail(str(error), now)
         marks: list[Chunk] = []
