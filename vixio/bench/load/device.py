@@ -11,7 +11,6 @@ from typing import Final
 from firmware_test_client import DeviceConfig, Reply, SimulatedDevice
 from firmware_test_client.errors import ConnectError, DeviceError
 from firmware_test_client.pcm import Pcm
-
 from vixio.bench.load.mixes import Behaviour
 
 ANSWER_LIMIT_S: Final = 10.0
@@ -20,6 +19,8 @@ LATE_LIMIT_S: Final = 2.0
 """An answer that begins so long after the last word (0.5 s of them make the turn end) is late."""
 MONOLOGUE_MS: Final = 60_000
 """Length of one answer where the devices only speak."""
+ROOM_DBFS: Final = -45.0
+"""RMS of the room's noise: loud enough that DTX never sets in, so every packet is a whole one."""
 _LOOK_S: Final = 0.1
 _RETRY_S: Final = 0.25
 _PAUSE_S: Final = (3.0, 6.6)
@@ -63,7 +64,7 @@ class LoadDevice:
             ws_url=url,
             device_id=f"02:00:00:00:{number >> 8:02x}:{number & 255:02x}",
             listen_on_connect=behaviour != "idle",
-            noise_dbfs=-60.0,
+            noise_dbfs=ROOM_DBFS,
             decode=False,
             share_speech=True,
             keep_frames=False,

@@ -12,10 +12,9 @@ from typing import Final
 from firmware_test_client import DeviceConfig, Pcm, Voice
 from firmware_test_client.pcm import from_samples
 from firmware_test_client.speech import StreamFormat, Utterance, encoded_speech, prepare
-
 from vixio.bench.load import marker
 from vixio.bench.load.control import BenchError, Handler, Json, Line, attend
-from vixio.bench.load.device import LoadDevice, Notes
+from vixio.bench.load.device import ROOM_DBFS, LoadDevice, Notes
 from vixio.bench.load.usage import LoopLag, Spread, look, pin
 from vixio.transports.xiaozhi.opus import OpusDecoder
 
@@ -150,7 +149,7 @@ def _marked(utterance: Utterance, index: int) -> tuple[int, Pcm]:
 
 
 def _survives(voice: Pcm, number: int) -> bool:
-    format_ = StreamFormat.of(DeviceConfig(ws_url="ws://none", noise_dbfs=-60.0))
+    format_ = StreamFormat.of(DeviceConfig(ws_url="ws://none", noise_dbfs=ROOM_DBFS))
     packets = encoded_speech(Utterance("", voice, 0.0, voice.duration), format_)
     reader = marker.MarkerReader()
     with OpusDecoder() as decoder:

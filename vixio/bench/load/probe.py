@@ -180,9 +180,7 @@ class Probe:
                 if timeline.turn_id <= seen:
                     break
                 if timeline.outcome:
-                    self._seen[session_id] = max(
-                        self._seen.get(session_id, 0), timeline.turn_id
-                    )
+                    self._seen[session_id] = max(self._seen.get(session_id, 0), timeline.turn_id)
                     self._turns.append(_row(session.context.device_id, timeline))
         for session_id in [gone for gone in self._seen if gone not in sessions]:
             del self._seen[session_id]

@@ -36,19 +36,27 @@ class Options:
     cores: Cores = field(default_factory=Cores)
     generators: int = 1
     hold: float | None = None
-    ramp: float | None = None
     delays: Delays = field(default_factory=Delays)
 
 
 class Step:
     """One mix with one number of devices."""
 
-    def __init__(self, hub: Hub, mix: Mix, devices: int, options: Options, say: Say) -> None:
+    def __init__(
+        self,
+        hub: Hub,
+        mix: Mix,
+        devices: int,
+        options: Options,
+        say: Say,
+        ramp: float | None = None,
+    ) -> None:
         self._hub = hub
         self._mix = mix
         self._devices = devices
         self._options = options
         self._say = say
+        self._ramp = ramp if ramp is not None else mix.ramp
         self._hold = options.hold if options.hold is not None else mix.hold
         self._series: list[Json] = []
         self._idle_cpu = 0.0
@@ -114,9 +122,7 @@ class Step:
         """Have all devices connect."""
         url = f"ws://127.0.0.1:{self.server.peer.said['port']}/xiaozhi/v1/"
         step = len(self._generators)
-        ramp = self._options.ramp if self._options.ramp is not None else self._mix.ramp
-        if ramp is None:
-            ramp = max(1.0, self._devices / 40)
+        ramp = self._ramp if self._ramp is not None else max(1.0, self._devices / 40)
         self._say(f"{self._mix.name}: preparing {self._devices} devices")
         await asyncio.gather(
             *(
@@ -135,8 +141,12 @@ class Step:
         self._say(f"{self._mix.name}: {self._devices} devices connect within {ramp:g} s")
         began = time.monotonic()
         answers = await asyncio.gather(
-            *(child.peer.ask("ramp", timeout=ramp + 120, seconds=ramp) for child in self._generators)
+            *(
+                child.peer.ask("ramp", timeout=ramp + 120, seconds=ramp)
+                for child in self._generators
+            )
         )
+        self.result.seconds["asked_ramp"] = ramp
         self.result.seconds["ramp"] = round(time.monotonic() - began, 3)
         self.result.hello = Spread.of(ms for answer in answers for ms in answer["hello_ms"])
         refused = sum(answer["counts"].get("refused", 0) for answer in answers)
@@ -174,9 +184,7 @@ class Step:
             pid = self.server.peer.pid
             result.idle_rss = result.rss
             result.counts["children_rss_kb"] = children_kb(pid)
-        await asyncio.gather(
-            *(child.peer.ask("leave", timeout=60) for child in self._generators)
-        )
+        await asyncio.gather(*(child.peer.ask("leave", timeout=60) for child in self._generators))
 
     async def _begin_generators(self) -> list[Json]:
         return list(await asyncio.gather(*(child.peer.ask("begin") for child in self._generators)))

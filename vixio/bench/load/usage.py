@@ -107,7 +107,7 @@ def look() -> Usage:
 
 
 def resident_kb(pid: int) -> int:
-    """Return a process's resident memory (KB), 0 if it is gone; its peak where there is no /proc."""
+    """Return a process's resident memory (KB), 0 if it is gone; its peak without /proc."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     except FileNotFoundError:
