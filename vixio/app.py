@@ -34,6 +34,8 @@ from vixio.stations.turn_detector import TurnDetectorStation
 from vixio.stations.vad import VADStation
 from vixio.transports.xiaozhi.auth import TokenAuthenticator
 from vixio.transports.xiaozhi.http import HttpServer, create_http_app
+from vixio.transports.xiaozhi.limits import Limits
+from vixio.transports.xiaozhi.listener import raise_descriptor_limit
 from vixio.transports.xiaozhi.ota import OtaSettings
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 from vixio.transports.xiaozhi.transport import XiaozhiTransport
@@ -89,6 +91,7 @@ class App:
             func_to_tool_definition(function) for function in BUILTIN_LOCAL_TOOLS
         ]
         self._authenticator = _authenticator(settings)
+        self._limits = Limits(**settings.server.limits.model_dump())
         self.transport = XiaozhiTransport(self._transport_settings())
         self.host = SessionHost(
             self.transport,
@@ -113,11 +116,20 @@ class App:
                     websocket_port=self.transport.port,
                     websocket_url=_websocket_url(server.public_host, self.transport.port),
                     auth=self._authenticator,
+                    limits=self._limits,
+                    trusted_proxies=server.trusted_proxies,
                     counters=self.counters,
                 ),
                 self.health,
             )
-            self.http = HttpServer(app, server.host, server.http_port)
+            self.http = HttpServer(
+                app,
+                server.host,
+                server.http_port,
+                limits=self._limits,
+                trusted_proxies=server.trusted_proxies,
+                counters=self.counters,
+            )
             await self.http.start()
         except BaseException:
             await self.host.stop()
@@ -204,6 +216,8 @@ class App:
             port=settings.server.port,
             auth=self._authenticator,
             max_connections=settings.server.max_connections,
+            limits=self._limits,
+            trusted_proxies=settings.server.trusted_proxies,
             counters=self.counters,
             output_sample_rate=settings.output.sample_rate,
             output_frame_ms=settings.output.frame_ms,
@@ -241,6 +255,7 @@ async def serve(settings: Settings, source: str, stop: asyncio.Event) -> None:
     """
     from vixio.banner import banner
 
+    raise_descriptor_limit()
     app = App(settings)
     await app.start()
     try:

@@ -8,6 +8,7 @@ from vixio.settings.load import load_settings, override
 from vixio.settings.sections import (
     AssistantSettings,
     AuthSettings,
+    LimitSettings,
     ListeningSettings,
     LoggingSettings,
     LogLevel,
@@ -20,6 +21,7 @@ from vixio.settings.settings import Settings
 __all__ = [
     "AssistantSettings",
     "AuthSettings",
+    "LimitSettings",
     "ListeningSettings",
     "LogLevel",
     "LoggingSettings",
