@@ -23,9 +23,6 @@ ROOM_DBFS: Final = -45.0
 """RMS of the room's noise: loud enough that DTX never sets in, so every packet is a whole one."""
 _LOOK_S: Final = 0.1
 _RETRY_S: Final = 0.25
-_PAUSE_S: Final = (3.0, 6.6)
-"""Between two turns: with 1.7 s of speech, 0.5 s until it counts as ended and a reply of 3 s, the
-device speaks 30 % of the time."""
 
 
 class Notes:
@@ -53,11 +50,18 @@ class LoadDevice:
     """One device. ``number`` is the one that its ``voice`` carries."""
 
     def __init__(
-        self, number: int, voice: Pcm, url: str, behaviour: Behaviour, notes: Notes
+        self,
+        number: int,
+        voice: Pcm,
+        url: str,
+        behaviour: Behaviour,
+        pause: tuple[float, float],
+        notes: Notes,
     ) -> None:
         self.number = number
         self._voice = voice
         self._behaviour = behaviour
+        self._pause = pause
         self._notes = notes
         self._random = random.Random(number)  # noqa: S311 - repeatable pauses, no secret
         self._config = DeviceConfig(
@@ -83,15 +87,13 @@ class LoadDevice:
             except ConnectError as error:
                 if error.status is not None:
                     self._notes.wrong("refused", str(error))
-                self.device = SimulatedDevice(self._config)
-                self._measured = 0
-                await asyncio.sleep(_RETRY_S)
             except DeviceError as error:
                 self._notes.wrong("not_greeted", str(error))
-                raise
             else:
                 self._notes.hello_ms.append((clock() - began) * 1000)
                 return
+            self._renew()
+            await asyncio.sleep(_RETRY_S)
 
     async def live(self) -> None:
         """Do what the device is there for, and come back whenever it is thrown out."""
@@ -99,15 +101,19 @@ class LoadDevice:
             await self._live_connected()
             self._note_replies(final=True)
             await self.device.close()
-            self.device = SimulatedDevice(self._config)
-            self._measured = 0
+            self._renew()
             await self.connect()
+
+    def _renew(self) -> None:
+        """Switch on anew: a device remembers nothing of the connection before."""
+        self.device = SimulatedDevice(self._config)
+        self._measured = 0
 
     async def _live_connected(self) -> None:
         """Return when the connection is over."""
         turns = self._random.randint(1, 4)
         if self._behaviour in {"talk", "churn"}:  # not all in step
-            await asyncio.sleep(self._random.uniform(0.3, sum(_PAUSE_S)))
+            await asyncio.sleep(self._random.uniform(0.3, sum(self._pause)))
         while self.device.connected:
             if self._behaviour in {"idle", "listen"}:
                 await asyncio.sleep(_LOOK_S * 5)
@@ -116,7 +122,7 @@ class LoadDevice:
             else:
                 await self._talk()
                 turns -= 1
-                await asyncio.sleep(self._random.uniform(*_PAUSE_S))
+                await asyncio.sleep(self._random.uniform(*self._pause))
                 if self._behaviour == "churn" and turns <= 0:
                     if self._random.random() < 0.5:
                         self.device.disconnect_hard("reset")

@@ -70,7 +70,14 @@ class Generator:
             if speaks:
                 number, voice = await asyncio.to_thread(_marked, utterance, index)
             self._devices.append(
-                LoadDevice(number, voice, asked["url"], asked["behaviour"], self._notes)
+                LoadDevice(
+                    number,
+                    voice,
+                    asked["url"],
+                    asked["behaviour"],
+                    (asked["pause"][0], asked["pause"][1]),
+                    self._notes,
+                )
             )
         self._lag.start()
         return {"numbers": [device.number for device in self._devices]}

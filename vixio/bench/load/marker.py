@@ -59,7 +59,7 @@ def read(pcm: bytes) -> int | None:
     spectrum = np.abs(np.fft.rfft(samples * _HANN))
     strength = [float(spectrum[bin_ - 1 : bin_ + 2].max()) for bin_ in _BINS]
     order = sorted(range(len(_TONES)), key=strength.__getitem__, reverse=True)
-    if strength[order[2]] < _CLEARANCE * strength[order[3]]:
+    if strength[order[2]] <= _CLEARANCE * strength[order[3]]:
         return None
     first, second, third = sorted(order[:3])
     return _NUMBERS[first, second, third]

@@ -84,7 +84,7 @@ MARKS: Final = (
          lambda r: f"{r.cpu_per_device:.4f} s/s", lambda r: r.cpu_per_device <= 0.004),
     Mark("memory of a listening device", "≤ 200 KB", "listen", 100,
          lambda r: f"{r.memory_per_device:.0f} KB", lambda r: r.memory_per_device <= 200),
-    Mark("the server's share of a turn, one device", "p50 ≤ 15, p99 ≤ 30 ms", "talk", 1,
+    Mark("the server's share of a turn, one device", "p50 ≤ 15, p99 ≤ 30 ms", "solo", 1,
          _share, lambda r: 0 < r.share.p50 <= 15 and r.share.p99 <= 30, most=1),
     Mark("the same, 50 devices in conversation", "p95 ≤ 40 ms", "talk", 50,
          _share, lambda r: 0 < r.share.p95 <= 40, most=399),
@@ -122,7 +122,7 @@ MARKS: Final = (
 
 
 SERIES: Final = (
-    ("listen", 200, None), ("talk", 1, None), ("talk", 50, None), ("talk", 400, None),
+    ("listen", 200, None), ("solo", 1, None), ("talk", 50, None), ("talk", 400, None),
     ("speak", 200, None), ("slow", 100, None), ("storm", 50, 0.0), ("storm", 1_000, 5.0),
     ("start", 1, None),
 )  # fmt: skip

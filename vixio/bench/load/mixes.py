@@ -13,8 +13,11 @@ Behaviour = Literal["idle", "listen", "talk", "speak", "churn"]
 class Mix:
     """One way to load the server. ``ramp`` and ``hold`` in seconds; ``ramp`` None: by number.
 
-    ``tool``: called in every turn. ``slow``: how many of the devices meet slow providers in the
-    second half. ``restart``: the server is killed and started again in the middle.
+    ``tool``: called in every turn. ``pause``: seconds between two turns, at least and at most; with
+    1.7 s of speech, 0.5 s until it counts as ended and a reply of 3 s, the default makes a device
+    speak 30 % of the time. ``slow``: half of the devices meet slow providers in the second half.
+    ``restart``: the server is killed and started again in the middle. ``default_set``: the server
+    runs the product's own providers.
     """
 
     name: str
@@ -24,6 +27,7 @@ class Mix:
     devices: int = 50
     ramp: float | None = None
     tool: str = ""
+    pause: tuple[float, float] = (3.0, 6.6)
     slow: bool = False
     restart: bool = False
     default_set: bool = False
@@ -33,6 +37,7 @@ _ALL: Final = (
     Mix("idle", "connected, microphone off", "idle", devices=200),
     Mix("listen", "all listening to noise", "listen", devices=200),
     Mix("talk", "conversations; each device speaks 30 % of the time", "talk", hold=40),
+    Mix("solo", "one device, turn upon turn", "talk", hold=120, devices=1, pause=(0.1, 0.3)),
     Mix("speak", "all speaking without a pause", "speak", devices=200, hold=60),
     Mix("tools", "conversations with a call of a device's tool in every turn", "talk",
         hold=40, tool="self.audio_speaker.set_volume"),

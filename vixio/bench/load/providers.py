@@ -117,7 +117,8 @@ class EchoBackend(AgentBackend):
 class EchoAgent(AgentProvider):
     """Answers ``device N`` with one sentence, ``device N for M`` with M milliseconds of them.
 
-    With ``tool`` it calls the device's tool of that name first.
+    With ``tool`` it calls the device's tool of that name first, and answers ``Nobody`` if that
+    fails, which the device takes for a mistake.
     """
 
     name = "bench"
@@ -140,11 +141,13 @@ class EchoAgent(AgentProvider):
         """Say the words one by one, as a model does."""
         if self._delays.agent:
             await asyncio.sleep(self._delays.agent)
+        called = not self._tool
         if self._tool:
             async for event in self._call(request.turn_id):
+                called = isinstance(event, ToolReturned) and event.success
                 yield event
         match = re.match(r"device (\d+)(?: for (\d+))?", request.text)
-        name = f"Device {match[1]}" if match else "Nobody"
+        name = f"Device {match[1]}" if match and called else "Nobody"
         left = int(match[2]) if match and match[2] else SENTENCE_MS
         while left > 0:
             length = min(left, 2 * SENTENCE_MS)

@@ -134,6 +134,7 @@ class Step:
                     step=step,
                     total=self._devices,
                     behaviour=self._mix.behaviour,
+                    pause=self._mix.pause,
                 )
                 for index, child in enumerate(self._generators)
             )
