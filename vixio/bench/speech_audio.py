@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 
 import numpy as np
@@ -31,7 +30,7 @@ class Voices:
         self._library = EspeakLibrary()
 
     def say(self, text: str, speaker: Speaker, seed: int) -> list[bytes]:
-        """Return the decoded 60 ms packets (16 kHz PCM) of ``text``; equal for an equal ``seed``."""
+        """Return the decoded 60 ms packets (16 kHz PCM) of ``text``, equal for equal ``seed``."""
         voice = Voice(speaker.voice, speaker.rate, speaker.pitch, 100)
         if not self._library.set_voice(voice):
             raise ValueError(f"eSpeak NG has no voice {speaker.voice!r}")
@@ -47,7 +46,7 @@ class Voices:
             soxr.resample(speech, self._library.sample_rate, LISTEN_RATE), np.float32
         )
         generator = np.random.default_rng(seed)
-        gain = 10 ** (random.Random(seed).uniform(-14.0, -4.0) / 20)
+        gain = 10 ** (float(generator.uniform(-14.0, -4.0)) / 20)
         peak = float(np.abs(speech).max()) if speech.size else 1.0
         lead, tail = int(LEAD_SECONDS * LISTEN_RATE), int(TAIL_SECONDS * LISTEN_RATE)
         padded = np.concatenate(

@@ -55,7 +55,10 @@ IN_GRAMMAR: tuple[tuple[str, Expected], ...] = (
     ("turn on the lamp", ("turn_on", "lamp_turn_on", {})),
     ("please switch the lamp off", ("turn_off", "lamp_turn_off", {})),
     ("what is the state of the lamp", ("query", "lamp_get_state", {})),
-    ("set the brightness of the led strip to three", ("set", "led_strip_set_brightness", {"level": 3})),
+    (
+        "set the brightness of the led strip to three",
+        ("set", "led_strip_set_brightness", {"level": 3}),
+    ),
     ("make the chassis dance", ("do", "chassis_dance", {})),
     ("go forward", ("do", "chassis_go_forward", {})),
     ("turn right", ("do", "chassis_turn_right", {})),

@@ -16,23 +16,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vixio.core.audio import LISTEN_RATE
 from vixio.phrasebook import Grammar
 from vixio.providers.pocketsphinx.lexicon import Lexicon
+from vixio.providers.pocketsphinx.wire import WORST_SCORE
 
-PRIME_BYTES = LISTEN_RATE * 2
-"""Decoding begins when one second is there: the mean of its cepstra (loudness and microphone) is
-taken from the utterance itself, so a decoder carries nothing over from one speaker to the next."""
-
-WEAKEST_WORD = 0.5
+_WEAKEST_WORD = 0.5
 """What the weakest word's score adds to the mean of all; chosen on the tuning set."""
 
 MAX_GRAMMARS = 16
 """Grammars kept in each decoder; one takes 1 to 3 MB, and 3 ms to make again."""
 
-WORST_SCORE = -300.0
-"""A frame's score that stands for anything worse: the library's numbers underflow beyond it."""
-
+_WORST_FRAME = -300.0  # what is worse underflows in the library's numbers
 _SCORE_SHIFT = 1024.0  # acoustic scores are shifted left by SENSCR_SHIFT = 10 bits in FSG segments
 _END_PROBABILITY = 0.5
 """Where a sentence may end or go on. Half: the shorter one wins unless something was said."""
@@ -139,14 +133,14 @@ class GrammarDecoder:
             words.append(segment.word.split("(", 1)[0])
             frames = segment.end_frame - segment.start_frame + 1
             total = logs.log(segment.ascore) / _SCORE_SHIFT if segment.ascore > 0 else None
-            each = WORST_SCORE if total is None else max(total / frames, WORST_SCORE)
+            each = _WORST_FRAME if total is None else max(total / frames, _WORST_FRAME)
             scores.append((each, frames))
         # A path that was cut off before the end of a sentence means nothing.
         if not words or not self._grammars[self._active].grammar.accepts(words):
             return Heard((), WORST_SCORE)
         mean = sum(score * frames for score, frames in scores) / sum(n for _, n in scores)
         weakest = min(score for score, _ in scores)
-        return Heard(tuple(words), mean + WEAKEST_WORD * weakest)
+        return Heard(tuple(words), mean + _WEAKEST_WORD * weakest)
 
     def abandon(self) -> None:
         """Leave the utterance, if one is running."""

@@ -16,10 +16,10 @@ from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailabl
 from vixio.phrasebook import fingerprint, signatures
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
 from vixio.providers.pocketsphinx.pool import NAME, WorkerPool, WorkerProcess, default_size
-from vixio.providers.pocketsphinx.wire import Kind, WorkerSettings
+from vixio.providers.pocketsphinx.wire import WORST_SCORE, Kind, WorkerSettings
 from vixio.providers.registry import ProviderFactory
 
-REJECTION: Final = -112.0
+REJECTION: Final = -105.0
 """Score below which an utterance is asked back; chosen on the tuning set (docs/speech.md)."""
 
 
@@ -83,7 +83,7 @@ class PocketSphinxASRProvider(ASRProvider):
                 pids = [worker.pid for worker in pool.workers]
                 logger.bind(workers=pids).debug("recognition workers started")
 
-    def open(self, hints: SpeechHints) -> ASRStream:
+    def open(self, hints: SpeechHints) -> PocketSphinxStream:
         return PocketSphinxStream(self, self._encode(hints), self._settings)
 
     def prepare(self, hints: SpeechHints) -> None:
@@ -143,6 +143,10 @@ class PocketSphinxStream(ASRStream):
         self._number = 0
         self._result: asyncio.Future[dict[str, Any]] | None = None
         self._closed = False
+        self.guess = ""
+        """Once finished: the nearest sentence, rejected or not. For measuring, not for acting."""
+        self.score = WORST_SCORE
+        """Once finished: how well it fits; below the settings' ``rejection`` it is rejected."""
 
     async def feed(self, pcm: bytes) -> None:
         worker = await self._place()
@@ -175,6 +179,7 @@ class PocketSphinxStream(ASRStream):
             if self._closed:  # by us, in close(); a cancelled caller sees its own cancellation
                 raise ProviderError(NAME, "the stream is closed", retryable=False) from None
             raise
+        self.guess, self.score = " ".join(result["guess"]), result["score"]
         logger.bind(score=round(result["score"], 1), rejected=result["rejected"]).debug(
             "utterance decoded"
         )

@@ -18,6 +18,10 @@ MAX_PAYLOAD: Final = 4_000_000
 """Bytes; a device's whole tool list is some 10 KB."""
 
 
+WORST_SCORE: Final = -500.0
+"""The score of what fits no sentence at all."""
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
     """What the server tells a worker on its command line, as JSON."""

@@ -22,7 +22,6 @@ from typing import Any, Final
 from vixio.core.audio import LISTEN_RATE, pcm_bytes
 from vixio.phrasebook import PhraseBook, ToolSignature
 from vixio.providers.pocketsphinx.decoder import (
-    PRIME_BYTES,
     GrammarDecoder,
     Heard,
     Primer,
@@ -32,7 +31,6 @@ from vixio.providers.pocketsphinx.lexicon import Lexicon
 from vixio.providers.pocketsphinx.wire import Frame, Kind, Unpacker, WorkerSettings, pack
 
 _SLICE_BYTES: Final = LISTEN_RATE  # half a second of audio, some 20 ms of work
-_SHORTEST_BYTES: Final = LISTEN_RATE // 5  # 100 ms: no sentence is that short
 _MAX_GRAMMARS: Final = 64
 _CONFIDENCE_WIDTH: Final = 15.0
 """Score above the threshold at which confidence is 0.73; below it nothing is told."""
@@ -40,6 +38,11 @@ _WINDOW: Final = LISTEN_RATE // 50
 _LOUD: Final = 250
 _LOUD_WINDOWS: Final = 6
 """120 ms above -42 dB and 4 times the quietest: somebody spoke."""
+_PRIME_WINDOWS: Final = 50
+"""Decoding begins when there is one second from the first loud window on: the mean of its cepstra
+(loudness and microphone) is taken from the utterance itself, so a decoder carries nothing over
+from one speaker to the next."""
+_AROUND_WINDOWS: Final = 15
 
 
 class Utterance:
@@ -52,6 +55,7 @@ class Utterance:
         self.decoder: GrammarDecoder | None = None
         self._left = max_bytes
         self._loudness: list[int] = []
+        """Peak of each window."""
 
     @property
     def cut(self) -> bool:
@@ -63,16 +67,12 @@ class Utterance:
         """Whether there is something to do for it."""
         if self.decoder is not None:
             return self.finished or bool(self.audio)
-        return self.finished or len(self.audio) >= PRIME_BYTES
+        return self.finished or bool(self.prime())
 
     @property
     def spoke(self) -> bool:
         """Whether there was anything but silence."""
-        if not self._loudness:
-            return False
-        quiet = sorted(self._loudness)[len(self._loudness) // 10]
-        mark = max(_LOUD, 4 * quiet)
-        return sum(level >= mark for level in self._loudness) >= _LOUD_WINDOWS
+        return len(self._loud()) >= _LOUD_WINDOWS
 
     def feed(self, pcm: bytes) -> None:
         """Take audio, up to the longest utterance."""
@@ -82,6 +82,28 @@ class Utterance:
         samples = memoryview(pcm).cast("h")
         for start in range(0, len(samples) - _WINDOW + 1, _WINDOW):
             self._loudness.append(max(map(abs, samples[start : start + _WINDOW : 4])))
+
+    def prime(self) -> bytes:
+        """Return the first second of speech with what is around it, nothing before it is there.
+
+        Without the silence before it, which would pull the cepstral mean down in short words.
+        """
+        loud = self._loud()
+        if len(loud) < _LOUD_WINDOWS:
+            return b""
+        first, last = loud[0], loud[-1]
+        if not self.finished and len(self._loudness) < first + _PRIME_WINDOWS:
+            return b""
+        start = max(0, first - _AROUND_WINDOWS)
+        end = min(first + _PRIME_WINDOWS, last + _AROUND_WINDOWS)
+        return bytes(self.audio[start * _WINDOW * 2 : end * _WINDOW * 2])
+
+    def _loud(self) -> list[int]:
+        if not self._loudness:
+            return []
+        quiet = sorted(self._loudness)[len(self._loudness) // 10]
+        mark = max(_LOUD, max(self._loudness) // 16, 4 * quiet)
+        return [number for number, level in enumerate(self._loudness) if level >= mark]
 
 
 class Worker:
@@ -133,11 +155,11 @@ class Worker:
             if item.decoder is None:
                 if not self._may_take(item):
                     continue
-                if len(item.audio) < _SHORTEST_BYTES:
+                prime = item.prime()
+                if not prime:
                     return self._result(stream, item, Heard((), 0.0))
                 item.decoder = self._idle.pop()
-                mean = self._primer.cepstral_mean(bytes(item.audio[:PRIME_BYTES]))
-                item.decoder.start(item.spoken, mean)
+                item.decoder.start(item.spoken, self._primer.cepstral_mean(prime))
             if item.audio:
                 item.decoder.process(bytes(item.audio[:_SLICE_BYTES]))
                 del item.audio[:_SLICE_BYTES]
