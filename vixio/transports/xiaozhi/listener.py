@@ -50,7 +50,10 @@ class Listener(socket.socket):
     """
 
     def __init__(self, host: str, port: int, on_refused: Callable[[], None]) -> None:
-        super().__init__(socket.AF_INET6 if ":" in host else socket.AF_INET)
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        # With the protocol left out asyncio would not set TCP_NODELAY (base_events, _set_nodelay),
+        # and every small frame behind another would wait 40 ms for the device's delayed ACK.
+        super().__init__(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         self._on_refused = on_refused
         self._accepted = 0
         self._spare: int | None = None
