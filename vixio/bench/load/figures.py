@@ -46,6 +46,8 @@ class Result:
 
     mix: str
     devices: int
+    connected: int = 0
+    """At the end; fewer where the server refused some."""
     hold: float = 0.0
     server_cores: int = 0
     """0: not pinned."""
@@ -126,6 +128,7 @@ def put_generators(result: Result, befores: list[Json], figures: list[Json]) -> 
     responses: list[float] = []
     jitters: list[float] = []
     hellos: list[float] = []
+    result.connected = sum(figure["now"]["connected"] for figure in figures)
     for before, figure in zip(befores, figures, strict=True):
         counts.update(figure["counts"])
         responses += figure["response_ms"]

@@ -50,7 +50,9 @@ class Mark:
             low, high = self.ramp
             if not low <= result.seconds.get("asked_ramp", -1.0) <= high:
                 return False
-        return not self.one_core or result.server_cores == 1
+        if self.one_core and result.server_cores != 1:
+            return False
+        return result.connected >= self.devices
 
 
 def _flat(grown: Growth, tolerance: float) -> bool:

@@ -41,6 +41,7 @@ def table(results: Sequence[Result]) -> str:
     rows: list[tuple[str, list[str]]] = [
         ("mix", [result.mix for result in results]),
         ("devices", [str(result.devices) for result in results]),
+        ("connected at the end", [str(result.connected) for result in results]),
         ("held, s", [f"{result.hold:.0f}" for result in results]),
     ]
 

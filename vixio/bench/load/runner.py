@@ -175,8 +175,9 @@ class Step:
         put_server(result, before, figures, 1000 * (delays.asr + delays.agent + delays.tts))
         result.server_counters.update(refused)
         put_generators(result, befores, told)
-        result.cpu_per_device = round((result.server_cpu - self._idle_cpu) / self._devices, 6)
-        result.memory_per_device = round((result.rss - result.idle_rss) / self._devices, 1)
+        there = max(1, result.connected)
+        result.cpu_per_device = round((result.server_cpu - self._idle_cpu) / there, 6)
+        result.memory_per_device = round((result.rss - result.idle_rss) / there, 1)
         if self._mix.slow:
             await self._judge_slow(figures)
         if self._mix.behaviour == "churn":

@@ -54,12 +54,15 @@ async def serve(plan: ServerPlan) -> None:
     from vixio.app import App, Providers
     from vixio.bench.load.probe import Probe, TimedVAD
     from vixio.settings import ServerSettings, Settings
+    from vixio.settings.sections import LimitSettings
 
     where = ServerSettings(
         host="127.0.0.1",
         port=plan.port,
         http_port=plan.http_port,
         max_connections=plan.max_connections,
+        # All devices come from one address here; every other limit holds as in the product.
+        limits=LimitSettings(connections_per_address=0, connects_per_address=0),
     )
     settings = Settings(server=where) if plan.default_set else _scripted(where)
     vad: TimedVAD | None = None

@@ -11,7 +11,7 @@ from vixio.bench.load.figures import Growth, Result, growth, put_generators, put
 def generator(cpu: float, lag: float, **counts: int) -> tuple[Json, Json]:
     spread = {"count": 9, "p50": 0.1, "p95": lag / 2, "p99": lag, "max": lag}
     after = {
-        "now": {"at": 110.0, "cpu": 5.0 + 10 * cpu},
+        "now": {"at": 110.0, "cpu": 5.0 + 10 * cpu, "connected": 6},
         "loop_lag_ms": spread,
         "counts": counts,
         "hello_ms": [],
@@ -35,6 +35,7 @@ def test_generators_are_summed_up() -> None:
     assert result.generator_busiest == pytest.approx(0.4)
     assert result.response.count == 4
     assert (result.bad_turns, result.bad_frames) == (1, 0)
+    assert result.connected == 12
     assert result.generator_limits == []
 
 

@@ -65,6 +65,8 @@ BAD = {
 
 
 def verdict(about: str, *results: Result) -> Verdict:
+    for result in results:
+        result.connected = result.connected or result.devices
     found = [verdict for verdict in judge(results) if about in verdict.mark]
     assert found, about
     return found[0]
@@ -86,6 +88,11 @@ def test_of_several_sizes_one_that_reaches_it_is_enough() -> None:
     worse = Result("talk", 800, share=spread(200, 600, 900))
     found = verdict("devices in conversation, generators", worse, better)
     assert (found.ok, found.found[:3]) == (True, "400")
+
+
+def test_devices_that_were_refused_do_not_count() -> None:
+    refused = replace(GOOD["devices in conversation, generators"], connected=399)
+    assert verdict("devices in conversation, generators", refused).ok is None
 
 
 def test_the_mark_of_one_core_asks_for_one_core() -> None:
