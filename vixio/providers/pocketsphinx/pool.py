@@ -115,10 +115,7 @@ class WorkerProcess:
                 for frame in frames:
                     self._hand_out(frame)
         finally:
-            results, self._results = self._results, {}
-            for result in results.values():
-                if not result.done():
-                    result.set_exception(_died())
+            self._fail_all()
 
     def kill(self) -> None:
         """End it at once; :meth:`run` returns."""
@@ -126,7 +123,11 @@ class WorkerProcess:
             self._process.kill()
 
     async def stop(self, *, kill: bool = False) -> None:
-        """End it: by closing its input, by force if that does not help. Never raises."""
+        """End it: by closing its input, by force if that does not help. Not while it is read.
+
+        What it had fails. Idempotent, never raises.
+        """
+        self._fail_all()
         if kill:
             self.kill()
         if self._process.stdin is not None:
@@ -137,6 +138,20 @@ class WorkerProcess:
         except TimeoutError:
             self.kill()
             await self._process.wait()
+        # Both pipes have to be seen closed, or the loop's transport stays open.
+        if self._process.stdout is not None:
+            await self._process.stdout.read()
+        if self._process.stdin is not None:
+            try:
+                await self._process.stdin.wait_closed()
+            except OSError:  # broken: it is closed all the same
+                pass
+
+    def _fail_all(self) -> None:
+        results, self._results = self._results, {}
+        for result in results.values():
+            if not result.done():
+                result.set_exception(_died())
 
     async def _greeting(self) -> None:
         for frame in await self._read():
@@ -222,10 +237,13 @@ class WorkerPool:
 
     async def close(self) -> None:
         """End all workers; what they had fails."""
+        workers = self.workers  # a keeper that is cancelled before it ever ran stops none
         for keeper in self._keepers:
             keeper.cancel()
         await asyncio.gather(*self._keepers, return_exceptions=True)
         self._keepers.clear()
+        self._ready.clear()
+        await asyncio.gather(*(worker.stop() for worker in workers))
 
     async def _keep(self, worker: WorkerProcess) -> None:
         """Watch over one place in the pool, whoever fills it."""

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 from loguru import logger
 from pydantic import BaseModel, ConfigDict, Field
 
-from vixio.core.audio import LISTEN_RATE, pcm_bytes
+from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
 from vixio.phrasebook import fingerprint, signatures
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
@@ -152,7 +152,7 @@ class PocketSphinxStream(ASRStream):
         worker = await self._place()
         if self._result is not None and self._result.done():
             self._result.result()  # raises what ended it
-        pcm = pcm[: self._left]
+        pcm = pcm[: min(self._left, len(pcm) // BYTES_PER_SAMPLE * BYTES_PER_SAMPLE)]
         self._left -= len(pcm)
         if not pcm:
             return
