@@ -8,8 +8,6 @@ import signal
 import sys
 from pathlib import Path
 
-import pytest
-
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from tests.e2e.processes import STOP_TIMEOUT, free_ports, running
 
@@ -22,8 +20,14 @@ ACCEPTED_WITHIN = 10.0
 benchmark holds the real figure."""
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_it_serves_until_it_is_told_to_stop(number: signal.Signals, tmp_path: Path) -> None:
+async def test_it_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:
+    async with asyncio.TaskGroup() as group:
+        group.create_task(serve_until(signal.SIGTERM, tmp_path))
+        group.create_task(serve_until(signal.SIGINT, tmp_path))
+
+
+async def serve_until(number: signal.Signals, tmp_path: Path) -> None:
+    """One server: a typed turn, then the signal."""
     port, http_port = free_ports(2)
     command = (VIXIO, "serve", "--host", "127.0.0.1", "--port", str(port))
     async with running((*command, "--http-port", str(http_port)), tmp_path) as server:
