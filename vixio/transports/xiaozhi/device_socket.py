@@ -28,9 +28,10 @@ SEND_BUFFER_BYTES = 64 * 1024
 hides for minutes that a device stopped reading."""
 
 
-READ_BYTES = 4 * 1024
-"""Taken from the kernel at a time. asyncio's own 256 KB hold 40,000 tiny frames, which the library
-parses without a pause: half a second in which no other device is served."""
+READ_BYTES = 2 * 1024
+"""Taken from the kernel at a time: some seconds of audio in one go after a stall. asyncio's own
+256 KB hold 40,000 tiny frames, which the library parses without a pause: half a second in which no
+other device is served."""
 
 MAX_HEAD_BYTES = 16 * 1024
 """Of a request, usually 500 bytes. The library itself takes a megabyte."""
@@ -78,7 +79,7 @@ class DeviceSocket(ServerConnection):
 
     def _admit(self, frame: Frame) -> bool:
         if self._cut:
-            return frame.opcode is Opcode.CLOSE
+            return False  # of the same read
         verdict = self.quota.judge(frame, self.last_heard)
         if verdict is Verdict.TAKE:
             return True
@@ -88,7 +89,11 @@ class DeviceSocket(ServerConnection):
         return False
 
     def cut(self, what: str) -> None:
-        """Take nothing more: ``what`` was too much. Idempotent."""
+        """Take nothing more, not even an answer to the close frame: ``what`` was too much.
+
+        Idempotent. What still comes is read, so that the close frame is not overtaken by a reset,
+        and thrown away unparsed.
+        """
         if self._cut:
             return
         self._cut = True
@@ -107,6 +112,8 @@ class DeviceSocket(ServerConnection):
 
     def data_received(self, data: bytes) -> None:
         """Read, and notice an end: the library itself waits for TCP's, which may never come."""
+        if self._cut:
+            return
         if self.request is None:
             self._head_bytes += len(data)
             if self._head_bytes > MAX_HEAD_BYTES:

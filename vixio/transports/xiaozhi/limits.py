@@ -16,6 +16,9 @@ MAX_KEYS = 8_192
 """Addresses (or devices) that are remembered at a time, about 2 MB. What was not seen for longest
 is forgotten first, which can only let it in."""
 
+ROUNDING_S = 1e-6
+"""What a sum of a few hundred shares may be off by."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
@@ -67,7 +70,7 @@ class Bucket:
     __slots__ = ("_burst", "_empty_until")
 
     def __init__(self, burst: float) -> None:
-        self._burst = burst
+        self._burst = burst + ROUNDING_S
         # The moment at which the bucket is full again says all (the generic cell rate algorithm).
         self._empty_until = float("-inf")
 
@@ -84,7 +87,7 @@ class KeyedBuckets:
     """A bucket for each key, of ``per_minute`` acts that may come all at once; 0: no limit."""
 
     def __init__(self, per_minute: float, max_keys: int = MAX_KEYS) -> None:
-        self._burst = 60.0
+        self._burst = 60.0 + ROUNDING_S
         self._cost = share(per_minute / 60.0)
         self._max_keys = max_keys
         self._full_at: OrderedDict[str, float] = OrderedDict()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 
-INTERVAL_S = 0.1
+INTERVAL_S = 0.05
 WINDOW_S = 2.0
 MIN_SAMPLES = 4
 """Fewer say nothing yet; a loop that is 500 ms late each time still gives so many."""
