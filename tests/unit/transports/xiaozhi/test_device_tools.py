@@ -472,6 +472,6 @@ async def test_calls_that_wait_are_bounded() -> None:
     assert peer.counters.get("xiaozhi.limited.tool_calls") == 1
     for request in peer.requests[-2:]:
         peer.answer(request["id"], {"result": {"content": [], "isError": False}})
-    assert all((await call).success for call in calls)
+    assert all(result.success for result in await asyncio.gather(*calls))
     peer.call = lambda params: {"result": {"content": [], "isError": False}}
     assert (await peer.client.call_tool("fan", {})).success
