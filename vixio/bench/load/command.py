@@ -8,6 +8,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from vixio.bench.load import report
 from vixio.bench.load.control import BenchError, Hub
@@ -18,6 +21,7 @@ from vixio.bench.load.plot import write_plot
 from vixio.bench.load.processes import Cores, usable_cores
 from vixio.bench.load.providers import Delays
 from vixio.bench.load.runner import Options, Step
+from vixio.bench.load.server import TUNINGS, UVLOOP
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +53,27 @@ def _parser() -> argparse.ArgumentParser:
     add("--asr-ms", type=float, default=0, metavar="MS", help="delay of the scripted ASR")
     add("--agent-ms", type=float, default=0, metavar="MS", help="delay of the scripted agent")
     add("--tts-ms", type=float, default=0, metavar="MS", help="delay of the scripted TTS")
+    add(
+        "--set",
+        action="append",
+        default=[],
+        metavar="SECTION.KEY=VALUE",
+        help="change a setting of the server, for example vad.gather_ms=20; may be repeated",
+    )
+    add(
+        "--tune",
+        default="",
+        metavar="NAME,…",
+        help=f"try a means on the server: uvloop, {', '.join(TUNINGS)}",
+    )
     add("--json", metavar="FILE", help="write all figures; -: to standard output")
     add("--plot", type=Path, metavar="FILE.svg", help="draw latency and CPU against devices")
-    add("--check", action="store_true",
+    add(
+        "--check",
+        action="store_true",
         help="hold the figures against the marks; exit status 1 if one is missed. "
-        "Without --mix: runs all that the marks need but churn, about 10 minutes")  # fmt: skip
+        "Without --mix: runs all that the marks need but churn, about 10 minutes",
+    )
     return parser
 
 
@@ -73,12 +93,31 @@ def _steps(options: argparse.Namespace) -> list[Asked]:
     return steps
 
 
+def _settings(changes: Sequence[str]) -> dict[str, Any]:
+    """Read ``section.key=value``, the value as YAML has it. Raises ValueError."""
+    sections: dict[str, Any] = {}
+    for change in changes:
+        path, equals, value = change.partition("=")
+        *above, key = path.split(".")
+        if not equals or not above:
+            raise ValueError(f"--set wants SECTION.KEY=VALUE, not {change!r}")
+        place = sections
+        for name in above:
+            place = place.setdefault(name, {})
+        place[key] = yaml.safe_load(value)
+    return sections
+
+
 def main(argv: Sequence[str]) -> int:
     """Run the command; return its exit status: 1 if a mark is missed, 2 for a wrong request."""
     options = _parser().parse_args(list(argv))
     try:
         steps = _steps(options)
         cores = Cores.split(options.pin, options.server_cores)
+        settings = _settings(options.set)
+        tune = tuple(name for name in options.tune.split(",") if name)
+        if unknown := set(tune) - {UVLOOP, *TUNINGS}:
+            raise ValueError(f"--tune knows {UVLOOP}, {', '.join(TUNINGS)}, not {unknown.pop()!r}")
         if options.workers != 1:
             raise ValueError("the server runs as one process so far: --workers 1")
         if options.plot is not None and options.plot.suffix != ".svg":
@@ -92,6 +131,8 @@ def main(argv: Sequence[str]) -> int:
         options.generators or free,
         options.hold,
         delays=Delays(options.asr_ms / 1000, options.agent_ms / 1000, options.tts_ms / 1000),
+        settings=settings,
+        tune=tune,
     )
     try:
         results = asyncio.run(_run(steps, run))

@@ -62,6 +62,8 @@ class Result:
     """At the device: end of the last word → first audio."""
     hello: Spread = NONE
     server_cpu: float = 0.0
+    cpu_by_thread: dict[str, float] = field(default_factory=dict)
+    """The same by thread, those of a hundredth of a core and more."""
     cpu_per_device: float = 0.0
     """Seconds a second, the idle server's own taken off."""
     memory_per_device: float = 0.0
@@ -111,6 +113,11 @@ def put_server(result: Result, before: Json, figures: Json, delays_ms: float) ->
         values = [turn["stages"][index] for turn in turns if turn["stages"][index] is not None]
         result.stages[stage] = Spread.of(values)
     result.server_cpu = round((after["cpu"] - before["cpu"]) / elapsed, 4)
+    result.cpu_by_thread = {
+        name: round(seconds / elapsed, 3)
+        for name, seconds in sorted(figures["cpu_by_thread"].items())
+        if seconds / elapsed >= 0.01
+    }
     result.rss = after["rss_kb"]
     result.loop_lag = Spread(**figures["loop_lag_ms"])
     result.decision_lag = Spread(**figures["decision_lag_ms"])

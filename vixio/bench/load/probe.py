@@ -15,7 +15,7 @@ from typing import Any, Final
 from vixio.app import App
 from vixio.bench.load.control import Handler, Json
 from vixio.bench.load.providers import Delays
-from vixio.bench.load.usage import LoopLag, Spread, look
+from vixio.bench.load.usage import LoopLag, Spread, cpu_by_thread, look
 from vixio.core.audio import LISTEN_RATE, pcm_seconds
 from vixio.core.clock import now
 from vixio.core.metrics import TurnTimeline
@@ -99,6 +99,7 @@ class Probe:
         self._seen: dict[str, int] = {}
         self._turns: list[Json] = []
         self._counted: dict[str, int] = {}
+        self._threads_before: dict[str, float] = {}
         self._collecting: asyncio.Task[None] | None = None
 
     def handlers(self) -> dict[str, Handler]:
@@ -135,6 +136,7 @@ class Probe:
         if self._vad is not None:
             self._vad.lags = array("f")
         self._counted = self._app.counters.snapshot()
+        self._threads_before = cpu_by_thread()
         return await self._now({})
 
     async def _now(self, _: Json) -> Json:
@@ -151,6 +153,10 @@ class Probe:
         counters = self._app.counters.snapshot()
         return {
             "now": await self._now({}),
+            "cpu_by_thread": {
+                name: seconds - self._threads_before.get(name, 0.0)
+                for name, seconds in cpu_by_thread().items()
+            },
             "turns": self._turns,
             "loop_lag_ms": asdict(Spread.of(self._lag.lags)),
             "decision_lag_ms": asdict(Spread.of(self._vad.lags if self._vad else ())),

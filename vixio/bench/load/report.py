@@ -60,6 +60,11 @@ def table(results: Sequence[Result]) -> str:
     add("connect → hello, ms", [_spread(r.hello) for r in results])
     add("loop late, ms", [_spread(r.loop_lag) for r in results])
     add("server CPU, cores", [f"{r.server_cpu:.3f}" for r in results])
+    for name in dict.fromkeys(name for r in results for name in r.cpu_by_thread):
+        add(
+            f"  {name}",
+            [f"{r.cpu_by_thread[name]:.3f}" if name in r.cpu_by_thread else "" for r in results],
+        )
     add("  s a device-second", [f"{r.cpu_per_device:.5f}" for r in results])
     add("memory, MB (idle)", [f"{r.rss / 1024:.0f} ({r.idle_rss / 1024:.0f})" for r in results])
     add("  KB a device", [f"{r.memory_per_device:.0f}" for r in results])

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from vixio.bench.load.control import BenchError, Hub, Json
 from vixio.bench.load.figures import Result, growth, put_generators, put_server, share
@@ -37,6 +38,9 @@ class Options:
     generators: int = 1
     hold: float | None = None
     delays: Delays = field(default_factory=Delays)
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Sections of the server's settings that differ from the defaults."""
+    tune: tuple[str, ...] = ()
 
 
 class Step:
@@ -106,6 +110,8 @@ class Step:
             max_connections=max(1_000, 2 * self._devices),
             delays=Delays(delays.asr, delays.agent, delays.tts),
             tool=self._mix.tool,
+            settings=self._options.settings,
+            tune=self._options.tune,
         )
         self._server = await start_server(self._hub, plan)
 

@@ -3,20 +3,40 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import importlib
 import json
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from vixio.bench.load.control import Line, attend
 from vixio.bench.load.providers import CannedTTS, Delays, EchoBackend, MarkerASR
 from vixio.bench.load.usage import look, pin
 
 if TYPE_CHECKING:
-    from vixio.settings import ServerSettings, Settings
+    from vixio.settings import Settings
     from vixio.settings.provider import ProviderSection
 
 _Section = TypeVar("_Section", bound="ProviderSection")
+
+UVLOOP: Final = "uvloop"
+
+
+def _freeze() -> None:
+    gc.collect()
+    gc.freeze()
+
+
+TUNINGS: Final[Mapping[str, Callable[[], None]]] = {
+    "gc-freeze": _freeze,
+    "gc-off": gc.disable,
+    "gc-rare": lambda: gc.set_threshold(50_000, 50, 50),
+    "switch-1ms": lambda: sys.setswitchinterval(0.001),
+    "switch-20ms": lambda: sys.setswitchinterval(0.02),
+}
+"""Means that ``--tune`` tries, applied when the server runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +54,10 @@ class ServerPlan:
     max_connections: int = 5_000
     delays: Delays = field(default_factory=Delays)
     tool: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Sections of the settings file that differ from the defaults."""
+    tune: tuple[str, ...] = ()
+    """Names of :data:`TUNINGS`, or ``uvloop``."""
 
     def to_json(self) -> str:
         """Return the plan as the argument of the process."""
@@ -46,6 +70,7 @@ class ServerPlan:
         body["line"] = Line(**body["line"])
         body["delays"] = Delays(**body["delays"])
         body["cores"] = tuple(body["cores"])
+        body["tune"] = tuple(body["tune"])
         return cls(**body)
 
 
@@ -53,18 +78,8 @@ async def serve(plan: ServerPlan) -> None:
     """Run the server until the bench hangs up."""
     from vixio.app import App, Providers
     from vixio.bench.load.probe import Probe, TimedVAD
-    from vixio.settings import ServerSettings, Settings
-    from vixio.settings.sections import LimitSettings
 
-    where = ServerSettings(
-        host="127.0.0.1",
-        port=plan.port,
-        http_port=plan.http_port,
-        max_connections=plan.max_connections,
-        # All devices come from one address here; every other limit holds as in the product.
-        limits=LimitSettings(connections_per_address=0, connects_per_address=0),
-    )
-    settings = Settings(server=where) if plan.default_set else _scripted(where)
+    settings = _settings(plan)
     vad: TimedVAD | None = None
     if plan.default_set:
         app = App(settings)
@@ -78,6 +93,9 @@ async def serve(plan: ServerPlan) -> None:
         )
         app = App(settings, providers)
     await app.start()
+    for name in plan.tune:
+        if name in TUNINGS:
+            TUNINGS[name]()
     probe = Probe(app, vad, plan.delays)
     try:
         if not plan.default_set:
@@ -90,8 +108,11 @@ async def serve(plan: ServerPlan) -> None:
         await app.stop()
 
 
-def _scripted(where: ServerSettings) -> Settings:
-    """Return settings that name no recogniser, agent or voice: Providers brings them."""
+def _settings(plan: ServerPlan) -> Settings:
+    """Return the product's settings on a port of this machine, with what the plan changes.
+
+    With scripted providers they name no recogniser, agent or voice: Providers brings them.
+    """
     from vixio.settings import Settings
     from vixio.settings.provider import AgentSection, ASRSection, TTSSection
     from vixio.settings.sections import Section
@@ -100,12 +121,22 @@ def _scripted(where: ServerSettings) -> Settings:
         # Not validated, because that imports the provider, which then counts as the server's.
         return section.model_construct(name="bench", options=Section())
 
-    return Settings(
-        server=where,
-        asr=brought(ASRSection),
-        agent=brought(AgentSection),
-        tts=brought(TTSSection),
-    )
+    # All devices come from one address here; every other limit holds as in the product.
+    limits = {"connections_per_address": 0, "connects_per_address": 0}
+    where = {
+        "host": "127.0.0.1",
+        "port": plan.port,
+        "http_port": plan.http_port,
+        "max_connections": plan.max_connections,
+        "limits": limits,
+    }
+    sections: dict[str, Any] = {**plan.settings}
+    sections["server"] = {**where, **plan.settings.get("server", {})}
+    if not plan.default_set:
+        sections["asr"] = brought(ASRSection)
+        sections["agent"] = brought(AgentSection)
+        sections["tts"] = brought(TTSSection)
+    return Settings.model_validate(sections)
 
 
 def main(argv: list[str]) -> None:
@@ -115,8 +146,12 @@ def main(argv: list[str]) -> None:
     from vixio.logs import configure_logging
 
     configure_logging("WARNING")
+    factory = None
+    if UVLOOP in plan.tune:
+        factory = importlib.import_module(UVLOOP).new_event_loop
     try:
-        asyncio.run(serve(plan))
+        with asyncio.Runner(loop_factory=factory) as runner:
+            runner.run(serve(plan))
     except KeyboardInterrupt:
         pass  # Ctrl-C reaches every process of the terminal; the bench says what there is to say
 

@@ -6,6 +6,7 @@ import asyncio
 import os
 import resource
 import sys
+import threading
 import time
 from array import array
 from collections.abc import Iterable, Sequence
@@ -106,6 +107,20 @@ def look() -> Usage:
     )
 
 
+def cpu_by_thread() -> dict[str, float]:
+    """Return the processor time (s) of each Python thread by its name; empty without /proc."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    found: dict[str, float] = {}
+    for thread in threading.enumerate():
+        try:
+            stat = Path(f"/proc/self/task/{thread.native_id}/stat").read_text()
+        except FileNotFoundError:
+            continue
+        user, system = stat.rpartition(")")[2].split()[11:13]
+        found[thread.name] = found.get(thread.name, 0.0) + (int(user) + int(system)) / ticks
+    return found
+
+
 def resident_kb(pid: int) -> int:
     """Return a process's resident memory (KB), 0 if it is gone; its peak without /proc."""
     try:
@@ -142,8 +157,6 @@ def _threads() -> int:
     try:
         return len(os.listdir("/proc/self/task"))  # noqa: PTH208 - names are all that is counted
     except FileNotFoundError:
-        import threading
-
         return threading.active_count()
 
 

@@ -53,6 +53,7 @@ def test_the_share_leaves_out_scripted_delays_and_unanswered_turns() -> None:
     figures = {
         "now": {"at": 120.0, "cpu": 6.0, "rss_kb": 5},
         "turns": [answered, failed],
+        "cpu_by_thread": {"MainThread": 3.0, "vixio-silero": 1.0, "idle": 0.0},
         "loop_lag_ms": spread,
         "decision_lag_ms": spread,
         "counters": {},
@@ -63,6 +64,7 @@ def test_the_share_leaves_out_scripted_delays_and_unanswered_turns() -> None:
     assert result.share.p50 == 10.0
     assert result.stages["turn_end"].p50 == 305.0
     assert result.server_cpu == pytest.approx(0.2)
+    assert result.cpu_by_thread == {"MainThread": 0.15, "vixio-silero": 0.05}
     assert result.turns_per_s == pytest.approx(0.05)
 
 

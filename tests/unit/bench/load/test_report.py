@@ -82,6 +82,8 @@ def test_axes_have_round_steps(most: float, step: float) -> None:
         ["--devices", "0"],
         ["--mix", "slow", "--devices", "2"],
         ["--workers", "2"],
+        ["--set", "gather=3"],
+        ["--tune", "wishing"],
         ["--plot", "x.png"],
         ["--pin", "--server-cores", "4096"],
     ],
