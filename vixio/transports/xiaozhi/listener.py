@@ -97,10 +97,12 @@ class Listener(socket.socket):
         if self._spare is not None:
             os.close(self._spare)
             self._spare = None
-        connection, _ = super().accept()
-        with connection, contextlib.suppress(OSError):  # it may be gone already
-            connection.setblocking(False)
-            connection.send(NO_DESCRIPTORS.raw())
-        self._on_refused()
-        with contextlib.suppress(OSError):  # another thread took it: next time, then
-            self._spare = os.open(os.devnull, os.O_RDONLY)
+        try:
+            connection, _ = super().accept()
+            with connection, contextlib.suppress(OSError):  # it may be gone already
+                connection.setblocking(False)
+                connection.send(NO_DESCRIPTORS.raw())
+            self._on_refused()
+        finally:  # also when nobody waited: the limit is reported before the queue is looked at
+            with contextlib.suppress(OSError):  # another thread took it: next time, then
+                self._spare = os.open(os.devnull, os.O_RDONLY)

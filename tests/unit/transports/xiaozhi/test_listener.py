@@ -79,6 +79,26 @@ def test_without_a_descriptor_they_are_turned_away(monkeypatch: pytest.MonkeyPat
         assert spare_was_free == [False, True] * 2
 
 
+def test_the_spare_is_kept_when_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = []
+    with Listener("127.0.0.1", 0, lambda: refused.append(1)) as listening:
+        listening.listen(16)
+        listening.setblocking(False)
+        real = socket.socket.accept
+
+        def full(self: socket.socket) -> tuple[socket.socket, object]:
+            if listening._spare is not None:  # the limit is reported before the queue is looked at
+                raise OSError(errno.EMFILE, "no descriptor")
+            return real(self)
+
+        monkeypatch.setattr(socket.socket, "accept", full)
+        for _ in range(3):
+            with pytest.raises(BlockingIOError):
+                listening.accept()
+            assert listening._spare is not None
+    assert not refused
+
+
 def test_the_ceiling_leaves_room_for_the_rest() -> None:
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     assert descriptor_ceiling() in {2**31, soft - 64, soft - soft // 4}
