@@ -14,22 +14,18 @@ from typing import Any, NoReturn
 
 from jsonschema import SchemaError
 from jsonschema.protocols import Validator
-from jsonschema.validators import Draft202012Validator, validator_for
 from loguru import logger
-from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from vixio.core.errors import ToolError
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
+from vixio.providers.openai_agent.schemas import SchemaTooCostly, bounded, bounded_validator
 
 GRACE = 1.0
 """Seconds that a tool client gets beyond its own timeout before it is given up."""
 
 _MAX_FAULTS = 3
 _MAX_MESSAGE = 500
-
-_NO_REMOTE: Registry[Any] = Registry()
-"""References stay inside the schema: one that a device wrote must not make the server fetch."""
 
 
 def whole_schema(parameters: Mapping[str, Any]) -> JsonObject:
@@ -70,10 +66,15 @@ class ToolCall:
         if not isinstance(parsed, dict):
             raise ToolError("invalid_arguments", "the arguments must be one JSON object")
         try:
-            faults = sorted(self._validator.iter_errors(parsed), key=lambda fault: fault.json_path)
+            with bounded():
+                found = list(self._validator.iter_errors(parsed))
         except Unresolvable as error:
             message = "the tool's schema refers to something that is not in it"
             raise ToolError("failed", message) from error
+        except (RecursionError, SchemaTooCostly) as error:
+            message = "the tool's schema leads too far to check arguments by it"
+            raise ToolError("failed", message) from error
+        faults = sorted(found, key=lambda fault: fault.json_path)
         if faults:
             named = [
                 f"{fault.json_path.removeprefix('$').lstrip('.') or 'arguments'}: {fault.message}"
@@ -125,7 +126,7 @@ def _to_text(value: Any) -> str:  # noqa: ANN401 - a tool returns what it likes
 def _compile(schema: JsonObject, name: str) -> Validator:
     try:
         return _validator(json.dumps(schema, sort_keys=True))
-    except (SchemaError, TypeError, ValueError) as error:
+    except (SchemaError, SchemaTooCostly, TypeError, ValueError, RecursionError) as error:
         reason = error.message if isinstance(error, SchemaError) else str(error)
         message = f"the parameters of {name} are no JSON Schema: {reason[:200]}"
         raise ToolError("failed", message) from error
@@ -134,10 +135,7 @@ def _compile(schema: JsonObject, name: str) -> Validator:
 @lru_cache(maxsize=1024)
 def _validator(schema: str) -> Validator:
     """Compile a schema, half a millisecond each; devices of one kind bring the same ones."""
-    parsed = json.loads(schema)
-    kind = validator_for(parsed, default=Draft202012Validator)
-    kind.check_schema(parsed)
-    return kind(parsed, registry=_NO_REMOTE)
+    return bounded_validator(json.loads(schema))
 
 
 def _refuse_constant(name: str) -> NoReturn:
