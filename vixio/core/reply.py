@@ -18,7 +18,7 @@ from vixio.core.chunk import (
     UserTurn,
 )
 from vixio.core.clock import now
-from vixio.core.errors import ConnectionClosed, ProviderTimeout, VixioError
+from vixio.core.errors import ConnectionClosed, ProviderTimeout, VixioError, describe
 from vixio.core.messages import message
 from vixio.core.metrics import ToolTiming, TurnTimeline
 from vixio.core.pacer import Pacer, PacerSettings
@@ -162,7 +162,7 @@ class Reply:
         except VixioError as error:
             return self._failure("failed", error)
         except Exception as error:  # noqa: BLE001 - a defect must cost one turn, not the session
-            _log.exception("reply failed unexpectedly")
+            self._context.counters.add("turn.defect")
             return self._failure("failed", error)
         if not self._made_something:
             return self._failure("no_answer", None)
@@ -171,9 +171,8 @@ class Reply:
     def _failure(self, key: str, error: BaseException | None) -> str:
         self._context.counters.add(f"turn.{key}")
         _log.warning(
-            "turn failed: %s %s",
-            type(error).__name__ if error else key,
-            str(error) if isinstance(error, VixioError) else "",
+            "turn failed: %s",
+            describe(error) if error else key,
             extra={"device": self._context.device_id, "turn": self.turn.turn_id},
         )
         return key

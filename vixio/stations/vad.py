@@ -19,7 +19,7 @@ from vixio.core.chunk import (
     VoiceEnded,
     VoiceStarted,
 )
-from vixio.core.errors import ProviderError
+from vixio.core.errors import describe
 from vixio.core.station import Emit, ListeningStation, StationContext
 from vixio.providers.vad import VADProvider, VADStream
 
@@ -101,8 +101,8 @@ class VADStation(ListeningStation):
         except TimeoutError:
             seconds = self._settings.timeout
             return self._fail(f"no answer within {seconds:g} s", now + seconds)
-        except ProviderError as error:
-            return self._fail(str(error), now)
+        except Exception as error:  # noqa: BLE001 - a provider's defect costs a turn, as its errors
+            return self._fail(describe(error), now)
         marks: list[Chunk] = []
         for probability in probabilities:
             mark = self._weigh(probability)
