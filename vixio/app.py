@@ -155,9 +155,11 @@ class App:
 
     async def create_pipeline(self, transport: TransportBase, session_id: str) -> Pipeline:
         """Make the stations of one session and let its tools follow the device's."""
+        # First, so that no tool of the device takes the name of one of ours.
+        tools = self.host.tools(session_id)
+        tools.replace(LOCAL_SOURCE, self._local_tools)
         await self._senses_ready.wait()
         settings = self.settings
-        tools = self.host.tools(session_id)
         providers = self.providers
         agent = providers.agent.create()
         await agent.initialize(system_prompt=settings.assistant.instructions)
@@ -167,7 +169,6 @@ class App:
             await agent.update_tools(tools.definitions())
 
         transport.set_device_tools_callback(session_id, on_device_tools_ready)
-        tools.replace(LOCAL_SOURCE, self._local_tools)
         await agent.update_tools(tools.definitions())
         return Pipeline(
             stations=[

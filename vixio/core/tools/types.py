@@ -85,7 +85,8 @@ class ToolCallResult:
     def for_model(self, max_chars: int = 16_000) -> str:
         """Return the text that the model reads: the result, or a structured error as JSON."""
         if self.success:
-            text = self.result or ""
+            # Half a surrogate pair would make every later request to a model fail.
+            text = (self.result or "").encode("utf-8", "replace").decode()
             if len(text) <= max_chars:
                 return text
             return f"{text[:max_chars]}… [cut: {len(text)} characters in all]"
