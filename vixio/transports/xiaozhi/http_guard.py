@@ -7,8 +7,9 @@ a time.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
@@ -24,7 +25,13 @@ MAX_CONNECTIONS = 512
 """Of all addresses; further requests get 503."""
 
 MAX_HEAD_BYTES = 16 * 1024
+"""Of a request, usually 500 bytes."""
+
 BACKLOG = 256
+
+_log = logging.getLogger("uvicorn.error.connections")
+# uvicorn warns of each broken request: whoever sends them would write our log. They are counted.
+_log.setLevel(logging.ERROR)
 
 
 class GuardedProtocol(H11Protocol):
@@ -35,6 +42,14 @@ class GuardedProtocol(H11Protocol):
 
     _visit: Visit | None = None
     _timer: asyncio.TimerHandle | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  the base's arguments
+        super().__init__(*args, **kwargs)
+        self.logger = _log
+
+    def send_400_response(self, msg: str) -> None:
+        type(self).count("xiaozhi.refused.http")
+        super().send_400_response(msg)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in the base
         super().connection_made(transport)

@@ -57,7 +57,7 @@ async def test_a_flood_is_shut_out_and_its_neighbour_notices_nothing(kind: str) 
             async with flooding(server, kind):
                 await until(lambda: any(".limited." in name for name in server.counters.snapshot()))
                 flooded = await pong_p95(client)
-            assert flooded <= quiet + 0.05
+            assert flooded <= quiet + 0.1
             assert client.close_code is None
             limited = {
                 name.removeprefix("xiaozhi.limited.")

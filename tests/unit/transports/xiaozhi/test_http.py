@@ -270,6 +270,22 @@ async def test_an_idle_connection_that_asked_before_is_closed_in_its_time() -> N
         writer.close()
 
 
+async def test_broken_requests_are_counted_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    counters = Counters()
+    server = HttpServer(create_http_app(OtaSettings()), "127.0.0.1", 0, counters=counters)
+    await server.start()
+    try:
+        for broken in (b"\x16\x03\x01\x02\x00\r\n\r\n", b"nonsense\r\n\r\n"):
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            writer.write(broken)
+            assert b" 400 " in await asyncio.wait_for(reader.read(), 5)
+            writer.close()
+    finally:
+        await asyncio.wait_for(server.stop(), 5)
+    assert counters.get("xiaozhi.refused.http") == 2
+    assert not [record for record in caplog.records if record.levelname != "INFO"]
+
+
 async def test_headers_without_end_are_refused() -> None:
     async with serving() as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
