@@ -64,7 +64,7 @@ class LimitSettings(Section):
     connects_per_address: PerMinute = 240
     connects_per_device: PerMinute = 30
     ota_per_address: PerMinute = 240
-    handshakes: int = Field(default=512, ge=0, le=100_000)
+    handshakes: int = Field(default=1_024, ge=0, le=100_000)
     """Connections without a hello, of all addresses."""
     audio_burst: Limit = 20.0
     """Seconds of the next three that may come at once."""

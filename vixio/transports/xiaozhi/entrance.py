@@ -24,7 +24,7 @@ SLOW_HANDSHAKE_S = 2.0
 REFUSED_S = 2.0
 """How long who is refused may take to send its request, and so to be told."""
 
-MAX_REFUSED = 64
+MAX_REFUSED = 256
 """Refused connections that may wait for that at a time; further ones end without a word."""
 
 TOO_MANY_HANDSHAKES = busy("handshakes", "Too many devices connect at once, try again.\n", 2.0)
