@@ -67,7 +67,17 @@ def table(results: Sequence[Result]) -> str:
         )
     add("  s a device-second", [f"{r.cpu_per_device:.5f}" for r in results])
     add("memory, MB (idle)", [f"{r.rss / 1024:.0f} ({r.idle_rss / 1024:.0f})" for r in results])
-    add("  KB a device", [f"{r.memory_per_device:.0f}" for r in results])
+    add(
+        "  KB a device",
+        [f"{r.memory_per_device:.0f}" if r.memory_per_device else "" for r in results],
+    )
+    add(
+        "  MB of its workers",
+        [
+            f"{r.counts['children_rss_kb'] / 1024:.0f}" if "children_rss_kb" in r.counts else ""
+            for r in results
+        ],
+    )
     add("frames played", [_count(r, "frames") for r in results])
     add("  late/underrun/overflow", [_three(r) for r in results])
     add("  jitter p95, ms", [f"{r.jitter_p95:.1f}" if r.jitter_p95 else "" for r in results])

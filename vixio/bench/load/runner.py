@@ -191,6 +191,7 @@ class Step:
         if self._mix.default_set:
             pid = self.server.peer.pid
             result.idle_rss = result.rss
+            result.memory_per_device = 0.0  # its own start is not to be told from the device's
             result.counts["children_rss_kb"] = children_kb(pid)
         await asyncio.gather(*(child.peer.ask("leave", timeout=60) for child in self._generators))
 

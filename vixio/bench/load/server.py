@@ -121,17 +121,17 @@ def _settings(plan: ServerPlan) -> Settings:
         # Not validated, because that imports the provider, which then counts as the server's.
         return section.model_construct(name="bench", options=Section())
 
+    server = dict(plan.settings.get("server", {}))
     # All devices come from one address here; every other limit holds as in the product.
-    limits = {"connections_per_address": 0, "connects_per_address": 0}
+    lifted = {"connections_per_address": 0, "connects_per_address": 0}
+    server["limits"] = {**lifted, **server.get("limits", {})}
     where = {
         "host": "127.0.0.1",
         "port": plan.port,
         "http_port": plan.http_port,
         "max_connections": plan.max_connections,
-        "limits": limits,
     }
-    sections: dict[str, Any] = {**plan.settings}
-    sections["server"] = {**where, **plan.settings.get("server", {})}
+    sections: dict[str, Any] = {**plan.settings, "server": {**where, **server}}
     if not plan.default_set:
         sections["asr"] = brought(ASRSection)
         sections["agent"] = brought(AgentSection)
