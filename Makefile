@@ -16,7 +16,7 @@ SETUP_SCRIPTS := $(wildcard scripts/*.sh)
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run demo test bench-speech lock docker clean
+.PHONY: help setup setup-dev run demo test bench-speech lock audit docker clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -53,6 +53,10 @@ bench-speech: setup ## how much speech is understood, and how much is wrongly ac
 
 lock: setup-dev ## remake the requirements*.lock files from pyproject.toml (needs a network)
 	$(BIN)/python scripts/lock.py
+
+audit: ## known vulnerabilities in the locked packages (needs a network)
+	@python=$$(scripts/find_python.sh) && $$python scripts/audit.py requirements.lock \
+	  requirements-dev.lock requirements-litellm.lock
 
 docker: ## build the image
 	docker build --tag $(IMAGE) .

@@ -39,6 +39,8 @@ from vixio.tool_sources import make_runtime
 from vixio.tools.source import ToolSource
 from vixio.transports.xiaozhi.auth import TokenAuthenticator
 from vixio.transports.xiaozhi.http import HttpServer, create_http_app
+from vixio.transports.xiaozhi.limits import Limits
+from vixio.transports.xiaozhi.listener import raise_descriptor_limit
 from vixio.transports.xiaozhi.ota import OtaSettings
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 from vixio.transports.xiaozhi.transport import XiaozhiTransport
@@ -102,6 +104,7 @@ class App:
         )
         self._instructions = settings.instructions()
         self._authenticator = _authenticator(settings)
+        self._limits = Limits(**settings.server.limits.model_dump())
         self.transport = XiaozhiTransport(self._transport_settings())
         self.host = SessionHost(
             self.transport,
@@ -130,11 +133,20 @@ class App:
                     websocket_port=self.transport.port,
                     websocket_url=_websocket_url(server.public_host, self.transport.port),
                     auth=self._authenticator,
+                    limits=self._limits,
+                    trusted_proxies=server.trusted_proxies,
                     counters=self.counters,
                 ),
                 self.health,
             )
-            self.http = HttpServer(app, server.host, server.http_port)
+            self.http = HttpServer(
+                app,
+                server.host,
+                server.http_port,
+                limits=self._limits,
+                trusted_proxies=server.trusted_proxies,
+                counters=self.counters,
+            )
             await self.http.start()
         except BaseException:
             await self.host.stop()
@@ -226,6 +238,8 @@ class App:
             port=settings.server.port,
             auth=self._authenticator,
             max_connections=settings.server.max_connections,
+            limits=self._limits,
+            trusted_proxies=settings.server.trusted_proxies,
             counters=self.counters,
             output_sample_rate=settings.output.sample_rate,
             output_frame_ms=settings.output.frame_ms,
@@ -267,7 +281,10 @@ def _memory(settings: Settings, agent: AgentBackend, counters: Counters) -> Memo
 
 def _websocket_url(public_host: str, port: int) -> str:
     """Return the URL that OTA tells devices; empty: one on the address they came through."""
-    return f"ws://{public_host}:{port}/xiaozhi/v1/" if public_host else ""
+    if not public_host:
+        return ""
+    host = f"[{public_host}]" if ":" in public_host else public_host
+    return f"ws://{host}:{port}/xiaozhi/v1/"
 
 
 async def serve(settings: Settings, source: str, stop: asyncio.Event) -> None:
@@ -277,6 +294,7 @@ async def serve(settings: Settings, source: str, stop: asyncio.Event) -> None:
     """
     from vixio.banner import banner
 
+    raise_descriptor_limit()
     app = App(settings)
     await app.start()
     try:

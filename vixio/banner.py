@@ -44,7 +44,7 @@ def urls(app: App) -> tuple[str, str]:
 def banner(app: App, source: str) -> str:
     """Return the lines to print."""
     ota, websocket = urls(app)
-    names = app.providers.names()
+    parts = " · ".join(f"{kind} {name}" for kind, name in app.providers.names().items())
     auth = "on" if app.settings.server.auth.enabled else "off"
     return "\n".join(
         (
@@ -54,8 +54,7 @@ def banner(app: App, source: str) -> str:
             f"  WebSocket     {websocket}",
             f"  health        {ota.removesuffix('xiaozhi/ota/')}healthz",
             "",
-            f"  VAD {names['vad']} · ASR {names['asr']} · agent {names['agent']} · "
-            f"TTS {names['tts']} · language {app.settings.assistant.language} · tokens {auth}",
+            f"  {parts} · language {app.settings.assistant.language} · tokens {auth}",
             "",
             "  No device at hand? In another terminal:",
             f'    firmware-test-client talk --ota {ota} --say "what time is it"',

@@ -138,7 +138,17 @@ async def _asr(settings: Settings) -> str:
             await stream.feed(bytes(3_200))
         finally:
             await stream.close()
-    return f"{asr.name}: takes audio, language {language}"
+    heard = getattr(settings.asr.options, "language", None) or language
+    if _base(heard) != _base(language):
+        raise ConfigError(
+            f"{asr.name} hears {heard} (asr.language), but assistant.language is {language}: "
+            "set both alike, or choose an ASR that knows it"
+        )
+    return f"{asr.name}: takes audio, language {heard}"
+
+
+def _base(language: str) -> str:
+    return language.lower().partition("-")[0]
 
 
 async def _agent(settings: Settings) -> str:

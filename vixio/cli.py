@@ -243,6 +243,13 @@ def speech(arguments: Sequence[str]) -> None:
     sys.exit(_run("vixio.bench.speech", arguments))
 
 
+@bench.command(context_settings=PASSED_ON, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def load(arguments: Sequence[str]) -> None:
+    """How many devices the server bears, and what each costs it."""
+    sys.exit(_run("vixio.bench.load.command", arguments))
+
+
 def _run(module: str, arguments: Sequence[str]) -> int:
     """Run the ``main`` of a module that drives the simulated device; return its exit status."""
     try:

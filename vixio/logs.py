@@ -35,6 +35,9 @@ _SCANNER = "opening handshake failed"
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]")
 _PLAIN = re.compile(r"[^\s\"'=\x00-\x1f\x7f]+")
 
+# Loads the codec: the first line that needs it may be the one that no file can be opened any more.
+"".encode("unicode_escape")
+
 _writer = LogWriter()
 
 

@@ -107,7 +107,7 @@ async def misbehave(device: SimulatedDevice) -> None:
 async def test_garbage_is_counted_and_the_conversation_goes_on() -> None:
     ear = EarASR(await recordings((FIRST, SECOND)))
     agent = ScriptedAgentBackend(lambda text: (f"You said {text}. And so on and so forth.",))
-    async with serving(asr=ear, agent=agent) as server:
+    async with serving(asr=ear, agent=agent, tts=ScriptedTTS(seconds_per_char=0.02)) as server:
         async with asyncio.TaskGroup() as group:
             for version in (1, 2, 3):
                 group.create_task(garbled(server, version))
@@ -187,7 +187,7 @@ async def test_audio_that_nobody_asked_for_is_ignored() -> None:
     """Before the first ``listen``, after ``stop``, and while the assistant speaks in auto mode."""
     ear = EarASR(await recordings((FIRST, SECOND)))
     agent = ScriptedAgentBackend(lambda text: ("One moment please, this takes a while.",))
-    async with serving(asr=ear, agent=agent) as server:
+    async with serving(asr=ear, agent=agent, tts=ScriptedTTS(seconds_per_char=0.03)) as server:
         async with SimulatedDevice(server.device(mode="manual")) as device:
             device.misdeeds.stray_audio(20)
             await device.flush()

@@ -13,6 +13,9 @@ from vixio.core.errors import ProviderError, ProviderUnavailable
 from vixio.core.metrics import ModelUse
 from vixio.core.session import SessionSettings
 from vixio.providers.agent import AgentEvent, AgentRequest
+from vixio.providers.asr import ASRStream, SpeechHints
+from vixio.providers.vad import VADStream
+from vixio.stations.asr import MAX_TRANSCRIPT_CHARS
 from vixio.testing import ScriptedAgent, ScriptedASR, ScriptedTTS, ScriptedVAD
 
 BROKEN = ProviderError("scripted", "out of order")
@@ -138,7 +141,6 @@ async def test_a_detector_that_fails_or_hangs(hangs: bool) -> None:
         await talk.say()
         assert ("too long" if hangs else "went wrong") in await answered(talk, 1)
         talk.vad.delay, talk.vad.error = 0.0, None
-        await asyncio.sleep(6)
         await talk.say()
         assert await answered(talk, 2) == "You said hello."
 
@@ -250,3 +252,108 @@ async def test_the_models_of_a_turn_are_on_its_record() -> None:
         "model.tokens.input": 200,
         "model.tokens.output": 40,
     }
+
+
+class Broken(ScriptedASR):
+    """Fails where no provider may, with what no interface mentions."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(["one", "two"])
+        self.where = where
+
+    def prepare(self, hints: SpeechHints) -> None:
+        """Fail, if it is here."""
+        if self.where == "prepare":
+            raise KeyError("a provider's own mistake")
+
+    def open(self, hints: SpeechHints) -> ASRStream:
+        """Fail, or hand out a stream that does."""
+        if self.where == "open":
+            raise KeyError("a provider's own mistake")
+        stream = super().open(hints)
+        if self.where in {"feed", "finish", "close"}:
+            whole = getattr(stream, self.where)
+
+            async def broken(*arguments: bytes) -> None:
+                await whole(*arguments)
+                raise KeyError("a provider's own mistake")
+
+            setattr(stream, self.where, broken)
+        return stream
+
+
+@pytest.mark.parametrize("where", ["open", "feed", "finish"])
+@on_virtual_time
+async def test_a_recogniser_with_a_defect_costs_one_turn(where: str) -> None:
+    asr = Broken(where)
+    talk = Conversation(asr=asr)
+    async with talk.running():
+        talk.listen()
+        await talk.say()
+        assert "went wrong" in await answered(talk, 1)
+        asr.where = ""
+        await talk.say()
+        assert "You said" in await answered(talk, 2)
+        assert talk.counters.get("session.defect") == 0
+
+
+@pytest.mark.parametrize("where", ["close", "prepare"])
+@on_virtual_time
+async def test_a_recogniser_that_fails_beside_its_work_costs_nothing(where: str) -> None:
+    talk = Conversation(asr=Broken(where))
+    async with talk.running():
+        talk.listen()
+        await talk.say()
+        assert await answered(talk, 1) == "You said one."
+        assert talk.counters.get(f"asr.{where}_failed") >= 1
+        assert talk.counters.get("session.defect") == 0
+
+
+@on_virtual_time
+async def test_a_transcript_of_megabytes_is_cut_and_well_formed() -> None:
+    agent = ScriptedAgent(lambda text: ("Fine.",))
+    talk = Conversation(asr=ScriptedASR(["\ud800" + "a" * 5_000_000]), agent=agent)
+    async with talk.running():
+        talk.listen()
+        await talk.say()
+        assert await answered(talk, 1) == "Fine."
+        assert agent.requests[0].text == "?" + "a" * (MAX_TRANSCRIPT_CHARS - 1)
+
+
+@on_virtual_time
+async def test_a_detector_with_a_defect_costs_one_turn() -> None:
+    talk = Conversation(vad=ScriptedVAD(error=KeyError("a provider's own mistake")))
+    async with talk.running():
+        talk.listen()
+        await talk.say()
+        assert "went wrong" in await answered(talk, 1)
+        talk.vad.error = None
+        await talk.say()
+        assert await answered(talk, 2) == "You said hello."
+
+
+async def test_a_detector_that_cannot_be_opened_leaves_no_agent_open() -> None:
+    class NoVAD(ScriptedVAD):
+        def open(self) -> VADStream:
+            raise KeyError("a provider's own mistake")
+
+    talk = Conversation(vad=NoVAD())
+    with pytest.raises(KeyError):
+        async with talk.running():
+            await asyncio.sleep(0)
+    assert talk.agent.closed
+
+
+@on_virtual_time
+async def test_a_defect_is_logged_in_one_line_without_its_words(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    agent = ScriptedAgent(lambda text: (KeyError("what the user said"),))
+    talk = Conversation(agent=agent)
+    async with talk.running():
+        talk.device.put(TextInput("one"))
+        await answered(talk, 1)
+    failed = [record for record in caplog.records if record.getMessage().startswith("turn failed")]
+    assert [record.exc_info for record in failed] == [None]
+    assert "KeyError at providers.py:" in failed[0].getMessage()
+    assert "what the user said" not in caplog.text

@@ -213,6 +213,17 @@ def test_the_command(kit: Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "\x1b[31mFAILED\x1b[0m" in done.output
 
 
+async def test_ears_for_another_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        check, "PROBES", {name: PROBES[name] for name in PROBES if name in {"asr", "auth"}}
+    )
+    parts = await run(tmp_path, "assistant: {language: zh-CN}")
+    assert failed(parts)["asr"].startswith(
+        "pocketsphinx hears en (asr.language), but assistant.language is zh-CN: set both alike"
+    )
+    assert failed(await run(tmp_path, "assistant: {language: en-GB}")) == {}
+
+
 @pytest.mark.slow
 async def test_the_built_in_default_is_complete(tmp_path: Path) -> None:
     parts = await run(tmp_path)

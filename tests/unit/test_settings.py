@@ -220,6 +220,11 @@ def test_text_that_looks_like_a_number_stays_text(tmp_path: Path, secret: str) -
         assert settings.server.auth.secret.get_secret_value() == secret
 
 
+def test_a_path_may_look_like_a_number(tmp_path: Path) -> None:
+    settings = load(tmp_path, "asr: {model: 2024}")
+    assert settings.asr.options.model_dump()["model"] == Path("2024")
+
+
 def test_a_country_that_yaml_takes_for_a_no(tmp_path: Path) -> None:
     assert load(tmp_path, "assistant: {language: no}").assistant.language == "no"
 

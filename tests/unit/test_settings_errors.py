@@ -105,6 +105,12 @@ def failure(path: Path, environment: dict[str, str] | None = None) -> str:
         ),
         ("timeouts: {turn: .inf}", ":1: timeouts.turn: expected a finite number, found inf"),
         ("output: {frame_ms: 30}", ":1: output.frame_ms: expected 20, 40 or 60, found 30"),
+        ("server: {host: ''}", ":1: server.host: expected text of at least 1 characters, found ''"),
+        ("asr: {model: [7]}", ":1: asr.model: expected a path, found a list"),
+        (
+            "asr: {language: fr}",
+            ":1: asr.language: expected text of the form ^(en|zh)$, found 'fr'",
+        ),
         ("server: 5", ":1: server: expected a mapping (`key: value` lines), found 5"),
         ("tts: espeak", ":1: tts: expected a mapping (`key: value` lines), found 'espeak'"),
         ("assistant: {wake_words: hi}", ":1: assistant.wake_words: expected a list, found 'hi'"),

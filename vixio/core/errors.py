@@ -14,6 +14,9 @@ An error is classified once, at the edge where it happens; who catches it reads 
 
 from __future__ import annotations
 
+import traceback
+from pathlib import PurePath
+
 
 class VixioError(Exception):
     """Base of all errors below."""
@@ -78,3 +81,17 @@ class ToolError(VixioError):
 
 class ConnectionClosed(VixioError):
     """The device's connection is closed; nothing can be sent or received any more."""
+
+
+def describe(error: BaseException) -> str:
+    """Return in one line what went wrong, for a log.
+
+    Of errors that are not ours only the class and the place: their messages may quote a user.
+    """
+    while isinstance(error, BaseExceptionGroup) and error.exceptions:
+        error = error.exceptions[0]
+    if isinstance(error, VixioError):
+        return str(error)
+    frames = traceback.extract_tb(error.__traceback__, limit=-1)
+    place = f" at {PurePath(frames[0].filename).name}:{frames[0].lineno}" if frames else ""
+    return f"{type(error).__name__}{place}"

@@ -20,7 +20,13 @@ from vixio.core.chunk import (
     UserTurn,
 )
 from vixio.core.clock import now
-from vixio.core.errors import ConnectionClosed, ProviderError, ProviderTimeout, VixioError
+from vixio.core.errors import (
+    ConnectionClosed,
+    ProviderError,
+    ProviderTimeout,
+    VixioError,
+    describe,
+)
 from vixio.core.messages import message
 from vixio.core.messages import reason as reason_words
 from vixio.core.metrics import ToolTiming, TurnTimeline
@@ -171,7 +177,7 @@ class Reply:
         except VixioError as error:
             return self._failure("failed", error)
         except Exception as error:  # noqa: BLE001 - a defect must cost one turn, not the session
-            _log.exception("reply failed unexpectedly")
+            self._context.counters.add("turn.defect")
             return self._failure("failed", error)
         if not self._made_something:
             return self._failure("no_answer", None)
@@ -182,9 +188,8 @@ class Reply:
         if isinstance(error, ProviderError):
             self._reason = error.reason
         _log.warning(
-            "turn failed: %s %s",
-            type(error).__name__ if error else key,
-            str(error) if isinstance(error, VixioError) else "",
+            "turn failed: %s",
+            describe(error) if error else key,
             extra={"device": self._context.device_id, "turn": self.turn.turn_id},
         )
         return key

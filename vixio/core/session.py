@@ -104,8 +104,8 @@ class Session:
 
     async def run(self) -> None:
         """Converse until the connection closes; nothing of the session is left afterwards."""
-        self._pipeline.bind(self.context, self._heard)
         try:
+            self._pipeline.bind(self.context, self._heard)
             async with asyncio.TaskGroup() as group:
                 self._group = group
                 try:

@@ -201,6 +201,7 @@ class _Maker:
             tool=self._alias,
             arguments=arguments or {},
             missing=self._data.replies["done"],
+            polite=kind != "query" or self._chinese,
             automatic=True,
         )
         yield AutomaticIntent(intent, slots, said)

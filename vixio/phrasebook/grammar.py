@@ -224,7 +224,10 @@ def _determinise(nfa: _Nfa, start: int, end: int) -> tuple[list[dict[str, int]],
 
 
 def _minimise(arcs: list[dict[str, int]], finals: set[int], left_out: int) -> Grammar:
-    """Merge states with the same future, from the end backwards: there are no cycles."""
+    """Merge states with the same future, from the end backwards: there are no cycles.
+
+    States that no sentence goes through ("please" where nothing can be asked for) are dropped.
+    """
     order: list[int] = []
     seen: set[int] = set()
     stack: list[tuple[int, bool]] = [(0, False)]
@@ -239,8 +242,10 @@ def _minimise(arcs: list[dict[str, int]], finals: set[int], left_out: int) -> Gr
     kinds: dict[tuple[bool, tuple[tuple[str, int], ...]], int] = {}
     kind_of: dict[int, int] = {}
     for state in order:
-        row = tuple(sorted((word, kind_of[target]) for word, target in arcs[state].items()))
-        kind_of[state] = kinds.setdefault((state in finals, row), len(kinds))
+        ways = [(word, kind_of[to]) for word, to in arcs[state].items() if to in kind_of]
+        if ways or state in finals or state == 0:
+            row = tuple(sorted(ways))
+            kind_of[state] = kinds.setdefault((state in finals, row), len(kinds))
     rows = list(kinds)
     last = len(rows) - 1  # the start was numbered last: turn the numbers round
     return Grammar(

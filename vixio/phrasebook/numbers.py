@@ -32,7 +32,7 @@ def spoken_range(low: int, high: int) -> list[int]:
     """Return the numbers between the bounds that a grammar should hold.
 
     Every one up to 300 (colours go to 255), then ever rounder ones, so that a range to
-    many thousands stays a grammar of some hundred numbers.
+    many thousands stays a grammar of some hundred numbers; and the bounds themselves.
     """
     numbers = [
         *range(301),
@@ -42,6 +42,7 @@ def spoken_range(low: int, high: int) -> list[int]:
     ]
     both = {number for number in numbers if low <= number <= high}
     both |= {-number for number in numbers if low <= -number <= high}
+    both |= {bound for bound in (low, high) if abs(bound) <= MAX_NUMBER and low <= high}
     return sorted(both)
 
 
@@ -124,7 +125,7 @@ def _read_en(words: Sequence[str], start: int) -> Iterator[tuple[int, int]]:
         elif word in _EN_ROUND and lowest > 10:
             part, lowest = part + _EN_ROUND[word], 10
         elif word == "a" and not seen:
-            if words[index + 1 : index + 2] not in (("hundred",), ("thousand",)):
+            if tuple(words[index + 1 : index + 2]) not in (("hundred",), ("thousand",)):
                 return
             part, seen = 1, True
             continue

@@ -9,6 +9,7 @@ from vixio.settings.memory import MemorySection
 from vixio.settings.sections import (
     AssistantSettings,
     AuthSettings,
+    LimitSettings,
     ListeningSettings,
     LoggingSettings,
     LogLevel,
@@ -21,6 +22,7 @@ from vixio.settings.settings import Settings
 __all__ = [
     "AssistantSettings",
     "AuthSettings",
+    "LimitSettings",
     "ListeningSettings",
     "LogLevel",
     "LoggingSettings",

@@ -81,7 +81,7 @@ def _validate(data: dict[str, Any], document: Document) -> Settings:
         texts = [
             (place, document.texts[place])
             for detail in _details(error)
-            if detail["type"] == "string_type"
+            if detail["type"] in {"string_type", "path_type"}
             for end in range(len(detail["loc"]), 0, -1)
             if (place := detail["loc"][:end]) in document.texts
         ]
@@ -138,6 +138,12 @@ def _message(detail: ErrorDetails, data: dict[str, Any]) -> str:
             expected = "a whole number"
         case "greater_than" | "greater_than_equal" | "less_than" | "less_than_equal":
             expected = f"a number {bounds(place, data)}"
+        case "string_pattern_mismatch":
+            expected = f"text of the form {detail['ctx']['pattern']}"
+        case "string_too_short":
+            expected = f"text of at least {detail['ctx']['min_length']} characters"
+        case "path_type":
+            expected = "a path"
         case _:
             expected = detail["msg"].removeprefix("Input should be ").partition(", unable")[0]
     return f"expected {expected}, found {'a secret' if is_secret(place, data) else _show(found)}"

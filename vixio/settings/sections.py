@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from ipaddress import ip_network
 from typing import Annotated, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -60,6 +61,35 @@ class AuthSettings(Section):
         return self
 
 
+PerMinute = Annotated[int, Field(ge=0, le=1_000_000)]
+Limit = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
+
+
+class LimitSettings(Section):
+    """What one address, device or connection may do; 0: no limit. See docs/security.md."""
+
+    connections_per_address: int = Field(default=256, ge=0, le=100_000)
+    connects_per_address: PerMinute = 240
+    connects_per_device: PerMinute = 30
+    ota_per_address: PerMinute = 240
+    handshakes: int = Field(default=1_024, ge=0, le=100_000)
+    """Connections without a hello, of all addresses."""
+    audio_burst: Limit = 20.0
+    """Seconds of the next three that may come at once."""
+    audio_rate: Limit = 1.25
+    """Seconds of audio a second."""
+    frames_per_second: Limit = 75.0
+    audio_bytes_per_second: Limit = 32_000.0
+    message_burst: Limit = 4.0
+    """Seconds of the next two that may come at once."""
+    messages_per_second: Limit = 50.0
+    message_bytes_per_second: Limit = 400_000.0
+    bad_messages: PerMinute = 300
+    pending_tool_calls: int = Field(default=32, ge=0, le=10_000)
+    loop_lag_ms: Limit = 150.0
+    """New devices are refused while the process is later than this."""
+
+
 class ServerSettings(Section):
     """Where devices connect."""
 
@@ -72,7 +102,22 @@ class ServerSettings(Section):
     public_host: str = ""
     """Host that OTA tells devices; empty: the one through which the device came."""
     max_connections: int = Field(default=1_000, ge=1, le=100_000)
+    trusted_proxies: tuple[str, ...] = ("127.0.0.1", "::1")
+    """Addresses or networks whose X-Forwarded-* headers are believed."""
     auth: AuthSettings = AuthSettings()
+    limits: LimitSettings = LimitSettings()
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for entry in value:
+            try:
+                ip_network(entry, strict=False)
+            except ValueError:
+                raise ValueError(
+                    f"expected addresses or networks such as 10.0.0.0/8, found {entry!r}"
+                ) from None
+        return value
 
     @field_validator("public_host")
     @classmethod

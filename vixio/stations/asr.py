@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
@@ -21,12 +22,18 @@ from vixio.core.chunk import (
     TurnStarted,
 )
 from vixio.core.clock import now as clock_now
-from vixio.core.errors import ProviderError, ProviderTimeout
+from vixio.core.errors import ProviderError, ProviderTimeout, describe
 from vixio.core.station import Emit, ListeningStation, StationContext
 from vixio.core.tools.types import ToolDefinition
 from vixio.providers.asr import ASRProvider, ASRStream, SpeechHints
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+MAX_TRANSCRIPT_CHARS = 4_000
+"""Longer words are cut: the longest utterance has about a thousand characters, and a device shows
+what it is sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +77,10 @@ class ASRStation(ListeningStation):
         self._tools_changed(context.tools.definitions())
 
     def _tools_changed(self, tools: tuple[ToolDefinition, ...]) -> None:
-        self._asr.prepare(SpeechHints(tools, self.context.language))
+        try:
+            self._asr.prepare(SpeechHints(tools, self.context.language))
+        except Exception as error:  # noqa: BLE001 - it is for speed alone: no reason to fail
+            self._note("prepare", error)
 
     async def feed(self, chunk: Chunk, now: float) -> Sequence[Chunk]:
         """Consume a turn's audio; what else there is passes through."""
@@ -137,7 +147,7 @@ class ASRStation(ListeningStation):
             return
         try:
             outcome = await self._words(utterance)
-        except ProviderError as error:
+        except Exception as error:  # noqa: BLE001 - a provider's defect costs a turn, as its errors
             outcome = await self._failure(utterance, error)
         if self._running.pop(turn_id, None) is not None:
             self.context.timeline(turn_id).mark("transcript", clock_now())
@@ -158,27 +168,36 @@ class ASRStation(ListeningStation):
                 await utterance.changed.wait()
             return await self._finish(stream, utterance.turn_id)
         finally:
-            await stream.close()
+            try:
+                await stream.close()
+            except Exception as error:  # noqa: BLE001 - the words are there all the same
+                self._note("close", error)
 
     async def _finish(self, stream: ASRStream, turn_id: int) -> Chunk:
         heard = await self._bounded(stream.finish(), "words", self._settings.finish_timeout)
         return Transcript(
             turn_id,
-            heard.text.strip(),
+            # Half a surrogate pair would make every later request to a model fail.
+            heard.text.strip()[:MAX_TRANSCRIPT_CHARS].encode("utf-8", "replace").decode(),
             rejected=heard.rejected,
             confidence=heard.confidence,
             language=heard.language,
             emotion=heard.emotion,
         )
 
-    async def _failure(self, utterance: _Utterance, error: ProviderError) -> Chunk:
+    async def _failure(self, utterance: _Utterance, error: Exception) -> Chunk:
         """Wait until the user has finished before saying that it was in vain."""
         self.context.counters.add("asr.failed")
         while not utterance.ended:
             utterance.queue.clear()
             utterance.changed.clear()
             await utterance.changed.wait()
-        return TurnFailed(utterance.turn_id, self.name, str(error), error.reason)
+        reason = error.reason if isinstance(error, ProviderError) else ""
+        return TurnFailed(utterance.turn_id, self.name, describe(error), reason)
+
+    def _note(self, what: str, error: Exception) -> None:
+        self.context.counters.add(f"asr.{what}_failed")
+        _log.warning("the recogniser failed at %s: %s", what, describe(error))
 
     async def _bounded(self, work: Awaitable[T], what: str, seconds: float) -> T:
         try:

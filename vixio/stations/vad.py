@@ -19,7 +19,7 @@ from vixio.core.chunk import (
     VoiceEnded,
     VoiceStarted,
 )
-from vixio.core.errors import ProviderError
+from vixio.core.errors import ProviderError, describe
 from vixio.core.station import Emit, ListeningStation, StationContext
 from vixio.providers.vad import VADProvider, VADStream
 
@@ -30,7 +30,8 @@ class VADSettings:
 
     Speech begins after ``min_speech_ms`` of windows at or above ``threshold`` and pauses at the
     first ``min_pause_ms`` below ``exit_threshold``. ``timeout``: seconds for one answer of the
-    detector; ``recovery``: seconds without it after a failure.
+    detector; ``recovery``: seconds without it after a failure, less than the apology lasts: who is
+    asked to try again has to be heard.
     """
 
     threshold: float = 0.5
@@ -38,7 +39,7 @@ class VADSettings:
     min_speech_ms: int = 96
     min_pause_ms: int = 64
     timeout: float = 2.0
-    recovery: float = 5.0
+    recovery: float = 2.0
 
 
 class VADStation(ListeningStation):
@@ -98,9 +99,11 @@ class VADStation(ListeningStation):
             async with asyncio.timeout(self._settings.timeout):
                 probabilities = await self._stream.process(chunk.pcm)
         except TimeoutError:
-            return self._fail(f"no answer within {self._settings.timeout:g} s", "timeout", now)
-        except ProviderError as error:
-            return self._fail(str(error), error.reason, now)
+            seconds = self._settings.timeout
+            return self._fail(f"no answer within {seconds:g} s", "timeout", now + seconds)
+        except Exception as error:  # noqa: BLE001 - a provider's defect costs a turn, as its errors
+            reason = error.reason if isinstance(error, ProviderError) else ""
+            return self._fail(describe(error), reason, now)
         marks: list[Chunk] = []
         for probability in probabilities:
             mark = self._weigh(probability)

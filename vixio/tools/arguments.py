@@ -10,21 +10,17 @@ from typing import Any, NoReturn
 
 from jsonschema import SchemaError
 from jsonschema.protocols import Validator
-from jsonschema.validators import Draft202012Validator, validator_for
-from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from vixio.core.errors import ToolError
 from vixio.core.tools.types import JsonObject, ToolDefinition
+from vixio.tools.schemas import SchemaTooCostly, bounded, bounded_validator
 
 _MAX_FAULTS = 3
 _MAX_MESSAGE = 500
 
 MAX_SCHEMAS = 1024
 """Compiled schemas that are kept; devices of one kind bring the same ones."""
-
-_NO_REMOTE: Registry[Any] = Registry()
-"""References stay inside the schema: one that a device wrote must not make the server fetch."""
 
 _known: OrderedDict[int, tuple[Mapping[str, Any], Validator]] = OrderedDict()
 """By the identity of the ``parameters`` object, so that a call does not write out its schema."""
@@ -46,7 +42,7 @@ def prepare(tool: ToolDefinition) -> Validator:
         return known[1]
     try:
         validator = _compile(json.dumps(whole_schema(tool.parameters), sort_keys=True))
-    except (SchemaError, TypeError, ValueError) as error:
+    except (SchemaError, SchemaTooCostly, TypeError, ValueError, RecursionError) as error:
         reason = error.message if isinstance(error, SchemaError) else str(error)
         message = f"the parameters of {tool.name} are no JSON Schema: {reason[:200]}"
         raise ToolError("failed", message) from error
@@ -73,12 +69,17 @@ def read_arguments(tool: ToolDefinition, text: str) -> JsonObject:
         message = "the arguments must be one JSON object"
         raise ToolError("invalid_arguments", message, retryable=True)
     try:
-        if validator.is_valid(parsed):
-            return parsed
-        faults = sorted(validator.iter_errors(parsed), key=lambda fault: fault.json_path)
+        with bounded():
+            found = list(validator.iter_errors(parsed))
     except Unresolvable as error:
         message = "the tool's schema refers to something that is not in it"
         raise ToolError("failed", message) from error
+    except (RecursionError, SchemaTooCostly) as error:
+        message = "the tool's schema leads too far to check arguments by it"
+        raise ToolError("failed", message) from error
+    if not found:
+        return parsed
+    faults = sorted(found, key=lambda fault: fault.json_path)
     named = [
         f"{fault.json_path.removeprefix('$').lstrip('.') or 'arguments'}: {fault.message}"
         for fault in faults[:_MAX_FAULTS]
@@ -88,10 +89,7 @@ def read_arguments(tool: ToolDefinition, text: str) -> JsonObject:
 
 @lru_cache(maxsize=MAX_SCHEMAS)
 def _compile(schema: str) -> Validator:
-    parsed = json.loads(schema)
-    kind = validator_for(parsed, default=Draft202012Validator)
-    kind.check_schema(parsed)
-    return kind(parsed, registry=_NO_REMOTE)
+    return bounded_validator(json.loads(schema))
 
 
 def _refuse_constant(name: str) -> NoReturn:

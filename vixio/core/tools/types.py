@@ -115,7 +115,8 @@ class ToolCallResult:
     def for_model(self) -> str:
         """Return the text that the model reads: the result, or a structured error as JSON."""
         if self.success:
-            return self.result or ""
+            # Half a surrogate pair would make every later request to a model fail.
+            return (self.result or "").encode("utf-8", "replace").decode()
         error = {
             "type": self.error_type or "failed",
             "message": (self.error or "the tool failed")[:2_000],

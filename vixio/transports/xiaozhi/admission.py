@@ -11,7 +11,9 @@ from websockets.http11 import Request
 
 from vixio.core.metrics import Counters
 from vixio.transports.xiaozhi.auth import TokenCheck
+from vixio.transports.xiaozhi.refusal import Refusal, busy
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
+from vixio.transports.xiaozhi.visitors import Visit, Visitors
 
 MAX_ID_CHARS = 128
 """Identities are MAC addresses and UUIDs; a longer one is a mistake."""
@@ -25,15 +27,6 @@ class Identity:
     client_id: str
     token: str
     version: str
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """An HTTP answer instead of the upgrade; ``reason`` names it for counters."""
-
-    status: HTTPStatus
-    reason: str
-    message: str
 
 
 def read_identity(request: Request) -> Identity:
@@ -58,25 +51,39 @@ def read_identity(request: Request) -> Identity:
 
 
 class Admission:
-    """The checks, cheapest first. ``connected`` tells the devices that are connected now."""
+    """The checks, cheapest first. ``count`` devices are connected, ``is_known`` tells which.
+
+    ``is_busy`` tells whether the process is too late to take on more.
+    """
 
     def __init__(
-        self, settings: XiaozhiSettings, count: Callable[[], int], is_known: Callable[[str], bool]
+        self,
+        settings: XiaozhiSettings,
+        visitors: Visitors,
+        count: Callable[[], int],
+        is_known: Callable[[str], bool],
+        is_busy: Callable[[], bool],
     ) -> None:
         self._settings = settings
+        self._visitors = visitors
         self._counters: Counters = settings.counters
         self._count = count
         self._is_known = is_known
+        self._is_busy = is_busy
         self.closing = False
 
-    def check(self, request: Request) -> Identity | Refusal:
+    def check(self, request: Request, visit: Visit) -> Identity | Refusal:
         """Return who may come in, or the answer to who may not; never raises."""
-        verdict = self._check(request)
+        self._visitors.announce(visit, request.headers.get_all("X-Forwarded-For"))
+        verdict = self._place(request) or self._room(request, visit) or self._identify(request)
+        if isinstance(verdict, Identity):
+            verdict = self._quota(verdict, visit) or verdict
         if isinstance(verdict, Refusal):
-            self._counters.add(f"xiaozhi.refused.{verdict.reason}")
+            self._counters.add(verdict.counter)
         return verdict
 
-    def _check(self, request: Request) -> Identity | Refusal:
+    def _place(self, request: Request) -> Refusal | None:
+        """Is this a WebSocket's request, in the right place?"""
         path = self._settings.path
         if urlsplit(request.path).path.rstrip("/") != path.rstrip("/"):
             return Refusal(
@@ -91,8 +98,23 @@ class Admission:
                 "This is the WebSocket of voice devices, not a page. "
                 "A device finds it by its OTA URL (by default port 8003, /xiaozhi/ota/).\n",
             )
+        return None
+
+    def _room(self, request: Request, visit: Visit) -> Refusal | None:
+        """Does the process have room for anybody, and this address for one more?"""
         if self.closing:
             return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "closing", "The server is stopping.\n")
+        if visit.refusal is not None and not (
+            # A device that comes back takes the place of its older self.
+            visit.refusal.reason == "connections"
+            and self._is_known(read_identity(request).device_id)
+        ):
+            return visit.refusal
+        if self._is_busy():
+            return busy("overload", "The server is busy, try again.\n")
+        return None
+
+    def _identify(self, request: Request) -> Identity | Refusal:
         identity = read_identity(request)
         if not identity.device_id:
             # A made-up one would hang memories on a device that never comes back.
@@ -113,6 +135,10 @@ class Admission:
             )
             if verdict is not TokenCheck.VALID:
                 return Refusal(HTTPStatus.UNAUTHORIZED, f"token_{verdict}", "Not authorized.\n")
+        return identity
+
+    def _quota(self, identity: Identity, visit: Visit) -> Refusal | None:
+        # After the token: nobody else can use up what a device with a token may do.
         if self._count() >= self._settings.max_connections and not self._is_known(
             identity.device_id
         ):
@@ -121,7 +147,7 @@ class Admission:
                 "full",
                 f"All {self._settings.max_connections} connections are in use.\n",
             )
-        return identity
+        return self._visitors.device(visit, identity.device_id)
 
 
 def _is_id(text: str) -> bool:

@@ -16,6 +16,7 @@ from vixio.core.transport import AudioEncoder, DeviceConnection, DeviceInfo, Dev
 from vixio.transports.xiaozhi import messages
 from vixio.transports.xiaozhi.device_socket import DeviceSocket
 from vixio.transports.xiaozhi.hello import server_hello
+from vixio.transports.xiaozhi.limits import Bucket, share
 from vixio.transports.xiaozhi.opus import OpusDecoder, OpusEncoder
 from vixio.transports.xiaozhi.protocol import (
     AudioPacket,
@@ -27,6 +28,17 @@ from vixio.transports.xiaozhi.protocol import (
 )
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 from vixio.transports.xiaozhi.tool_feed import ToolFeed
+
+POLICY_VIOLATION = 1008
+
+READS_IN_A_ROW = 16
+"""Messages taken before the loop has its turn: reading what has arrived already does not wait, and
+a burst of catch-up is decoded at 0.1 ms a packet."""
+
+HARMLESS = {"goodbye", "iot", "repeated_hello", "unknown_type"}
+"""What means nothing to us and is no mistake of a client either."""
+
+BAD_MESSAGES = "too many messages that mean nothing"
 
 MAX_UNANSWERED_PINGS = 8
 """Pings remembered at a time. Some clients never answer; the list must not grow with the hours."""
@@ -57,12 +69,18 @@ class XiaozhiConnection(DeviceConnection):
         self._goodbye = (1000, "")
         self._reading: asyncio.Timeout | None = None
         self._last_sent = now()
+        self._reads = 0
+        self._bad = Bucket(60.0)
+        self._per_bad = share(settings.limits.bad_messages / 60.0)
 
     # ── receiving ───────────────────────────────────────────────────────────────────────────────
 
     async def receive(self) -> Chunk:
         """Return the next chunk. Safe to cancel: only reading the socket waits, which is."""
         while True:
+            self._reads += 1
+            if not self._reads % READS_IN_A_ROW:
+                await asyncio.sleep(0)
             chunk = await self._take(self._protocol.parse(await self._read()))
             if chunk is not None:
                 return chunk
@@ -123,6 +141,9 @@ class XiaozhiConnection(DeviceConnection):
     def _ignore(self, reason: str) -> None:
         self._counters.add(f"xiaozhi.ignored.{reason}")
         self._log.bind(reason=reason).debug("input ignored")
+        if reason not in HARMLESS and not self._bad.take(self._per_bad, now()):
+            self._counters.add("xiaozhi.limited.bad_messages")
+            self._socket.cut(BAD_MESSAGES)
 
     # ── sending ─────────────────────────────────────────────────────────────────────────────────
 

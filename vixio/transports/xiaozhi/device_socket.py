@@ -1,8 +1,9 @@
-"""The WebSocket of one device: the library's server connection with three hooks of ours.
+"""The WebSocket of one device: the library's server connection with hooks of ours.
 
-It notes when anything arrived (pongs too), hands MCP answers over the moment they arrive, so that a
-tool call returns though nobody reads the socket just then, and mends text that is no UTF-8: tool
-results quote things like the name of a Wi-Fi network, and one such byte must not end it all.
+It charges what arrives to the connection's quota, before anything else is done with it; notes when
+anything arrived (pongs too); hands MCP answers over the moment they arrive, so that a tool call
+returns though nobody reads the socket just then; and mends text that is no UTF-8: tool results
+quote things like the name of a Wi-Fi network, and one such byte must not end it all.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import logging
 import socket
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 from websockets.asyncio.server import ServerConnection
@@ -17,15 +19,47 @@ from websockets.frames import Frame, Opcode
 from websockets.http11 import Request, Response
 from websockets.protocol import State
 
+from vixio.transports.xiaozhi.quota import InputQuota, Verdict
+from vixio.transports.xiaozhi.refusal import Refusal
+from vixio.transports.xiaozhi.visitors import Visit
+
 SEND_BUFFER_BYTES = 64 * 1024
 """What the kernel may hold for one device, over 15 s of speech. Its own choice is megabytes, which
 hides for minutes that a device stopped reading."""
 
 
-class DeviceSocket(ServerConnection):
-    """One device's socket. ``last_heard`` is a reading of the loop's clock."""
+READ_BYTES = 2 * 1024
+"""Taken from the kernel at a time: some seconds of audio in one go after a stall. asyncio's own
+256 KB hold 40,000 tiny frames, which the library parses without a pause: half a second in which no
+other device is served."""
 
+MAX_HEAD_BYTES = 16 * 1024
+"""Of a request, usually 500 bytes. The library itself takes a megabyte."""
+
+HEAD_TOO_LARGE = Refusal(
+    HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "head", "The headers are too large.\n"
+)
+
+
+class DeviceSocket(ServerConnection):
+    """One device's socket. ``last_heard`` is a reading of the loop's clock.
+
+    ``visit`` and ``quota`` stand as soon as it is connected.
+    """
+
+    visit: Visit
+    quota: InputQuota
+    on_connected: Callable[[DeviceSocket], None]
+    """Called once, before anything else: sets the two above."""
+    on_gone: Callable[[DeviceSocket], None]
+    """Called once, when TCP is gone, whatever came of the connection."""
+    on_excess: Callable[[str], None] | None = None
+    """Called once, with what was too much; whatever arrives later is dropped."""
+    on_dropped: Callable[[str], None]
+    """Called for each message that was too much."""
     last_heard: float = 0.0
+    _head_bytes: int = 0
+    _cut: bool = False
     intercept: Callable[[str], bool] | None = None
     """Takes a text message before it is queued for reading; true if that settled it."""
     on_lost: Callable[[], None] | None = None
@@ -34,6 +68,8 @@ class DeviceSocket(ServerConnection):
     def process_event(self, event: Request | Response | Frame) -> None:
         """Look at what arrived, then let the library have it."""
         self.last_heard = self.loop.time()
+        if isinstance(event, Frame) and not self._admit(event):
+            return
         if isinstance(event, Frame) and event.opcode is Opcode.TEXT and event.fin:
             text = bytes(event.data).decode("utf-8", "replace")
             if self.intercept is not None and self.intercept(text):
@@ -41,15 +77,50 @@ class DeviceSocket(ServerConnection):
             event.data = text.encode()
         super().process_event(event)
 
+    def _admit(self, frame: Frame) -> bool:
+        if self._cut:
+            return False  # of the same read
+        verdict = self.quota.judge(frame, self.last_heard)
+        if verdict is Verdict.TAKE:
+            return True
+        self.on_dropped(self.quota.excess)
+        if verdict is Verdict.CLOSE:
+            self.cut(self.quota.excess)
+        return False
+
+    def cut(self, what: str) -> None:
+        """Take nothing more, not even an answer to the close frame: ``what`` was too much.
+
+        Idempotent. What still comes is read, so that the close frame is not overtaken by a reset,
+        and thrown away unparsed.
+        """
+        if self._cut:
+            return
+        self._cut = True
+        if self.on_excess is not None:
+            self.on_excess(what)
+
     def connection_made(self, transport: object) -> None:
-        """Bound what the kernel buffers."""
+        """Bound what is buffered."""
         super().connection_made(transport)  # type: ignore[arg-type]  # asyncio's own signature
         sock = self.transport.get_extra_info("socket")
         if sock is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+        if hasattr(self.transport, "max_size"):  # asyncio's own transports have it
+            self.transport.max_size = READ_BYTES
+        self.on_connected(self)
 
     def data_received(self, data: bytes) -> None:
         """Read, and notice an end: the library itself waits for TCP's, which may never come."""
+        if self._cut:
+            return
+        if self.request is None:
+            self._head_bytes += len(data)
+            if self._head_bytes > MAX_HEAD_BYTES:
+                self.on_dropped(HEAD_TOO_LARGE.reason)
+                self.transport.write(HEAD_TOO_LARGE.raw())
+                self.transport.abort()
+                return
         super().data_received(data)
         if self.state in {State.CLOSING, State.CLOSED}:
             self._lose()
@@ -58,6 +129,7 @@ class DeviceSocket(ServerConnection):
         """Tell our side too."""
         super().connection_lost(exc)
         self._lose()
+        self.on_gone(self)
 
     def _lose(self) -> None:
         on_lost, self.on_lost = self.on_lost, None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from loguru import logger
@@ -17,7 +18,7 @@ from vixio import __version__
 from vixio.core.errors import ConnectionClosed, ToolError
 from vixio.core.metrics import Counters
 from vixio.core.tools.device import DeviceToolClientBase
-from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
+from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition, ToolOptions
 from vixio.transports.xiaozhi.mcp_content import parse_answer, parse_error, parse_page
 
 PROTOCOL_VERSION = "2024-11-05"  # the one the firmware states (mcp_server.cc, ParseMessage)
@@ -34,6 +35,10 @@ MAX_ID = 2**31 - 1
 RELIST_PAUSE_S = 0.25
 """Between two listings that ``list_changed`` asked for: a device that announces a change with every
 answer costs four listings a second, not a loop without end."""
+
+MAX_PENDING_CALLS = 32
+"""Calls that wait at a time. The firmware runs them one after another, so the last of so many would
+be answered far too late; a model that asks for more is in a loop."""
 
 SendCallback = Callable[[JsonObject], Awaitable[None]]
 ToolsChanged = Callable[[list[ToolDefinition]], None]
@@ -58,10 +63,12 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
         vision: JsonObject | None = None,
         on_tools_changed: ToolsChanged | None = None,
         counters: Counters | None = None,
+        max_pending_calls: int = MAX_PENDING_CALLS,
     ) -> None:
         self.session_id = session_id
         self._send = send_callback
         self._timeout = timeout
+        self._options = ToolOptions(timeout=timeout)  # what agents go by
         self._initialize_timeout = initialize_timeout
         self._vision = vision
         self._on_tools_changed = on_tools_changed
@@ -70,6 +77,7 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
         self._tools: dict[str, ToolDefinition] = {}
         self._pending: dict[int, asyncio.Future[JsonObject]] = {}
         self._last_id = 0
+        self._max_pending_calls = max_pending_calls
         self._closed = False
         self._initialized = False
         self._relist_wanted = False
@@ -109,6 +117,9 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
         try:
             if tool_name not in self._tools and not self._closed:
                 raise ToolError("not_found", f"the device has no tool {tool_name!r}")
+            if 0 < self._max_pending_calls <= len(self._pending):
+                self._counters.add("xiaozhi.limited.tool_calls")
+                raise ToolError("failed", "too many calls wait for the device", retryable=True)
             result = await self._request(
                 "tools/call",
                 {"name": tool_name, "arguments": arguments},
@@ -244,7 +255,7 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
             if page.skipped:
                 self._counters.add("xiaozhi.mcp.malformed_tool", page.skipped)
             for tool in page.tools:
-                tools.setdefault(tool.name, tool)
+                tools.setdefault(tool.name, replace(tool, options=self._options))
             if len(tools) > MAX_TOOLS:
                 self._cut("too_many_tools", MAX_TOOLS)
                 return dict(list(tools.items())[:MAX_TOOLS])

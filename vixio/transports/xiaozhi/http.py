@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
+import math
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from loguru import logger
 
 from vixio import __version__
 from vixio.core.errors import ConfigError
+from vixio.core.metrics import Counters
+from vixio.transports.xiaozhi.addresses import Proxies, address_key, parse_address
+from vixio.transports.xiaozhi.limits import KeyedBuckets, Limits
+from vixio.transports.xiaozhi.listener import NO_DESCRIPTORS, Listener
 from vixio.transports.xiaozhi.ota import OtaSettings, ota_answer
+from vixio.transports.xiaozhi.settings import TRUSTED_PROXIES
+from vixio.transports.xiaozhi.visitors import Visitors
 
 if TYPE_CHECKING:
     import uvicorn
@@ -34,9 +44,24 @@ def create_http_app(
     from starlette.routing import Route
 
     counters = settings.counters
+    proxies = Proxies(settings.trusted_proxies)
+    buckets = KeyedBuckets(settings.limits.ota_per_address)
+
+    def refuse(request: Request) -> Response | None:
+        peer = parse_address(request.client.host if request.client else "")
+        client = proxies.client(peer, request.headers.getlist("x-forwarded-for"))
+        wait = buckets.take(address_key(client), monotonic()) if client is not None else 0.0
+        if not wait:
+            return None
+        counters.add("xiaozhi.limited.ota")
+        return JSONResponse(
+            {"error": "too many requests"}, 429, {"Retry-After": str(math.ceil(wait))}
+        )
 
     async def ota(request: Request) -> Response:
         counters.add("http.ota")
+        if (refusal := refuse(request)) is not None:
+            return refusal
         body = b""
         try:
             async for piece in request.stream():
@@ -50,11 +75,15 @@ def create_http_app(
         own_host = str(server[0]) if server else "127.0.0.1"
         if ":" in own_host:
             own_host = f"[{own_host}]"
-        return JSONResponse(ota_answer(settings, request.headers, body, own_host))
+        peer = parse_address(request.client.host if request.client else "")
+        forwarded = settings.trust_forwarded or proxies.trusts(peer)
+        return JSONResponse(
+            ota_answer(settings, request.headers, body, own_host, trust_forwarded=forwarded)
+        )
 
     async def activate(request: Request) -> Response:
         # 200: done. No device is asked to activate; one that asks by itself shall not try again.
-        return JSONResponse({})
+        return refuse(request) or JSONResponse({})
 
     async def health(request: Request) -> Response:
         page = {"status": "ok", "version": __version__, **status()}
@@ -70,9 +99,25 @@ def create_http_app(
 
 
 class HttpServer:
-    """Serves an ASGI application inside the running loop; the process keeps its own signals."""
+    """Serves an ASGI application inside the running loop; the process keeps its own signals.
 
-    def __init__(self, app: Starlette, host: str, port: int) -> None:
+    ``limits`` bound the connections of one address, unless it is one of ``trusted_proxies``.
+    """
+
+    def __init__(
+        self,
+        app: Starlette,
+        host: str,
+        port: int,
+        *,
+        limits: Limits | None = None,
+        trusted_proxies: Sequence[str] = TRUSTED_PROXIES,
+        counters: Counters | None = None,
+    ) -> None:
+        # Requests are counted where they are answered; here it is about connections.
+        limits = replace(limits or Limits(), connects_per_address=0)
+        self._visitors = Visitors(limits, Proxies(trusted_proxies), monotonic, what="http_")
+        self._counters = counters if counters is not None else Counters()
         self._app = app
         self._host = host
         self._port = port
@@ -88,7 +133,7 @@ class HttpServer:
         """Listen; requests are answered when this returns. Raises ConfigError if it cannot."""
         server_class = await asyncio.to_thread(_load_server)
         sock = self._bind()
-        self._server, started = server_class(self._app)
+        self._server, started = server_class(self._app, self._visitors, self._counters.add)
         self._port = sock.getsockname()[1]
         self._task = asyncio.create_task(self._server.serve(sockets=[sock]))
         starting = asyncio.create_task(started.wait())
@@ -107,23 +152,21 @@ class HttpServer:
             await task
 
     def _bind(self) -> socket.socket:
-        family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
-        sock = socket.socket(family)
+        turned_away = functools.partial(self._counters.add, NO_DESCRIPTORS.counter)
         try:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            sock.bind((self._host, self._port))
+            return Listener(self._host, self._port, turned_away)
         except OSError as error:
-            sock.close()
             raise ConfigError(
                 f"cannot listen on {self._host}:{self._port} for HTTP: {error.strerror}; "
                 "stop the program that has the port, or set another one"
             ) from None
-        return sock
 
 
-def _load_server() -> Callable[[Starlette], tuple[uvicorn.Server, asyncio.Event]]:
+def _load_server() -> Callable[..., tuple[uvicorn.Server, asyncio.Event]]:
     """Import uvicorn (which takes a while) and return a way to make our kind of its server."""
     import uvicorn
+
+    from vixio.transports.xiaozhi import http_guard
 
     class Server(uvicorn.Server):
         """Tells when it listens, and leaves the signals alone."""
@@ -140,15 +183,22 @@ def _load_server() -> Callable[[Starlette], tuple[uvicorn.Server, asyncio.Event]
             await super().startup(sockets=sockets)
             self.listening.set()
 
-    def make(app: Starlette) -> tuple[uvicorn.Server, asyncio.Event]:
+    def make(
+        app: Starlette, visitors: Visitors, count: Callable[[str], None]
+    ) -> tuple[uvicorn.Server, asyncio.Event]:
         config = uvicorn.Config(
             app,
+            http=http_guard.guarded(visitors, count),
+            limit_concurrency=http_guard.MAX_CONNECTIONS,
+            timeout_keep_alive=http_guard.KEEP_ALIVE_S,
+            h11_max_incomplete_event_size=http_guard.MAX_HEAD_BYTES,
+            backlog=http_guard.BACKLOG,
             lifespan="off",
             ws="none",
             log_config=None,
             access_log=False,
             server_header=False,
-            proxy_headers=False,  # OtaSettings.trust_forwarded decides
+            proxy_headers=False,  # OtaSettings.trusted_proxies decides
             timeout_graceful_shutdown=2,
         )
         server = Server(config)

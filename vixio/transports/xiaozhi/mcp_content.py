@@ -17,6 +17,13 @@ from vixio.core.tools.types import EMPTY_SCHEMA, ImagePart, JsonObject, ToolDefi
 MAX_NAME_CHARS = 256
 """A longer tool name is a mistake of the device, or an attack on the model's context."""
 
+MAX_DESCRIPTION_CHARS = 2_000
+"""What is longer is cut: a description is read by the model at every turn."""
+
+MAX_SCHEMA_CHARS = 8_000
+"""A tool with a larger schema (as JSON) is left out; a whole page of the firmware has no more
+(mcp_server.cc, GetToolsList)."""
+
 
 @dataclass(frozen=True, slots=True)
 class ToolPage:
@@ -42,11 +49,17 @@ def parse_page(result: Any, client: ToolCaller) -> ToolPage | None:  # noqa: ANN
             skipped += 1
         elif not _is_for_user_only(entry):
             description = entry.get("description")
+            parameters = object_schema(entry.get("inputSchema"))
+            if len(json.dumps(parameters, ensure_ascii=False)) > MAX_SCHEMA_CHARS:
+                skipped += 1
+                continue
             tools.append(
                 ToolDefinition(
                     name=name,
-                    description=description if isinstance(description, str) else "",
-                    parameters=object_schema(entry.get("inputSchema")),
+                    description=description[:MAX_DESCRIPTION_CHARS]
+                    if isinstance(description, str)
+                    else "",
+                    parameters=parameters,
                     source="device",
                     device_client=client,
                 )

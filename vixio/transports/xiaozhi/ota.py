@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -16,6 +16,8 @@ from typing import Any
 from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
 from vixio.transports.xiaozhi.auth import Authenticator
+from vixio.transports.xiaozhi.limits import Limits
+from vixio.transports.xiaozhi.settings import TRUSTED_PROXIES
 
 UNKNOWN_FIRMWARE = "0.0.0"
 """Never newer than what a device runs (ota.cc, IsNewVersionAvailable)."""
@@ -42,6 +44,9 @@ class OtaSettings:
     trust_forwarded: bool = False
     timezone_offset: int | None = None
     auth: Authenticator | None = None
+    limits: Limits = field(default_factory=Limits)
+    trusted_proxies: Sequence[str] = TRUSTED_PROXIES
+    """Besides, whose X-Forwarded-* are believed, as by ``trust_forwarded`` of everybody."""
     counters: Counters = field(default_factory=Counters)
 
     def __post_init__(self) -> None:
@@ -51,14 +56,21 @@ class OtaSettings:
             raise ConfigError("ota_path and websocket_path must begin with /")
 
 
-def websocket_url(settings: OtaSettings, headers: Mapping[str, str], own_host: str) -> str:
+def websocket_url(
+    settings: OtaSettings,
+    headers: Mapping[str, str],
+    own_host: str,
+    *,
+    trust_forwarded: bool | None = None,
+) -> str:
     """Return the WebSocket's URL for the device that sent ``headers`` (names in lower case).
 
+    ``trust_forwarded``: of this request; None for what the settings say.
     ``own_host`` is the server's address of this connection, for a request without a usable Host.
     """
     if settings.websocket_url:
         return settings.websocket_url
-    if settings.trust_forwarded:
+    if settings.trust_forwarded if trust_forwarded is None else trust_forwarded:
         # Behind several proxies the first entry is the one that the device spoke to.
         forwarded = headers.get("x-forwarded-host", "").partition(",")[0].strip()
         scheme = headers.get("x-forwarded-proto", "").partition(",")[0].strip().lower()
@@ -91,9 +103,14 @@ def device_version(body: bytes, user_agent: str) -> str:
 
 
 def ota_answer(
-    settings: OtaSettings, headers: Mapping[str, str], body: bytes, own_host: str
+    settings: OtaSettings,
+    headers: Mapping[str, str],
+    body: bytes,
+    own_host: str,
+    *,
+    trust_forwarded: bool | None = None,
 ) -> dict[str, Any]:
-    """Return what a device is told; ``headers`` have names in lower case.
+    """Return what a device is told; ``headers`` and the rest as for :func:`websocket_url`.
 
     No field is null: the firmware stores every string and number of ``websocket`` as it comes
     (ota.cc, CheckVersion). There is no ``mqtt``, which it would prefer, and no ``activation``.
@@ -103,7 +120,7 @@ def ota_answer(
         local = datetime.now().astimezone().utcoffset()
         offset = round(local.total_seconds() / 60) if local is not None else 0
     websocket: dict[str, Any] = {
-        "url": websocket_url(settings, headers, own_host),
+        "url": websocket_url(settings, headers, own_host, trust_forwarded=trust_forwarded),
         "version": settings.websocket_version,
     }
     device_id = headers.get("device-id", "").strip()

@@ -7,6 +7,7 @@ a device sends, :meth:`XiaozhiProtocol.parse` answers with an event; wrong input
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,10 @@ from vixio.transports.xiaozhi.wake_words import WakeWords
 MAX_MESSAGE_BYTES = 65_536
 """Largest message taken from a device; the firmware's WebSocket cannot send more
 (esp-ml307, web_socket.cc, Send: 65,535 bytes)."""
+
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+"""How JSON spells half of a surrogate pair."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +163,10 @@ def parse_object(text: str) -> JsonObject | Ignored:
         return Ignored("too_large")
     try:
         message: Any = json.loads(text)
+        if _SURROGATE.search(text) is not None:
+            # One half alone, in a tool's description or answer, would make every later request to a
+            # model fail: nothing can encode it.
+            message = json.loads(well_formed(json.dumps(message, ensure_ascii=False)))
     except (ValueError, RecursionError):  # RecursionError: a few thousand brackets suffice
         return Ignored("not_json")
     return message if isinstance(message, dict) else Ignored("not_object")

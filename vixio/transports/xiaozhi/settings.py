@@ -11,7 +11,11 @@ from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
 from vixio.transports.xiaozhi.auth import Authenticator
 from vixio.transports.xiaozhi.hello import FRAME_DURATIONS_MS, SAMPLE_RATES
+from vixio.transports.xiaozhi.limits import Limits
 from vixio.transports.xiaozhi.wake_words import DEFAULT_WAKE_WORDS
+
+TRUSTED_PROXIES = ("127.0.0.1", "::1")
+"""This machine: whoever runs on it has easier ways to do harm."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +30,9 @@ class XiaozhiSettings:
     """Checks tokens before the upgrade; None lets every device in."""
     max_connections: int = 1000
     """Further devices get 503. A device that is connected already may always replace itself."""
+    limits: Limits = field(default_factory=Limits)
+    trusted_proxies: Sequence[str] = TRUSTED_PROXIES
+    """Addresses or networks whose X-Forwarded-For is believed."""
     counters: Counters = field(default_factory=Counters)
 
     output_sample_rate: int = 24_000

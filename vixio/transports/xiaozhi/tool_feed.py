@@ -30,6 +30,7 @@ class ToolFeed:
             vision=settings.vision,
             on_tools_changed=self._publish,
             counters=settings.counters,
+            max_pending_calls=settings.limits.pending_tool_calls,
         )
         self._known: list[ToolDefinition] | None = None
         self._callbacks: list[DeviceToolsCallback] = []

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import traceback
 import uuid
+from collections.abc import Coroutine
 from http import HTTPStatus
+from time import monotonic
 from typing import Any
 
 from loguru import logger
@@ -16,10 +19,18 @@ from websockets.protocol import State
 
 from vixio.core.errors import ConfigError, ConnectionClosed, VixioError
 from vixio.core.transport import DeviceInfo, DeviceToolsCallback, SessionHandler, TransportBase
-from vixio.transports.xiaozhi.admission import Admission, Identity, Refusal
-from vixio.transports.xiaozhi.connection import XiaozhiConnection, close_socket
+from vixio.transports.xiaozhi.addresses import Proxies
+from vixio.transports.xiaozhi.admission import Admission, Identity
+from vixio.transports.xiaozhi.connection import (
+    POLICY_VIOLATION,
+    XiaozhiConnection,
+    close_socket,
+)
 from vixio.transports.xiaozhi.device_socket import DeviceSocket, LibraryLog
+from vixio.transports.xiaozhi.entrance import Entrance, socket_factory
 from vixio.transports.xiaozhi.hello import Hello, HelloRefused, parse_hello
+from vixio.transports.xiaozhi.listener import BACKLOG, NO_DESCRIPTORS, Listener
+from vixio.transports.xiaozhi.loop_lag import LoopLag
 from vixio.transports.xiaozhi.opus import load_codec
 from vixio.transports.xiaozhi.protocol import (
     MAX_MESSAGE_BYTES,
@@ -27,10 +38,11 @@ from vixio.transports.xiaozhi.protocol import (
     XiaozhiProtocol,
     parse_object,
 )
+from vixio.transports.xiaozhi.refusal import Refusal
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
+from vixio.transports.xiaozhi.visitors import Visitors
 from vixio.transports.xiaozhi.wake_words import WakeWords
 
-POLICY_VIOLATION = 1008
 INTERNAL_ERROR = 1011
 GOING_AWAY = 1001
 REPLACED = 4001
@@ -57,10 +69,16 @@ class XiaozhiTransport(TransportBase):
         self._connections: dict[str, XiaozhiConnection] = {}  # by session id
         self._by_device: dict[str, XiaozhiConnection] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        limits = self._settings.limits
+        self._lag = LoopLag(limits.loop_lag_ms / 1000)
+        self._visitors = Visitors(limits, Proxies(self._settings.trusted_proxies), monotonic)
+        self._entrance = Entrance(limits, self._visitors, self._counters)
         self._admission = Admission(
             self._settings,
+            self._visitors,
             count=lambda: len(self._identities),
             is_known=lambda device_id: device_id in self._by_device,
+            is_busy=lambda: self._lag.busy,
         )
 
     @property
@@ -77,13 +95,16 @@ class XiaozhiTransport(TransportBase):
         settings = self._settings
         self._handler = handler
         self._admission.closing = False
+        turned_away = functools.partial(self._counters.add, NO_DESCRIPTORS.counter)
         try:
+            listener = Listener(settings.host, settings.port, turned_away)
             self._server = await serve(
                 self._serve,
-                settings.host,
-                settings.port,
+                sock=listener,
+                backlog=BACKLOG,
                 process_request=self._process_request,
-                create_connection=DeviceSocket,
+                # A class is asked for, and called: a function does as well.
+                create_connection=socket_factory(self._entrance),  # type: ignore[arg-type]
                 compression=None,  # Opus does not compress, and deflate costs 50 KB a device
                 server_header=None,
                 open_timeout=settings.hello_timeout,
@@ -98,6 +119,7 @@ class XiaozhiTransport(TransportBase):
                 f"cannot listen on {settings.host}:{settings.port} for devices: {error.strerror}; "
                 "stop the program that has the port, or set another one"
             ) from None
+        self._lag.start()
         logger.bind(host=settings.host, port=self.port).info("listening for devices")
 
     async def stop(self) -> None:
@@ -106,6 +128,7 @@ class XiaozhiTransport(TransportBase):
         if server is None:
             return
         self._admission.closing = True
+        self._lag.stop()
         reason = "the server is stopping"
         for connection in self._connections.values():
             connection.end(reason, GOING_AWAY, reason)
@@ -132,24 +155,31 @@ class XiaozhiTransport(TransportBase):
             connection.add_tools_callback(callback)
 
     def stats(self) -> dict[str, Any]:
-        """Return how many devices are connected, of how many."""
+        """Return how many devices are connected, of how many, and how the loop keeps up."""
         return {
             "connected": len(self._connections),
             "max_connections": self._settings.max_connections,
+            "handshakes": self._entrance.handshakes,
+            "addresses": self._visitors.addresses,
+            "overloaded": self._lag.busy,
+            "loop_lag_p95_ms": round(self._lag.p95 * 1000, 1),
         }
 
     def _process_request(self, socket: ServerConnection, request: Request) -> Response | None:
-        verdict = self._admission.check(request)
+        assert isinstance(socket, DeviceSocket)  # noqa: S101  start() makes no other
+        verdict = self._admission.check(request, socket.visit)
         if isinstance(verdict, Refusal):
             logger.bind(reason=verdict.reason).debug("request refused")
             response = socket.respond(verdict.status, verdict.message)
+            response.headers.update(verdict.headers)
             if verdict.status is HTTPStatus.UNAUTHORIZED:
                 response.headers["WWW-Authenticate"] = "Bearer"
             if verdict.status is HTTPStatus.UPGRADE_REQUIRED:
                 response.headers["Upgrade"] = "websocket"
             return response
-        assert isinstance(socket, DeviceSocket)  # noqa: S101  start() makes no other
+        self._entrance.admitted(socket)
         self._identities[socket] = verdict
+        socket.on_excess = lambda what: self._cut_off(socket, verdict, what)
         socket.on_lost = lambda: self._forget(socket)
         return None
 
@@ -164,6 +194,7 @@ class XiaozhiTransport(TransportBase):
         code, reason = 1000, ""
         try:
             hello = await self._receive_hello(socket, identity)
+            self._entrance.greeted(socket)
             if isinstance(hello, HelloRefused):
                 self._counters.add(f"xiaozhi.refused.hello.{hello.reason}")
                 logger.bind(device_id=identity.device_id, reason=hello.reason).warning(
@@ -204,11 +235,11 @@ class XiaozhiTransport(TransportBase):
 
     def _open(self, socket: DeviceSocket, identity: Identity, hello: Hello) -> XiaozhiConnection:
         protocol = XiaozhiProtocol(str(uuid.uuid4()), hello.version, self._wake_words)
-        peer = socket.remote_address
+        socket.quota.agree(hello.version)
         info = DeviceInfo(
             device_id=identity.device_id,
             client_id=identity.client_id,
-            address=str(peer[0]) if peer else "",
+            address=socket.visit.address,
             features=hello.features,
         )
         connection = XiaozhiConnection(socket, protocol, info, self._settings)
@@ -218,8 +249,20 @@ class XiaozhiTransport(TransportBase):
             self._forget(socket)
             connection.end("the device is gone")
 
+        def excess(what: str) -> None:
+            connection.end(what, POLICY_VIOLATION, what)
+            self._cut_off(socket, identity, what)
+
         socket.on_lost = lost
+        socket.on_excess = excess
         return connection
+
+    def _cut_off(self, socket: DeviceSocket, identity: Identity, what: str) -> None:
+        """Close a connection that sent too much; its session is told by ``connection.end``."""
+        self._counters.add("xiaozhi.closed.too_much")
+        logger.bind(device_id=identity.device_id, reason=what).warning("connection cut off")
+        self._visitors.penalise(socket.visit)
+        self._spawn(close_socket(socket, POLICY_VIOLATION, what, self._settings.close_timeout))
 
     async def _converse(self, connection: XiaozhiConnection, hello: Hello) -> None:
         """Run the handler with everything that goes on beside it."""
@@ -243,9 +286,12 @@ class XiaozhiTransport(TransportBase):
             self._counters.add("xiaozhi.closed.replaced")
             # Its socket is often half dead; the newer conversation does not wait for that.
             older.end("replaced by a newer connection", REPLACED, "replaced by a newer connection")
-            task = asyncio.create_task(older.close())
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._spawn(older.close())
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _leave(self, connection: XiaozhiConnection) -> None:
         self._connections.pop(connection.session_id, None)

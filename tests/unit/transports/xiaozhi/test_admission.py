@@ -11,9 +11,12 @@ from websockets.exceptions import InvalidStatus
 from websockets.http11 import Request
 
 from tests.unit.transports.xiaozhi.support import Server, running, until
-from vixio.transports.xiaozhi.admission import Admission, Identity, Refusal, read_identity
+from vixio.transports.xiaozhi.addresses import Proxies
+from vixio.transports.xiaozhi.admission import Admission, Identity, read_identity
 from vixio.transports.xiaozhi.auth import TokenAuthenticator
+from vixio.transports.xiaozhi.refusal import Refusal
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
+from vixio.transports.xiaozhi.visitors import Visitors
 
 AUTH = TokenAuthenticator("a secret of enough bytes")
 
@@ -120,7 +123,8 @@ async def test_the_house_can_be_full_but_not_for_those_inside() -> None:
                 assert first.close_code == 4001
         await until(lambda: server.transport.stats()["connected"] == 0)
         async with server.client("c"), server.client("d"):
-            assert server.transport.stats() == {"connected": 2, "max_connections": 2}
+            stats = server.transport.stats()
+            assert (stats["connected"], stats["max_connections"]) == (2, 2)
 
 
 def request(path: str = "/xiaozhi/v1/", **headers: str) -> Request:
@@ -129,10 +133,14 @@ def request(path: str = "/xiaozhi/v1/", **headers: str) -> Request:
 
 def test_a_server_that_stops_lets_nobody_in() -> None:
     settings = XiaozhiSettings()
-    admission = Admission(settings, lambda: 0, lambda device_id: False)
-    assert isinstance(admission.check(request(**{"Device-Id": "a"})), Identity)
+    visitors = Visitors(settings.limits, Proxies(), lambda: 0.0)
+    admission = Admission(
+        settings, visitors, lambda: 0, lambda device_id: False, is_busy=lambda: False
+    )
+    visit = visitors.arrive("10.0.0.1")
+    assert isinstance(admission.check(request(**{"Device-Id": "a"}), visit), Identity)
     admission.closing = True
-    refusal = admission.check(request(**{"Device-Id": "a"}))
+    refusal = admission.check(request(**{"Device-Id": "a"}), visit)
     assert isinstance(refusal, Refusal)
     assert (refusal.status, refusal.reason) == (503, "closing")
     assert settings.counters.get("xiaozhi.refused.closing") == 1

@@ -460,3 +460,18 @@ async def test_the_end_stops_a_listing() -> None:
     peer.announce()
     assert peer.client._pending == {}
     assert peer.methods().count("tools/list") == 2
+
+
+async def test_calls_that_wait_are_bounded() -> None:
+    peer = await ready(max_pending_calls=2)
+    peer.call = lambda params: None  # no answer of its own
+    calls = [asyncio.create_task(peer.client.call_tool("lamp", {})) for _ in range(2)]
+    await until(lambda: peer.methods().count("tools/call") == 2)
+    refused = await peer.client.call_tool("fan", {})
+    assert (refused.success, refused.error_type, refused.retryable) == (False, "failed", True)
+    assert peer.counters.get("xiaozhi.limited.tool_calls") == 1
+    for request in peer.requests[-2:]:
+        peer.answer(request["id"], {"result": {"content": [], "isError": False}})
+    assert all(result.success for result in await asyncio.gather(*calls))
+    peer.call = lambda params: {"result": {"content": [], "isError": False}}
+    assert (await peer.client.call_tool("fan", {})).success

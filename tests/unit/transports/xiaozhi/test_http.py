@@ -13,8 +13,11 @@ from typing import Any
 import pytest
 
 from vixio.core.errors import ConfigError
+from vixio.core.metrics import Counters
+from vixio.transports.xiaozhi import http_guard
 from vixio.transports.xiaozhi.auth import TokenAuthenticator, TokenCheck
 from vixio.transports.xiaozhi.http import MAX_BODY_BYTES, HttpServer, create_http_app
+from vixio.transports.xiaozhi.limits import Limits
 from vixio.transports.xiaozhi.ota import OtaSettings
 
 
@@ -168,3 +171,127 @@ async def test_the_port_is_free_after_the_stop() -> None:
     with socket.socket() as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind(("127.0.0.1", port))
+
+
+# ── limits ───────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_ota_requests_of_one_address_are_bounded() -> None:
+    counters = Counters()
+    limits = Limits(ota_per_address=3)
+    async with serving(limits=limits, trusted_proxies=(), counters=counters) as port:
+        codes = [(await request(port, "/xiaozhi/ota/")).status for _ in range(2)]
+        codes.append((await request(port, "/xiaozhi/ota/activate", "POST", b"{}")).status)
+        answer = await request(port, "/xiaozhi/ota/")
+        assert [*codes, answer.status] == [200, 200, 200, 429]
+        assert 15 <= int(answer.headers["retry-after"]) <= 20
+        assert (await request(port, "/healthz")).status == 200
+    assert counters.get("xiaozhi.limited.ota") == 1
+
+
+async def test_ota_behind_a_proxy_counts_its_clients_and_tells_them_its_name() -> None:
+    async with serving(limits=Limits(ota_per_address=1)) as port:
+        proxied = {
+            "Host": "voice.example",
+            "X_Forwarded_Proto": "https",
+            "X_Forwarded_For": "203.0.113.1",
+        }
+        first = await request(port, "/xiaozhi/ota/", "GET", b"", **proxied)
+        assert first.json()["websocket"]["url"] == "wss://voice.example/xiaozhi/v1/"
+        assert (await request(port, "/xiaozhi/ota/", "GET", b"", **proxied)).status == 429
+        proxied["X_Forwarded_For"] = "203.0.113.2"
+        assert (await request(port, "/xiaozhi/ota/", "GET", b"", **proxied)).status == 200
+        assert [(await request(port, "/xiaozhi/ota/")).status for _ in range(3)] == [200] * 3
+    async with serving(trusted_proxies=()) as port:
+        told = await request(port, "/xiaozhi/ota/", "GET", b"", **proxied)
+        assert told.json()["websocket"]["url"].startswith("ws://voice.example:")
+
+
+async def test_http_connections_of_one_address_are_bounded() -> None:
+    counters = Counters()
+    limits = Limits(connections_per_address=2)
+    app = create_http_app(OtaSettings())
+    server = HttpServer(app, "127.0.0.1", 0, limits=limits, trusted_proxies=(), counters=counters)
+    await server.start()
+    try:
+        idle = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(2)]
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        answer = Answer(await asyncio.wait_for(reader.read(), 5))
+        assert (answer.status, answer.headers["retry-after"]) == (429, "5")
+        assert counters.get("xiaozhi.limited.http_connections") == 1
+        for _, idle_writer in idle:
+            idle_writer.close()
+            await idle_writer.wait_closed()
+        writer.close()
+        async with asyncio.timeout(5):
+            while (await request(server.port, "/healthz")).status != 200:
+                pass
+    finally:
+        await asyncio.wait_for(server.stop(), 5)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"",
+        b"GET /healthz HTTP/1.1\r\nHost:",
+        b"POST /xiaozhi/ota/ HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nhalf",
+        b"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\nGET /hea",
+    ],
+)
+async def test_a_request_that_does_not_end_is_cut(
+    sent: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_guard, "REQUEST_S", 0.2)
+    counters = Counters()
+    server = HttpServer(create_http_app(OtaSettings()), "127.0.0.1", 0, counters=counters)
+    await server.start()
+    try:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(sent)
+        async with asyncio.timeout(3):
+            with contextlib.suppress(ConnectionResetError):
+                await reader.read()
+        writer.close()
+        assert counters.get("xiaozhi.limited.http_slow") == 1
+    finally:
+        await asyncio.wait_for(server.stop(), 5)
+
+
+async def test_an_idle_connection_that_asked_before_is_closed_in_its_time() -> None:
+    async with serving() as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for _ in range(3):
+            writer.write(b"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5)
+            assert b" 200 " in head
+            size = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
+            await reader.readexactly(size)
+        writer.close()
+
+
+async def test_broken_requests_are_counted_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    counters = Counters()
+    server = HttpServer(create_http_app(OtaSettings()), "127.0.0.1", 0, counters=counters)
+    await server.start()
+    try:
+        for broken in (b"\x16\x03\x01\x02\x00\r\n\r\n", b"nonsense\r\n\r\n"):
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            writer.write(broken)
+            assert b" 400 " in await asyncio.wait_for(reader.read(), 5)
+            writer.close()
+    finally:
+        await asyncio.wait_for(server.stop(), 5)
+    assert counters.get("xiaozhi.refused.http") == 2
+    assert not [record for record in caplog.records if record.levelname != "INFO"]
+
+
+async def test_headers_without_end_are_refused() -> None:
+    async with serving() as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET / HTTP/1.1\r\n" + (b"X: " + b"x" * 500 + b"\r\n") * 100)
+        async with asyncio.timeout(5):
+            with contextlib.suppress(ConnectionResetError):
+                assert b" 400 " in (await reader.read()).splitlines()[0]
+        writer.close()
+        assert (await request(port, "/healthz")).status == 200

@@ -155,3 +155,16 @@ def test_no_text_breaks_the_parser(text: str) -> None:
 @given(st.binary(max_size=200), st.sampled_from(VERSIONS))
 def test_no_bytes_break_the_parser(data: bytes, version: Version) -> None:
     assert isinstance(XiaozhiProtocol("", version).parse(data), get_args(Event))
+
+
+@pytest.mark.parametrize("half", ["\\ud800", "\\uDFFF", "\\udc00\\ud83d"])
+def test_half_a_surrogate_pair_gets_in_nowhere(half: str) -> None:
+    text = f'{{"type":"mcp","payload":{{"{half}":["{half}", {{"x":"a{half}b"}}]}}}}'
+    event = XiaozhiProtocol().parse(text)
+    assert isinstance(event, McpFrame)
+    json.dumps(event.payload, ensure_ascii=False).encode()
+
+
+def test_a_whole_surrogate_pair_stays() -> None:
+    event = XiaozhiProtocol().parse('{"type":"mcp","payload":{"x":"\\ud83d\\ude00"}}')
+    assert event == McpFrame({"x": "😀"})

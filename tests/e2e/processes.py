@@ -1,0 +1,87 @@
+"""Vixio as a process of its own: started, read line by line, stopped by a signal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+START_TIMEOUT = 30.0
+STOP_TIMEOUT = 5.0
+
+
+@dataclass
+class Running:
+    """A started process. ``out`` and ``err``: the lines read so far."""
+
+    process: asyncio.subprocess.Process
+    started_at: float
+    out: list[str] = field(default_factory=list)
+    err: list[str] = field(default_factory=list)
+
+    async def line(self, containing: str) -> str:
+        """Wait for a line of standard output."""
+        assert self.process.stdout is not None
+        async with asyncio.timeout(START_TIMEOUT):
+            while raw := await self.process.stdout.readline():
+                self.out.append(raw.decode())
+                if containing in self.out[-1]:
+                    return self.out[-1]
+        raise AssertionError(f"it ended without {containing!r}:\n{''.join(self.out + self.err)}")
+
+    async def stop(self, number: signal.Signals) -> float:
+        """Send a signal and return the seconds until the process has ended."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        self.process.send_signal(number)
+        async with asyncio.timeout(STOP_TIMEOUT):
+            await self.process.wait()
+        return loop.time() - began
+
+    async def collect_errors(self) -> None:
+        """Read standard error to its end, so that the pipe never fills."""
+        assert self.process.stderr is not None
+        while raw := await self.process.stderr.readline():
+            self.err.append(raw.decode())
+
+
+@asynccontextmanager
+async def running(
+    command: Sequence[str | Path], directory: Path, environment: Mapping[str, str] | None = None
+) -> AsyncIterator[Running]:
+    """Run ``command`` in ``directory``; it is killed if it still runs at the end."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    started_at = asyncio.get_running_loop().time()
+    process = await asyncio.create_subprocess_exec(
+        *map(str, command),
+        cwd=directory,
+        env={**kept, **(environment or {})},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    run = Running(process, started_at)
+    reading = asyncio.create_task(run.collect_errors())
+    try:
+        yield run
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await reading
+        if process.stdout is not None:
+            run.out.append((await process.stdout.read()).decode())
+        await process.wait()
+
+
+def free_ports(count: int) -> list[int]:
+    """Return ports that were free a moment ago."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports: list[int] = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports

@@ -1,0 +1,120 @@
+"""Marks are held against the step that tells, reached or missed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from vixio.bench.load.figures import Growth, Result
+from vixio.bench.load.marks import MARKS, SERIES, Verdict, judge
+from vixio.bench.load.mixes import MIXES
+from vixio.bench.load.usage import Spread
+
+
+def spread(p50: float, p95: float, p99: float) -> Spread:
+    return Spread(100, p50, p95, p99, p99)
+
+
+FLAT = {name: Growth(1, 1, 50) for name in ("rss_kb", "tasks", "threads", "descriptors")}
+QUICK = {"others, all quick": spread(5, 10, 12), "others, some slow": spread(5, 10, 12)}
+GOOD = {
+    "listening devices on": Result(
+        "listen", 200, server_cores=1, decision_lag=spread(8, 13, 20), server_cpu=0.5
+    ),
+    "CPU of a listening": Result("listen", 200, cpu_per_device=0.0026),
+    "memory of a listening": Result("listen", 200, memory_per_device=108),
+    "turn, one device": Result("solo", 1, share=spread(3, 8, 12)),
+    "50 devices in conversation": Result("talk", 50, share=spread(8, 12, 15)),
+    "devices in conversation, generators": Result("talk", 400, share=spread(20, 60, 90)),
+    "speaking for 60 s": Result("speak", 200, hold=60, counts={"frames": 200_000}),
+    "ASR of 300 ms": Result("slow", 100, groups=QUICK),
+    "50 connecting at once": Result(
+        "storm", 50, hello=spread(40, 60, 70), seconds={"asked_ramp": 0.0}
+    ),
+    "1000 connecting": Result(
+        "storm",
+        1_000,
+        hello=replace(spread(40, 60, 70), count=1_000),
+        seconds={"asked_ramp": 5.0},
+        server_counters={"ramp.refused": 0},
+    ),
+    "resident memory": Result(
+        "start", 1, rss=150_000, counts={"children_rss_kb": 20_000}, seconds={"first_device": 1.0}
+    ),
+    "first device greeted": Result(
+        "start", 1, rss=1, counts={"children_rss_kb": 0}, seconds={"first_device": 1.4}
+    ),
+    "nothing grows": Result("churn", 20, hold=1_200, growth=FLAT),
+}
+BAD = {
+    "listening devices on": replace(GOOD["listening devices on"], decision_lag=spread(8, 130, 200)),
+    "CPU of a listening": Result("listen", 200, cpu_per_device=0.0041),
+    "memory of a listening": Result("listen", 200, memory_per_device=280),
+    "turn, one device": Result("solo", 1, share=spread(3, 8, 31)),
+    "50 devices in conversation": Result("talk", 50, share=spread(8, 41, 50)),
+    "devices in conversation, generators": Result("talk", 400, share=spread(20, 101, 150)),
+    "speaking for 60 s": Result("speak", 200, hold=60, counts={"frames": 9, "underruns": 1}),
+    "ASR of 300 ms": Result("slow", 100, groups=QUICK | {"others, some slow": spread(9, 30, 40)}),
+    "50 connecting at once": replace(GOOD["50 connecting at once"], hello=spread(101, 200, 300)),
+    "1000 connecting": replace(GOOD["1000 connecting"], server_counters={"ramp.refused": 1}),
+    "resident memory": replace(GOOD["resident memory"], rss=200 * 1024),
+    "first device greeted": replace(GOOD["first device greeted"], seconds={"first_device": 1.6}),
+    "nothing grows": replace(GOOD["nothing grows"], growth=FLAT | {"tasks": Growth(40, 3, 90)}),
+}
+
+
+def verdict(about: str, *results: Result) -> Verdict:
+    for result in results:
+        result.connected = result.connected or result.devices
+    found = [verdict for verdict in judge(results) if about in verdict.mark]
+    assert found, about
+    return found[0]
+
+
+def test_every_mark_has_its_examples() -> None:
+    assert len(GOOD) == len(BAD) == len(MARKS)
+
+
+@pytest.mark.parametrize("about", GOOD)
+def test_reached_missed_and_unknown(about: str) -> None:
+    assert verdict(about, GOOD[about]).ok is True
+    assert verdict(about, BAD[about]).ok is False
+    assert verdict(about, Result("idle", 10)).ok is None
+
+
+def test_of_several_sizes_one_that_reaches_it_is_enough() -> None:
+    better = Result("talk", 400, share=spread(20, 60, 90))
+    worse = Result("talk", 800, share=spread(200, 600, 900))
+    found = verdict("devices in conversation, generators", worse, better)
+    assert (found.ok, found.found[:3]) == (True, "400")
+
+
+def test_devices_that_were_refused_do_not_count() -> None:
+    refused = replace(GOOD["devices in conversation, generators"], connected=399)
+    assert verdict("devices in conversation, generators", refused).ok is None
+
+
+def test_the_mark_of_one_core_asks_for_one_core() -> None:
+    unpinned = replace(GOOD["listening devices on"], server_cores=0)
+    assert verdict("listening devices on", unpinned).ok is None
+
+
+def test_a_bad_turn_or_a_tired_generator_is_a_miss() -> None:
+    crossed = Result("talk", 3, counts={"turns": 10, "crossed": 1})
+    assert verdict("turns lost", crossed).ok is False
+    assert verdict("turns lost", replace(crossed, counts={"turns": 10})).ok is True
+    tired = Result("talk", 3, generator_limits=["a generator used 99% of its core"])
+    assert verdict("generators kept up", tired).ok is False
+
+
+def test_the_series_covers_all_marks_but_the_long_run() -> None:
+    for mark in MARKS:
+        told = any(
+            mark.mix == mix
+            and mark.devices <= devices <= mark.most
+            and (mark.ramp is None or (ramp is not None and mark.ramp[0] <= ramp <= mark.ramp[1]))
+            for mix, devices, ramp in SERIES
+        )
+        assert told or mark.mix == "churn", mark.about
+    assert all(mix in MIXES for mix, _, _ in SERIES)

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from vixio.core.errors import ProviderUnavailable
+from vixio.providers.pocketsphinx.lexicon import Lexicon, guess_pronunciation, to_arpabet
+from vixio.providers.pocketsphinx.provider import (
+    FACTORY,
+    PocketSphinxASRProvider,
+    PocketSphinxSettings,
+)
+from vixio.providers.pocketsphinx.wire import Frame, Kind, Unpacker, pack
+
+DICTIONARY = Path(str(resources.files("pocketsphinx"))) / "model" / "en-us" / "cmudict-en-us.dict"
+
+
+def test_frames_survive_any_cut() -> None:
+    sent = [
+        Frame(Kind.OPEN, 7, b'{"a": 1}'),
+        Frame(Kind.AUDIO, 7, bytes(range(256))),
+        Frame(Kind.FINISH, 4_000_000_000, b""),
+    ]
+    data = b"".join(pack(*frame) for frame in sent)
+    for size in (1, 3, 9, len(data)):
+        unpacker = Unpacker()
+        got = [
+            frame
+            for start in range(0, len(data), size)
+            for frame in unpacker.feed(data[start : start + size])
+        ]
+        assert got == sent
+    assert sent[0].json() == {"a": 1}
+
+
+def test_nonsense_on_the_pipe_is_refused() -> None:
+    with pytest.raises(ValueError, match="frame"):
+        list(Unpacker().feed(b"\3" + b"\0" * 4 + b"\xff\xff\xff\x7f"))
+
+
+def test_words_come_from_the_dictionary_with_all_their_ways() -> None:
+    lexicon = Lexicon(DICTIONARY, guess=False)
+    lexicon.load(["the", "lamp"])
+    assert lexicon.pronunciations("lamp") == ("L AE M P",)
+    assert len(lexicon.pronunciations("the")) > 1
+    assert lexicon.pronunciations("loudness") == ()
+
+
+def test_unknown_words_are_pronounced_by_espeak_in_the_models_phones() -> None:
+    with DICTIONARY.open(encoding="utf-8") as file:
+        known = {phone for line in file for phone in line.split()[1:]}
+    lexicon = Lexicon(DICTIONARY, guess=True)
+    for word in ("loudness", "vixio", "zigbee", "aquabot", "dehumidify"):
+        (guessed,) = lexicon.pronunciations(word)
+        assert set(guessed.split()) <= known
+    assert guess_pronunciation("loudness") == "L AW D N AH S"
+    assert guess_pronunciation("灯") == ""
+    assert to_arpabet("ʘ") == ""
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (PocketSphinxSettings(language="zh"), "no model for 'zh'"),
+        (PocketSphinxSettings(model=Path("some/model")), "belong together"),
+        (
+            PocketSphinxSettings(model=Path("no/such"), dictionary=Path("no/such.dict")),
+            "there is no no/such",
+        ),
+    ],
+)
+def test_what_cannot_work_says_so_before_it_starts(
+    settings: PocketSphinxSettings, message: str
+) -> None:
+    with pytest.raises(ProviderUnavailable, match=message):
+        FACTORY.create(settings)
+
+
+@pytest.mark.parametrize("option", [{"rejection": 5}, {"workers": 0}, {"speed": 1}])
+def test_wrong_options_are_refused(option: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        FACTORY.settings_model.model_validate(option)
+
+
+async def test_a_broken_model_is_one_clear_error(tmp_path: Path) -> None:
+    dictionary = tmp_path / "words.dict"
+    dictionary.write_text("hello HH AH L OW\n")
+    model = tmp_path / "model"
+    model.mkdir()
+    provider = PocketSphinxASRProvider(
+        PocketSphinxSettings(model=model, dictionary=dictionary, workers=1)
+    )
+    with pytest.raises(ProviderUnavailable) as caught:
+        await provider.start()
+    assert "\n" not in str(caught.value)
+    await provider.close()
+
+
+def test_the_server_does_not_load_the_library() -> None:
+    code = (
+        "import sys; from vixio.providers.pocketsphinx.provider import FACTORY;"
+        "FACTORY.create(FACTORY.settings_model()); print('pocketsphinx' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_a_worker_ends_with_its_input() -> None:
+    import json
+    from dataclasses import asdict
+
+    from vixio.providers.pocketsphinx.provider import _worker_settings
+
+    settings = json.dumps(asdict(_worker_settings(PocketSphinxSettings())))
+    done = subprocess.run(
+        [sys.executable, "-m", "vixio.providers.pocketsphinx.worker", settings],
+        input=b"",
+        capture_output=True,
+        timeout=30,
+        check=True,
+    )
+    (ready,) = Unpacker().feed(done.stdout)
+    assert ready.kind is Kind.READY

@@ -1,0 +1,68 @@
+"""The judge of the loop's lag: with made-up samples, and on a loop that is held up."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from tests.unit.transports.xiaozhi.support import until
+from vixio.transports.xiaozhi.loop_lag import INTERVAL_S, LoopLag
+
+
+def feed(lag: LoopLag, at: float, late: float, number: int) -> float:
+    for _ in range(number):
+        at += INTERVAL_S + late
+        lag.add(at, late)
+    return at
+
+
+def test_a_lasting_lag_makes_it_busy_and_calm_ends_it() -> None:
+    lag = LoopLag(0.15)
+    at = feed(lag, 0.0, 0.001, 60)
+    seen = [lag.busy]
+    for late in (0.2, 0.1, 0.05):  # the second is less than the limit, and not calm yet
+        at = feed(lag, at, late, 60)
+        seen.append(lag.busy)
+    assert seen == [False, True, True, False]
+    assert lag.p95 == 0.05
+
+
+def test_one_late_sample_is_no_overload_however_late() -> None:
+    for late in (0.3, 1.0, 1.9, 10.0):
+        lag = LoopLag(0.15)
+        at = feed(lag, 0.0, 0.0, 40)
+        at = feed(lag, at, late, 1)
+        assert not lag.busy
+        for _ in range(40):
+            at = feed(lag, at, 0.0, 1)
+            assert not lag.busy
+
+
+def test_a_loop_that_hardly_runs_is_busy() -> None:
+    lag = LoopLag(0.15)
+    feed(lag, 0.0, 0.45, 10)
+    assert lag.busy
+
+
+def test_off_is_never_busy_but_measures() -> None:
+    lag = LoopLag(0.0)
+    feed(lag, 0.0, 1.0, 40)
+    assert not lag.busy
+    assert lag.p95 == 1.0
+
+
+async def test_a_loop_that_is_held_up_is_noticed() -> None:
+    lag = LoopLag(0.05)
+    lag.start()
+    lag.start()
+    try:
+        async with asyncio.timeout(10):
+            while not lag.busy:
+                time.sleep(0.12)  # noqa: ASYNC251  what it is about
+                await asyncio.sleep(0.001)
+        assert lag.p95 > 0.05
+        await until(lambda: not lag.busy)
+    finally:
+        lag.stop()
+        lag.stop()
+    assert lag.p95 == 0

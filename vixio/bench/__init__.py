@@ -1,0 +1,1 @@
+"""Benchmarks: what is promised in docs, measured by a command."""

@@ -1,0 +1,196 @@
+"""The options of ``vixio bench load`` and the order of its steps."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from vixio.bench.load import report
+from vixio.bench.load.control import BenchError, Hub
+from vixio.bench.load.figures import Result
+from vixio.bench.load.marks import SERIES, Verdict, judge
+from vixio.bench.load.mixes import MIXES, Mix
+from vixio.bench.load.plot import write_plot
+from vixio.bench.load.processes import Cores, usable_cores
+from vixio.bench.load.providers import Delays
+from vixio.bench.load.runner import Options, Step
+from vixio.bench.load.server import TUNINGS, UVLOOP
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One step that was asked for."""
+
+    mix: Mix
+    devices: int
+    ramp: float | None
+
+
+def _parser() -> argparse.ArgumentParser:
+    mixes = "\n".join(f"  {mix.name:<8} {mix.about}" for mix in MIXES.values())
+    parser = argparse.ArgumentParser(
+        prog="vixio bench load",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Run the real server under many simulated devices, each in its own processes.",
+        epilog=f"mixes:\n{mixes}\n\nMethod and figures: docs/performance.md",
+    )
+    add = parser.add_argument
+    add("--mix", default="", metavar="NAME,…", help="what the devices do (default: talk)")
+    add("--devices", default="", metavar="N,…", help="how many; several make a curve")
+    add("--hold", type=float, metavar="S", help="seconds of measurement (default: the mix's)")
+    add("--ramp", type=float, metavar="S", help="seconds in which all connect")
+    add("--generators", type=int, metavar="N", help="processes that play the devices")
+    add("--pin", action="store_true", help="keep server and generators on cores of their own")
+    add("--server-cores", type=int, default=1, metavar="N", help="with --pin: the server's cores")
+    add("--workers", type=int, default=1, metavar="N", help="server processes; only 1 so far")
+    add("--asr-ms", type=float, default=0, metavar="MS", help="delay of the scripted ASR")
+    add("--agent-ms", type=float, default=0, metavar="MS", help="delay of the scripted agent")
+    add("--tts-ms", type=float, default=0, metavar="MS", help="delay of the scripted TTS")
+    add(
+        "--set",
+        action="append",
+        default=[],
+        metavar="SECTION.KEY=VALUE",
+        help="change a setting of the server, for example vad.gather_ms=20; may be repeated",
+    )
+    add(
+        "--tune",
+        default="",
+        metavar="NAME,…",
+        help=f"try a means on the server: uvloop, {', '.join(TUNINGS)}",
+    )
+    add("--json", metavar="FILE", help="write all figures; -: to standard output")
+    add("--plot", type=Path, metavar="FILE.svg", help="draw latency and CPU against devices")
+    add(
+        "--check",
+        action="store_true",
+        help="hold the figures against the marks; exit status 1 if one is missed. "
+        "Without --mix: runs all that the marks need but churn, about 10 minutes",
+    )
+    return parser
+
+
+def _steps(options: argparse.Namespace) -> list[Asked]:
+    """Return what to run. Raises ValueError for what cannot be run."""
+    if options.check and not options.mix:
+        return [Asked(MIXES[mix], devices, ramp) for mix, devices, ramp in SERIES]
+    steps: list[Asked] = []
+    for name in (options.mix or "talk").split(","):
+        if name not in MIXES:
+            raise ValueError(f"there is no mix {name!r}; there are {', '.join(MIXES)}")
+        mix = MIXES[name]
+        numbers = [int(number) for number in options.devices.split(",") if number]
+        if any(number < 1 for number in numbers) or (mix.slow and any(n < 4 for n in numbers)):
+            raise ValueError(f"too few devices for the mix {name}")
+        steps += [Asked(mix, number, options.ramp) for number in numbers or [mix.devices]]
+    return steps
+
+
+def _settings(changes: Sequence[str]) -> dict[str, Any]:
+    """Read ``section.key=value``, the value as YAML has it. Raises ValueError."""
+    sections: dict[str, Any] = {}
+    for change in changes:
+        path, equals, value = change.partition("=")
+        *above, key = path.split(".")
+        if not equals or not above:
+            raise ValueError(f"--set wants SECTION.KEY=VALUE, not {change!r}")
+        place = sections
+        for name in above:
+            place = place.setdefault(name, {})
+        place[key] = yaml.safe_load(value)
+    return sections
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the command; return its exit status: 1 if a mark is missed, 2 for a wrong request."""
+    options = _parser().parse_args(list(argv))
+    try:
+        steps = _steps(options)
+        cores = Cores.split(options.pin, options.server_cores)
+        settings = _settings(options.set)
+        tune = tuple(name for name in options.tune.split(",") if name)
+        if unknown := set(tune) - {UVLOOP, *TUNINGS}:
+            raise ValueError(f"--tune knows {UVLOOP}, {', '.join(TUNINGS)}, not {unknown.pop()!r}")
+        if options.workers != 1:
+            raise ValueError("the server runs as one process so far: --workers 1")
+        if options.plot is not None and options.plot.suffix != ".svg":
+            raise ValueError("--plot writes SVG: name the file *.svg")
+    except ValueError as error:
+        sys.stderr.write(f"vixio bench load: {error}\n")
+        return 2
+    free = len(cores.generators) or max(1, len(usable_cores()) - 1)
+    run = Options(
+        cores,
+        options.generators or free,
+        options.hold,
+        delays=Delays(options.asr_ms / 1000, options.agent_ms / 1000, options.tts_ms / 1000),
+        settings=settings,
+        tune=tune,
+    )
+    try:
+        results = asyncio.run(_run(steps, run))
+    except BenchError as error:
+        sys.stderr.write(f"\nvixio bench load: {error}\n")
+        return 1
+    found = judge(results) if options.check else []
+    _tell(results, found, options, list(argv))
+    return int(any(verdict.ok is False for verdict in found))
+
+
+async def _run(steps: Sequence[Asked], options: Options) -> list[Result]:
+    say = _Progress()
+    async with Hub() as hub:
+        results = [
+            await Step(hub, step.mix, step.devices, options, say, step.ramp).run() for step in steps
+        ]
+    say.done()
+    return results
+
+
+def _tell(
+    results: Sequence[Result],
+    found: Sequence[Verdict],
+    options: argparse.Namespace,
+    argv: Sequence[str],
+) -> None:
+    out = sys.stderr if options.json == "-" else sys.stdout
+    about = report.machine()
+    out.write(", ".join(f"{name} {value}" for name, value in about.items()) + "\n\n")
+    out.write(report.table(results) + "\n")
+    for line in report.warnings(results):
+        out.write(f"! {line}\n")
+    if found:
+        out.write("\n" + report.verdicts(found) + "\n")
+    out.flush()
+    if options.json:
+        report.write_json(report.as_json(results, found, argv), options.json)
+    if options.plot is not None:
+        write_plot(results, options.plot, f"vixio bench load on {about['cpu']}")
+
+
+class _Progress:
+    """One line on a terminal, now and then a line elsewhere."""
+
+    def __init__(self) -> None:
+        self._terminal = sys.stderr.isatty()
+        self._count = 0
+
+    def __call__(self, line: str) -> None:
+        self._count += 1
+        if self._terminal:
+            sys.stderr.write(f"\r\033[K{line}")
+        elif self._count % 10 == 1 or "connect" in line:
+            sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+
+    def done(self) -> None:
+        """Leave the line empty for what follows."""
+        if self._terminal:
+            sys.stderr.write("\r\033[K")

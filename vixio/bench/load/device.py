@@ -1,0 +1,212 @@
+"""A simulated device with something to do, and what it noticed while doing it."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+from collections import Counter
+from typing import Final
+
+from firmware_test_client import DeviceConfig, Reply, SimulatedDevice
+from firmware_test_client.errors import ConnectError, DeviceError
+from firmware_test_client.pcm import Pcm
+from vixio.bench.load.mixes import Behaviour
+
+ANSWER_LIMIT_S: Final = 10.0
+"""A turn without an end so long after it was due is lost."""
+LATE_LIMIT_S: Final = 2.0
+"""An answer that begins so long after the last word (0.5 s of them make the turn end) is late."""
+MONOLOGUE_MS: Final = 60_000
+"""Length of one answer where the devices only speak."""
+ROOM_DBFS: Final = -45.0
+"""RMS of the room's noise: loud enough that DTX never sets in, so every packet is a whole one."""
+_LOOK_S: Final = 0.1
+_RETRY_S: Final = 0.25
+
+
+class Notes:
+    """What the devices of one generator noticed since :meth:`clear`."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self.counts: Counter[str] = Counter()
+        self.hello_ms: list[float] = []
+        self.response_ms: list[float] = []
+        self.jitter_ms: list[float] = []
+        self.trouble: list[str] = []
+
+    def wrong(self, kind: str, detail: str) -> None:
+        """Count a mistake and keep the first few in words."""
+        self.counts[kind] += 1
+        if len(self.trouble) < 20:
+            self.trouble.append(f"{kind}: {detail}")
+
+
+class LoadDevice:
+    """One device. ``number`` is the one that its ``voice`` carries."""
+
+    def __init__(
+        self,
+        number: int,
+        voice: Pcm,
+        url: str,
+        behaviour: Behaviour,
+        pause: tuple[float, float],
+        notes: Notes,
+    ) -> None:
+        self.number = number
+        self._voice = voice
+        self._behaviour = behaviour
+        self._pause = pause
+        self._notes = notes
+        self._random = random.Random(number)  # noqa: S311 - repeatable pauses, no secret
+        self._config = DeviceConfig(
+            ws_url=url,
+            device_id=f"02:00:00:00:{number >> 8:02x}:{number & 255:02x}",
+            listen_on_connect=behaviour != "idle",
+            noise_dbfs=ROOM_DBFS,
+            decode=False,
+            share_speech=True,
+            keep_frames=False,
+        )
+        self.device = SimulatedDevice(self._config)
+        self._measured = 0
+        self.measuring = False
+
+    async def connect(self) -> None:
+        """Connect; tries again until there is a server. Notes how long the last try took."""
+        clock = asyncio.get_running_loop().time
+        while True:
+            began = clock()
+            try:
+                await self.device.start()
+            except ConnectError as error:
+                if error.status is not None:
+                    self._notes.wrong("refused", str(error))
+            except DeviceError as error:
+                self._notes.wrong("not_greeted", str(error))
+            else:
+                self._notes.hello_ms.append((clock() - began) * 1000)
+                return
+            self._renew()
+            await asyncio.sleep(_RETRY_S)
+
+    async def live(self) -> None:
+        """Do what the device is there for, and come back whenever it is thrown out."""
+        while True:
+            await self._live_connected()
+            self._note_replies(final=True)
+            await self.device.close()
+            self._renew()
+            await self.connect()
+
+    def _renew(self) -> None:
+        """Switch on anew: a device remembers nothing of the connection before."""
+        self.device = SimulatedDevice(self._config)
+        self._measured = 0
+
+    async def _live_connected(self) -> None:
+        """Return when the connection is over."""
+        turns = self._random.randint(1, 4)
+        if self._behaviour in {"talk", "churn"}:  # not all in step
+            await asyncio.sleep(self._random.uniform(0.3, sum(self._pause)))
+        while self.device.connected:
+            if self._behaviour in {"idle", "listen"}:
+                await asyncio.sleep(_LOOK_S * 5)
+            elif self._behaviour == "speak":
+                await self._speak()
+            else:
+                await self._talk()
+                turns -= 1
+                await asyncio.sleep(self._random.uniform(*self._pause))
+                if self._behaviour == "churn" and turns <= 0:
+                    if self._random.random() < 0.5:
+                        self.device.disconnect_hard("reset")
+                    return
+        self._notes.counts["dropped"] += self._behaviour != "churn"
+
+    async def _talk(self) -> None:
+        """Say the number; check that it comes back."""
+        device = self.device
+        if not await self._until(lambda: device.listening, ANSWER_LIMIT_S):
+            self._notes.wrong("not_listening", f"device {self.number}, {device.state}")
+            return
+        index, measuring = len(device.replies), self.measuring
+        spoken = await device.say(self._voice)
+        ended = await self._until(lambda: self._ended(index), ANSWER_LIMIT_S + 5)
+        if not measuring or not device.connected:
+            return
+        self._notes.counts["turns"] += 1
+        if not ended:
+            self._notes.wrong("lost", f"device {self.number}: no answer")
+            return
+        reply = device.replies[index]
+        self._check(reply)
+        first = reply.first_audio
+        if first is not None:
+            response = float(first - spoken.voice_end)
+            self._notes.response_ms.append(response * 1000)
+            self._notes.counts["late_turns"] += response > LATE_LIMIT_S
+
+    async def _speak(self) -> None:
+        """Have the server speak for a minute."""
+        index = len(self.device.replies)
+        text = f"device {self.number} for {MONOLOGUE_MS}"
+        try:
+            await self.device.send_json({"type": "listen", "state": "detect", "text": text})
+        except DeviceError:
+            return  # the connection is over, which live() sees
+        if not await self._until(lambda: self._ended(index), MONOLOGUE_MS / 1000 + ANSWER_LIMIT_S):
+            self._notes.wrong("lost", f"device {self.number}: monologue without end")
+
+    def _ended(self, index: int) -> bool:
+        replies = self.device.replies
+        return index < len(replies) and replies[index].ended
+
+    async def _until(self, true: object, seconds: float) -> bool:
+        """Look now and then whether ``true()``; the device's own way of waiting costs more."""
+        assert callable(true)  # noqa: S101 - narrows for the type checker
+        clock = asyncio.get_running_loop().time
+        until = clock() + seconds
+        while not true():
+            if clock() > until or not self.device.connected:
+                return bool(true())
+            await asyncio.sleep(_LOOK_S)
+        return True
+
+    def _check(self, reply: Reply) -> None:
+        """Has the answer the number of this device, and of no other?"""
+        named = {int(name) for name in re.findall(r"[Dd]evice (\d+)", f"{reply.stt} {reply.text}")}
+        if named - {self.number}:
+            self._notes.wrong("crossed", f"device {self.number} was told {sorted(named)}")
+        elif reply.stt != f"device {self.number}" or not named:
+            self._notes.wrong("unheard", f"device {self.number}: {reply.stt!r}, {reply.text!r}")
+
+    def note_replies(self) -> None:
+        """Take down how the audio of the replies flowed, those under way included."""
+        self._note_replies(final=False)
+
+    def skip_replies(self) -> None:
+        """What was heard so far is not to be measured; a reply under way counts from its start."""
+        self._measured = sum(reply.ended for reply in self.device.replies)
+
+    def _note_replies(self, *, final: bool) -> None:
+        if not self.measuring:
+            return
+        counts = self._notes.counts
+        for reply in self.device.replies[self._measured :]:
+            if not reply.ended and final:
+                continue
+            counts["replies"] += 1
+            counts["frames"] += reply.frames
+            counts["late_frames"] += reply.late
+            counts["underruns"] += reply.underruns
+            counts["overflows"] += reply.overflows
+            self._notes.jitter_ms.append(reply.jitter_ms)
+        self._measured = len(self.device.replies)
+        for violation in self.device.violations:
+            self._notes.wrong("violations", violation)

@@ -1,0 +1,162 @@
+"""What must be reached (docs/performance.md), and whether the steps that were run reach it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from vixio.bench.load.figures import Growth, Result
+
+QUIET_FACTOR: Final = 1.25
+"""Between two halves of one run the p95 of a share varies by so much without any cause."""
+QUIET_MS: Final = 5.0
+"""And by so much, where it is a few milliseconds."""
+GROWN_MB: Final = 3.0
+"""What the allocator alone may add in a long run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One mark and what was found. ``ok`` None: the steps that were run do not tell."""
+
+    mark: str
+    wanted: str
+    found: str
+    ok: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One line of the table. ``needs``: the step it is read from, as mix and least devices."""
+
+    about: str
+    wanted: str
+    mix: str
+    devices: int
+    found: Callable[[Result], str]
+    reached: Callable[[Result], bool]
+    most: int = 100_000
+    """A step with more devices says nothing about it."""
+    one_core: bool = False
+    ramp: tuple[float, float] | None = None
+    """Least and most seconds within which the devices came."""
+
+    def fits(self, result: Result) -> bool:
+        """Does this step tell?"""
+        if result.mix != self.mix or not self.devices <= result.devices <= self.most:
+            return False
+        if self.ramp is not None:
+            low, high = self.ramp
+            if not low <= result.seconds.get("asked_ramp", -1.0) <= high:
+                return False
+        if self.one_core and result.server_cores != 1:
+            return False
+        return result.connected >= self.devices
+
+
+def _flat(grown: Growth, tolerance: float) -> bool:
+    return grown.rise <= max(2 * grown.scatter, tolerance)
+
+
+def _steady(result: Result) -> bool:
+    tolerances = {"rss_kb": 1024 * GROWN_MB, "tasks": 5, "threads": 2, "descriptors": 5}
+    return bool(result.growth) and all(
+        _flat(grown, tolerances[name]) for name, grown in result.growth.items()
+    )
+
+
+def _unmoved(result: Result) -> bool:
+    before = result.groups["others, all quick"].p95
+    after = result.groups["others, some slow"].p95
+    return after <= max(before * QUIET_FACTOR, before + QUIET_MS) and not result.bad_frames
+
+
+def _share(result: Result) -> str:
+    share = result.share
+    return f"p50 {share.p50:.1f}, p95 {share.p95:.1f}, p99 {share.p99:.1f} ms"
+
+
+MARKS: Final = (
+    Mark("listening devices on one core, p95 of capture to decision", "≥ 200 at ≤ 100 ms",
+         "listen", 200,
+         lambda r: f"{r.devices} at {r.decision_lag.p95:.1f} ms, {r.server_cpu:.0%} of the core",
+         lambda r: 0 < r.decision_lag.p95 <= 100 and r.decision_lag.max < 1_000, one_core=True),
+    Mark("CPU of a listening device", "≤ 0.004 s/s", "listen", 100,
+         lambda r: f"{r.cpu_per_device:.4f} s/s", lambda r: r.cpu_per_device <= 0.004),
+    Mark("memory of a listening device", "≤ 200 KB", "listen", 100,
+         lambda r: f"{r.memory_per_device:.0f} KB", lambda r: r.memory_per_device <= 200),
+    Mark("the server's share of a turn, one device", "p50 ≤ 15, p99 ≤ 30 ms", "solo", 1,
+         _share, lambda r: 0 < r.share.p50 <= 15 and r.share.p99 <= 30, most=1),
+    Mark("the same, 50 devices in conversation", "p95 ≤ 40 ms", "talk", 50,
+         _share, lambda r: 0 < r.share.p95 <= 40, most=399),
+    Mark("devices in conversation, generators beside", "≥ 400 at p95 ≤ 100 ms", "talk", 400,
+         lambda r: f"{r.devices} at {r.share.p95:.1f} ms; server {r.server_cpu:.2f} cores, "
+                   f"generators {r.generator_cpu:.2f}",
+         lambda r: 0 < r.share.p95 <= 100),
+    Mark("late frames, underruns, overflows; 200 speaking for 60 s", "0", "speak", 200,
+         lambda r: f"{r.bad_frames} of {r.counts.get('frames', 0)} in {r.hold:.0f} s",
+         lambda r: r.bad_frames == 0 and r.counts.get("frames", 0) > 0 and r.hold >= 60),
+    Mark("others' share while 50 have an ASR of 300 ms and one blocks", "p95 unchanged, 0 late",
+         "slow", 100,
+         lambda r: f"p95 {r.groups['others, all quick'].p95:.1f} → "
+                   f"{r.groups['others, some slow'].p95:.1f} ms, {r.bad_frames} late",
+         _unmoved),
+    Mark("50 connecting at once, connect → hello", "p50 ≤ 100 ms", "storm", 50,
+         lambda r: f"p50 {r.hello.p50:.0f}, max {r.hello.max:.0f} ms",
+         lambda r: 0 < r.hello.p50 <= 100, most=100, ramp=(0.0, 0.5)),
+    Mark("1000 connecting within 5 s", "all greeted in ≤ 2 s, none refused", "storm", 1_000,
+         lambda r: f"max {r.hello.max:.0f} ms, {r.server_counters['ramp.refused']} refused",
+         lambda r: 0 < r.hello.max <= 2_000 and not r.server_counters["ramp.refused"]
+         and r.hello.count >= r.devices, ramp=(0.0, 5.0)),
+    Mark("default set, idle: resident memory, its workers too", "≤ 200 MB", "start", 1,
+         lambda r: f"{r.rss / 1024:.0f} MB + {r.counts['children_rss_kb'] / 1024:.0f} MB",
+         lambda r: r.rss + r.counts["children_rss_kb"] <= 200 * 1024),
+    Mark("default set: start → first device greeted", "≤ 1.5 s", "start", 1,
+         lambda r: f"{r.seconds['first_device']:.2f} s",
+         lambda r: r.seconds["first_device"] <= 1.5),
+    Mark("20 minutes of conversations, connects and drops: nothing grows", "within noise",
+         "churn", 20,
+         lambda r: f"{r.hold / 60:.0f} min: " + ", ".join(
+             f"{name} {grown.rise:+.0f}±{grown.scatter:.0f}" for name, grown in r.growth.items()),
+         lambda r: _steady(r) and r.hold >= 1_200),
+)  # fmt: skip
+
+
+SERIES: Final = (
+    ("listen", 200, None), ("solo", 1, None), ("talk", 50, None), ("talk", 400, None),
+    ("speak", 200, None), ("slow", 100, None), ("storm", 50, 0.0), ("storm", 1_000, 5.0),
+    ("start", 1, None),
+)  # fmt: skip
+"""What ``--check`` runs where no mix is named: mix, devices, ramp. ``churn`` is asked for by name:
+it takes 20 minutes."""
+
+
+def judge(results: Sequence[Result]) -> list[Verdict]:
+    """Hold the results against the marks, in the order of the table."""
+    verdicts = [_verdict(mark, results) for mark in MARKS]
+    bad = sum(result.bad_turns for result in results if result.mix != "restart")
+    asked = sum(result.counts.get("turns", 0) for result in results)
+    verdicts.append(
+        Verdict(
+            "turns lost, late, crossed or not understood",
+            "0",
+            f"{bad} of {asked}",
+            None if not asked else bad == 0,
+        )
+    )
+    limited = [f"{result.mix} {result.devices}" for result in results if result.generator_limits]
+    if limited:
+        verdicts.append(
+            Verdict("generators kept up", "always", f"not in {', '.join(limited)}", False)
+        )
+    return verdicts
+
+
+def _verdict(mark: Mark, results: Sequence[Result]) -> Verdict:
+    """The best step that tells decides: of several sizes one that reaches it is enough."""
+    fitting = [result for result in results if mark.fits(result)]
+    if not fitting:
+        return Verdict(mark.about, mark.wanted, "not measured", None)
+    best = next((result for result in fitting if mark.reached(result)), fitting[0])
+    return Verdict(mark.about, mark.wanted, mark.found(best), mark.reached(best))

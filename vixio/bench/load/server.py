@@ -1,0 +1,160 @@
+"""Main of the server's process: the real application, with providers that take no time."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import importlib
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from vixio.bench.load.control import Line, attend
+from vixio.bench.load.providers import CannedTTS, Delays, EchoBackend, MarkerASR
+from vixio.bench.load.usage import look, pin
+
+if TYPE_CHECKING:
+    from vixio.settings import Settings
+    from vixio.settings.provider import ProviderSection
+
+_Section = TypeVar("_Section", bound="ProviderSection")
+
+UVLOOP: Final = "uvloop"
+
+
+def _freeze() -> None:
+    gc.collect()
+    gc.freeze()
+
+
+TUNINGS: Final[Mapping[str, Callable[[], None]]] = {
+    "gc-freeze": _freeze,
+    "gc-off": gc.disable,
+    "gc-rare": lambda: gc.set_threshold(50_000, 50, 50),
+    "switch-1ms": lambda: sys.setswitchinterval(0.001),
+    "switch-20ms": lambda: sys.setswitchinterval(0.02),
+}
+"""Means that ``--tune`` tries, applied when the server runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerPlan:
+    """What the process is to be. ``default_set``: the product's own providers, unwatched.
+
+    ``port`` 0: any. ``tool``: name of the device's tool that is called in every turn.
+    """
+
+    line: Line
+    port: int = 0
+    http_port: int = 0
+    cores: tuple[int, ...] = ()
+    default_set: bool = False
+    max_connections: int = 5_000
+    delays: Delays = field(default_factory=Delays)
+    tool: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Sections of the settings file that differ from the defaults."""
+    tune: tuple[str, ...] = ()
+    """Names of :data:`TUNINGS`, or ``uvloop``."""
+
+    def to_json(self) -> str:
+        """Return the plan as the argument of the process."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> ServerPlan:
+        """Read :meth:`to_json`'s text."""
+        body = json.loads(text)
+        body["line"] = Line(**body["line"])
+        body["delays"] = Delays(**body["delays"])
+        body["cores"] = tuple(body["cores"])
+        body["tune"] = tuple(body["tune"])
+        return cls(**body)
+
+
+async def serve(plan: ServerPlan) -> None:
+    """Run the server until the bench hangs up."""
+    from vixio.app import App, Providers
+    from vixio.bench.load.probe import Probe, TimedVAD
+
+    settings = _settings(plan)
+    vad: TimedVAD | None = None
+    if plan.default_set:
+        app = App(settings)
+    else:
+        vad = TimedVAD(settings.vad.create())
+        providers = Providers(
+            vad,
+            MarkerASR(plan.delays),
+            EchoBackend(plan.delays, plan.tool),
+            CannedTTS(plan.delays),
+        )
+        app = App(settings, providers)
+    await app.start()
+    for name in plan.tune:
+        if name in TUNINGS:
+            TUNINGS[name]()
+    probe = Probe(app, vad, plan.delays)
+    try:
+        if not plan.default_set:
+            await app.loaded()
+        probe.start()
+        said = {"port": app.transport.port, "idle": asdict(look())}
+        await attend(plan.line, probe.handlers(), said)
+    finally:
+        await probe.stop()
+        await app.stop()
+
+
+def _settings(plan: ServerPlan) -> Settings:
+    """Return the product's settings on a port of this machine, with what the plan changes.
+
+    With scripted providers they name no recogniser, agent or voice: Providers brings them.
+    """
+    from vixio.settings import Settings
+    from vixio.settings.provider import AgentSection, ASRSection, TTSSection
+    from vixio.settings.sections import Section
+
+    def brought(section: type[_Section]) -> _Section:
+        # Not validated, because that imports the provider, which then counts as the server's.
+        return section.model_construct(name="bench", options=Section())
+
+    server = dict(plan.settings.get("server", {}))
+    # All devices come from one address here; every other limit holds as in the product.
+    lifted = {"connections_per_address": 0, "connects_per_address": 0}
+    server["limits"] = {**lifted, **server.get("limits", {})}
+    where = {
+        "host": "127.0.0.1",
+        "port": plan.port,
+        "http_port": plan.http_port,
+        "max_connections": plan.max_connections,
+    }
+    sections: dict[str, Any] = {**plan.settings, "server": {**where, **server}}
+    if not plan.default_set:
+        sections["asr"] = brought(ASRSection)
+        sections["agent"] = brought(AgentSection)
+        sections["tts"] = brought(TTSSection)
+    return Settings.model_validate(sections)
+
+
+def main(argv: list[str]) -> None:
+    """Run the process; the one argument is a :class:`ServerPlan` as JSON."""
+    plan = ServerPlan.from_json(argv[0])
+    pin(plan.cores)  # before any thread is started
+    from vixio.logs import configure_logging
+
+    configure_logging("WARNING")
+    factory = None
+    if UVLOOP in plan.tune:
+        factory = importlib.import_module(UVLOOP).new_event_loop
+    try:
+        with asyncio.Runner(loop_factory=factory) as runner:
+            runner.run(serve(plan))
+    except KeyboardInterrupt:
+        pass  # Ctrl-C reaches every process of the terminal; the bench says what there is to say
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

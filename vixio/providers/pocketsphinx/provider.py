@@ -1,0 +1,241 @@
+"""PocketSphinx as an ASR provider: settings, the provider, its streams."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from loguru import logger
+from pydantic import BaseModel, ConfigDict, Field
+
+from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes
+from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
+from vixio.phrasebook import fingerprint, signatures
+from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
+from vixio.providers.pocketsphinx.pool import NAME, WorkerPool, WorkerProcess, default_size
+from vixio.providers.pocketsphinx.wire import WORST_SCORE, Kind, WorkerSettings
+from vixio.providers.registry import ProviderFactory
+
+REJECTION: Final = -105.0
+"""Score below which an utterance is asked back; chosen on the tuning set (docs/speech.md)."""
+
+
+class PocketSphinxSettings(BaseModel):
+    """Options of ``asr.pocketsphinx``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    language: Annotated[str, Field(pattern="^(en|zh)$")] = "en"
+    """Language of model and phrase book. A model is packaged for English only."""
+    model: Path | None = None
+    """Folder of another acoustic model; needs ``dictionary``."""
+    dictionary: Path | None = None
+    """Pronunciation dictionary of that model."""
+    rejection: Annotated[float, Field(le=0)] = REJECTION
+    """Nearer to 0 rejects more; the curve is in docs/speech.md."""
+    workers: Annotated[int, Field(ge=1, le=32)] | None = None
+    """Processes; two, or one on a single core, if not given."""
+    decoders: Annotated[int, Field(ge=1, le=16)] = 3
+    """Utterances that each process decodes while they are spoken, plus one for finished ones."""
+    max_seconds: Annotated[float, Field(gt=0, le=120)] = 15.0
+    """Longest utterance; what is longer is no command and is rejected."""
+    timeout: Annotated[float, Field(gt=0)] = 10.0
+    """Seconds without an answer after which a worker counts as hung and is killed."""
+
+
+class PocketSphinxASRProvider(ASRProvider):
+    """Closed-grammar recognition; the grammar follows each session's current tools."""
+
+    name = NAME
+
+    def __init__(self, settings: PocketSphinxSettings | None = None) -> None:
+        """Raises ProviderUnavailable if there is no model for the language."""
+        self._settings = settings or PocketSphinxSettings()
+        self._worker_settings = _worker_settings(self._settings)
+        self._pool: WorkerPool | None = None
+        self._starting = asyncio.Lock()
+        self._request: tuple[SpeechHints, bytes] | None = None
+        self._closed = False
+
+    @property
+    def settings(self) -> PocketSphinxSettings:
+        """The options in use."""
+        return self._settings
+
+    @property
+    def workers(self) -> tuple[WorkerProcess, ...]:
+        """The worker processes that can be used now."""
+        return self._pool.workers if self._pool is not None else ()
+
+    async def start(self) -> None:
+        async with self._starting:
+            if self._closed:
+                raise ProviderError(NAME, "closed", retryable=False)
+            if self._pool is None:
+                pool = WorkerPool(self._worker_settings, self._settings.workers or default_size())
+                await pool.start()
+                self._pool = pool
+                if self._request is not None:
+                    pool.prepare(self._request[1])
+                pids = [worker.pid for worker in pool.workers]
+                logger.bind(workers=pids).debug("recognition workers started")
+
+    def open(self, hints: SpeechHints) -> PocketSphinxStream:
+        return PocketSphinxStream(self, self._encode(hints), self._settings)
+
+    def prepare(self, hints: SpeechHints) -> None:
+        request = self._encode(hints)
+        if self._pool is not None:
+            self._pool.prepare(request)
+
+    async def close(self) -> None:
+        self._closed = True
+        async with self._starting:
+            pool, self._pool = self._pool, None
+            if pool is not None:
+                await pool.close()
+
+    async def choose(self) -> WorkerProcess:
+        """Return a worker for a new utterance. Raises ProviderError."""
+        if self._closed:
+            raise ProviderError(NAME, "closed", retryable=False)
+        if self._pool is None:
+            await self.start()
+        if self._pool is None:
+            raise ProviderError(NAME, "closed", retryable=False)
+        try:
+            async with asyncio.timeout(self._settings.timeout):
+                return await self._pool.choose()
+        except TimeoutError:
+            raise ProviderTimeout(NAME, "recognition worker", self._settings.timeout) from None
+
+    def _encode(self, hints: SpeechHints) -> bytes:
+        if self._request is not None and self._request[0].tools is hints.tools:
+            return self._request[1]
+        tools = signatures(hints.tools)
+        request = {
+            "key": fingerprint(tools),
+            "tools": [[tool.alias, tool.description, tool.parameters] for tool in tools],
+        }
+        encoded = json.dumps(request, ensure_ascii=False, default=str).encode()
+        # Kept with its hints, whose tuple of tools is compared: a new list is a new tuple.
+        if isinstance(hints.tools, tuple):
+            self._request = (hints, encoded)
+        return encoded
+
+
+class PocketSphinxStream(ASRStream):
+    """One utterance, in one worker from its first audio on."""
+
+    def __init__(
+        self, provider: PocketSphinxASRProvider, request: bytes, settings: PocketSphinxSettings
+    ) -> None:
+        self._provider = provider
+        self._request = request
+        self._timeout = settings.timeout
+        self._language = settings.language
+        # One window more than is decoded, so that the worker sees that there was too much.
+        self._left = pcm_bytes(settings.max_seconds + 0.5, LISTEN_RATE)
+        self._worker: WorkerProcess | None = None
+        self._number = 0
+        self._result: asyncio.Future[dict[str, Any]] | None = None
+        self._closed = False
+        self.guess = ""
+        """Once finished: the nearest sentence, rejected or not. For measuring, not for acting."""
+        self.score = WORST_SCORE
+        """Once finished: how well it fits; below the settings' ``rejection`` it is rejected."""
+
+    async def feed(self, pcm: bytes) -> None:
+        worker = await self._place()
+        if self._result is not None and self._result.done():
+            self._result.result()  # raises what ended it
+        pcm = pcm[: min(self._left, len(pcm) // BYTES_PER_SAMPLE * BYTES_PER_SAMPLE)]
+        self._left -= len(pcm)
+        if not pcm:
+            return
+        worker.send(Kind.AUDIO, self._number, pcm)
+        try:
+            async with asyncio.timeout(self._timeout):
+                await worker.drain()
+        except TimeoutError:
+            worker.kill()
+            raise ProviderTimeout(NAME, "progress", self._timeout) from None
+
+    async def finish(self) -> Recognition:
+        worker = await self._place()
+        if self._result is None:
+            raise ProviderError(NAME, "the stream is closed", retryable=False)
+        worker.send(Kind.FINISH, self._number)
+        try:
+            async with asyncio.timeout(self._timeout):
+                result = await asyncio.shield(self._result)
+        except TimeoutError:
+            worker.kill()
+            raise ProviderTimeout(NAME, "transcript", self._timeout) from None
+        except asyncio.CancelledError:
+            if self._closed:  # by us, in close(); a cancelled caller sees its own cancellation
+                raise ProviderError(NAME, "the stream is closed", retryable=False) from None
+            raise
+        self.guess, self.score = " ".join(result["guess"]), result["score"]
+        logger.bind(score=round(result["score"], 1), rejected=result["rejected"]).debug(
+            "utterance decoded"
+        )
+        return Recognition(
+            " ".join(result["words"]),
+            rejected=result["rejected"],
+            confidence=result["confidence"],
+            language=self._language,
+        )
+
+    async def close(self) -> None:
+        self._closed = True
+        if self._worker is not None:
+            self._worker.forget(self._number)
+
+    async def _place(self) -> WorkerProcess:
+        if self._closed:
+            raise ProviderError(NAME, "the stream is closed", retryable=False)
+        if self._worker is None:
+            worker = await self._provider.choose()
+            if self._closed:
+                raise ProviderError(NAME, "the stream is closed", retryable=False)
+            self._worker = worker
+            self._number, self._result = worker.open(self._request)
+        return self._worker
+
+
+def _worker_settings(settings: PocketSphinxSettings) -> WorkerSettings:
+    # find_spec does not import the package: the server itself never loads the library.
+    package = find_spec("pocketsphinx")
+    if package is None or not package.submodule_search_locations:
+        raise ProviderUnavailable(NAME, "the package is missing: pip install pocketsphinx")
+    if (settings.model is None) != (settings.dictionary is None):
+        raise ProviderUnavailable(NAME, "model and dictionary belong together: set both or none")
+    if settings.model is None or settings.dictionary is None:
+        if settings.language != "en":
+            raise ProviderUnavailable(
+                NAME,
+                f"no model for {settings.language!r} is packaged: set model and dictionary to one, "
+                "or choose another ASR",
+            )
+        packaged = Path(package.submodule_search_locations[0]) / "model" / "en-us"
+        model, dictionary = packaged / "en-us", packaged / "cmudict-en-us.dict"
+    else:
+        model, dictionary = settings.model.expanduser(), settings.dictionary.expanduser()
+    for path in (model, dictionary):
+        if not path.exists():
+            raise ProviderUnavailable(NAME, f"there is no {path}")
+    return WorkerSettings(
+        model=str(model),
+        dictionary=str(dictionary),
+        language=settings.language,
+        decoders=settings.decoders,
+        rejection=settings.rejection,
+        max_seconds=settings.max_seconds,
+    )
+
+
+FACTORY = ProviderFactory(settings_model=PocketSphinxSettings, create=PocketSphinxASRProvider)

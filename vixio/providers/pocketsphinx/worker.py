@@ -1,0 +1,273 @@
+"""The worker process: decodes the utterances of many devices, a slice at a time.
+
+Run as ``python -m vixio.providers.pocketsphinx.worker``; talks in frames (``wire.py``) over
+standard input and output, and ends when its input does, so it cannot outlive the server.
+
+An utterance that is still being spoken may hold a decoder, but never the last one: that one is for
+utterances that have ended and are waited for. An utterance without a decoder keeps its audio.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import sys
+import tempfile
+from collections import OrderedDict
+from math import exp
+from pathlib import Path
+from typing import Any, Final
+
+from vixio.core.audio import LISTEN_RATE, pcm_bytes
+from vixio.phrasebook import PhraseBook, ToolSignature
+from vixio.providers.pocketsphinx.decoder import (
+    GrammarDecoder,
+    Heard,
+    Primer,
+    SpokenGrammar,
+)
+from vixio.providers.pocketsphinx.lexicon import Lexicon
+from vixio.providers.pocketsphinx.wire import Frame, Kind, Unpacker, WorkerSettings, pack
+
+_SLICE_BYTES: Final = LISTEN_RATE  # half a second of audio, some 20 ms of work
+_MAX_GRAMMARS: Final = 64
+_CONFIDENCE_WIDTH: Final = 15.0
+"""Score above the threshold at which confidence is 0.73; below it nothing is told."""
+_WINDOW: Final = LISTEN_RATE // 50
+_LOUD: Final = 250
+_LOUD_WINDOWS: Final = 6
+"""120 ms above -42 dB and 4 times the quietest: somebody spoke."""
+_PRIME_WINDOWS: Final = 50
+"""Decoding begins when there is one second from the first loud window on: the mean of its cepstra
+(loudness and microphone) is taken from the utterance itself, so a decoder carries nothing over
+from one speaker to the next."""
+_AROUND_WINDOWS: Final = 15
+
+
+class Utterance:
+    """One utterance: its audio until a decoder takes it."""
+
+    def __init__(self, spoken: SpokenGrammar, max_bytes: int) -> None:
+        self.spoken = spoken
+        self.audio = bytearray()
+        self.finished = False
+        self.decoder: GrammarDecoder | None = None
+        self._left = max_bytes
+        self._loudness: list[int] = []
+        """Peak of each window."""
+
+    @property
+    def cut(self) -> bool:
+        """Whether more was said than any sentence takes; the rest was not kept."""
+        return self._left <= 0
+
+    @property
+    def workable(self) -> bool:
+        """Whether there is something to do for it."""
+        if self.decoder is not None:
+            return self.finished or bool(self.audio)
+        return self.finished or bool(self.prime())
+
+    @property
+    def spoke(self) -> bool:
+        """Whether there was anything but silence."""
+        return len(self._loud()) >= _LOUD_WINDOWS
+
+    def feed(self, pcm: bytes) -> None:
+        """Take audio, up to the longest utterance."""
+        pcm = pcm[: max(self._left, 0) // 2 * 2]
+        self._left -= len(pcm)
+        self.audio += pcm
+        samples = memoryview(pcm).cast("h")
+        for start in range(0, len(samples) - _WINDOW + 1, _WINDOW):
+            self._loudness.append(max(map(abs, samples[start : start + _WINDOW : 4])))
+
+    def prime(self) -> bytes:
+        """Return the first second of speech with what is around it, nothing before it is there.
+
+        Without the silence before it, which would pull the cepstral mean down in short words.
+        """
+        loud = self._loud()
+        if len(loud) < _LOUD_WINDOWS:
+            return b""
+        first, last = loud[0], loud[-1]
+        if not self.finished and len(self._loudness) < first + _PRIME_WINDOWS:
+            return b""
+        start = max(0, first - _AROUND_WINDOWS)
+        end = min(first + _PRIME_WINDOWS, last + _AROUND_WINDOWS)
+        return bytes(self.audio[start * _WINDOW * 2 : end * _WINDOW * 2])
+
+    def _loud(self) -> list[int]:
+        if not self._loudness:
+            return []
+        quiet = sorted(self._loudness)[len(self._loudness) // 10]
+        mark = max(_LOUD, max(self._loudness) // 16, 4 * quiet)
+        return [number for number, level in enumerate(self._loudness) if level >= mark]
+
+
+class Worker:
+    """Everything but the pipes."""
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        """Raises OSError or RuntimeError if the model cannot be loaded."""
+        self._settings = settings
+        self._book = PhraseBook.load(settings.language)
+        self._lexicon = Lexicon(Path(settings.dictionary), guess=settings.language == "en")
+        model = Path(settings.model)
+        with tempfile.NamedTemporaryFile(suffix=".dict") as empty:
+            self._primer = Primer(model, Path(empty.name))
+            self._decoders = [
+                GrammarDecoder(model, Path(empty.name)) for _ in range(settings.decoders)
+            ]
+        self._idle = list(self._decoders)
+        self._grammars: OrderedDict[str, SpokenGrammar] = OrderedDict()
+        self._utterances: dict[int, Utterance] = {}
+
+    @property
+    def busy(self) -> bool:
+        """Whether :meth:`work` has something to do."""
+        return any(
+            item.workable and (item.decoder is not None or self._may_take(item))
+            for item in self._utterances.values()
+        )
+
+    def take(self, frame: Frame) -> list[bytes]:
+        """Take a frame from the server; return the frames that answer it."""
+        if frame.kind in {Kind.PREPARE, Kind.OPEN}:
+            return self._open(frame)
+        utterance = self._utterances.get(frame.stream)
+        if utterance is None:
+            return []
+        if frame.kind is Kind.AUDIO:
+            utterance.feed(frame.payload)
+        elif frame.kind is Kind.FINISH:
+            utterance.finished = True
+        elif frame.kind is Kind.CANCEL:
+            self._release(self._utterances.pop(frame.stream))
+        return []
+
+    def work(self) -> list[bytes]:
+        """Do a slice of work, for finished utterances first; return the frames that it gave."""
+        for stream, item in sorted(self._utterances.items(), key=lambda pair: not pair[1].finished):
+            if not item.workable:
+                continue
+            if item.decoder is None:
+                if not self._may_take(item):
+                    continue
+                prime = item.prime()
+                if not prime:
+                    return self._result(stream, item, Heard((), 0.0))
+                item.decoder = self._idle.pop()
+                item.decoder.start(item.spoken, self._primer.cepstral_mean(prime))
+            if item.audio:
+                item.decoder.process(bytes(item.audio[:_SLICE_BYTES]))
+                del item.audio[:_SLICE_BYTES]
+            if item.finished and not item.audio:
+                return self._result(stream, item, item.decoder.finish())
+            return []
+        return []
+
+    def _may_take(self, item: Utterance) -> bool:
+        return len(self._idle) > (0 if item.finished or len(self._decoders) == 1 else 1)
+
+    def _open(self, frame: Frame) -> list[bytes]:
+        request = frame.json()
+        answers: list[bytes] = []
+        spoken = self._grammars.get(request["key"])
+        if spoken is None:
+            spoken, about = self._make_grammar(request)
+            answers.append(pack(Kind.GRAMMAR, payload=about))
+        self._grammars[spoken.key] = spoken
+        self._grammars.move_to_end(spoken.key)
+        while len(self._grammars) > _MAX_GRAMMARS:
+            self._grammars.popitem(last=False)
+        if frame.kind is Kind.PREPARE:
+            for decoder in self._idle:
+                decoder.load(spoken)
+        else:
+            limit = pcm_bytes(self._settings.max_seconds, LISTEN_RATE)
+            self._utterances[frame.stream] = Utterance(spoken, limit)
+        return answers
+
+    def _make_grammar(self, request: dict[str, Any]) -> tuple[SpokenGrammar, dict[str, Any]]:
+        tools = [ToolSignature(*tool) for tool in request["tools"]]
+        phrases = self._book.compile(tools)
+        grammar = phrases.grammar()
+        self._lexicon.load(grammar.vocabulary)
+        silent = sorted(
+            word for word in grammar.vocabulary if not self._lexicon.pronunciations(word)
+        )
+        if silent:
+            grammar = phrases.grammar(lambda word: bool(self._lexicon.pronunciations(word)))
+        about = {
+            "words": len(grammar.vocabulary),
+            "states": len(grammar.arcs),
+            "left_out": grammar.left_out,
+            "unpronounceable": silent,
+        }
+        return SpokenGrammar.make(request["key"], grammar, self._lexicon), about
+
+    def _result(self, stream: int, item: Utterance, heard: Heard) -> list[bytes]:
+        self._release(self._utterances.pop(stream))
+        margin = heard.score - self._settings.rejection
+        certain = bool(heard.words) and margin >= 0 and item.spoke and not item.cut
+        result = {
+            "words": list(heard.words) if certain else [],
+            "rejected": item.spoke and not certain,
+            "confidence": 1 / (1 + exp(-margin / _CONFIDENCE_WIDTH)) if certain else None,
+            "score": heard.score,
+            "guess": list(heard.words),
+        }
+        return [pack(Kind.RESULT, stream, result)]
+
+    def _release(self, item: Utterance) -> None:
+        if item.decoder is not None:
+            item.decoder.abandon()
+            self._idle.append(item.decoder)
+            item.decoder = None
+
+
+def main() -> None:
+    """Serve the frames on standard input until it ends."""
+    # Whatever a library prints must not mix with the frames: they get a descriptor of their own.
+    out = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        worker = Worker(WorkerSettings(**json.loads(sys.argv[1])))
+    except (OSError, RuntimeError, ImportError) as error:
+        message = " ".join(str(error).split()) or type(error).__name__
+        _write(out, pack(Kind.UNUSABLE, payload={"message": message}))
+        return
+    _write(out, pack(Kind.READY))
+    unpacker = Unpacker()
+    while True:
+        # Input first, so what was cancelled meanwhile is not decoded.
+        wait = 0.0 if worker.busy else None
+        if select.select([0], [], [], wait)[0]:
+            data = os.read(0, 1 << 16)
+            if not data:
+                return
+            for frame in unpacker.feed(data):
+                for answer in _take(worker, frame):
+                    _write(out, answer)
+        for answer in worker.work():
+            _write(out, answer)
+
+
+def _take(worker: Worker, frame: Frame) -> list[bytes]:
+    try:
+        return worker.take(frame)
+    except Exception as error:  # noqa: BLE001 - one utterance's bad input must not end the others
+        message = f"{type(error).__name__}: {error}"
+        return [pack(Kind.FAILED, frame.stream, {"message": message})]
+
+
+def _write(out: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(out, view) :]
+
+
+if __name__ == "__main__":
+    main()

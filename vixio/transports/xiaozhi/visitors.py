@@ -1,0 +1,115 @@
+"""Who is connected from where, and what each address may still do. Sockets are not touched here.
+
+An address that is a trusted proxy stands for nobody in particular: until it says for whom it asks,
+no limit of an address holds for it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from vixio.transports.xiaozhi.addresses import Address, Proxies, address_key, parse_address
+from vixio.transports.xiaozhi.limits import KeyedBuckets, Limits
+from vixio.transports.xiaozhi.refusal import Refusal, too_many
+
+FLOOD_COSTS_CONNECTS = 32
+"""What a connection that was closed for flooding takes from its address's connects: whoever comes
+back to flood again finds the door shut after a few times."""
+
+
+@dataclass(slots=True, eq=False)
+class Visit:
+    """One connection: ``key`` is by what it is counted, empty while it is nobody's."""
+
+    peer: Address | None
+    key: str = ""
+    address: str = ""
+    """For the log and the session: the client's, not its proxy's."""
+    refusal: Refusal | None = field(default=None)
+    left: bool = False
+
+
+class Visitors:
+    """The connections of one port. ``clock`` is monotonic, in seconds."""
+
+    def __init__(
+        self, limits: Limits, proxies: Proxies, clock: Callable[[], float], *, what: str = ""
+    ) -> None:
+        self._limits = limits
+        self._proxies = proxies
+        self._clock = clock
+        self._what = what
+        self._connects = KeyedBuckets(limits.connects_per_address)
+        self._devices = KeyedBuckets(limits.connects_per_device)
+        self._open: Counter[str] = Counter()
+
+    @property
+    def addresses(self) -> int:
+        """From how many addresses somebody is connected."""
+        return len(self._open)
+
+    def arrive(self, peer: str) -> Visit:
+        """Take note of a new connection; its ``refusal`` says if it is one too many."""
+        address = parse_address(peer)
+        visit = Visit(address, address=peer)
+        if address is not None and not self._proxies.trusts(address):
+            self._count(visit, address)
+        return visit
+
+    def announce(self, visit: Visit, forwarded: Iterable[str]) -> None:
+        """Take note of what a proxy says of its connection (X-Forwarded-For)."""
+        if visit.key or visit.left or not self._proxies.trusts(visit.peer):
+            return
+        client = self._proxies.client(visit.peer, forwarded)
+        if client is not None:
+            visit.address = str(client)
+            self._count(visit, client)
+
+    def leave(self, visit: Visit) -> None:
+        """The connection is over. Idempotent."""
+        if visit.left:
+            return
+        visit.left = True
+        if visit.key:
+            self._open[visit.key] -= 1
+            if self._open[visit.key] <= 0:
+                del self._open[visit.key]
+
+    def device(self, visit: Visit, device_id: str) -> Refusal | None:
+        """Take one connect of a device; a refusal if it had too many.
+
+        It is counted together with its address, so that nobody elsewhere can use it up.
+        """
+        wait = self._devices.take(f"{visit.key}|{device_id}", self._clock())
+        if not wait:
+            return None
+        return too_many(
+            f"{self._what}device_connects",
+            f"This device connects more than {self._limits.connects_per_device} times a minute.\n",
+            wait,
+        )
+
+    def penalise(self, visit: Visit) -> None:
+        """A connection was closed because it flooded."""
+        if visit.key:
+            self._connects.charge(visit.key, FLOOD_COSTS_CONNECTS, self._clock())
+
+    def _count(self, visit: Visit, address: Address) -> None:
+        limits = self._limits
+        visit.key = key = address_key(address)
+        self._open[key] += 1
+        wait = self._connects.take(key, self._clock())
+        if wait:
+            visit.refusal = too_many(
+                f"{self._what}connects",
+                f"More than {limits.connects_per_address} connects a minute from your address.\n",
+                wait,
+            )
+        elif 0 < limits.connections_per_address < self._open[key]:
+            visit.refusal = too_many(
+                f"{self._what}connections",
+                f"All {limits.connections_per_address} connections of your address are in use.\n",
+                5.0,
+            )
