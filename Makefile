@@ -11,12 +11,14 @@ IMAGE ?= vixio
 # What is installed, as files: a target is remade only when one of its causes is newer.
 RUN_STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
+LITELLM_STAMP := $(VENV)/.installed-litellm
+LITELLM := $(VENV)/litellm
 SETUP_SCRIPTS := $(wildcard scripts/*.sh)
 
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run demo test bench-speech lock audit docker clean
+.PHONY: help setup setup-dev run demo test test-litellm bench-speech lock audit docker clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -47,6 +49,18 @@ test: setup-dev ## ruff, mypy --strict, pytest
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest $(ARGS)
+
+# Beside the environment, not in it: the other tests are to run without the extra.
+$(LITELLM_STAMP): $(DEV_STAMP) requirements-litellm.lock
+	rm -rf $(LITELLM)
+	PIP_TARGET=$(LITELLM) scripts/install_lock.sh $(VENV) requirements-litellm.lock
+	@touch $@
+
+test-litellm: $(LITELLM_STAMP) ## pytest with the real LiteLLM (25 more packages, 145 MB)
+	@PYTHONPATH=$(LITELLM) $(BIN)/python -c \
+		"import sys; from importlib.util import find_spec; sys.exit(not find_spec('litellm'))"
+	PYTHONPATH=$(LITELLM) $(BIN)/pytest -k 'litellm' tests/contract/test_agent_contract.py \
+		tests/unit/providers/openai_agent $(ARGS)
 
 bench-speech: setup ## how much speech is understood, and how much is wrongly acted on
 	$(BIN)/vixio bench speech $(ARGS)

@@ -158,6 +158,9 @@ async def _agent(settings: Settings) -> str:
             await agent.initialize(system_prompt=settings.assistant.instructions)
         finally:
             await agent.close()
+        models = ", ".join(each["model"] for each in backend.stats())
+    if models:
+        return f"{backend.name}: starts, models {models} (not asked)"
     model = getattr(settings.agent.options, "model", "")
     return f"{backend.name}: starts" + (f", model {model} (not asked)" if model else "")
 

@@ -7,6 +7,7 @@ it needs, as the local server that speaks a cloud vendor's protocol.
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -35,8 +36,17 @@ TTSES: dict[str, Callable[[], AbstractAsyncContextManager[TTSProvider]]] = {"esp
 
 
 def _threads() -> set[threading.Thread]:
-    """Every thread but those of the loop's own executor, which ends with the loop."""
-    return {each for each in threading.enumerate() if not each.name.startswith("asyncio_")}
+    """Every thread but those of the loop's own executor, which ends with the loop.
+
+    LiteLLM has an executor for the whole process, for its logging.
+    """
+    module = sys.modules.get("litellm.litellm_core_utils.thread_pool_executor")
+    foreign = module.executor._threads if module is not None else ()
+    return {
+        each
+        for each in threading.enumerate()
+        if not each.name.startswith("asyncio_") and each not in foreign
+    }
 
 
 @pytest.fixture(autouse=True)

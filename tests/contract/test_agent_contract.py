@@ -7,6 +7,7 @@ import asyncio
 import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
+from importlib.util import find_spec
 
 import pytest
 
@@ -25,9 +26,17 @@ from vixio.core.history import (
 from vixio.core.tools.local import BUILTIN_LOCAL_TOOLS
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
 from vixio.providers.agent import AgentBackend, AgentEvent, AgentProvider, AgentRequest
-from vixio.providers.openai_agent.backend import OpenAIAgentBackend, PhraseBookAgentBackend
+from vixio.providers.openai_agent.backend import (
+    LiteLLMAgentBackend,
+    OpenAIAgentBackend,
+    PhraseBookAgentBackend,
+)
 from vixio.providers.openai_agent.chain_backend import ChainAgentBackend, ChainAgentSettings
-from vixio.providers.openai_agent.settings import OpenAIAgentSettings, PhraseBookAgentSettings
+from vixio.providers.openai_agent.settings import (
+    LiteLLMAgentSettings,
+    OpenAIAgentSettings,
+    PhraseBookAgentSettings,
+)
 
 LIMIT = 10.0
 
@@ -130,10 +139,32 @@ class PhraseBookBench(Bench):
         return "what time is it"
 
 
-BENCHES = {"openai": OpenAIBench, "responses": ResponsesBench, "chain": ChainBench}
+class LiteLLMBench(OpenAIBench):
+    def __init__(self, server: LLMServer) -> None:
+        super().__init__(server)
+        self.backend = LiteLLMAgentBackend(
+            LiteLLMAgentSettings.model_validate(
+                {"model": "openai/stand-in", "base_url": server.base_url, "api_key": "k"}
+            )
+        )
 
 
-@pytest.fixture(params=[*BENCHES, "phrasebook"])
+BENCHES = {
+    "openai": OpenAIBench,
+    "responses": ResponsesBench,
+    "chain": ChainBench,
+    "litellm": LiteLLMBench,
+}
+LITELLM = pytest.param(
+    "litellm",
+    marks=[
+        pytest.mark.skipif(find_spec("litellm") is None, reason="needs the extra litellm"),
+        pytest.mark.filterwarnings("ignore"),  # LiteLLM's own, of which it has many
+    ],
+)
+
+
+@pytest.fixture(params=["openai", "responses", "chain", LITELLM, "phrasebook"])
 async def bench(request: pytest.FixtureRequest) -> AsyncIterator[Bench]:
     async with LLMServer() as server:
         made = BENCHES[request.param](server) if request.param in BENCHES else PhraseBookBench()

@@ -233,6 +233,10 @@ def test_the_first_of_several_in_the_file(tmp_path: Path) -> None:
         ("server:\n  auth:\n    secret: [hunter2hunter2]", "server.auth.secret"),
         ("server:\n  auth:\n    secret: {hunter2: hunter2}", "server.auth.secret"),
         (f"{MODEL}  api_key: [hunter2]", "agent.api_key"),
+        (
+            "agent:\n  name: chain\n  models:\n  - name: openai\n    api_key: [hunter2]",
+            "agent.models[0].api_key",
+        ),
         (f"{MODEL}  apikey: hunter2\n  api_key: k", "agent.apikey"),
         ("server:\n  auth:\n    enabled: true\n    secret: hunter2", "server.auth"),
         ("server:\n  auth:\n    secret: ${hunter2", "server.auth.secret"),

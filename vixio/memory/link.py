@@ -69,7 +69,8 @@ class StoreLink:
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._down_until = 0.0
         self._pause = 0.0
-        self._told = quiet
+        self._quiet = quiet
+        self._told = False
 
     @property
     def healthy(self) -> bool:
@@ -158,7 +159,7 @@ class StoreLink:
         self._is_open = False  # what is wrong with it may need it to be opened anew
         self._pause = min(max(FIRST_PAUSE_S, 2 * self._pause), LONGEST_PAUSE_S)
         self._down_until = now() + self._pause
-        if not self._told:
+        if not self._told and not self._quiet:
             self._told = True
             logger.bind(reason=describe(error)).warning(
                 "memory does not work: conversations are kept until the server stops"

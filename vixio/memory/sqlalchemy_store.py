@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from copy import copy
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -62,27 +63,31 @@ class SQLAlchemyStore(SessionStore):
                 f"memory.url is no URL of an asynchronous SQLAlchemy driver, such as "
                 f"postgresql+asyncpg://user:password@host/name: {message}"
             ) from error
-        self._made = False
+        self._first: SQLAlchemySession | None = None
 
     async def open(self) -> None:
-        self._made = False
-        async with self.session("") as session:
-            await session.get_items(limit=1)
-        self._made = True
+        first = SQLAlchemySession(
+            "",
+            engine=self._engine,
+            create_tables=True,
+            sessions_table=SESSIONS,
+            messages_table=MESSAGES,
+        )
+        await first.get_items(limit=1)
+        self._first = first
 
     async def close(self) -> None:
         await self._engine.dispose()
 
     @asynccontextmanager
     async def session(self, session_id: str) -> AsyncIterator[Session]:
-        yield SQLAlchemySession(
-            session_id,
-            engine=self._engine,
-            create_tables=not self._made,
-            sessions_table=SESSIONS,
-            messages_table=MESSAGES,
-            ensure_ascii=True,  # a database in another encoding takes it too
-        )
+        if self._first is None:
+            raise StoreFailed("the store is closed")
+        # All that a session holds of its own is its id; describing the tables anew for each costs
+        # more than using them.
+        session = copy(self._first)
+        session.session_id = session_id
+        yield session
 
     async def trim(self, session_id: str, keep: int) -> None:
         newest_first = (

@@ -87,7 +87,7 @@ class ChainTurn(CallModel):
         for position, index in enumerate(asked):
             member = members[index]
             wishes = [members[each].wish for each in asked[position:]]
-            seconds = share(wishes, deadline - loop.time())
+            seconds = round(share(wishes, deadline - loop.time()), 2)
             ticket = member.rest.admit()
             begun = settled = False
             attempt = member.model.attempt(self._portable(call, index), seconds, member.retries)

@@ -17,6 +17,7 @@ from agents.exceptions import AgentsException, MaxTurnsExceeded
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
 
 _MAX_DETAIL = 200
+_MAX_DEPTH = 8
 _QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "Arrearage"})
 _SECRET = re.compile(r"\b(?:sk|pk|rk|gsk|xai)-[\w*.-]{6,}|\bBearer\s+\S+|\b[A-Za-z0-9_-]{40,}\b")
 
@@ -59,7 +60,9 @@ def classify_code(provider: str, code: str, message: str) -> ProviderError:
 
 def _of_status(provider: str, error: openai.APIStatusError) -> ProviderError:
     status = error.status_code
-    code = str(getattr(error, "code", None) or "")
+    # LiteLLM makes an error of its own and leaves the code and the headers behind.
+    original = _original(error)
+    code = str(original.code or "")
     if status in (401, 403):
         # The body quotes part of the key, so none of it is repeated.
         text = f"the model's server refuses the api_key ({status})"
@@ -70,7 +73,7 @@ def _of_status(provider: str, error: openai.APIStatusError) -> ProviderError:
     if status == 402 or (status == 429 and code in _QUOTA_CODES):
         text = f"the account's quota is used up ({status})"
         return ProviderUnavailable(provider, text, reason="quota")
-    pause = _retry_after(error.response.headers)
+    pause = _retry_after(original.response.headers)
     if status == 429:
         text = "too many requests for the model's server (429)"
         return ProviderError(provider, text, reason="busy", retry_after=pause)
@@ -82,6 +85,23 @@ def _of_status(provider: str, error: openai.APIStatusError) -> ProviderError:
         reason="service" if retryable else "request",
         retry_after=pause,
     )
+
+
+def _original(error: openai.APIStatusError) -> openai.APIStatusError:
+    """Return the client's own error of the same status that ``error`` was made of, or itself."""
+    found: BaseException = error
+    for _ in range(_MAX_DEPTH):
+        below = found.__cause__ or found.__context__
+        if below is None:
+            break
+        found = below
+        if (
+            isinstance(found, openai.APIStatusError)
+            and found.status_code == error.status_code
+            and isinstance(found.body, dict)
+        ):
+            return found
+    return error
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

@@ -99,13 +99,3 @@ async def test_a_closed_backend_does_not_start_again(server: LLMServer) -> None:
 def test_without_its_extra_litellm_says_what_to_install() -> None:
     with pytest.raises(ProviderUnavailable, match=r"vixio\[litellm\]"):
         LiteLLMAgentBackend(LiteLLMAgentSettings(model="openai/x"))
-
-
-@pytest.mark.skipif(find_spec("litellm") is None, reason="needs the extra litellm")
-@pytest.mark.filterwarnings("ignore")  # LiteLLM's own, of which it has many
-async def test_litellm_reaches_a_server(server: LLMServer) -> None:
-    settings = {"model": "openai/stand-in", "base_url": server.base_url, "api_key": "sk-secret"}
-    backend = LiteLLMAgentBackend(LiteLLMAgentSettings.model_validate(settings))
-    server.script(text("Hel", "lo"))
-    assert await _says(backend.create()) == "Hello"
-    await backend.close()

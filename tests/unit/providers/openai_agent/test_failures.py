@@ -116,7 +116,7 @@ async def test_a_short_pause_is_waited_for(server: LLMServer) -> None:
 
 async def test_tries_share_the_time_to_the_first_token(server: LLMServer) -> None:
     server.script(*(failure(500, "oops") for _ in range(5)))
-    await _fails(_agent(server, retries=5, first_token_timeout=0.6))
+    await _fails(_agent(server, retries=5, first_token_timeout=0.9))
     assert len(server.requests) == 2
 
 

@@ -1,0 +1,220 @@
+"""What was said outlives the server, whatever ends it, and is seen by nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sqlite3
+import sys
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, closing, suppress
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from firmware_test_client import DeviceConfig, SimulatedDevice
+from tests.e2e.doubles import EarASR
+from tests.e2e.harness import RunningServer, serving, settings, until
+from vixio.cli import main
+from vixio.core.history import AssistantMessage, HistoryItem, UserMessage
+from vixio.settings import Settings
+from vixio.testing import ScriptedAgentBackend, ScriptedTTS
+
+ROOT = Path(__file__).resolve().parents[2]
+A, B = "02:00:00:00:00:0a", "02:00:00:00:00:0b"
+
+
+def on(path: Path | str, **more: object) -> Settings:
+    return settings(memory={"store": "sqlite", "path": str(path), **more})
+
+
+def serving_with(
+    config: Settings, agent: ScriptedAgentBackend
+) -> AbstractAsyncContextManager[RunningServer]:
+    return serving(config, asr=EarASR({}), agent=agent, tts=ScriptedTTS(seconds_per_char=0.002))
+
+
+async def say(server: RunningServer, device_id: str, *texts: str) -> None:
+    """A device connects, says something, and goes."""
+    async with SimulatedDevice(server.device(device_id=device_id)) as device:
+        for text in texts:
+            await device.type_text(text)
+
+
+def heard(agent: ScriptedAgentBackend, text: str) -> Sequence[HistoryItem]:
+    """What the agent was told of before, when it was asked ``text``."""
+    (request,) = (
+        request for each in agent.agents for request in each.requests if request.text == text
+    )
+    return request.history
+
+
+async def test_it_remembers_across_restarts(tmp_path: Path) -> None:
+    path = tmp_path / "state" / "memory.db"
+    before = ScriptedAgentBackend()
+    async with serving_with(on(path), before) as server:
+        await say(server, A, "i am ada", "and i like tea")
+        await say(server, B, "i am bob")
+    after = ScriptedAgentBackend()
+    async with serving_with(on(path), after) as server:
+        await say(server, A, "who am i")
+        await say(server, B, "and who am i")
+        assert server.count("memory.late") == 0
+    assert heard(after, "who am i") == [
+        UserMessage("i am ada"),
+        AssistantMessage("You said i am ada."),
+        UserMessage("and i like tea"),
+        AssistantMessage("You said and i like tea."),
+    ]
+    assert heard(after, "and who am i") == [
+        UserMessage("i am bob"),
+        AssistantMessage("You said i am bob."),
+    ]
+
+
+async def test_devices_at_the_same_time_never_see_each_other(tmp_path: Path) -> None:
+    ids = [f"02:00:00:00:01:{number:02x}" for number in range(12)]
+    agent = ScriptedAgentBackend()
+    async with serving_with(on(tmp_path / "memory.db"), agent) as server:
+        for round_number in range(3):
+            words = [f"device {device_id} says {round_number}" for device_id in ids]
+            await asyncio.gather(*map(say, [server] * len(ids), ids, words))
+    requests = [request for each in agent.agents for request in each.requests]
+    assert len(requests) == 36
+    for request in requests:
+        mine = request.text.split()[1]
+        said = [item.text for item in request.history if isinstance(item, UserMessage)]
+        assert len(said) == int(request.text.split()[-1])
+        assert all(mine in text for text in said), (mine, said)
+
+
+async def test_without_a_place_to_write_it_answers_all_the_same() -> None:
+    agent = ScriptedAgentBackend()
+    async with serving_with(on("/proc/vixio/memory.db"), agent) as server:
+        await say(server, A, "one")
+        await say(server, A, "two")
+        assert server.count("memory.failed") > 0
+    assert heard(agent, "two") == [UserMessage("one"), AssistantMessage("You said one.")]
+
+
+async def test_with_a_damaged_file_it_answers_all_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    path.write_bytes(b"rubbish " * 4_096)
+    agent = ScriptedAgentBackend()
+    async with serving_with(on(path), agent) as server:
+        await say(server, A, "one", "two")
+    assert heard(agent, "two") == [UserMessage("one"), AssistantMessage("You said one.")]
+    assert path.read_bytes() == b"rubbish " * 4_096
+
+
+async def test_the_command_line_shows_and_erases_beside_the_server(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    config = tmp_path / "vixio.yaml"
+    config.write_text(f"memory: {{path: {path}}}\n")
+
+    async def vixio(*arguments: str) -> str:
+        command = ["memory", *arguments, "--config", str(config)]
+        shown = await asyncio.to_thread(CliRunner().invoke, main, command)
+        assert shown.exit_code == 0, shown.output
+        return shown.output
+
+    agent = ScriptedAgentBackend()
+    async with serving_with(on(path), agent) as server:
+        assert server.app.memory is not None
+        await say(server, A, "my pin is 1234")
+        await say(server, B, "hello")
+        await server.app.memory.facts.add(A, "likes tea")
+        await until(lambda: server.count("memory.saved") == 2, what="both turns")
+        shown = await vixio(A.upper(), "show")
+        assert "likes tea" in shown
+        assert "user       my pin is 1234" in shown
+        assert "assistant  You said my pin is 1234." in shown
+        everything = json.loads(await vixio(A, "show", "--json"))
+        assert everything["facts"] == ["likes tea"]
+        assert everything["turns"][0][0] == {"role": "user", "content": "my pin is 1234"}
+        listed = await vixio()
+        assert A in listed
+        assert B in listed
+
+        assert await vixio(A, "clear") == f"{A}: erased\n"
+        assert "nothing is remembered" in await vixio(A)
+        assert "hello" in await vixio(B)
+        await say(server, A, "what is my pin")
+        assert await server.app.memory.facts.facts(A) == []
+    assert heard(agent, "what is my pin") == []
+    assert (
+        await vixio("02:00:00:00:00:0c", "clear") == "02:00:00:00:00:0c: nothing was remembered\n"
+    )
+
+
+SERVER = """
+import asyncio, sys
+from pathlib import Path
+from tests.e2e.test_memory import on, serving_with
+from vixio.testing import ScriptedAgentBackend
+
+async def run():
+    async with serving_with(on(Path(sys.argv[1])), ScriptedAgentBackend()) as server:
+        print(server.ws_url, flush=True)
+        await asyncio.sleep(60)
+
+asyncio.run(run())
+"""
+
+
+async def test_a_turn_that_was_closed_survives_a_killed_server(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        SERVER,
+        str(path),
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(["", *sys.path])},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    try:
+        assert process.stdout is not None
+        async with asyncio.timeout(30):
+            ws_url = (await process.stdout.readline()).decode().strip()
+        device = SimulatedDevice(DeviceConfig(ws_url=ws_url, device_id=A))
+        await device.start()
+        await device.type_text("remember the milk")
+        saved = "SELECT count(*) FROM vixio_messages"
+
+        def connect() -> sqlite3.Connection:
+            return sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+
+        def is_saved() -> bool:
+            with suppress(sqlite3.OperationalError), closing(connect()) as reader:
+                return bool(reader.execute(saved).fetchone()[0])
+            return False  # there is no file, or no table in it, yet
+
+        await until(is_saved, what="the turn")
+    finally:
+        process.send_signal(signal.SIGKILL)
+        await process.wait()
+    await device.close()
+    after = ScriptedAgentBackend()
+    async with serving_with(on(path), after) as server:
+        await say(server, A, "what was it")
+    assert heard(after, "what was it") == [
+        UserMessage("remember the milk"),
+        AssistantMessage("You said remember the milk."),
+    ]
+
+
+@pytest.mark.parametrize("store", ["sqlalchemy", "redis"])
+async def test_a_server_without_its_database_answers_all_the_same(store: str) -> None:
+    pytest.importorskip(store)
+    pytest.importorskip("asyncpg")
+    url = {"sqlalchemy": "postgresql+asyncpg://u:p@127.0.0.1:9/x", "redis": "redis://127.0.0.1:9"}
+    agent = ScriptedAgentBackend()
+    config = settings(memory={"store": store, "url": url[store]})
+    async with serving_with(config, agent) as server:
+        await say(server, A, "one", "two")
+        assert server.count("memory.failed") > 0
+    assert heard(agent, "two") == [UserMessage("one"), AssistantMessage("You said one.")]

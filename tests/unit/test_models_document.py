@@ -1,0 +1,37 @@
+"""docs/models.md says what there is: every reason, every name, and settings that load."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from vixio.core.instructions import NAMES
+from vixio.core.messages import REASONS
+from vixio.settings import load_settings
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "docs/models.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
+
+
+def test_every_reason_and_every_name_is_explained() -> None:
+    for key, words in REASONS["en"].items():
+        assert f"| {words} · {REASONS['zh'][key]} |" in TEXT
+    for name in NAMES:
+        assert f"`{{{name}}}`" in TEXT
+
+
+@pytest.mark.parametrize("number", range(len(BLOCKS)))
+def test_every_example_loads(number: int, tmp_path: Path) -> None:
+    path = tmp_path / "vixio.yaml"
+    path.write_text(BLOCKS[number], encoding="utf-8")
+    names = re.findall(r"\$\{(\w+)\}", BLOCKS[number])
+    load_settings(path, dict.fromkeys(names, "k"))
+
+
+def test_its_list_of_models_is_the_one_of_the_configuration() -> None:
+    listed = load_settings(ROOT / "config/chain.yaml", {"OPENAI_API_KEY": "k"})
+    models = listed.agent.options.model_dump()["models"]
+    assert [model["name"] for model in models] == ["openai", "openai", "phrasebook"]
