@@ -250,12 +250,17 @@ class Session:
         self._start_reply(turn)
 
     def _join(self, pending: Reply, turn: UserTurn) -> UserTurn:
-        """The user paused and went on before anything was answered: it is one turn."""
+        """The user paused and went on before anything was answered: it is one turn.
+
+        A slow recogniser may bring the earlier words later.
+        """
         first = pending.turn
         pending.interrupt("continued")
         if not (first.understood and first.text):
             return turn
         self.context.history.forget(first.turn_id)
+        if turn.turn_id < first.turn_id:
+            return replace(turn, turn_id=first.turn_id, text=f"{turn.text} {first.text}")
         return replace(turn, text=f"{first.text} {turn.text}")
 
     def _start_reply(self, turn: UserTurn, *, failed: str = "", say: str = "") -> None:
