@@ -78,6 +78,8 @@ def table(results: Sequence[Result]) -> str:
             for r in results
         ],
     )
+    for name in dict.fromkeys(name for r in results for name in r.growth):
+        add(f"  {name}, rise ± scatter", [_growth(r, name) for r in results])
     add("frames played", [_count(r, "frames") for r in results])
     add("  late/underrun/overflow", [_three(r) for r in results])
     add("  jitter p95, ms", [f"{r.jitter_p95:.1f}" if r.jitter_p95 else "" for r in results])
@@ -163,6 +165,11 @@ def _spread(spread: Spread | None) -> str:
 
 def _count(result: Result, name: str) -> str:
     return str(result.counts[name]) if result.counts.get(name) else ""
+
+
+def _growth(result: Result, name: str) -> str:
+    grown = result.growth.get(name)
+    return f"{grown.rise:+.0f} ± {grown.scatter:.0f}" if grown is not None else ""
 
 
 def _three(result: Result) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from vixio.bench.load import report
 from vixio.bench.load.command import main
-from vixio.bench.load.figures import Result
+from vixio.bench.load.figures import Growth, Result
 from vixio.bench.load.marks import judge
 from vixio.bench.load.plot import nice_step, write_plot
 from vixio.bench.load.usage import Spread
@@ -37,6 +37,11 @@ def test_the_table_has_a_column_for_each_step() -> None:
     share = next(line for line in lines if line.startswith("share"))
     assert "41 / 82 / 123" in share
     assert not any(line.startswith("capture") for line in lines)  # nobody measured it
+
+
+def test_what_grew_in_a_long_run_is_shown() -> None:
+    table = report.table([Result("churn", 5, growth={"tasks": Growth(12.0, 3.0, 90.0)})])
+    assert "+12 ± 3" in table
 
 
 def test_a_limit_of_the_generator_is_told_loudly() -> None:
