@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
+from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -72,6 +73,7 @@ class Session:
         tools: ToolSet,
         counters: Counters,
         settings: SessionSettings,
+        encoders: Executor | None = None,
     ) -> None:
         self.connection = connection
         self._pipeline = pipeline
@@ -92,6 +94,7 @@ class Session:
             counters=counters,
             spawn=self._spawn,
             language=settings.language,
+            encoders=encoders,
         )
 
     @property

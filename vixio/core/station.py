@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -22,7 +23,8 @@ class StationContext:
     """One session, as its stations see it.
 
     ``spawn`` runs a coroutine in the session's task group; it must handle its own errors.
-    ``language`` (BCP 47) is what the assistant speaks when it speaks for itself.
+    ``language`` (BCP 47) is what the assistant speaks when it speaks for itself. ``encoders`` are
+    the threads in which replies are encoded; None: in the event loop's own.
     """
 
     session_id: str
@@ -32,6 +34,7 @@ class StationContext:
     counters: Counters
     spawn: Callable[[Coroutine[Any, Any, None]], None]
     language: str = ""
+    encoders: Executor | None = None
     timelines: dict[int, TurnTimeline] = field(default_factory=dict)
 
     def timeline(self, turn_id: int) -> TurnTimeline:
