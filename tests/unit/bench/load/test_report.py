@@ -51,6 +51,12 @@ def test_a_limit_of_the_generator_is_told_loudly() -> None:
     assert "80 ms" in line
 
 
+def test_other_work_on_the_machine_is_told() -> None:
+    assert report.warnings([Result("talk", 3, others=0.1)]) == []
+    (line,) = report.warnings([Result("talk", 3, others=2.3)])
+    assert "other work took 2.3" in line
+
+
 def test_json_holds_all_figures_and_marks() -> None:
     body = json.loads(report.as_json(RESULTS, judge(RESULTS), ["--mix", "talk"]))
     assert [step["devices"] for step in body["steps"]] == [50, 100, 200]
