@@ -1,7 +1,7 @@
 # Vixio: `make` lists what there is.
 #
 # PYTHON=python3.13   the Python to use      VENV=.venv   where the environment goes
-# ARGS='...'          passed on to the command (run, demo, test, bench-speech)
+# ARGS='...'          passed on to the command (run, demo, test, chaos, bench-speech)
 
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -16,7 +16,7 @@ SETUP_SCRIPTS := $(wildcard scripts/*.sh)
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run demo test bench-speech lock audit docker clean
+.PHONY: help setup setup-dev run demo test chaos bench-speech lock audit docker clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -47,6 +47,9 @@ test: setup-dev ## ruff, mypy --strict, pytest
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest $(ARGS)
+
+chaos: setup-dev ## break the server on purpose while healthy devices talk to it (ARGS='--short', '--json')
+	$(BIN)/python -m tests.chaos $(ARGS)
 
 bench-speech: setup ## how much speech is understood, and how much is wrongly acted on
 	$(BIN)/vixio bench speech $(ARGS)
