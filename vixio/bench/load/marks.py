@@ -154,9 +154,12 @@ def judge(results: Sequence[Result]) -> list[Verdict]:
 
 
 def _verdict(mark: Mark, results: Sequence[Result]) -> Verdict:
-    """The best step that tells decides: of several sizes one that reaches it is enough."""
+    """A step with more devices than the mark asks for can reach it, but not miss it."""
     fitting = [result for result in results if mark.fits(result)]
-    if not fitting:
-        return Verdict(mark.about, mark.wanted, "not measured", None)
-    best = next((result for result in fitting if mark.reached(result)), fitting[0])
-    return Verdict(mark.about, mark.wanted, mark.found(best), mark.reached(best))
+    for result in fitting:
+        if mark.reached(result):
+            return Verdict(mark.about, mark.wanted, mark.found(result), ok=True)
+    for result in fitting:
+        if result.devices == mark.devices or mark.mix == "churn":
+            return Verdict(mark.about, mark.wanted, mark.found(result), ok=False)
+    return Verdict(mark.about, mark.wanted, "not measured", None)
