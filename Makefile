@@ -1,7 +1,7 @@
 # Vixio: `make` lists what there is.
 #
 # PYTHON=python3.13   the Python to use      VENV=.venv   where the environment goes
-# ARGS='...'          passed on to the command (run, demo, test, bench-speech)
+# ARGS='...'          passed on to the command (run, demo, test, chaos, bench-speech)
 
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -18,7 +18,7 @@ SETUP_SCRIPTS := $(wildcard scripts/*.sh)
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run demo test test-litellm bench-speech lock audit docker clean
+.PHONY: help setup setup-dev run demo test test-litellm chaos bench-speech lock audit docker clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -61,6 +61,9 @@ test-litellm: $(LITELLM_STAMP) ## pytest with the real LiteLLM (25 more packages
 		"import sys; from importlib.util import find_spec; sys.exit(not find_spec('litellm'))"
 	PYTHONPATH=$(LITELLM) $(BIN)/pytest -k 'litellm' tests/contract/test_agent_contract.py \
 		tests/unit/providers/openai_agent $(ARGS)
+
+chaos: setup-dev ## break the server on purpose while healthy devices talk to it (ARGS='--short', '--json')
+	$(BIN)/python -m tests.chaos $(ARGS)
 
 bench-speech: setup ## how much speech is understood, and how much is wrongly acted on
 	$(BIN)/vixio bench speech $(ARGS)

@@ -15,8 +15,6 @@ from __future__ import annotations
 import asyncio
 import os
 
-from vixio.providers.pocketsphinx.provider import PocketSphinxASRProvider
-
 from vixio.core.host import SessionHost
 from vixio.core.pipeline import Pipeline
 from vixio.core.tools.local import BUILTIN_LOCAL_TOOLS
@@ -25,6 +23,7 @@ from vixio.core.transport import TransportBase
 from vixio.providers.espeak.provider import EspeakTTSProvider
 from vixio.providers.openai_agent.provider import OpenAIAgentProvider
 from vixio.providers.openai_agent.tools import OpenAIAgentToolConverter
+from vixio.providers.pocketsphinx.provider import PocketSphinxASRProvider
 from vixio.providers.silero_vad.provider import SileroVADProvider
 from vixio.stations.agent import AgentStation
 from vixio.stations.asr import ASRStation

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from tests.session.conversation import Conversation, on_virtual_time
 from vixio.core.chunk import AudioIn, ListenMode, ListenStop, TextInput
 from vixio.core.clock import now
@@ -209,11 +211,40 @@ async def test_noise_without_words_gets_no_answer() -> None:
     talk = Conversation(asr=ScriptedASR(["", "hello"]))
     async with talk.running():
         talk.listen()
-        await talk.say()
+        await talk.say(0.2)
         await asyncio.sleep(5)
         assert talk.device.sent == []
         await talk.say()
         await talk.device.wait_for("stop")
+
+
+@pytest.mark.parametrize("mode", [ListenMode.AUTO, ListenMode.MANUAL])
+@on_virtual_time
+async def test_speech_without_words_is_asked_back(mode: ListenMode) -> None:
+    talk = Conversation(asr=ScriptedASR(["", "hello"]))
+    async with talk.running():
+        for _ in range(2):
+            talk.listen(mode)
+            await talk.say()
+            talk.device.put(ListenStop())
+            await talk.device.wait_for("stop")
+            await asyncio.sleep(5)
+        first, second = talk.device.texts()[0], talk.device.texts()[-1]
+        assert "did not understand" in first
+        assert second == "You said hello."
+
+
+@on_virtual_time
+async def test_the_words_of_a_slow_recogniser_keep_their_order() -> None:
+    asr = ScriptedASR(["turn on", "the kitchen light"])
+    asr.delays = [2.5, 0.1]
+    talk = Conversation(asr=asr, agent=ScriptedAgent(lambda text: (2.0, f"You said {text}.")))
+    async with talk.running():
+        talk.listen()
+        await talk.say(0.6, pause=0.7)
+        await talk.say(0.6, pause=0.9)
+        await talk.device.wait_for("stop")
+        assert talk.device.texts() == ["You said turn on the kitchen light."]
 
 
 @on_virtual_time

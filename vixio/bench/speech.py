@@ -32,7 +32,20 @@ ACTED_AT_MOST = 0.07
 """Of the sentences outside it, at most this share may cause an action."""
 
 CORPORA = {"held-out": held_out, "tuning": tuning}
-CURVE = (-85.0, -90.0, -95.0, -100.0, -105.0, -110.0, -115.0, -120.0, -130.0, -150.0)
+CURVE = (
+    -85.0,
+    -90.0,
+    -95.0,
+    -100.0,
+    -103.0,
+    -105.0,
+    -106.0,
+    -107.0,
+    -108.0,
+    -110.0,
+    -120.0,
+    -150.0,
+)
 """Rejection thresholds at which the curve is told."""
 _PARALLEL = 6
 _FRAME_SECONDS = 0.06

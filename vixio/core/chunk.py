@@ -102,10 +102,14 @@ class TurnStarted(Chunk):
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded(Chunk):
-    """The utterance is complete. ``reason``: silence, stop, gap (packets ceased) or limit."""
+    """The utterance is complete. ``reason``: silence, stop, gap (packets ceased) or limit.
+
+    ``speech_ms``: how long it was, pre-roll and final silence left out.
+    """
 
     turn_id: int
     reason: str
+    speech_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)

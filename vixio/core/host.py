@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 from vixio.core.history import History
@@ -96,6 +98,7 @@ class SessionHost:
         self._settings = settings or SessionSettings()
         self._toolsets: dict[str, ToolSet] = {}
         self._sessions: dict[str, Session] = {}
+        self._encoders: ThreadPoolExecutor | None = None
 
     @property
     def sessions(self) -> dict[str, Session]:
@@ -111,11 +114,17 @@ class SessionHost:
 
     async def start(self) -> None:
         """Accept devices."""
+        # Encoding is most of what a speaking device costs, and the codec lets other threads run.
+        threads = os.cpu_count() or 1
+        self._encoders = ThreadPoolExecutor(threads, thread_name_prefix="vixio-encode")
         await self.transport.start(self.handle)
 
     async def stop(self) -> None:
         """Close all devices; returns when every session has ended."""
         await self.transport.stop()
+        if self._encoders is not None:
+            self._encoders.shutdown(wait=False, cancel_futures=True)
+            self._encoders = None
 
     async def handle(self, connection: DeviceConnection) -> None:
         """Converse with one device until its connection closes."""
@@ -139,6 +148,7 @@ class SessionHost:
                 self.counters,
                 self._settings,
                 opened,
+                self._encoders,
             )
             self._sessions[session_id] = session
             self.counters.add("session.opened")

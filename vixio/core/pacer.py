@@ -30,7 +30,7 @@ class PacerSettings:
 
     head_start_ms: int = 300
     buffer_ms: int = 2_000
-    device_delay_ms: int = 30
+    device_delay_ms: int = 40
     """From a packet's arrival to its sound; ``tts stop`` waits for it."""
 
 
@@ -72,6 +72,8 @@ class Pacer:
         self._silent_from = 0.0
         self._paused_at: float | None = None
         self.first_frame_at: float | None = None
+        self.fed = False
+        """Has a packet been put?"""
 
     @property
     def started(self) -> bool:
@@ -86,6 +88,7 @@ class Pacer:
     async def put_packets(self, packets: list[bytes]) -> None:
         """Queue packets; waits while more than the buffer's length is unsent."""
         for packet in packets:
+            self.fed = True
             while self._queued_ms >= self._settings.buffer_ms:
                 self._room.clear()
                 await self._room.wait()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
+from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -74,6 +75,7 @@ class Session:
         counters: Counters,
         settings: SessionSettings,
         session_tools: SessionTools | None = None,
+        encoders: Executor | None = None,
     ) -> None:
         self.connection = connection
         self._pipeline = pipeline
@@ -95,6 +97,7 @@ class Session:
             spawn=self._spawn,
             language=settings.language,
             session_tools=session_tools,
+            encoders=encoders,
         )
 
     @property
@@ -253,12 +256,17 @@ class Session:
         self._start_reply(turn)
 
     def _join(self, pending: Reply, turn: UserTurn) -> UserTurn:
-        """The user paused and went on before anything was answered: it is one turn."""
+        """The user paused and went on before anything was answered: it is one turn.
+
+        A slow recogniser may bring the earlier words later.
+        """
         first = pending.turn
         pending.interrupt("continued")
         if not (first.understood and first.text):
             return turn
         self.context.history.forget(first.turn_id)
+        if turn.turn_id < first.turn_id:
+            return replace(turn, turn_id=first.turn_id, text=f"{turn.text} {first.text}")
         return replace(turn, text=f"{first.text} {turn.text}")
 
     def _start_reply(

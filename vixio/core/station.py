@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -23,8 +24,9 @@ class StationContext:
     """One session, as its stations see it.
 
     ``spawn`` runs a coroutine in the session's task group; it must handle its own errors.
-    ``language`` (BCP 47) is what the assistant speaks when it speaks for itself.
-    ``session_tools`` runs tools for the session's agent, where there is a runtime.
+    ``language`` (BCP 47) is what the assistant speaks when it speaks for itself. ``encoders`` are
+    the threads in which replies are encoded; None: in the event loop's own. ``session_tools`` runs
+    tools for the session's agent, where there is a runtime.
     """
 
     session_id: str
@@ -34,6 +36,7 @@ class StationContext:
     counters: Counters
     spawn: Callable[[Coroutine[Any, Any, None]], None]
     language: str = ""
+    encoders: Executor | None = None
     timelines: dict[int, TurnTimeline] = field(default_factory=dict)
     session_tools: SessionTools | None = None
 

@@ -33,7 +33,10 @@ class DeviceInfo:
 
 
 class AudioEncoder(ABC):
-    """Turns the PCM of one reply into packets of the device's format. State of one reply."""
+    """Turns the PCM of one reply into packets of the device's format. State of one reply.
+
+    Called from changing threads, but never from two at a time.
+    """
 
     packet_ms: int
     """How long each packet plays."""

@@ -225,7 +225,7 @@ class OutputSettings(Section):
     sample_rate: Literal[8_000, 12_000, 16_000, 24_000, 48_000] = 24_000
     """Hz."""
     frame_ms: Literal[20, 40, 60] = 60
-    opus_complexity: int = Field(default=5, ge=0, le=10)
+    opus_complexity: int = Field(default=0, ge=0, le=10)
     head_start_ms: int = Field(default=300, ge=0, le=2_000)
     """How far ahead of its playing the audio is sent; the device holds 40 frames at most."""
 

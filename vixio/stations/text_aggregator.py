@@ -4,22 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vixio.core.chunk import Chunk, TextInput, Transcript, TurnDropped, UserTurn
+from vixio.core.chunk import (
+    Chunk,
+    TextInput,
+    Transcript,
+    TurnDropped,
+    TurnEnded,
+    TurnFailed,
+    UserTurn,
+)
 from vixio.core.station import ListeningStation
+
+MIN_SPEECH_MS = 400
+"""So much voice without a word was somebody who was not understood; less was a cough or a door."""
 
 
 class TextAggregatorStation(ListeningStation):
-    """Transcript or TextInput in, UserTurn out. A transcript without words makes no turn."""
+    """Transcript or TextInput in, UserTurn out.
+
+    Speech without words is asked back, a noise without words makes no turn.
+    """
 
     name = "text_aggregator"
+
+    def __init__(self) -> None:
+        self._speech_ms: dict[int, int] = {}
 
     async def feed(self, chunk: Chunk, now: float) -> Sequence[Chunk]:
         """Add the UserTurn that ``chunk`` completes."""
         match chunk:
+            case TurnEnded(turn_id=turn_id, speech_ms=speech_ms):
+                self._speech_ms[turn_id] = speech_ms
+                return (chunk,)
+            case TurnDropped(turn_id=turn_id) | TurnFailed(turn_id=turn_id):
+                self._speech_ms.pop(turn_id, None)
+                return (chunk,)
             case Transcript(turn_id=turn_id, text=text, rejected=rejected):
+                speech_ms = self._speech_ms.pop(turn_id, 0)
                 if not text and not rejected:
                     self.context.counters.add("turn.empty")
-                    return (TurnDropped(turn_id),)
+                    if speech_ms < MIN_SPEECH_MS:
+                        return (TurnDropped(turn_id),)
+                    rejected = True
                 turn = UserTurn(
                     turn_id, text, not rejected, language=chunk.language, emotion=chunk.emotion
                 )

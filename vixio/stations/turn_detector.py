@@ -59,6 +59,7 @@ class TurnDetectorStation(ListeningStation):
         self._voice = False
         self._silence = 0.0
         self._length = 0.0
+        self._pre_roll = 0.0
         self._heard_any = False
         self._last_at = 0.0
         self._resumes = False
@@ -153,6 +154,7 @@ class TurnDetectorStation(ListeningStation):
         length = self._recent_s
         started = self._start()
         self._length = length
+        self._pre_roll = max(0.0, length - ago_ms / 1000)
         self._heard_any = True
         return (started, *before)
 
@@ -167,6 +169,7 @@ class TurnDetectorStation(ListeningStation):
     def _start(self) -> TurnStarted:
         self._turn_id = self.context.history.next_turn_id()
         self._length = 0.0
+        self._pre_roll = 0.0
         self._silence = 0.0
         self._heard_any = False
         self._recent.clear()
@@ -186,7 +189,8 @@ class TurnDetectorStation(ListeningStation):
         timeline.mark("voice_end", now - self._silence)
         timeline.mark("turn_end", now)
         self._turn_id = 0
-        return TurnEnded(turn_id, reason)
+        speech_s = max(0.0, self._length - self._pre_roll - self._silence)
+        return TurnEnded(turn_id, reason, round(speech_s * 1000))
 
     def _drop(self) -> Sequence[Chunk]:
         turn_id, self._turn_id = self._turn_id, 0

@@ -84,7 +84,8 @@ class _LoudnessStream(VADStream):
 class ScriptedASR(ASRProvider):
     """Hears the words of its script, one entry an utterance, over and over.
 
-    An entry is the words, a Recognition, or an exception to raise. ``delay`` before the words.
+    An entry is the words, a Recognition, or an exception to raise. ``delay`` before the words;
+    ``delays``, where set, has one for each entry.
     """
 
     name = "scripted"
@@ -94,6 +95,7 @@ class ScriptedASR(ASRProvider):
     ) -> None:
         self.script = list(script)
         self.delay = delay
+        self.delays: list[float] = []
         self.utterances: list[bytes] = []
         self.hints: list[SpeechHints] = []
         self.open_streams = 0
@@ -104,19 +106,22 @@ class ScriptedASR(ASRProvider):
 
     def open(self, hints: SpeechHints) -> ASRStream:
         """Begin the next entry of the script."""
-        entry = self.script[self._next % len(self.script)]
+        index = self._next % len(self.script)
         self._next += 1
         self.hints.append(hints)
-        return _ScriptedStream(self, entry)
+        return _ScriptedStream(self, self.script[index], self.delays[index : index + 1])
 
     async def close(self) -> None:
         """Nothing to release."""
 
 
 class _ScriptedStream(ASRStream):
-    def __init__(self, provider: ScriptedASR, entry: str | Recognition | Exception) -> None:
+    def __init__(
+        self, provider: ScriptedASR, entry: str | Recognition | Exception, delay: list[float]
+    ) -> None:
         self._provider = provider
         self._entry = entry
+        self._delay = delay
         self._pcm = bytearray()
         self._open = True
         provider.open_streams += 1
@@ -125,8 +130,9 @@ class _ScriptedStream(ASRStream):
         self._pcm += pcm
 
     async def finish(self) -> Recognition:
-        if self._provider.delay:
-            await asyncio.sleep(self._provider.delay)
+        delay = self._delay[0] if self._delay else self._provider.delay
+        if delay:
+            await asyncio.sleep(delay)
         self._provider.utterances.append(bytes(self._pcm))
         if isinstance(self._entry, Exception):
             raise self._entry

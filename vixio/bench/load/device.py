@@ -6,6 +6,7 @@ import asyncio
 import random
 import re
 from collections import Counter
+from collections.abc import Callable
 from typing import Final
 
 from firmware_test_client import DeviceConfig, Reply, SimulatedDevice
@@ -113,16 +114,16 @@ class LoadDevice:
         """Return when the connection is over."""
         turns = self._random.randint(1, 4)
         if self._behaviour in {"talk", "churn"}:  # not all in step
-            await asyncio.sleep(self._random.uniform(0.3, sum(self._pause)))
+            await self._rest(self._random.uniform(0.3, sum(self._pause)))
         while self.device.connected:
             if self._behaviour in {"idle", "listen"}:
-                await asyncio.sleep(_LOOK_S * 5)
+                await self._rest(60.0)
             elif self._behaviour == "speak":
                 await self._speak()
             else:
                 await self._talk()
                 turns -= 1
-                await asyncio.sleep(self._random.uniform(*self._pause))
+                await self._rest(self._random.uniform(*self._pause))
                 if self._behaviour == "churn" and turns <= 0:
                     if self._random.random() < 0.5:
                         self.device.disconnect_hard("reset")
@@ -167,14 +168,17 @@ class LoadDevice:
         replies = self.device.replies
         return index < len(replies) and replies[index].ended
 
-    async def _until(self, true: object, seconds: float) -> bool:
+    async def _rest(self, seconds: float) -> None:
+        """Let time pass, as long as there is a connection."""
+        await self._until(lambda: False, seconds)
+
+    async def _until(self, true: Callable[[], bool], seconds: float) -> bool:
         """Look now and then whether ``true()``; the device's own way of waiting costs more."""
-        assert callable(true)  # noqa: S101 - narrows for the type checker
         clock = asyncio.get_running_loop().time
         until = clock() + seconds
         while not true():
             if clock() > until or not self.device.connected:
-                return bool(true())
+                return true()
             await asyncio.sleep(_LOOK_S)
         return True
 

@@ -80,6 +80,8 @@ class Result:
     """The 99th percentile of the worst generator."""
     generator_limits: list[str] = field(default_factory=list)
     """Why the figures are not the server's; empty when they are."""
+    others: float = 0.0
+    """Cores that other work on the machine took meanwhile."""
     groups: dict[str, Spread] = field(default_factory=dict)
     """The share of groups of devices, where a mix has them."""
     growth: dict[str, Growth] = field(default_factory=dict)

@@ -9,11 +9,15 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Final
 
 from vixio import __version__
 from vixio.bench.load.figures import Result
 from vixio.bench.load.marks import Verdict
 from vixio.bench.load.usage import Spread
+
+DISTURBED_CORES: Final = 0.5
+"""Of other work; more, and the figures are not of this server alone."""
 
 
 def machine() -> dict[str, str]:
@@ -78,6 +82,8 @@ def table(results: Sequence[Result]) -> str:
             for r in results
         ],
     )
+    for name in dict.fromkeys(name for r in results for name in r.growth):
+        add(f"  {name}, rise ± scatter", [_growth(r, name) for r in results])
     add("frames played", [_count(r, "frames") for r in results])
     add("  late/underrun/overflow", [_three(r) for r in results])
     add("  jitter p95, ms", [f"{r.jitter_p95:.1f}" if r.jitter_p95 else "" for r in results])
@@ -90,6 +96,7 @@ def table(results: Sequence[Result]) -> str:
     add("  CPU, cores (busiest)", [f"{r.generator_cpu:.2f} ({r.generator_busiest:.2f})"
                                    for r in results])  # fmt: skip
     add("  loop late p99, ms", [f"{r.generator_lag:.1f}" for r in results])
+    add("other work, cores", [f"{r.others:.2f}" for r in results])
     return "\n".join([*_columns(rows), "", "Distributions are p50 / p95 / p99.", _NOTE])
 
 
@@ -112,6 +119,11 @@ def warnings(results: Sequence[Result]) -> list[str]:
             "these figures are not the server's"
             for why in result.generator_limits
         ]
+        if result.others > DISTURBED_CORES:
+            lines.append(
+                f"{result.mix} {result.devices}: other work took {result.others:.1f} of the "
+                "machine's cores meanwhile; repeat this when it is quiet"
+            )
         lines += [f"{result.mix} {result.devices}: {what}" for what in result.trouble[:5]]
     return lines
 
@@ -163,6 +175,11 @@ def _spread(spread: Spread | None) -> str:
 
 def _count(result: Result, name: str) -> str:
     return str(result.counts[name]) if result.counts.get(name) else ""
+
+
+def _growth(result: Result, name: str) -> str:
+    grown = result.growth.get(name)
+    return f"{grown.rise:+.0f} ± {grown.scatter:.0f}" if grown is not None else ""
 
 
 def _three(result: Result) -> str:

@@ -14,7 +14,7 @@ from vixio.bench.load.mixes import Mix
 from vixio.bench.load.processes import Child, Cores, start_generators, start_server
 from vixio.bench.load.providers import Delays
 from vixio.bench.load.server import ServerPlan
-from vixio.bench.load.usage import Spread, children_kb
+from vixio.bench.load.usage import Spread, children_kb, machine_busy
 
 IDLE_S = 1.0
 """How long the idle server is watched before the devices come."""
@@ -168,12 +168,14 @@ class Step:
     async def _measure(self) -> None:
         befores = await self._begin_generators()
         before = await self.server.peer.ask("begin")
+        began, busy_before = time.monotonic(), machine_busy()
         if self._mix.slow:
             before = await self._hold_slow(before)
         elif self._mix.restart:
             befores, before = await self._hold_restart()
         else:
             await self._wait(self._hold, "holds")
+        elapsed, busy = time.monotonic() - began, machine_busy() - busy_before
         figures = await self.server.peer.ask("figures")
         told = [await child.peer.ask("figures") for child in self._generators]
         result, delays = self.result, self._options.delays
@@ -181,6 +183,8 @@ class Step:
         put_server(result, before, figures, 1000 * (delays.asr + delays.agent + delays.tts))
         result.server_counters.update(refused)
         put_generators(result, befores, told)
+        ours = result.server_cpu + result.generator_cpu
+        result.others = round(max(0.0, busy / elapsed - ours), 2)
         there = max(1, result.connected)
         result.cpu_per_device = round((result.server_cpu - self._idle_cpu) / there, 6)
         result.memory_per_device = round((result.rss - result.idle_rss) / there, 1)

@@ -131,7 +131,8 @@ def _settings(plan: ServerPlan) -> Settings:
         "http_port": plan.http_port,
         "max_connections": plan.max_connections,
     }
-    sections: dict[str, Any] = {**plan.settings, "server": {**where, **server}}
+    server = {**where, **server}
+    sections: dict[str, Any] = {"memory": {"store": "none"}, **plan.settings, "server": server}
     if not plan.default_set:
         sections["asr"] = brought(ASRSection)
         sections["agent"] = brought(AgentSection)

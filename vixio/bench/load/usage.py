@@ -121,6 +121,19 @@ def cpu_by_thread() -> dict[str, float]:
     return found
 
 
+def machine_busy() -> float:
+    """Return the seconds of processor time that all processes of the machine have had so far.
+
+    0 where there is no /proc.
+    """
+    try:
+        fields = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
+    except FileNotFoundError:
+        return 0.0
+    user, nice, system, _idle, _iowait, irq, softirq, steal = (int(field) for field in fields[:8])
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
 def resident_kb(pid: int) -> int:
     """Return a process's resident memory (KB), 0 if it is gone; its peak without /proc."""
     try:

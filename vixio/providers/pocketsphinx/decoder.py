@@ -11,7 +11,7 @@ words but one with a command.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,6 @@ from vixio.providers.pocketsphinx.wire import WORST_SCORE
 
 _WEAKEST_WORD = 0.5
 """What the weakest word's score adds to the mean of all; chosen on the tuning set."""
-
-MAX_GRAMMARS = 16
-"""Grammars kept in each decoder; one takes 1 to 3 MB, and 3 ms to make again."""
 
 _WORST_FRAME = -300.0  # what is worse underflows in the library's numbers
 _SCORE_SHIFT = 1024.0  # acoustic scores are shifted left by SENSCR_SHIFT = 10 bits in FSG segments
@@ -59,10 +56,16 @@ class SpokenGrammar:
 
 
 class Primer:
-    """Measures the cepstral mean of a piece of audio; one serves all decoders of a worker."""
+    """Measures the cepstral mean of a piece of audio; :meth:`renew` it after each use, too."""
 
-    def __init__(self, model: Path, empty_dictionary: Path) -> None:
-        self._decoder = _make_decoder(model, empty_dictionary, all_senones=False)
+    def __init__(self, model: Path) -> None:
+        self._model = model
+        self._decoder: Any = None
+        self.renew()
+
+    def renew(self) -> None:
+        """Make it ready for another piece."""
+        self._decoder = _make_decoder(self._model, all_senones=False)
         # A search has to be there, and runs at the end of the utterance: the smallest there is.
         fsg = self._decoder.create_fsg("primer", 0, 1, [(0, 1, 1.0, "<sil>")])
         self._decoder.add_fsg("primer", fsg)
@@ -73,46 +76,51 @@ class Primer:
         self._decoder.start_utt()
         self._decoder.process_raw(pcm, no_search=True, full_utt=True)
         self._decoder.end_utt()
-        return str(self._decoder.get_cmn(False))
+        mean = str(self._decoder.get_cmn(False))
+        self.renew()
+        return mean
 
 
 class GrammarDecoder:
-    """One utterance at a time; grammars stay loaded."""
+    """Decodes one utterance; then :meth:`renew` it.
 
-    def __init__(self, model: Path, empty_dictionary: Path) -> None:
-        self._decoder = _make_decoder(model, empty_dictionary, all_senones=True)
-        self._grammars: OrderedDict[str, SpokenGrammar] = OrderedDict()
-        self._words: set[str] = set()
-        self._active = ""
-        self._running = False
+    The library keeps more of an utterance than it lets anybody reset, and the next one comes out
+    differently for it. A new decoder costs some 10 ms, so every utterance gets one, made ahead.
+    """
+
+    def __init__(self, model: Path) -> None:
+        """Raises RuntimeError if the model cannot be loaded."""
+        self._model = model
+        self._decoder = _make_decoder(model, all_senones=True)
+        self._spoken: SpokenGrammar | None = None
+
+    def renew(self) -> None:
+        """Make it ready for another utterance, over the same grammar as far as that is known."""
+        spoken, self._spoken = self._spoken, None
+        self._decoder = _make_decoder(self._model, all_senones=True)
+        if spoken is not None:
+            self.load(spoken)
 
     def load(self, spoken: SpokenGrammar) -> None:
         """Make a grammar ready; quick if it is already."""
-        if spoken.key in self._grammars:
-            self._grammars.move_to_end(spoken.key)
-            return
-        for word in sorted(spoken.pronunciations.keys() - self._words):
+        if self._spoken is not None:
+            if self._spoken.key == spoken.key:
+                return
+            self._spoken = None
+            self.renew()
+        for word in sorted(spoken.pronunciations):
             for number, phones in enumerate(spoken.pronunciations[word], start=1):
                 name = word if number == 1 else f"{word}({number})"
                 self._decoder.add_word(name, phones, False)
-            self._words.add(word)
         self._decoder.add_fsg(spoken.key, self._fsg(spoken))
-        self._grammars[spoken.key] = spoken
-        while len(self._grammars) > MAX_GRAMMARS:
-            oldest = next(key for key in self._grammars if key != self._active)
-            del self._grammars[oldest]
-            self._decoder.remove_search(oldest)
+        self._decoder.activate_search(spoken.key)
+        self._spoken = spoken
 
     def start(self, spoken: SpokenGrammar, cepstral_mean: str) -> None:
-        """Begin an utterance."""
-        self.abandon()
+        """Begin the utterance."""
         self.load(spoken)
-        if self._active != spoken.key:
-            self._decoder.activate_search(spoken.key)
-            self._active = spoken.key
         self._decoder.set_cmn(cepstral_mean)
         self._decoder.start_utt()
-        self._running = True
 
     def process(self, pcm: bytes) -> None:
         """Take more audio."""
@@ -121,7 +129,6 @@ class GrammarDecoder:
     def finish(self) -> Heard:
         """End the utterance."""
         self._decoder.end_utt()
-        self._running = False
         if self._decoder.hyp() is None:
             return Heard((), WORST_SCORE)
         words: list[str] = []
@@ -136,17 +143,11 @@ class GrammarDecoder:
             each = _WORST_FRAME if total is None else max(total / frames, _WORST_FRAME)
             scores.append((each, frames))
         # A path that was cut off before the end of a sentence means nothing.
-        if not words or not self._grammars[self._active].grammar.accepts(words):
+        if not words or self._spoken is None or not self._spoken.grammar.accepts(words):
             return Heard((), WORST_SCORE)
         mean = sum(score * frames for score, frames in scores) / sum(n for _, n in scores)
         weakest = min(score for score, _ in scores)
         return Heard(tuple(words), mean + _WEAKEST_WORD * weakest)
-
-    def abandon(self) -> None:
-        """Leave the utterance, if one is running."""
-        if self._running:
-            self._decoder.end_utt()
-            self._running = False
 
     def _fsg(self, spoken: SpokenGrammar) -> Any:  # noqa: ANN401 - the library is untyped
         grammar = spoken.grammar
@@ -161,13 +162,13 @@ class GrammarDecoder:
         return self._decoder.create_fsg(spoken.key, 0, end, transitions)
 
 
-def _make_decoder(model: Path, empty_dictionary: Path, *, all_senones: bool) -> Any:  # noqa: ANN401 - the library is untyped
+def _make_decoder(model: Path, *, all_senones: bool) -> Any:  # noqa: ANN401 - the library is untyped
     import pocketsphinx
 
     return pocketsphinx.Decoder(
         pocketsphinx.Config(
             hmm=str(model),
-            dict=str(empty_dictionary),
+            dict=os.devnull,  # words come with the grammars
             lm=None,
             loglevel="FATAL",
             compallsen=all_senones,

@@ -10,6 +10,8 @@ import asyncio
 import itertools
 import json
 import os
+import socket
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
@@ -35,8 +37,15 @@ _READ_BYTES: Final = 1 << 16
 class WorkerProcess:
     """One process and the utterances that it has."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
         self._process = process
+        self._reader = reader
+        self._writer = writer
         self._results: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._numbers = itertools.count(1)
         self._unpacker = Unpacker()
@@ -44,18 +53,16 @@ class WorkerProcess:
     @classmethod
     async def start(cls, settings: WorkerSettings) -> WorkerProcess:
         """Start it and wait until its model is loaded. Raises ProviderError."""
-        # Its own session: a Ctrl-C at the terminal is the server's to handle.
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "vixio.providers.pocketsphinx.worker",
-            json.dumps(asdict(settings)),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            env=_environment(),
-            start_new_session=True,
-        )
-        worker = cls(process)
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                # In a thread: starting a process takes milliseconds.
+                process = await asyncio.shield(asyncio.to_thread(_spawn, settings, theirs))
+            except BaseException:
+                ours.close()
+                raise
+        ours.setblocking(False)
+        worker = cls(process, *await asyncio.open_connection(sock=ours))
         try:
             async with asyncio.timeout(_START_SECONDS):
                 await worker._greeting()
@@ -96,17 +103,15 @@ class WorkerProcess:
 
     def send(self, kind: Kind, number: int = 0, payload: bytes = b"") -> None:
         """Write a frame; nothing happens if the process is gone, which its reader will notice."""
-        stdin = self._process.stdin
-        if stdin is not None and not stdin.is_closing():
-            stdin.write(pack(kind, number, payload))
+        if not self._writer.is_closing():
+            self._writer.write(pack(kind, number, payload))
 
     async def drain(self) -> None:
         """Wait while the pipe is full. Raises ProviderError if the process is gone."""
-        if self._process.stdin is not None:
-            try:
-                await self._process.stdin.drain()
-            except (ConnectionError, RuntimeError) as error:
-                raise _died() from error
+        try:
+            await self._writer.drain()
+        except (ConnectionError, RuntimeError) as error:
+            raise _died() from error
 
     async def run(self) -> None:
         """Hand results out until the process ends; then fail what is left."""
@@ -119,8 +124,7 @@ class WorkerProcess:
 
     def kill(self) -> None:
         """End it at once; :meth:`run` returns."""
-        if self._process.returncode is None:
-            self._process.kill()
+        self._process.kill()  # knows itself whether it is over
 
     async def stop(self, *, kill: bool = False) -> None:
         """End it: by closing its input, by force if that does not help. Not while it is read.
@@ -130,22 +134,16 @@ class WorkerProcess:
         self._fail_all()
         if kill:
             self.kill()
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+        self._writer.close()
         try:
-            async with asyncio.timeout(_STOP_SECONDS):
-                await self._process.wait()
-        except TimeoutError:
+            await asyncio.to_thread(self._process.wait, _STOP_SECONDS)
+        except subprocess.TimeoutExpired:
             self.kill()
-            await self._process.wait()
-        # Both pipes have to be seen closed, or the loop's transport stays open.
-        if self._process.stdout is not None:
-            await self._process.stdout.read()
-        if self._process.stdin is not None:
-            try:
-                await self._process.stdin.wait_closed()
-            except OSError:  # broken: it is closed all the same
-                pass
+            await asyncio.to_thread(self._process.wait)
+        try:
+            await self._writer.wait_closed()
+        except OSError:  # broken: it is closed all the same
+            pass
 
     def _fail_all(self) -> None:
         results, self._results = self._results, {}
@@ -163,13 +161,12 @@ class WorkerProcess:
 
     async def _read(self) -> list[Frame]:
         """Return the next frames, none at the end."""
-        stdout = self._process.stdout
-        while stdout is not None:
-            data = await stdout.read(_READ_BYTES)
-            if not data:
-                break
-            if frames := list(self._unpacker.feed(data)):
-                return frames
+        try:
+            while data := await self._reader.read(_READ_BYTES):
+                if frames := list(self._unpacker.feed(data)):
+                    return frames
+        except ConnectionError:  # it died with something unread: an end like any other
+            pass
         return []
 
     def _hand_out(self, frame: Frame) -> None:
@@ -281,6 +278,22 @@ def default_size() -> int:
     """Return how many workers serve a small machine well."""
     count: Callable[[], int | None] = getattr(os, "process_cpu_count", os.cpu_count)
     return max(1, min(2, count() or 1))
+
+
+def _spawn(settings: WorkerSettings, channel: socket.socket) -> subprocess.Popen[bytes]:
+    # Its own session: a Ctrl-C at the terminal is the server's to handle.
+    return subprocess.Popen(  # noqa: S603 - this interpreter, our module, our own JSON
+        [
+            sys.executable,
+            "-m",
+            "vixio.providers.pocketsphinx.worker",
+            json.dumps(asdict(settings)),
+        ],
+        stdin=channel.fileno(),
+        stdout=channel.fileno(),
+        env=_environment(),
+        start_new_session=True,
+    )
 
 
 def _environment() -> dict[str, str]:

@@ -13,13 +13,12 @@ import json
 import os
 import select
 import sys
-import tempfile
 from collections import OrderedDict
 from math import exp
 from pathlib import Path
 from typing import Any, Final
 
-from vixio.core.audio import LISTEN_RATE, pcm_bytes
+from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes
 from vixio.phrasebook import PhraseBook, ToolSignature
 from vixio.providers.pocketsphinx.decoder import (
     GrammarDecoder,
@@ -30,7 +29,8 @@ from vixio.providers.pocketsphinx.decoder import (
 from vixio.providers.pocketsphinx.lexicon import Lexicon
 from vixio.providers.pocketsphinx.wire import Frame, Kind, Unpacker, WorkerSettings, pack
 
-_SLICE_BYTES: Final = LISTEN_RATE  # half a second of audio, some 20 ms of work
+_BLOCK_BYTES: Final = LISTEN_RATE // 10 * BYTES_PER_SAMPLE  # 100 ms
+_SLICE_BLOCKS: Final = 5  # some 20 ms of work
 _MAX_GRAMMARS: Final = 64
 _CONFIDENCE_WIDTH: Final = 15.0
 """Score above the threshold at which confidence is 0.73; below it nothing is told."""
@@ -56,6 +56,8 @@ class Utterance:
         self._left = max_bytes
         self._loudness: list[int] = []
         """Peak of each window."""
+        self._prime: tuple[int, int] | None = None
+        """The windows that :meth:`prime` returns."""
 
     @property
     def cut(self) -> bool:
@@ -66,7 +68,7 @@ class Utterance:
     def workable(self) -> bool:
         """Whether there is something to do for it."""
         if self.decoder is not None:
-            return self.finished or bool(self.audio)
+            return self.finished or len(self.audio) >= _BLOCK_BYTES
         return self.finished or bool(self.prime())
 
     @property
@@ -75,28 +77,50 @@ class Utterance:
         return len(self._loud()) >= _LOUD_WINDOWS
 
     def feed(self, pcm: bytes) -> None:
-        """Take audio, up to the longest utterance."""
+        """Take audio, up to the longest utterance.
+
+        What comes out must not depend on how the audio came, in bursts or as it was spoken: so
+        each window is looked at once, knowing only what was before it.
+        """
         pcm = pcm[: max(self._left, 0) // 2 * 2]
         self._left -= len(pcm)
         self.audio += pcm
         samples = memoryview(pcm).cast("h")
         for start in range(0, len(samples) - _WINDOW + 1, _WINDOW):
             self._loudness.append(max(map(abs, samples[start : start + _WINDOW : 4])))
+            if self._prime is None and len(self._loudness) >= _PRIME_WINDOWS:
+                self._find_prime(complete=False)
 
     def prime(self) -> bytes:
         """Return the first second of speech with what is around it, nothing before it is there.
 
         Without the silence before it, which would pull the cepstral mean down in short words.
         """
+        if self._prime is None and self.finished:
+            self._find_prime(complete=True)
+        if self._prime is None:
+            return b""
+        start, end = self._prime
+        return bytes(
+            self.audio[start * _WINDOW * BYTES_PER_SAMPLE : end * _WINDOW * BYTES_PER_SAMPLE]
+        )
+
+    def _find_prime(self, *, complete: bool) -> None:
         loud = self._loud()
         if len(loud) < _LOUD_WINDOWS:
-            return b""
+            return
         first, last = loud[0], loud[-1]
-        if not self.finished and len(self._loudness) < first + _PRIME_WINDOWS:
-            return b""
-        start = max(0, first - _AROUND_WINDOWS)
-        end = min(first + _PRIME_WINDOWS, last + _AROUND_WINDOWS)
-        return bytes(self.audio[start * _WINDOW * 2 : end * _WINDOW * 2])
+        if complete or len(self._loudness) >= first + _PRIME_WINDOWS:
+            end = min(first + _PRIME_WINDOWS, last + _AROUND_WINDOWS)
+            self._prime = (max(0, first - _AROUND_WINDOWS), end)
+
+    def decode_slice(self, decoder: GrammarDecoder) -> None:
+        """Give the decoder the next half second, in blocks that do not depend on the packets."""
+        for _ in range(_SLICE_BLOCKS):
+            if len(self.audio) < (1 if self.finished else _BLOCK_BYTES):
+                return
+            decoder.process(bytes(self.audio[:_BLOCK_BYTES]))
+            del self.audio[:_BLOCK_BYTES]
 
     def _loud(self) -> list[int]:
         if not self._loudness:
@@ -115,19 +139,17 @@ class Worker:
         self._book = PhraseBook.load(settings.language)
         self._lexicon = Lexicon(Path(settings.dictionary), guess=settings.language == "en")
         model = Path(settings.model)
-        with tempfile.NamedTemporaryFile(suffix=".dict") as empty:
-            self._primer = Primer(model, Path(empty.name))
-            self._decoders = [
-                GrammarDecoder(model, Path(empty.name)) for _ in range(settings.decoders)
-            ]
-        self._idle = list(self._decoders)
+        self._primer = Primer(model)
+        self._idle = [GrammarDecoder(model) for _ in range(settings.decoders)]
+        self._used: list[GrammarDecoder] = []
+        """To be renewed when there is nothing better to do, or when one is needed."""
         self._grammars: OrderedDict[str, SpokenGrammar] = OrderedDict()
         self._utterances: dict[int, Utterance] = {}
 
     @property
     def busy(self) -> bool:
         """Whether :meth:`work` has something to do."""
-        return any(
+        return bool(self._used) or any(
             item.workable and (item.decoder is not None or self._may_take(item))
             for item in self._utterances.values()
         )
@@ -158,18 +180,26 @@ class Worker:
                 prime = item.prime()
                 if not prime:
                     return self._result(stream, item, Heard((), 0.0))
+                if not self._idle:
+                    self._renew()
                 item.decoder = self._idle.pop()
                 item.decoder.start(item.spoken, self._primer.cepstral_mean(prime))
-            if item.audio:
-                item.decoder.process(bytes(item.audio[:_SLICE_BYTES]))
-                del item.audio[:_SLICE_BYTES]
+            item.decode_slice(item.decoder)
             if item.finished and not item.audio:
                 return self._result(stream, item, item.decoder.finish())
             return []
+        if self._used:
+            self._renew()
         return []
 
     def _may_take(self, item: Utterance) -> bool:
-        return len(self._idle) > (0 if item.finished or len(self._decoders) == 1 else 1)
+        left = len(self._idle) + len(self._used)
+        return left > (0 if item.finished or self._settings.decoders == 1 else 1)
+
+    def _renew(self) -> None:
+        decoder = self._used.pop()
+        decoder.renew()
+        self._idle.append(decoder)
 
     def _open(self, frame: Frame) -> list[bytes]:
         request = frame.json()
@@ -223,8 +253,7 @@ class Worker:
 
     def _release(self, item: Utterance) -> None:
         if item.decoder is not None:
-            item.decoder.abandon()
-            self._idle.append(item.decoder)
+            self._used.append(item.decoder)
             item.decoder = None
 
 
@@ -240,6 +269,13 @@ def main() -> None:
         _write(out, pack(Kind.UNUSABLE, payload={"message": message}))
         return
     _write(out, pack(Kind.READY))
+    try:
+        _serve(worker, out)
+    except ConnectionError:  # the server is gone, and so is who waits for results
+        return
+
+
+def _serve(worker: Worker, out: int) -> None:
     unpacker = Unpacker()
     while True:
         # Input first, so what was cancelled meanwhile is not decoded.

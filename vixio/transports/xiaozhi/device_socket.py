@@ -118,7 +118,8 @@ class DeviceSocket(ServerConnection):
             self._head_bytes += len(data)
             if self._head_bytes > MAX_HEAD_BYTES:
                 self.on_dropped(HEAD_TOO_LARGE.reason)
-                self.transport.write(HEAD_TOO_LARGE.raw())
+                if self.protocol.handshake_exc is None:  # else the library has had the last word
+                    self.transport.write(HEAD_TOO_LARGE.raw())
                 self.transport.abort()
                 return
         super().data_received(data)

@@ -38,7 +38,7 @@ class XiaozhiSettings:
     output_sample_rate: int = 24_000
     """Rate (Hz) of the speech sent; most devices' loudspeakers run at 24 kHz."""
     output_frame_ms: int = 60
-    opus_complexity: int = 5
+    opus_complexity: int = 0
     opus_bitrate: int | Literal["auto"] = "auto"
     wake_words: Sequence[str] = DEFAULT_WAKE_WORDS
 

@@ -90,6 +90,12 @@ def test_of_several_sizes_one_that_reaches_it_is_enough() -> None:
     assert (found.ok, found.found[:3]) == (True, "400")
 
 
+def test_a_larger_step_can_reach_a_mark_but_not_miss_it() -> None:
+    about = "50 devices in conversation"
+    assert verdict(about, Result("talk", 200, share=spread(8, 12, 15))).ok is True
+    assert verdict(about, Result("talk", 200, share=spread(30, 120, 140))).ok is None
+
+
 def test_devices_that_were_refused_do_not_count() -> None:
     refused = replace(GOOD["devices in conversation, generators"], connected=399)
     assert verdict("devices in conversation, generators", refused).ok is None

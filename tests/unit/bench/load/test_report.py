@@ -10,7 +10,7 @@ import pytest
 
 from vixio.bench.load import report
 from vixio.bench.load.command import main
-from vixio.bench.load.figures import Result
+from vixio.bench.load.figures import Growth, Result
 from vixio.bench.load.marks import judge
 from vixio.bench.load.plot import nice_step, write_plot
 from vixio.bench.load.usage import Spread
@@ -39,11 +39,22 @@ def test_the_table_has_a_column_for_each_step() -> None:
     assert not any(line.startswith("capture") for line in lines)  # nobody measured it
 
 
+def test_what_grew_in_a_long_run_is_shown() -> None:
+    table = report.table([Result("churn", 5, growth={"tasks": Growth(12.0, 3.0, 90.0)})])
+    assert "+12 ± 3" in table
+
+
 def test_a_limit_of_the_generator_is_told_loudly() -> None:
     tired = Result("listen", 9, generator_limits=["a generator's loop ran 80 ms late (p99)"])
     (line,) = report.warnings([tired])
     assert "GENERATOR WAS THE LIMIT" in line
     assert "80 ms" in line
+
+
+def test_other_work_on_the_machine_is_told() -> None:
+    assert report.warnings([Result("talk", 3, others=0.1)]) == []
+    (line,) = report.warnings([Result("talk", 3, others=2.3)])
+    assert "other work took 2.3" in line
 
 
 def test_json_holds_all_figures_and_marks() -> None:

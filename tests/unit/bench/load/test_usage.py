@@ -10,7 +10,15 @@ import time
 
 import pytest
 
-from vixio.bench.load.usage import LoopLag, Spread, children_kb, look, percentile, resident_kb
+from vixio.bench.load.usage import (
+    LoopLag,
+    Spread,
+    children_kb,
+    look,
+    machine_busy,
+    percentile,
+    resident_kb,
+)
 
 
 def test_percentiles_are_values_that_occurred() -> None:
@@ -23,7 +31,7 @@ def test_percentiles_are_values_that_occurred() -> None:
 
 
 async def test_a_look_sees_work_memory_and_tasks() -> None:
-    before = look()
+    before, busy = look(), machine_busy()
     ballast = bytes(32 * 1024 * 1024)
     waiting = asyncio.create_task(asyncio.sleep(60))
     end = time.process_time() + 0.05
@@ -35,6 +43,7 @@ async def test_a_look_sees_work_memory_and_tasks() -> None:
     assert after.tasks == before.tasks + 1
     assert after.threads >= 1
     assert after.rss_kb > 1_024
+    assert not busy or machine_busy() - busy >= 0.03
     assert len(ballast) > 0
     waiting.cancel()
 

@@ -183,6 +183,22 @@ async def test_headers_without_end() -> None:
         await until(lambda: server.counters.get("xiaozhi.limited.head") == 1)
 
 
+async def test_what_follows_a_request_that_was_answered_is_dropped(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with running() as server:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.transport.port)
+        writer.write(b"no HTTP at all\r\n\r\n")
+        async with asyncio.timeout(BOUND_S):
+            await reader.read()  # the answer, and the end of the server's side
+        writer.write(b"x" * 100_000)
+        await until(lambda: server.counters.get("xiaozhi.limited.head") == 1)
+        writer.close()
+        async with server.client("bb") as client:
+            await answers(client)
+    assert "data_received() call failed" not in caplog.text
+
+
 async def test_a_request_that_does_not_end_is_cut() -> None:
     async with running(hello_timeout=0.2) as server:
         reader, writer = await asyncio.open_connection("127.0.0.1", server.transport.port)

@@ -1,0 +1,119 @@
+"""The field: the server, its attackers and the healthy devices, and what they showed."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.chaos.healthy import Healthy
+from tests.chaos.outcome import Outcome
+from tests.chaos.rpc import Process
+
+SETTINGS: dict[str, Any] = {
+    "server": {"host": "127.0.0.1", "port": 0, "http_port": 0},
+    "memory": {"store": "none"},
+    "timeouts": {
+        "hello": 3,
+        "turn": 8,
+        "asr": 2,
+        "agent_first": 2,
+        "agent_next": 4,
+        "tts": 2,
+        "device_tool": 2,
+    },
+}
+"""As shipped, but for the times that a fault may take: the run shall not wait for them."""
+
+
+@dataclass
+class Field:
+    """One run. ``long``: the full numbers, else a tenth or less of them."""
+
+    server: Process
+    attackers: Process
+    healthy: Healthy
+    log: Path
+    long: bool
+    seed: int
+    _victims: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+    _read: int = 0
+
+    @property
+    def port(self) -> int:
+        """The WebSocket's."""
+        port: int = self.server.hello["port"]
+        return port
+
+    @property
+    def http_port(self) -> int:
+        """The OTA endpoint's."""
+        port: int = self.server.hello["http_port"]
+        return port
+
+    def times(self, long: int, short: int) -> int:
+        """Return the number that this form of the run wants."""
+        return long if self.long else short
+
+    async def attack(self, name: str, **arguments: Any) -> Outcome:  # noqa: ANN401  JSON
+        """Have the attackers do something; ``port`` is the WebSocket's unless given."""
+        result = await self.attackers.call(name, **{"port": self.port, **arguments})
+        return Outcome(**result)
+
+    async def order(self, stage: str, kind: str, times: int) -> tuple[str, int]:
+        """Order a fault for a device that is yet to come; return its id and number."""
+        number = next(self._victims)
+        device_id = f"victim-{number}"
+        await self.server.call("order", device=device_id, stage=stage, kind=kind, times=times)
+        return device_id, number
+
+    async def new_log_lines(self) -> list[str]:
+        """Return what the server has logged since the last call."""
+        await self.server.call("flush")
+        text = self.log.read_text(errors="replace")[self._read :]
+        self._read += len(text)
+        return text.splitlines()
+
+    async def gauges(self, *, collect: bool = False) -> dict[str, int]:
+        """Return everything of the server that could grow."""
+        gauges: dict[str, int] = await self.server.call("gauges", collect=collect)
+        return gauges
+
+
+Attack = Callable[[Field], Awaitable[Outcome]]
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One attack under its name. Those of one ``group`` run side by side in the short form."""
+
+    group: str
+    name: str
+    run: Attack
+
+
+@asynccontextmanager
+async def open_field(log: Path, *, devices: int, long: bool, seed: int) -> AsyncIterator[Field]:
+    """Start everything; at the end stop it, in order, whatever happened."""
+    log.write_bytes(b"")  # noqa: ASYNC240  a moment, before anything is measured
+    server, attackers = await asyncio.gather(
+        Process.start("tests.chaos.server", log, settings=SETTINGS),
+        Process.start("tests.chaos.attackers", log.with_suffix(".attackers")),
+    )
+    url = f"ws://127.0.0.1:{server.hello['port']}/xiaozhi/v1/"
+    healthy = Healthy(url, devices)
+    try:
+        await healthy.start()
+        yield Field(server, attackers, healthy, log, long, seed)
+    finally:
+        try:
+            await healthy.stop()
+        finally:
+            await attackers.stop()
+            status = await server.stop()
+    if status != 0:
+        raise RuntimeError(f"the server ended with status {status}")

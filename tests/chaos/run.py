@@ -1,0 +1,197 @@
+"""A whole run: quiet, then attack by attack, each judged by what the healthy devices felt."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.chaos.field import Field, Scenario, open_field
+from tests.chaos.healthy import Felt
+from tests.chaos.outcome import Outcome
+from tests.chaos.scenarios import scenarios
+
+SLOWER_MS = 300.0
+"""A healthy device's answer may come later by this much than in the quiet; frames are 60 ms."""
+
+OWN_LAG_MS = 100.0
+"""Beyond this lateness of its own loop the harness cannot say who was late."""
+
+SETTLE_S = 12.0
+"""Within this time after an attack nothing of it may be left: hellos expire, sends time out."""
+
+ALLOWED = {"threads": 8, "vad_windows": 32}
+"""What may be more than before: the loop's own pool has up to twelve threads, and the microphones
+of the healthy devices go on between their turns."""
+
+RSS_KB = 48 * 1024
+"""Noise of the memory over a run: buffers that the allocator keeps for the next time."""
+
+
+@dataclass(slots=True)
+class Row:
+    """One attack and all that is known of it."""
+
+    group: str
+    name: str
+    outcome: Outcome
+    felt: Felt
+    server_lag_ms: float
+    problems: list[str] = field(default_factory=list)
+    grew: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> bool:
+        """Was nothing lost but what was attacked?"""
+        return not self.problems
+
+
+@dataclass(slots=True)
+class Report:
+    """The rows, the quiet beside them, and what had grown at the end."""
+
+    quiet: Felt
+    rows: list[Row] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    before: dict[str, int] = field(default_factory=dict)
+    after: dict[str, int] = field(default_factory=dict)
+    counters: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> bool:
+        """Is everything as it has to be?"""
+        return not self.problems and all(row.passed for row in self.rows)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {"passed": self.passed, **asdict(self)}
+
+
+Progress = Callable[[str], None]
+
+
+async def run(
+    log: Path,
+    *,
+    long: bool,
+    devices: int = 8,
+    seed: int = 1,
+    only: str = "",
+    progress: Progress = lambda _: None,
+) -> Report:
+    """Attack a server of its own; ``only``: attacks whose name or group contains this."""
+    wanted = [one for one in scenarios(seed) if only in one.name or only in one.group]
+    async with open_field(log, devices=devices, long=long, seed=seed) as battle:
+        loop = asyncio.get_running_loop()
+        progress("quiet")
+        began = loop.time()
+        await _turns(battle, began, devices * (5 if long else 1))
+        await battle.healthy.pause()
+        report = Report(battle.healthy.felt(began, loop.time()))
+        report.before = await battle.gauges(collect=True)
+        await battle.server.call("lag")
+        await battle.new_log_lines()
+        battle.healthy.resume()
+        for phase in _phases(wanted, long=long):
+            progress(", ".join(one.name for one in phase))
+            report.rows += await _attack(battle, phase, report)
+        await battle.healthy.pause()
+        report.after = await _settled(battle, report.before)
+        report.problems = [f"in the quiet: {wrong}" for wrong in report.quiet.wrong]
+        report.problems += _grown(report.before, report.after)
+        report.counters = await battle.server.call("counters")
+        for name in ("session.defect", "xiaozhi.closed.handler_failed"):
+            if report.counters.get(name):
+                report.problems.append(f"{name}: {report.counters[name]}")
+    return report
+
+
+def _phases(wanted: Sequence[Scenario], *, long: bool) -> list[list[Scenario]]:
+    """The short form attacks by groups, all of one at the same time."""
+    if long:
+        return [[one] for one in wanted]
+    groups = dict.fromkeys(one.group for one in wanted)
+    return [[one for one in wanted if one.group == group] for group in groups]
+
+
+async def _attack(battle: Field, phase: Sequence[Scenario], report: Report) -> list[Row]:
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    outcomes = await asyncio.gather(*(_judged(one, battle) for one in phase))
+    await _turns(battle, began, battle.times(16, 4))
+    if battle.long:
+        await battle.healthy.pause()
+        after = await _settled(battle, report.before)
+        battle.healthy.resume()
+    else:
+        after = {}
+    felt = battle.healthy.felt(began, loop.time())
+    lag = await battle.server.call("lag")
+    problems = _harm(felt, report.quiet) + _log_problems(await battle.new_log_lines())
+    problems += _grown(report.before, after)
+    rows = [
+        Row(one.group, one.name, outcome, felt, lag, list(outcome.problems))
+        for one, outcome in zip(phase, outcomes, strict=True)
+    ]
+    for row in rows:  # of attacks that ran together nobody knows whose it was
+        row.problems += problems
+        row.grew = {name: after[name] - report.before[name] for name in after}
+    return rows
+
+
+async def _judged(scenario: Scenario, battle: Field) -> Outcome:
+    try:
+        return await scenario.run(battle)
+    except Exception as error:  # noqa: BLE001  an attack that cannot be made is a failed one
+        return Outcome(problems=[f"{type(error).__name__}: {error}"[:300]])
+
+
+async def _turns(battle: Field, since: float, count: int) -> None:
+    """Wait until ``count`` turns have been had since; bounded, for lost turns end too."""
+    async with asyncio.timeout(120):
+        await battle.healthy.wait_for_turns(since, count)
+
+
+async def _settled(battle: Field, before: dict[str, int]) -> dict[str, int]:
+    """Return the gauges as soon as nothing is left of the attack, or as they are at last."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + SETTLE_S
+    while True:
+        gauges = await battle.gauges(collect=True)
+        if not _grown(before, gauges) or loop.time() > end:
+            return gauges
+        await asyncio.sleep(0.2)
+
+
+def _grown(before: dict[str, int], after: dict[str, int]) -> list[str]:
+    return [
+        f"{name} grew from {before[name]} to {value}"
+        for name, value in after.items()
+        if value > before[name] + (RSS_KB if name == "rss_kb" else ALLOWED.get(name, 0))
+    ]
+
+
+def _harm(felt: Felt, quiet: Felt) -> list[str]:
+    problems = [f"a healthy turn was lost: {wrong}" for wrong in felt.wrong]
+    if not felt.turns:
+        problems.append("no healthy device had a turn")
+    if felt.crossed:
+        problems.append(f"{felt.crossed} healthy turns were crossed")
+    if felt.own_lag_ms > OWN_LAG_MS:
+        return problems  # the harness itself was late: nobody can say who else was
+    if felt.late:
+        problems.append(f"{felt.late} frames of healthy devices came late")
+    if felt.p95_ms > quiet.p95_ms + SLOWER_MS:
+        problems.append(f"healthy p95 {felt.p95_ms} ms, {quiet.p95_ms} ms in the quiet")
+    return problems
+
+
+def _log_problems(lines: Sequence[str]) -> list[str]:
+    errors = {
+        line[24:160]
+        for line in lines
+        if "Traceback" in line or " ERROR " in line[:40] or " CRITICAL " in line[:40]
+    }
+    return [f"in the log: {line}" for line in sorted(errors)[:5]]

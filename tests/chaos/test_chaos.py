@@ -1,0 +1,19 @@
+"""The short form: every attack, those of one kind side by side, and nobody else feels them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.run import run
+from tests.chaos.table import render
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(150)
+async def test_nothing_but_what_is_attacked_is_lost(tmp_path: Path) -> None:
+    report = await run(tmp_path / "server.log", long=False)
+    assert report.passed, f"\n{render(report)}"
+    assert all(row.outcome.done for row in report.rows)
+    assert all(row.felt.turns for row in report.rows)
