@@ -20,7 +20,6 @@ from vixio.transports.xiaozhi.limits import Bucket, share
 from vixio.transports.xiaozhi.opus import OpusDecoder, OpusEncoder
 from vixio.transports.xiaozhi.protocol import (
     AudioPacket,
-    Event,
     Ignored,
     McpFrame,
     Reply,
@@ -45,7 +44,7 @@ MAX_UNANSWERED_PINGS = 8
 
 
 class XiaozhiConnection(DeviceConnection):
-    """A device behind a WebSocket. It has no queue and no reader: ``receive`` reads the socket."""
+    """A device behind a WebSocket. It has no reader of its own: ``receive`` empties the inbox."""
 
     def __init__(
         self,
@@ -67,7 +66,6 @@ class XiaozhiConnection(DeviceConnection):
         self._closed = False
         self._why = ""
         self._goodbye = (1000, "")
-        self._reading: asyncio.Timeout | None = None
         self._last_sent = now()
         self._reads = 0
         self._bad = Bucket(60.0)
@@ -76,50 +74,36 @@ class XiaozhiConnection(DeviceConnection):
     # ── receiving ───────────────────────────────────────────────────────────────────────────────
 
     async def receive(self) -> Chunk:
-        """Return the next chunk. Safe to cancel: only reading the socket waits, which is."""
+        """Return the next chunk. Safe to cancel: only the inbox waits, which is."""
+        inbox = self._socket.inbox
         while True:
-            self._reads += 1
-            if not self._reads % READS_IN_A_ROW:
+            if self._closed:
+                raise ConnectionClosed(self._why)
+            if not inbox:
+                self._reads = 0
+            elif self._reads >= READS_IN_A_ROW:
+                self._reads = 0
                 await asyncio.sleep(0)
-            chunk = await self._take(self._protocol.parse(await self._read()))
-            if chunk is not None:
-                return chunk
-
-    async def _read(self) -> str | bytes:
-        if self._closed:
-            raise ConnectionClosed(self._why)
-        try:
-            # No limit of time: end() sets one, so that a reader ends before the peer agrees.
-            async with asyncio.timeout(None) as reading:
-                self._reading = reading
-                try:
-                    return await self._socket.recv()
-                finally:
-                    self._reading = None
-        except TimeoutError:
-            raise ConnectionClosed(self._why) from None
-        except SocketClosed as closed:
-            self.end(f"the device is gone ({closed})")
-            raise ConnectionClosed(self._why) from None
-
-    async def _take(self, event: Event) -> Chunk | None:
-        """Return the event's chunk, if it has one."""
-        if isinstance(event, AudioPacket):
-            pcm = self._decoder.decode(event.payload)
-            if pcm:
-                return AudioIn(pcm, at=now())
-            self._ignore("bad_opus")
-            return None
-        if isinstance(event, Ignored):
-            self._ignore(event.reason)
-            return None
-        if isinstance(event, McpFrame):
-            self._take_mcp(event.payload)
-            return None
-        if isinstance(event, Reply):
-            await self._send(event.message)
-            return None
-        return event
+                continue
+            self._reads += 1
+            try:
+                data = await inbox.get()
+            except EOFError:
+                raise ConnectionClosed(self._why) from None
+            event = self._protocol.parse(data)
+            if isinstance(event, AudioPacket):
+                pcm = self._decoder.decode(event.payload)
+                if pcm:
+                    return AudioIn(pcm, at=now())
+                self._ignore("bad_opus")
+            elif isinstance(event, Reply):
+                await self._send(event.message)
+            elif isinstance(event, McpFrame):
+                self._take_mcp(event.payload)
+            elif isinstance(event, Ignored):
+                self._ignore(event.reason)
+            else:
+                return event
 
     def intercept(self, text: str) -> bool:
         """Take an MCP message on its arrival, ahead of the audio that waits to be read."""
@@ -190,6 +174,9 @@ class XiaozhiConnection(DeviceConnection):
     async def _write(self, data: str | bytes) -> None:
         if self._closed:
             raise ConnectionClosed(self._why)
+        if self._socket.send_now(data):
+            self._last_sent = now()
+            return
         try:
             async with asyncio.timeout(self._settings.send_timeout):
                 await self._socket.send(data)
@@ -272,9 +259,7 @@ class XiaozhiConnection(DeviceConnection):
         self._goodbye = (code, reason)
         if self._tools is not None:
             self._tools.close()
-        if self._reading is not None:
-            self._reading.reschedule(now())
-            self._reading = None
+        self._socket.inbox.close()
         self._decoder.close()
 
     async def close(self, code: int = 1000, reason: str = "") -> None:

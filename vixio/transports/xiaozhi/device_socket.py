@@ -3,7 +3,9 @@
 It charges what arrives to the connection's quota, before anything else is done with it; notes when
 anything arrived (pongs too); hands MCP answers over the moment they arrive, so that a tool call
 returns though nobody reads the socket just then; and mends text that is no UTF-8: tool results
-quote things like the name of a Wi-Fi network, and one such byte must not end it all.
+quote things like the name of a Wi-Fi network, and one such byte must not end it all. Messages go to
+an inbox of ours, where the library would queue them a second time. Handshake, framing, pings and
+the closing handshake are the library's.
 """
 
 from __future__ import annotations
@@ -15,10 +17,11 @@ from http import HTTPStatus
 from typing import Any
 
 from websockets.asyncio.server import ServerConnection
-from websockets.frames import Frame, Opcode
+from websockets.frames import DATA_OPCODES, Frame, Opcode
 from websockets.http11 import Request, Response
 from websockets.protocol import State
 
+from vixio.transports.xiaozhi.inbox import Inbox
 from vixio.transports.xiaozhi.quota import InputQuota, Verdict
 from vixio.transports.xiaozhi.refusal import Refusal
 from vixio.transports.xiaozhi.visitors import Visit
@@ -44,13 +47,15 @@ HEAD_TOO_LARGE = Refusal(
 class DeviceSocket(ServerConnection):
     """One device's socket. ``last_heard`` is a reading of the loop's clock.
 
-    ``visit`` and ``quota`` stand as soon as it is connected.
+    ``inbox``, ``visit`` and ``quota`` stand as soon as it is connected. The library's ``recv`` is
+    not to be used: what arrives is in the inbox.
     """
 
+    inbox: Inbox
     visit: Visit
     quota: InputQuota
     on_connected: Callable[[DeviceSocket], None]
-    """Called once, before anything else: sets the two above."""
+    """Called once, before anything else: sets ``visit`` and ``quota``."""
     on_gone: Callable[[DeviceSocket], None]
     """Called once, when TCP is gone, whatever came of the connection."""
     on_excess: Callable[[str], None] | None = None
@@ -60,22 +65,50 @@ class DeviceSocket(ServerConnection):
     last_heard: float = 0.0
     _head_bytes: int = 0
     _cut: bool = False
+    _pieces: list[bytes]
+    """Of the message that is coming in pieces."""
+    _pieces_are_text: bool = False
     intercept: Callable[[str], bool] | None = None
     """Takes a text message before it is queued for reading; true if that settled it."""
     on_lost: Callable[[], None] | None = None
     """Called once, when the conversation is over: a close frame, a violation, or TCP is gone."""
 
     def process_event(self, event: Request | Response | Frame) -> None:
-        """Look at what arrived, then let the library have it."""
+        """Look at what arrived; data goes to the inbox, the rest to the library."""
         self.last_heard = self.loop.time()
-        if isinstance(event, Frame) and not self._admit(event):
+        if not isinstance(event, Frame):
+            super().process_event(event)
             return
-        if isinstance(event, Frame) and event.opcode is Opcode.TEXT and event.fin:
-            text = bytes(event.data).decode("utf-8", "replace")
-            if self.intercept is not None and self.intercept(text):
-                return
-            event.data = text.encode()
-        super().process_event(event)
+        if not self._admit(event):
+            return
+        opcode = event.opcode
+        if opcode is Opcode.BINARY and event.fin:
+            self.inbox.put(bytes(event.data))
+        elif opcode is Opcode.TEXT and event.fin:
+            self._put_text(bytes(event.data))
+        elif opcode in DATA_OPCODES:
+            self._put_piece(event)
+        else:
+            super().process_event(event)
+
+    def _put_piece(self, frame: Frame) -> None:
+        """Join a message that came in pieces. The library has checked their order and size."""
+        if frame.opcode is not Opcode.CONT:
+            self._pieces = []
+            self._pieces_are_text = frame.opcode is Opcode.TEXT
+        self._pieces.append(bytes(frame.data))
+        if frame.fin:
+            data = b"".join(self._pieces)
+            self._pieces.clear()
+            if self._pieces_are_text:
+                self._put_text(data)
+            else:
+                self.inbox.put(data)
+
+    def _put_text(self, data: bytes) -> None:
+        text = data.decode("utf-8", "replace")
+        if self.intercept is None or not self.intercept(text):
+            self.inbox.put(text)
 
     def _admit(self, frame: Frame) -> bool:
         if self._cut:
@@ -108,6 +141,7 @@ class DeviceSocket(ServerConnection):
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
         if hasattr(self.transport, "max_size"):  # asyncio's own transports have it
             self.transport.max_size = READ_BYTES
+        self.inbox = Inbox(self.transport.pause_reading, self.transport.resume_reading)
         self.on_connected(self)
 
     def data_received(self, data: bytes) -> None:
@@ -136,6 +170,28 @@ class DeviceSocket(ServerConnection):
         on_lost, self.on_lost = self.on_lost, None
         if on_lost is not None:
             on_lost()
+        self.inbox.close()
+
+    def send_now(self, data: str | bytes) -> bool:
+        """Send a message without waiting; false, and nothing is sent, where that has to wait.
+
+        It has to while the peer does not read, or when the connection is coming to its end; then
+        ``send`` knows what to do.
+        """
+        protocol = self.protocol
+        if (
+            self.paused
+            or protocol.state is not State.OPEN
+            or self.send_in_progress is not None
+            or self.transport.is_closing()
+        ):
+            return False
+        if isinstance(data, str):
+            protocol.send_text(data.encode())
+        else:
+            protocol.send_binary(data)
+        self.send_data()
+        return True
 
     def abort(self) -> None:
         """End the TCP connection at once, whatever is still buffered."""

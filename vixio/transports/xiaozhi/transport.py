@@ -51,10 +51,6 @@ REPLACED = 4001
 HANDLER_GRACE_S = 5.0
 """How long a session may take to end when the server stops; then it is cancelled."""
 
-MAX_QUEUED_FRAMES = 64
-"""Frames kept for a session that does not read just now: 3.8 s of audio. Reading the socket pauses
-above it."""
-
 
 class XiaozhiTransport(TransportBase):
     """Lets devices in, agrees with each on how to speak, and hands it to the session's handler."""
@@ -111,7 +107,6 @@ class XiaozhiTransport(TransportBase):
                 ping_interval=None,  # XiaozhiConnection.keep_alive pings
                 close_timeout=settings.close_timeout,
                 max_size=MAX_MESSAGE_BYTES,
-                max_queue=MAX_QUEUED_FRAMES,
                 logger=LibraryLog(lambda: self._counters.add("xiaozhi.refused.handshake")),
             )
         except OSError as error:
@@ -225,9 +220,11 @@ class XiaozhiTransport(TransportBase):
         timeout = self._settings.hello_timeout
         try:
             async with asyncio.timeout(timeout):
-                data = await socket.recv()
+                data = await socket.inbox.get()
         except TimeoutError:
             return HelloRefused("timeout", f"no hello within {timeout:g} s")
+        except EOFError:
+            raise ConnectionClosed("the device is gone") from None
         message = parse_object(data) if isinstance(data, str) else Ignored("binary")
         if isinstance(message, Ignored) or message.get("type") != "hello":
             return HelloRefused("missing", "the first message must be a hello")

@@ -1,0 +1,79 @@
+"""What a device has sent and its session has not read yet.
+
+It takes the place of the WebSocket library's own queue, whose reader passes four coroutines and
+two locks for each packet, and whose wait only ends when TCP does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+HIGH_WATER = 64
+"""Messages: 3.8 s of audio. More of them stay in the kernel, and in the end at the device."""
+
+LOW_WATER = HIGH_WATER // 4
+"""Pausing and resuming are system calls: not for every message of a burst."""
+
+
+class Inbox:
+    """A queue of whole messages with one reader. ``pause`` and ``resume`` act on the network.
+
+    Bounded: one read of the network may lie above the high-water mark, no more.
+    """
+
+    __slots__ = ("_closed", "_messages", "_pause", "_paused", "_resume", "_waiter")
+
+    def __init__(self, pause: Callable[[], None], resume: Callable[[], None]) -> None:
+        self._pause = pause
+        self._resume = resume
+        self._messages: deque[str | bytes] = deque()
+        self._waiter: asyncio.Future[None] | None = None
+        self._paused = False
+        self._closed = False
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def put(self, message: str | bytes) -> None:
+        """Queue a message; a closed inbox drops it."""
+        if self._closed:
+            return
+        self._messages.append(message)
+        if self._waiter is not None:
+            self._wake()
+        if not self._paused and len(self._messages) > HIGH_WATER:
+            self._paused = True
+            self._pause()
+
+    async def get(self) -> str | bytes:
+        """Return the oldest message. Cancelled, it has taken none. Raises EOFError when closed."""
+        while not self._messages:
+            if self._closed:
+                raise EOFError
+            self._waiter = waiter = asyncio.get_running_loop().create_future()
+            try:
+                await waiter
+            finally:
+                self._waiter = None
+        message = self._messages.popleft()
+        if self._paused and len(self._messages) <= LOW_WATER:
+            self._paused = False
+            self._resume()
+        return message
+
+    def close(self) -> None:
+        """Drop what waits and end the wait of the reader. Reading is resumed. Idempotent."""
+        self._closed = True
+        self._messages.clear()
+        if self._waiter is not None:
+            self._wake()
+        if self._paused:  # the peer's answer to our close frame is still to be read
+            self._paused = False
+            self._resume()
+
+    def _wake(self) -> None:
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
