@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from vixio.bench.speech_corpus.device import Speaker
 from vixio.core.audio import LISTEN_RATE
-from vixio.providers.espeak.library import EspeakLibrary, Voice
+from vixio.providers.espeak.library import Voice, load_espeak
 
 FRAME_SAMPLES = LISTEN_RATE * 60 // 1000
 """One packet of the firmware: 60 ms."""
@@ -27,13 +28,16 @@ class Voices:
     """Speaks sentences as a device would send them. Blocking; for one thread."""
 
     def __init__(self) -> None:
-        self._library = EspeakLibrary()
+        self._library = load_espeak()
+        self._libc = ctypes.CDLL(None)
 
     def say(self, text: str, speaker: Speaker, seed: int) -> list[bytes]:
         """Return the decoded 60 ms packets (16 kHz PCM) of ``text``, equal for equal ``seed``."""
         voice = Voice(speaker.voice, speaker.rate, speaker.pitch, 100)
         if not self._library.set_voice(voice):
             raise ValueError(f"eSpeak NG has no voice {speaker.voice!r}")
+        # eSpeak NG makes its noise with the C library's generator: seeded, a run can be repeated.
+        self._libc.srand(seed)
         chunks: list[bytes] = []
 
         def keep(pcm: bytes) -> bool:
@@ -59,10 +63,13 @@ class Voices:
 def through_opus(audio: NDArray[np.float32]) -> Iterator[bytes]:
     """Encode and decode as the firmware's uplink does: 60 ms packets, VOIP, DTX."""
     import opuslib
+    import opuslib.api.ctl
+    import opuslib.api.encoder
 
     encoder = opuslib.Encoder(LISTEN_RATE, 1, opuslib.APPLICATION_VOIP)
     encoder.complexity = 0
-    encoder.dtx = 1
+    # Not ``encoder.dtx = 1``: the binding's setter only reads.
+    opuslib.api.encoder.encoder_ctl(encoder.encoder_state, opuslib.api.ctl.set_dtx, 1)
     decoder = opuslib.Decoder(LISTEN_RATE, 1)
     samples = np.clip(audio * 32768, -32768, 32767).astype("<i2")
     for start in range(0, samples.size - FRAME_SAMPLES + 1, FRAME_SAMPLES):

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from vixio.core.audio import pcm_seconds
 from vixio.core.errors import ProviderError, ProviderUnavailable
 from vixio.providers import registry
-from vixio.providers.espeak.engine import ENGINE, EspeakEngine, Job
+from vixio.providers.espeak.engine import ENGINE, Job
 from vixio.providers.espeak.library import EspeakLibrary, Voice
 from vixio.providers.espeak.provider import EspeakSettings, EspeakTTSProvider
 
@@ -193,7 +193,7 @@ def test_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "espeakng_loader", None)
     monkeypatch.setattr(ctypes, "CDLL", nowhere)
     with pytest.raises(ProviderUnavailable, match="pip install espeakng-loader"):
-        EspeakEngine().load()
+        EspeakLibrary()
 
 
 def test_no_data() -> None:

@@ -211,9 +211,9 @@ class CannedTTS(TTSProvider):
 def _make_speech() -> bytes:
     import soxr
 
-    from vixio.providers.espeak.library import EspeakLibrary, Voice
+    from vixio.providers.espeak.library import Voice, load_espeak
 
-    library = EspeakLibrary()
+    library = load_espeak()
     library.set_voice(Voice("en-us", 170, 50, 100))
     chunks: list[bytes] = []
 

@@ -12,7 +12,7 @@ import threading
 from collections import deque
 
 from vixio.core.errors import ProviderError
-from vixio.providers.espeak.library import NAME, EspeakLibrary, Voice
+from vixio.providers.espeak.library import NAME, EspeakLibrary, Voice, load_espeak
 
 
 class Job:
@@ -96,7 +96,7 @@ class EspeakEngine:
         """
         with self._calling:
             if self._library is None:
-                self._library = EspeakLibrary()
+                self._library = load_espeak()
             return self._library.sample_rate
 
     def has_voice(self, voice: Voice) -> bool:

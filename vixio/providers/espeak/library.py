@@ -10,6 +10,7 @@ import ctypes
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from vixio.core.errors import ProviderError, ProviderUnavailable
 
@@ -42,8 +43,18 @@ class Voice:
     volume: int
 
 
+@cache
+def load_espeak() -> EspeakLibrary:
+    """Return the process's one library, loaded at the first call. Raises ProviderUnavailable.
+
+    It is never unloaded: the C library keeps a pointer to our callback, and a second
+    initialisation would take the voice from whoever had the first.
+    """
+    return EspeakLibrary()
+
+
 class EspeakLibrary:
-    """The initialised library. Blocking; one thread at a time."""
+    """The initialised library. Blocking; one thread at a time. Made by :func:`load_espeak` only."""
 
     def __init__(self) -> None:
         """Load it and its data. Raises ProviderUnavailable."""

@@ -19,7 +19,7 @@ from vixio.providers.pocketsphinx.pool import NAME, WorkerPool, WorkerProcess, d
 from vixio.providers.pocketsphinx.wire import WORST_SCORE, Kind, WorkerSettings
 from vixio.providers.registry import ProviderFactory
 
-REJECTION: Final = -105.0
+REJECTION: Final = -100.0
 """Score below which an utterance is asked back; chosen on the tuning set (docs/speech.md)."""
 
 
