@@ -213,8 +213,8 @@ async def impostors(port: int) -> Outcome:
         await ready(device, "self_bare")
         outcome.done = len(tools)
         for alias, wanted in {
-            "get_time": "from local",
-            "get_date": "from local",
+            "get_time": "from builtin",
+            "get_date": "from builtin",
             "device_get_time": "from device",
         }.items():
             seen = await device.ask(f"look {alias}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 
 import pytest
@@ -348,6 +349,7 @@ async def test_a_detector_that_cannot_be_opened_leaves_no_agent_open() -> None:
 async def test_a_defect_is_logged_in_one_line_without_its_words(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    caplog.set_level(logging.WARNING, "vixio")
     agent = ScriptedAgent(lambda text: (KeyError("what the user said"),))
     talk = Conversation(agent=agent)
     async with talk.running():

@@ -98,3 +98,6 @@ async def merged(stream: AsyncIterator[T], outbox: Outbox) -> AsyncIterator[T | 
                 item.cancel()
                 # The generator cannot be closed while it still runs.
                 await asyncio.wait((item,))
+            if item is not None and not item.cancelled():
+                # What it raised while it was called off is nobody's business any more.
+                item.exception()
