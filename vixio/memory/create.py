@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from vixio.core.errors import ConfigError
+from vixio.core.imports import SDK_IMPORT
 from vixio.memory.store import MemoryStore
 
 NEEDS = {"sqlalchemy": ("sqlalchemy", "greenlet"), "redis": ("redis",)}
@@ -21,11 +22,13 @@ def check_installed(store: str) -> None:
 def make_store(store: str, path: str, url: str) -> MemoryStore:
     """Return a store, unopened. May import for seconds; raises StoreFailed."""
     if store == "sqlalchemy":
-        from vixio.memory.sqlalchemy_store import SQLAlchemyStore
+        with SDK_IMPORT:
+            from vixio.memory.sqlalchemy_store import SQLAlchemyStore
 
         return SQLAlchemyStore(url)
     if store == "redis":
-        from vixio.memory.redis_store import RedisStore
+        with SDK_IMPORT:
+            from vixio.memory.redis_store import RedisStore
 
         return RedisStore(url)
     from vixio.memory.sqlite_store import SQLiteStore, default_path

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from vixio.core.imports import SDK_IMPORT
 from vixio.memory.store import IO_TIMEOUT_S, SessionStore, StoreFailed
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class SQLiteStore(SessionStore):
     async def open(self) -> None:
         await self.close()
         try:
+            await asyncio.to_thread(_load_sdk)
             self._own = await asyncio.to_thread(self._connect)
         except (OSError, sqlite3.Error) as error:
             raise StoreFailed(self._explain(error)) from error
@@ -155,3 +157,8 @@ def _seconds(timestamp: str) -> float:
         return datetime.fromisoformat(timestamp).replace(tzinfo=UTC).timestamp()
     except ValueError:
         return 0.0
+
+
+def _load_sdk() -> None:
+    with SDK_IMPORT:
+        import agents.memory  # noqa: F401 - imported here so that no other thread does meanwhile

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from vixio.core.errors import ProviderError, ProviderUnavailable
+from vixio.core.imports import SDK_IMPORT
 from vixio.providers.agent import AgentBackend, AgentProvider
 from vixio.providers.openai_agent.settings import (
     LiteLLMAgentSettings,
@@ -86,13 +87,14 @@ class SharedModelBackend(AgentBackend):
         """Make the model. Runs in a thread, the SDK is imported; raises ProviderUnavailable."""
 
     def _load(self) -> Runtime:
-        from agents import FunctionTool
+        with SDK_IMPORT:
+            from agents import FunctionTool
 
-        from vixio.providers.openai_agent import run, tools  # noqa: F401 - run turns tracing off
-        from vixio.providers.openai_agent.rehearsal import rehearse
+            from vixio.providers.openai_agent import run, tools  # noqa: F401 - run: no tracing
+            from vixio.providers.openai_agent.rehearsal import rehearse
 
-        rehearse()
-        shared = self.make_model()
+            rehearse()
+            shared = self.make_model()
         converter = tools.OpenAIAgentToolConverter(image_outputs=shared.image_outputs)
         return Runtime(shared, converter, FunctionTool)
 
