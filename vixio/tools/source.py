@@ -45,6 +45,9 @@ class ToolSource(ABC):
         A source that is down must not raise: it has no tools until it is back.
         """
 
+    async def ready(self) -> None:  # noqa: B027 - most sources know when they have started
+        """Wait until it is known whether it works; :meth:`start` need not wait for that."""
+
     @abstractmethod
     def tools(self) -> Sequence[ToolDefinition]:
         """Return what it offers now; cheap, and equal definitions while nothing changed.

@@ -1,0 +1,128 @@
+"""An MCP server that does what servers do at their worst, as a process of its own.
+
+``python tests/support/mcp_server.py stdio|sse|streamable-http|silent|broken [PORT]``
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+from mcp.server.mcpserver import Context, Image, MCPServer
+from mcp.types import ToolAnnotations
+
+server = MCPServer("trouble", instructions="For tests.")
+
+PNG = bytes.fromhex("89504e470d0a1a0a") + b"pixels"
+
+
+@server.tool(annotations=ToolAnnotations(read_only_hint=True))
+def echo(text: str) -> str:
+    """Say it back."""
+    return text
+
+
+@server.tool(annotations=ToolAnnotations(destructive_hint=True))
+def erase(name: str) -> str:
+    """Erase something."""
+    return f"erased {name}"
+
+
+@server.tool(annotations=ToolAnnotations(idempotent_hint=True))
+async def slow(seconds: float) -> str:
+    """Take that long."""
+    await asyncio.sleep(seconds)
+    return "slept"
+
+
+@server.tool()
+def fail() -> str:
+    """Fail."""
+    raise ValueError("it cannot be done")
+
+
+@server.tool()
+def crash() -> str:
+    """End the process in the middle of the call."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    return "never"
+
+
+@server.tool()
+def huge(characters: int) -> str:
+    """Answer at length."""
+    return "x" * characters
+
+
+@server.tool()
+def mixed() -> list[Any]:
+    """Answer in several kinds."""
+    return ["one", Image(data=PNG, format="png"), "two"]
+
+
+@server.tool()
+def weather(city: str) -> dict[str, Any]:
+    """Answer with structure."""
+    return {"city": city, "degrees": 21}
+
+
+@server.tool()
+def variable(name: str) -> str:
+    """Tell an environment variable, and the working directory as CWD."""
+    return str(os.getcwd()) if name == "CWD" else os.environ.get(name, "unset")  # noqa: PTH109 - as the process has it
+
+
+@server.tool()
+async def grow(name: str, context: Context) -> str:
+    """Add a tool and say so, in the old way and in the new."""
+
+    def grown() -> str:
+        """Do what came later."""
+        return name
+
+    server.add_tool(grown, name=name)
+    await context.session.send_tool_list_changed()
+    await context.notify_tools_changed()
+    return "grown"
+
+
+@server.tool()
+def complain(lines: int) -> str:
+    """Write to standard error."""
+    for number in range(lines):
+        sys.stderr.write(f"complaint {number}\n")
+    sys.stderr.flush()
+    return "done"
+
+
+@server.tool()
+def process_id() -> int:
+    """Tell the id of the process."""
+    return os.getpid()
+
+
+def main() -> None:
+    """Serve as the arguments say."""
+    transport, port = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    if transport == "silent":  # it never answers, and does not go when asked
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        sys.stderr.write(f"not a word from {os.getpid()}\n")
+        sys.stderr.flush()
+        while True:
+            time.sleep(60)
+    if transport == "broken":
+        raise SystemExit("no licence found")
+    if transport == "stdio":
+        server.run()
+    elif transport == "sse":
+        server.run("sse", host="127.0.0.1", port=port)
+    else:
+        server.run("streamable-http", host="127.0.0.1", port=port)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""Answers of MCP servers as the tool runtime has them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from vixio.core.errors import ToolError
+from vixio.core.tools.types import ImagePart, ToolCallResult
+
+if TYPE_CHECKING:
+    from mcp.types import CallToolResult
+
+MAX_TEXT = 1_000_000
+"""Characters that are looked at; the runtime cuts much earlier."""
+
+MAX_IMAGES = 4
+MAX_IMAGE_CHARS = 8_000_000
+"""Of base64: six megabytes, more than the model APIs take."""
+
+_MAX_MESSAGE = 1_000
+
+
+def to_result(answer: CallToolResult) -> ToolCallResult:
+    """Return a server's answer as a tool's result: every kind of content, errors as such."""
+    texts: list[str] = []
+    images: list[ImagePart] = []
+    room = MAX_TEXT
+    for item in answer.content:
+        part = _part(item)
+        if isinstance(part, ImagePart):
+            if len(images) < MAX_IMAGES and len(part.data) <= MAX_IMAGE_CHARS:
+                images.append(part)
+                continue
+            part = "[an image that is left out: too many or too large]"
+        if part and room > 0:
+            texts.append(part[:room])
+            room -= len(part)
+    text = "\n".join(texts)
+    if answer.is_error:
+        message = " ".join(text.split())[:_MAX_MESSAGE] or "the tool failed"
+        return ToolCallResult.failure(ToolError("failed", message))
+    if answer.structured_content is not None:
+        text = _with_structure(texts, answer.structured_content)
+    return ToolCallResult("", success=True, result=text or "done", images=tuple(images))
+
+
+def _part(item: Any) -> str | ImagePart:  # noqa: ANN401 - a union of the protocol's classes
+    match item.type:
+        case "text":
+            return str(item.text)
+        case "image":
+            return ImagePart(item.data, item.mime_type)
+        case "audio":
+            return f"[audio, {item.mime_type}: it cannot be passed on]"
+        case "resource_link":
+            return f"[{item.name}: {item.uri}]"
+        case "resource":
+            resource = item.resource
+            text = getattr(resource, "text", None)
+            if text is not None:
+                return str(text)
+            mime_type = resource.mime_type or "unknown"
+            if mime_type.startswith("image/"):
+                return ImagePart(resource.blob, mime_type)
+            return f"[{resource.uri}, {mime_type}: it cannot be passed on]"
+    return f"[content of type {str(item.type)[:40]}]"
+
+
+def _with_structure(texts: Sequence[str], structure: Any) -> str:  # noqa: ANN401 - any JSON
+    """Return text and structured content; the same thing once.
+
+    Servers are told to say structured content as text too, and the SDKs wrap what is no object
+    as ``{"result": …}``.
+    """
+    text = "\n".join(texts)
+    if text:
+        values = [structure]
+        if isinstance(structure, dict) and structure.keys() == {"result"}:
+            values.append(structure["result"])
+        if any(_says(text, value) or _items_say(texts, value) for value in values):
+            return text
+    return "\n".join(filter(None, (text, json.dumps(structure, ensure_ascii=False))))
+
+
+def _says(text: str, value: object) -> bool:
+    if isinstance(value, str):
+        return text == value
+    try:
+        return bool(json.loads(text) == value)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _items_say(texts: Sequence[str], value: object) -> bool:
+    """Does each item of a list stand in a text of its own?"""
+    return (
+        isinstance(value, list)
+        and len(value) == len(texts)
+        and all(map(_says, texts, value))
+    )

@@ -1,0 +1,105 @@
+"""A server's list of tools as definitions: filtered, bounded, with the options it hints at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from vixio.core.tools.device import ToolCaller
+from vixio.core.tools.types import ToolDefinition, ToolOptions
+from vixio.tools.mcp.config import McpServerConfig
+from vixio.tools.source import Fault
+
+if TYPE_CHECKING:
+    from mcp.types import Tool, ToolAnnotations
+
+MAX_TOOLS = 256
+MAX_NAME_CHARS = 256
+MAX_DESCRIPTION_CHARS = 2_000
+MAX_SCHEMA_CHARS = 20_000
+"""As JSON; a schema goes with every request to the model."""
+
+
+def to_definitions(
+    tools: Iterable[Tool], config: McpServerConfig, caller: ToolCaller
+) -> tuple[tuple[ToolDefinition, ...], list[Fault]]:
+    """Return the definitions of the tools that ``config`` lets in, and what was left out."""
+    found: dict[str, ToolDefinition] = {}
+    faults: list[Fault] = []
+    for tool in tools:
+        if not _wanted(tool.name, config):
+            continue
+        place = f"{config.name}/{tool.name[:MAX_NAME_CHARS]}"
+        schema = _bounded_schema(tool.input_schema)
+        if len(found) == MAX_TOOLS:
+            faults.append(Fault(place, f"the server has more than {MAX_TOOLS} tools"))
+            break
+        if tool.name in found or not 0 < len(tool.name) <= MAX_NAME_CHARS:
+            faults.append(Fault(place, "its name is empty, too long or taken"))
+        elif schema is None:
+            faults.append(Fault(place, f"its schema has more than {MAX_SCHEMA_CHARS} characters"))
+        else:
+            found[tool.name] = ToolDefinition(
+                name=tool.name,
+                description=_description(tool),
+                parameters=schema,
+                source=config.name,
+                options=_options(tool.annotations, config),
+                mcp_client=caller,
+            )
+    return tuple(found.values()), faults
+
+
+def _wanted(name: str, config: McpServerConfig) -> bool:
+    if any(fnmatchcase(name, pattern) for pattern in config.deny):
+        return False
+    return not config.allow or any(fnmatchcase(name, pattern) for pattern in config.allow)
+
+
+def _description(tool: Tool) -> str:
+    words = (tool.description or tool.title or tool.name).strip()
+    if len(words) > MAX_DESCRIPTION_CHARS:
+        words = f"{words[: MAX_DESCRIPTION_CHARS - 1]}…"
+    # Half a surrogate pair would make every request to a model fail.
+    return words.encode("utf-8", "replace").decode()
+
+
+def _options(annotations: ToolAnnotations | None, config: McpServerConfig) -> ToolOptions:
+    """Return what the annotations hint at.
+
+    A missing ``destructiveHint`` means true by the specification, and hardly any server sets it: so
+    only what is said counts, or every harmless tool would ask for a yes.
+    """
+    reads = annotations is not None and annotations.read_only_hint is True
+    repeatable = reads or (annotations is not None and annotations.idempotent_hint is True)
+    destroys = annotations is not None and annotations.destructive_hint is True and not reads
+    return ToolOptions(
+        timeout=config.timeout,
+        confirm=config.confirm == "always" or (config.confirm == "destructive" and destroys),
+        idempotent=repeatable,
+        retries=config.retries if repeatable else 0,
+    )
+
+
+def _bounded_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the schema, without its descriptions if it is too long with them; None: even then."""
+    try:
+        for candidate in (schema, _without_words(schema)):
+            text = json.dumps(candidate, ensure_ascii=False)
+            if len(text) <= MAX_SCHEMA_CHARS:
+                whole: dict[str, Any] = json.loads(text.encode("utf-8", "replace"))
+                return whole
+    except (ValueError, RecursionError):
+        pass  # nested without end: as good as too long
+    return None
+
+
+def _without_words(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``schema`` without what explains; a property of such a name has a schema, and stays."""
+    return {
+        key: _without_words(value) if isinstance(value, Mapping) else value
+        for key, value in schema.items()
+        if isinstance(value, Mapping) or key not in {"description", "title", "examples"}
+    }
