@@ -7,9 +7,10 @@ refuse a history with a call left open.
 
 from __future__ import annotations
 
+import json
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass, field, replace
 
 INTERRUPTED = "[interrupted before it finished]"
 
@@ -47,6 +48,14 @@ class ToolResultItem:
 
 HistoryItem = UserMessage | AssistantMessage | ToolCallItem | ToolResultItem
 
+_KINDS: dict[str, type[HistoryItem]] = {
+    "user": UserMessage,
+    "assistant": AssistantMessage,
+    "call": ToolCallItem,
+    "result": ToolResultItem,
+}
+_NAMES = {kind: name for name, kind in _KINDS.items()}
+
 
 @dataclass(slots=True)
 class _Turn:
@@ -61,6 +70,8 @@ class History:
     def __init__(self, max_turns: int = 20) -> None:
         self._turns: deque[_Turn] = deque(maxlen=max_turns)
         self._last_id = 0
+        self.changed: Callable[[], None] | None = None
+        """Called when a turn has ended or was taken back."""
 
     def __len__(self) -> int:
         return len(self._turns)
@@ -117,6 +128,7 @@ class History:
         ]
         kept.extend(ToolResultItem(call.call_id, INTERRUPTED) for call in open_calls)
         turn.items = kept
+        self._tell()
 
     def forget(self, turn_id: int) -> str:
         """Take the last turn back, as if it had not been said, and return its user text."""
@@ -124,12 +136,49 @@ class History:
         if turn is None:
             return ""
         self._turns.pop()
+        self._tell()
         first = turn.items[0]
         return first.text if isinstance(first, UserMessage) else ""
 
     def clear(self) -> None:
         """Forget everything."""
         self._turns.clear()
+        self._tell()
+
+    # ── for another process ──────────────────────────────────────────────────────────────────
+
+    def dump(self, max_bytes: int) -> str:
+        """Return the turns that have ended as text; the oldest are left out above ``max_bytes``."""
+        kept: list[str] = []
+        size = 0
+        for turn in reversed(self._turns):
+            if turn.closed:
+                items = [(_NAMES[type(item)], *astuple(item)) for item in turn.items]
+                text = json.dumps([turn.turn_id, items])  # ASCII: its characters are its bytes
+                size += len(text)
+                if size > max_bytes:
+                    break
+                kept.append(text)
+        return f'{{"last_id":{self._last_id},"turns":[{",".join(reversed(kept))}]}}'
+
+    def restore(self, text: str) -> None:
+        """Take the place of another process's history. Raises ValueError if that is none."""
+        try:
+            found = json.loads(text)
+            turns = [
+                _Turn(turn_id, [_KINDS[name](*values) for name, *values in items], closed=True)
+                for turn_id, items in found["turns"]
+            ]
+            last_id = int(found["last_id"])
+        except (KeyError, TypeError) as error:
+            raise ValueError("this is no history") from error
+        self._turns.clear()
+        self._turns.extend(turns)
+        self._last_id = max(self._last_id, last_id)
+
+    def _tell(self) -> None:
+        if self.changed is not None:
+            self.changed()
 
     def _last(self, turn_id: int) -> _Turn | None:
         if self._turns and self._turns[-1].turn_id == turn_id:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-import os
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from vixio.core.cores import own_threads
 from vixio.core.history import History
 from vixio.core.metrics import Counters
+from vixio.core.neighbours import Neighbours
 from vixio.core.pipeline import Pipeline
 from vixio.core.session import Session, SessionSettings
 from vixio.core.tools.toolset import ToolSet
@@ -24,6 +25,11 @@ PipelineFactory = Callable[[TransportBase, str], Awaitable[Pipeline]]
 
 DEVICE_SOURCE = "device"
 """The name under which a device's own tools stand in its session's tool set."""
+
+
+MAX_DUMP_BYTES = 256 * 1024
+"""Of one device's memory, for another process: twenty turns have about 8 KB, a tool's long answers
+may make it more."""
 
 
 class HistoryStore:
@@ -49,7 +55,8 @@ class HistoryStore:
 class SessionHost:
     """Connects a transport with pipelines.
 
-    ``create_pipeline`` is called once per device, after its hello was answered.
+    ``create_pipeline`` is called once per device, after its hello was answered. ``neighbours`` are
+    the processes that a device may have been with before, or may still be.
     """
 
     def __init__(
@@ -60,6 +67,7 @@ class SessionHost:
         settings: SessionSettings | None = None,
         counters: Counters | None = None,
         histories: HistoryStore | None = None,
+        neighbours: Neighbours | None = None,
     ) -> None:
         self.transport = transport
         self.counters = counters or Counters()
@@ -68,6 +76,8 @@ class SessionHost:
         self._settings = settings or SessionSettings()
         self._toolsets: dict[str, ToolSet] = {}
         self._sessions: dict[str, Session] = {}
+        self._neighbours = neighbours or Neighbours()
+        self._present: Counter[str] = Counter()
         self._encoders: ThreadPoolExecutor | None = None
 
     @property
@@ -85,8 +95,7 @@ class SessionHost:
     async def start(self) -> None:
         """Accept devices."""
         # Encoding is most of what a speaking device costs, and the codec lets other threads run.
-        threads = os.cpu_count() or 1
-        self._encoders = ThreadPoolExecutor(threads, thread_name_prefix="vixio-encode")
+        self._encoders = ThreadPoolExecutor(own_threads(), thread_name_prefix="vixio-encode")
         await self.transport.start(self.handle)
 
     async def stop(self) -> None:
@@ -99,6 +108,7 @@ class SessionHost:
     async def handle(self, connection: DeviceConnection) -> None:
         """Converse with one device until its connection closes."""
         session_id = connection.session_id
+        device_id = connection.info.device_id
         tools = ToolSet()
         self._toolsets[session_id] = tools
 
@@ -106,12 +116,14 @@ class SessionHost:
             tools.replace(DEVICE_SOURCE, definitions)
 
         self.transport.set_device_tools_callback(session_id, device_tools_ready)
+        self._present[device_id] += 1
         try:
+            history = await self._history(device_id)
             pipeline = await self._create_pipeline(self.transport, session_id)
             session = Session(
                 connection,
                 pipeline,
-                self.histories.get(connection.info.device_id),
+                history,
                 tools,
                 self.counters,
                 self._settings,
@@ -124,6 +136,23 @@ class SessionHost:
             self._sessions.pop(session_id, None)
             self._toolsets.pop(session_id, None)
             self.counters.add("session.closed")
+            self._present[device_id] -= 1
+            if not self._present[device_id]:
+                del self._present[device_id]
+                self._neighbours.leave(device_id)
+
+    async def _history(self, device_id: str) -> History:
+        """Return what the device remembers, wherever it was before."""
+        memory = await self._neighbours.claim(device_id)
+        history = self.histories.get(device_id)
+        # A session that is just being replaced here writes into the very same history.
+        if memory and self._present[device_id] == 1:
+            history.restore(memory)
+        if self._neighbours.share_memory:
+            history.changed = lambda: self._neighbours.remember(
+                device_id, lambda: history.dump(MAX_DUMP_BYTES)
+            )
+        return history
 
     def stats(self) -> dict[str, Any]:
         """Return what a health page shows: sessions, the transport's gauges, all counts."""
