@@ -190,6 +190,10 @@ class Session:
                 await self._interrupt(reason or "abort", stop_anyway=True)
             case _:
                 self.context.counters.add("session.chunk_ignored")
+        if not isinstance(chunk, AudioIn):
+            # What has come already is read without a wait: a device that sends controls without end
+            # leaves the loop to the others in between.
+            await asyncio.sleep(0)
 
     async def _listen_start(self, mode: ListenMode, at: float) -> None:
         interrupts = not self._gate.follows_wake(at)
