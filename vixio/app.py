@@ -288,7 +288,7 @@ def _websocket_url(public_host: str, port: int) -> str:
     return f"ws://{host}:{port}/xiaozhi/v1/"
 
 
-def _settle() -> None:
+def settle() -> None:
     """Take what was loaded out of the garbage collector's sight: it stays for good.
 
     A full collection over the agent SDK's classes would stop all devices for a tenth of a second.
@@ -314,7 +314,7 @@ async def serve(settings: Settings, source: str, stop: asyncio.Event) -> None:
         await asyncio.wait([stopping, loading], return_when=asyncio.FIRST_COMPLETED)
         if loading.done():
             loading.result()
-            _settle()
+            settle()
             _log.info("all providers are ready")
         else:
             loading.cancel()

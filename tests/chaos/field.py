@@ -30,6 +30,10 @@ SETTINGS: dict[str, Any] = {
 """As shipped, but for the times that a fault may take: the run shall not wait for them."""
 
 
+ATTACK_S = 120.0
+"""An attack that takes longer has stopped the server."""
+
+
 @dataclass
 class Field:
     """One run. ``long``: the full numbers, else a tenth or less of them."""
@@ -61,7 +65,9 @@ class Field:
 
     async def attack(self, name: str, **arguments: Any) -> Outcome:  # noqa: ANN401  JSON
         """Have the attackers do something; ``port`` is the WebSocket's unless given."""
-        result = await self.attackers.call(name, **{"port": self.port, **arguments})
+        result = await self.attackers.call(
+            name, timeout=ATTACK_S, **{"port": self.port, **arguments}
+        )
         return Outcome(**result)
 
     async def order(self, stage: str, kind: str, times: int) -> tuple[str, int]:

@@ -29,6 +29,7 @@ class Turn:
     ended: float
     latency_ms: float = 0.0
     """From the end of the user's speech to the first audio of the answer."""
+    frames: int = 0
     late: int = 0
     """Frames that came late, were missed, or did not fit."""
     wrong: str = ""
@@ -43,6 +44,7 @@ class Felt:
     turns: int = 0
     p50_ms: float = 0.0
     p95_ms: float = 0.0
+    frames: int = 0
     late: int = 0
     lost: int = 0
     crossed: int = 0
@@ -114,6 +116,7 @@ class Healthy:
             turns=len(turns),
             p50_ms=round(percentile(answered, 0.5), 1),
             p95_ms=round(percentile(answered, 0.95), 1),
+            frames=sum(turn.frames for turn in turns),
             late=sum(turn.late for turn in turns),
             lost=sum(bool(turn.wrong) for turn in turns),
             crossed=sum(turn.crossed for turn in turns),
@@ -163,7 +166,7 @@ class Healthy:
         problem, crossed = _check(reply, number)
         flow = reply.late + reply.underruns + reply.overflows + reply.decode_errors
         latency = reply.response_ms or 0.0
-        return Turn(index, began, loop.time(), latency, flow, problem, crossed)
+        return Turn(index, began, loop.time(), latency, reply.frames, flow, problem, crossed)
 
     async def _watch_lag(self) -> None:
         loop = asyncio.get_running_loop()

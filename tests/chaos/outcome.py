@@ -22,6 +22,8 @@ class Outcome:
     seen: dict[str, int] = field(default_factory=dict)
     """What happened to the attackers, by a word: ``closed 1009``, ``refused``, …"""
     problems: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    """How long it took."""
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON."""

@@ -55,6 +55,12 @@ def frame(
     return head + bytes(4) + payload
 
 
+def fresh_address() -> str:
+    """Return a loopback address that nobody had before: limits hold for one address."""
+    number = next(_numbers)
+    return f"127.67.{number // 250 % 250}.{number % 250 + 1}"
+
+
 def fresh_id(kind: str = "attacker") -> str:
     """Return a device id that nobody had before."""
     return f"{kind}-{next(_numbers)}"

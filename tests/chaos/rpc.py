@@ -83,7 +83,7 @@ class Process:
         """The child's process id."""
         return self._process.pid
 
-    async def call(self, name: str, *, timeout: float = 300.0, **arguments: Any) -> Any:  # noqa: ANN401  JSON
+    async def call(self, name: str, *, timeout: float = 30.0, **arguments: Any) -> Any:  # noqa: ANN401  JSON
         """Run a command and return its result. Raises CommandFailed, TimeoutError."""
         assert self._process.stdin is not None
         self._last += 1

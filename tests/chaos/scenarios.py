@@ -91,7 +91,7 @@ async def _victims(
         met = await field.server.call("met")
         total.expect(met.get(f"{stage}.{kind}"), f"{stage} {kind}: the fault was never met")
 
-    for _ in range(field.times(3, 1)):
+    for _ in range(field.times(2, 1)):
         await asyncio.gather(*(one(*fault) for fault in faults))
     return total
 
@@ -132,7 +132,7 @@ async def _clock(field: Field) -> Outcome:
     for seconds in (3_600, -3_600, 86_400 * 400, -86_400 * 400, -1.7e9, 0)[: field.times(6, 3)]:
         await field.server.call("step_clock", seconds=seconds)
         outcome.done += 1
-        await asyncio.sleep(field.times(6, 1))
+        await asyncio.sleep(field.times(4, 1))
     await field.server.call("step_clock", seconds=0)
     return outcome
 
@@ -169,7 +169,7 @@ async def _workers(field: Field) -> Outcome:
 
 async def _flood(kind: str, field: Field) -> Outcome:
     return await field.attack(
-        "flood", kind=kind, seconds=field.times(10, 2), devices=field.times(4, 1)
+        "flood", kind=kind, seconds=field.times(6, 2), devices=field.times(4, 1)
     )
 
 
@@ -189,7 +189,7 @@ def scenarios(seed: int) -> list[Scenario]:
             partial(
                 _simple,
                 "fuzz",
-                {"frames": 100_000, "seed": s, "per_second": 1_600},
+                {"frames": 100_000, "seed": s, "per_second": 3_200},
                 {"frames": 3_000, "seed": s, "per_second": 800},
             ),
         ),
@@ -224,13 +224,13 @@ def scenarios(seed: int) -> list[Scenario]:
             "clients",
             "never read",
             partial(
-                _simple, "never_read", {"count": 10, "seconds": 20}, {"count": 3, "seconds": 3}
+                _simple, "never_read", {"count": 10, "seconds": 12}, {"count": 3, "seconds": 3}
             ),
         ),
         Scenario(
             "clients",
             "read a byte at a time",
-            partial(_simple, "slow_read", {"count": 20, "seconds": 15}, {"count": 4, "seconds": 3}),
+            partial(_simple, "slow_read", {"count": 20, "seconds": 10}, {"count": 4, "seconds": 3}),
         ),
         Scenario(
             "clients",
@@ -253,7 +253,7 @@ def scenarios(seed: int) -> list[Scenario]:
         Scenario(
             "floods",
             "flood of connects",
-            partial(_simple, "connects", {"seconds": 10}, {"seconds": 2}),
+            partial(_simple, "connects", {"seconds": 6}, {"seconds": 2}),
         ),
         Scenario("floods", "flood of HTTP", _http),
         *(
@@ -282,9 +282,9 @@ def scenarios(seed: int) -> list[Scenario]:
         Scenario("tools", "schemas that bite", partial(_simple, "biting_schemas", {}, {})),
         Scenario("process", "recognisers are killed in mid-utterance", _workers),
         Scenario("process", "the wall clock steps", _clock),
-        Scenario("process", "no descriptor is left", _descriptors),
+        Scenario("descriptors", "no descriptor is left", _descriptors),
     ]
 
 
 async def _http(field: Field) -> Outcome:
-    return await field.attack("http", port=field.http_port, seconds=field.times(10, 2))
+    return await field.attack("http", port=field.http_port, seconds=field.times(6, 2))

@@ -25,8 +25,8 @@ from vixio.providers.agent import (
 from vixio.providers.tts import TTSProvider
 from vixio.tools.runtime import DIRECT
 
-SPOKEN = 16
-"""Characters of a sentence that are spoken: ``Answer 4095.`` and the beginning of all else."""
+SPOKEN = 5
+"""Characters of a sentence that are spoken, unless it is the answer to a number."""
 
 
 class NumberBackend(AgentBackend):
@@ -179,8 +179,9 @@ class TonedTTS(TTSProvider):
                 return
             async for pcm in self._faulty(kind):
                 yield pcm
-            # What attackers ask is read by them, not heard: the run shall not wait for it.
-            async for pcm in self._inner.synthesize(text[:SPOKEN], language=language):
+            # What else there is to say is read by those who ask; the run shall not wait for it.
+            words = text if text.startswith("Answer") else text[:SPOKEN]
+            async for pcm in self._inner.synthesize(words, language=language):
                 yield pcm
                 if self._plan.take("tts.middle"):
                     return

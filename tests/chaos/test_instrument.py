@@ -54,7 +54,8 @@ QUIET = Felt(turns=8, p95_ms=700.0)
     [
         (Felt(turns=8, p95_ms=700.0), False),
         (Felt(turns=8, p95_ms=2_000.0), True),
-        (Felt(turns=8, late=1), True),
+        (Felt(turns=8, frames=200, late=1), True),
+        (Felt(turns=8, frames=2_000, late=1), False),
         (Felt(turns=8, late=1, own_lag_ms=2 * OWN_LAG_MS), False),
         (Felt(turns=8, crossed=1), True),
         (Felt(turns=8, lost=1, wrong=["nothing came"]), True),

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
-import os
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
+from vixio.core import handover
+from vixio.core.cores import own_threads
 from vixio.core.history import History
 from vixio.core.metrics import Counters
+from vixio.core.neighbours import Neighbours
 from vixio.core.pipeline import Pipeline
 from vixio.core.session import Session, SessionSettings
 from vixio.core.tools.runner import ToolHost
@@ -35,6 +37,9 @@ class HistoryKeeper(Protocol):
 
     def dropped(self, key: str) -> None:
         """The history of this device is no longer held in memory."""
+
+    async def written(self, key: str) -> None:
+        """Wait, for a bounded time, until all that was said is where other processes see it."""
 
 
 class HistoryStore:
@@ -72,12 +77,23 @@ class HistoryStore:
             self._keeper.connected(key, history)
         return history
 
+    @property
+    def kept(self) -> bool:
+        """Is there a keeper, which other processes of this server have too?"""
+        return self._keeper is not None
+
+    async def written(self, device_id: str) -> None:
+        """Wait, for a bounded time, until the keeper has all of a device."""
+        if self._keeper is not None:
+            await self._keeper.written(self._keeper.key(device_id))
+
 
 class SessionHost:
     """Connects a transport with pipelines.
 
     ``create_pipeline`` is called once per device, after its hello was answered. ``tool_host``
     gives sessions their tools and runs them; without one a session has its device's only.
+    ``neighbours`` are the processes that a device may have been with before, or may still be.
     """
 
     def __init__(
@@ -89,6 +105,7 @@ class SessionHost:
         counters: Counters | None = None,
         histories: HistoryStore | None = None,
         tool_host: ToolHost | None = None,
+        neighbours: Neighbours | None = None,
     ) -> None:
         self.transport = transport
         self.counters = counters or Counters()
@@ -98,6 +115,8 @@ class SessionHost:
         self._settings = settings or SessionSettings()
         self._toolsets: dict[str, ToolSet] = {}
         self._sessions: dict[str, Session] = {}
+        self._neighbours = neighbours or Neighbours()
+        self._present: Counter[str] = Counter()
         self._encoders: ThreadPoolExecutor | None = None
 
     @property
@@ -115,8 +134,7 @@ class SessionHost:
     async def start(self) -> None:
         """Accept devices."""
         # Encoding is most of what a speaking device costs, and the codec lets other threads run.
-        threads = os.cpu_count() or 1
-        self._encoders = ThreadPoolExecutor(threads, thread_name_prefix="vixio-encode")
+        self._encoders = ThreadPoolExecutor(own_threads(), thread_name_prefix="vixio-encode")
         await self.transport.start(self.handle)
 
     async def stop(self) -> None:
@@ -138,12 +156,14 @@ class SessionHost:
             tools.replace(DEVICE_SOURCE, definitions)
 
         self.transport.set_device_tools_callback(session_id, device_tools_ready)
+        self._present[device_id] += 1
         try:
+            history = await self._history(device_id)
             pipeline = await self._create_pipeline(self.transport, session_id)
             session = Session(
                 connection,
                 pipeline,
-                self.histories.get(device_id),
+                history,
                 tools,
                 self.counters,
                 self._settings,
@@ -159,6 +179,31 @@ class SessionHost:
             if opened is not None:
                 await opened.close()
             self.counters.add("session.closed")
+            await self._leave(device_id)
+
+    async def _history(self, device_id: str) -> History:
+        """Return what the device remembers, wherever it was before."""
+        neighbours = self._neighbours
+        memory = await neighbours.claim(device_id)
+        history = self.histories.get(device_id)
+        if neighbours.several and not self.histories.kept:
+            # A session that is just being replaced here writes into the very same history.
+            if memory and self._present[device_id] == 1:
+                handover.load(history, memory)
+            history.listener = handover.Sharing(
+                lambda: neighbours.remember(device_id, lambda: handover.dump(history))
+            )
+        return history
+
+    async def _leave(self, device_id: str) -> None:
+        self._present[device_id] -= 1
+        if self._present[device_id]:
+            return
+        if self._neighbours.several:
+            await self.histories.written(device_id)
+        if not self._present[device_id]:  # it may have come back meanwhile
+            del self._present[device_id]
+            self._neighbours.leave(device_id)
 
     def stats(self) -> dict[str, Any]:
         """Return what a health page shows: sessions, the transport's gauges, all counts."""

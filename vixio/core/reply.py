@@ -34,7 +34,7 @@ from vixio.core.pacer import Pacer, PacerSettings
 from vixio.core.pipeline import Pipeline
 from vixio.core.station import StationContext
 from vixio.core.streams import closing
-from vixio.core.transport import DeviceConnection
+from vixio.core.transport import AudioEncoder, DeviceConnection
 
 _log = logging.getLogger(__name__)
 
@@ -83,11 +83,11 @@ class Reply:
         self._connection = connection
         self._context = context
         self._settings = settings
-        self._encoder = connection.new_encoder()
+        self._encoder: AudioEncoder | None = None
         self._pacer = Pacer(
             connection,
             context.counters,
-            self._encoder.packet_ms,
+            connection.output.frame_ms,
             settings.pacer,
             before,
         )
@@ -133,6 +133,10 @@ class Reply:
                 await pacing
         except* ConnectionClosed:
             self.interrupt("disconnected")
+        finally:
+            # Its C memory is not what the cycle collector counts. A thread that still encodes holds
+            # it until it has done.
+            self._encoder = None
         if self._over:
             return
         self.timeline.mark("playout_end", now())
@@ -241,7 +245,7 @@ class Reply:
                     break
                 left -= now() - began
                 await self._take(chunk)
-        await self._pacer.put_packets(self._encoder.flush())
+        await self._flush()
 
     async def _take(self, chunk: Chunk) -> None:
         if self._over:
@@ -254,7 +258,7 @@ class Reply:
                 await self._encode(pcm, rate)
             case Sentence(text=text):
                 # The tail of the sentence before belongs in front of this one's subtitle.
-                await self._pacer.put_packets(self._encoder.flush())
+                await self._flush()
                 self._subtitle = text
             case Emotion(name=name, emoji=emoji):
                 await self._connection.send_emotion(name, emoji)
@@ -271,20 +275,25 @@ class Reply:
             case TextDelta() | _:
                 pass
 
+    async def _flush(self) -> None:
+        if self._encoder is not None:
+            await self._pacer.put_packets(self._encoder.flush())
+
     async def _encode(self, pcm: bytes, rate: int) -> None:
+        if self._encoder is None:  # not before: most replies of a user in a hurry have no sound
+            self._encoder = self._connection.new_encoder()
+        encoder = self._encoder
         start = 0
         while start < len(pcm):
             here = self._context.encoders is None or not self._pacer.fed
             end = start + 2 * rate * (FIRST_PIECE_MS if here else ENCODE_PIECE_MS) // 1000
             piece = pcm[start:end]
             if here:
-                packets = self._encoder.encode(piece, rate)
+                packets = encoder.encode(piece, rate)
                 await asyncio.sleep(0)
             else:
                 loop = asyncio.get_running_loop()
-                work = loop.run_in_executor(
-                    self._context.encoders, self._encoder.encode, piece, rate
-                )
+                work = loop.run_in_executor(self._context.encoders, encoder.encode, piece, rate)
                 packets = await work
             await self._pacer.put_packets(packets)
             start = end

@@ -41,6 +41,7 @@ from vixio.core.station import StationContext
 from vixio.core.tools.runner import SessionTools
 from vixio.core.tools.toolset import ToolSet
 from vixio.core.transport import DeviceConnection
+from vixio.core.watchdog import Watchdog
 
 _log = logging.getLogger(__name__)
 
@@ -129,7 +130,15 @@ class Session:
         if self._group is None:
             work.close()
             return
-        self._group.create_task(self._guard(work))
+        guarded = self._guard(work)
+        try:
+            task = self._group.create_task(guarded)
+        except RuntimeError:  # the group is ending
+            guarded.close()
+            work.close()
+        else:
+            # A task that is cancelled before its first step has not awaited the work.
+            task.add_done_callback(lambda _: work.close())
 
     async def _guard(self, work: Coroutine[Any, Any, None]) -> None:
         try:
@@ -143,18 +152,24 @@ class Session:
     # ── listening ────────────────────────────────────────────────────────────────────────────
 
     async def _listen(self) -> None:
+        watchdog = Watchdog()
+        try:
+            await self._listen_under(watchdog)
+        finally:
+            watchdog.close()
+
+    async def _listen_under(self, watchdog: Watchdog) -> None:
         receive = self.connection.receive
         while True:
             deadline = self._pipeline.deadline
             if deadline is None:
                 await self._take(await receive())
                 continue
-            bound = asyncio.timeout_at(deadline)
             try:
-                async with bound:
+                with watchdog.until(deadline):
                     chunk = await receive()
             except TimeoutError:
-                if not bound.expired():
+                if not watchdog.expired:
                     raise
                 await self._forget_heard()
                 await self._pipeline.expire(now())
@@ -193,6 +208,10 @@ class Session:
                 await self._interrupt(reason or "abort", stop_anyway=True)
             case _:
                 self.context.counters.add("session.chunk_ignored")
+        if not isinstance(chunk, AudioIn):
+            # What has come already is read without a wait: a device that sends controls without end
+            # leaves the loop to the others in between.
+            await asyncio.sleep(0)
 
     async def _listen_start(self, mode: ListenMode, at: float) -> None:
         interrupts = not self._gate.follows_wake(at)

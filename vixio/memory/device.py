@@ -62,6 +62,11 @@ class DeviceMemory:
         return [task for task in (self._draining, self._folding) if task is not None]
 
     @property
+    def writing(self) -> asyncio.Task[None] | None:
+        """What writes into the store; it ends when all is written."""
+        return self._draining
+
+    @property
     def idle(self) -> bool:
         """Is there nothing left to do?"""
         return not self._steps and not self.tasks

@@ -31,12 +31,14 @@ class MemorySettings:
     """``wait``: seconds for which a turn waits for what was said before, once the agent is there.
 
     ``keep_days``: a device not seen for so long is erased, 0: never. ``flush`` bounds, in seconds,
-    how long the end of the server waits for what is not written yet.
+    how long the end of the server waits for what is not written yet, ``written`` how long a device
+    that goes on in another process of it does.
     """
 
     wait: float = 0.2
     keep_days: float = 365.0
     flush: float = 5.0
+    written: float = 0.5
     summary_timeout: float = 30.0
     summaries_at_once: int = 2
 
@@ -104,6 +106,16 @@ class Memory(HistoryKeeper):
         self._dropped.add(key)
         if key in self._devices:
             self.settled(self._devices[key])
+
+    async def written(self, key: str) -> None:
+        """Wait until all of a device is in the store; not long, and not for a store that is down.
+
+        For who ends a conversation that another process of this server goes on with.
+        """
+        device = self._devices.get(key)
+        writing = device.writing if device is not None else None
+        if writing is not None and self.link.healthy:
+            await asyncio.wait((writing,), timeout=self.settings.written)
 
     # ── for the devices' memories ────────────────────────────────────────────────────────────
 

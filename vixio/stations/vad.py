@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,8 +18,10 @@ from vixio.core.chunk import (
     VoiceEnded,
     VoiceStarted,
 )
+from vixio.core.clock import now as clock_now
 from vixio.core.errors import ProviderError, describe
 from vixio.core.station import Emit, ListeningStation, StationContext
+from vixio.core.watchdog import Watchdog
 from vixio.providers.vad import VADProvider, VADStream
 
 
@@ -58,6 +59,7 @@ class VADStation(ListeningStation):
         self._speech_windows = max(1, math.ceil(self._settings.min_speech_ms / self._window_ms))
         self._pause_windows = max(1, math.ceil(self._settings.min_pause_ms / self._window_ms))
         self._stream: VADStream | None = None
+        self._watchdog = Watchdog()
         self._mode = ListenMode.AUTO
         self._broken_until = -math.inf
         self._voice = False
@@ -83,6 +85,7 @@ class VADStation(ListeningStation):
 
     async def close(self) -> None:
         """Give the detector's state back."""
+        self._watchdog.close()
         if self._stream is not None:
             self._stream.close()
 
@@ -96,7 +99,7 @@ class VADStation(ListeningStation):
         if self._stream is None or now < self._broken_until:
             return ()
         try:
-            async with asyncio.timeout(self._settings.timeout):
+            with self._watchdog.until(clock_now() + self._settings.timeout):
                 probabilities = await self._stream.process(chunk.pcm)
         except TimeoutError:
             seconds = self._settings.timeout

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from vixio.app import App
+from vixio.app import App, settle
 from vixio.bench.load.control import Handler, Json
 from vixio.bench.load.providers import Delays
 from vixio.bench.load.usage import LoopLag, Spread, cpu_by_thread, look
@@ -126,6 +126,7 @@ class Probe:
 
     async def _loaded(self, _: Json) -> Json:
         await self._app.loaded()
+        settle()
         return {}
 
     async def _begin(self, _: Json) -> Json:

@@ -24,13 +24,8 @@ _Section = TypeVar("_Section", bound="ProviderSection")
 UVLOOP: Final = "uvloop"
 
 
-def _freeze() -> None:
-    gc.collect()
-    gc.freeze()
-
-
 TUNINGS: Final[Mapping[str, Callable[[], None]]] = {
-    "gc-freeze": _freeze,
+    "gc-unfrozen": gc.unfreeze,
     "gc-off": gc.disable,
     "gc-rare": lambda: gc.set_threshold(50_000, 50, 50),
     "switch-1ms": lambda: sys.setswitchinterval(0.001),
@@ -76,7 +71,7 @@ class ServerPlan:
 
 async def serve(plan: ServerPlan) -> None:
     """Run the server until the bench hangs up."""
-    from vixio.app import App, Providers
+    from vixio.app import App, Providers, settle
     from vixio.bench.load.probe import Probe, TimedVAD
 
     settings = _settings(plan)
@@ -93,13 +88,14 @@ async def serve(plan: ServerPlan) -> None:
         )
         app = App(settings, providers)
     await app.start()
-    for name in plan.tune:
-        if name in TUNINGS:
-            TUNINGS[name]()
     probe = Probe(app, vad, plan.delays)
     try:
         if not plan.default_set:
             await app.loaded()
+            settle()
+        for name in plan.tune:
+            if name in TUNINGS:
+                TUNINGS[name]()
         probe.start()
         said = {"port": app.transport.port, "idle": asdict(look())}
         await attend(plan.line, probe.handlers(), said)

@@ -13,7 +13,6 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +20,7 @@ from typing import Any, Final
 from loguru import logger
 
 import vixio
+from vixio.core.cores import own_cores
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
 from vixio.providers.pocketsphinx.wire import Frame, Kind, Unpacker, WorkerSettings, pack
 
@@ -275,9 +275,8 @@ class WorkerPool:
 
 
 def default_size() -> int:
-    """Return how many workers serve a small machine well."""
-    count: Callable[[], int | None] = getattr(os, "process_cpu_count", os.cpu_count)
-    return max(1, min(2, count() or 1))
+    """Return how many workers serve a small machine well: two, but no more than its share."""
+    return min(2, own_cores())
 
 
 def _spawn(settings: WorkerSettings, channel: socket.socket) -> subprocess.Popen[bytes]:

@@ -7,7 +7,7 @@ import contextlib
 import functools
 import math
 import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from loguru import logger
 from vixio import __version__
 from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
+from vixio.core.neighbours import Neighbours
 from vixio.transports.xiaozhi.addresses import Proxies, address_key, parse_address
 from vixio.transports.xiaozhi.limits import KeyedBuckets, Limits
 from vixio.transports.xiaozhi.listener import NO_DESCRIPTORS, Listener
@@ -30,14 +31,19 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+Status = Callable[[], Mapping[str, Any] | Awaitable[Mapping[str, Any]]]
+
 MAX_BODY_BYTES = 64 * 1024
 """A device's system information has about 2 KB."""
 
 
 def create_http_app(
-    settings: OtaSettings, status: Callable[[], Mapping[str, Any]] = dict
+    settings: OtaSettings, status: Status = dict, neighbours: Neighbours | None = None
 ) -> Starlette:
-    """Return the ASGI application. ``status`` adds gauges to the health page."""
+    """Return the ASGI application. ``status`` gives the health page its gauges.
+
+    ``neighbours``: the processes that share this one's limit of OTA requests.
+    """
     from starlette.applications import Starlette
     from starlette.requests import ClientDisconnect
     from starlette.responses import JSONResponse
@@ -46,12 +52,17 @@ def create_http_app(
     counters = settings.counters
     proxies = Proxies(settings.trusted_proxies)
     buckets = KeyedBuckets(settings.limits.ota_per_address)
+    others = neighbours or Neighbours()
+    others.on_act("ota", lambda key, number: buckets.charge(key, number, monotonic()))
 
     def refuse(request: Request) -> Response | None:
         peer = parse_address(request.client.host if request.client else "")
         client = proxies.client(peer, request.headers.getlist("x-forwarded-for"))
-        wait = buckets.take(address_key(client), monotonic()) if client is not None else 0.0
+        if client is None:
+            return None
+        wait = buckets.take(address_key(client), monotonic())
         if not wait:
+            others.act("ota", address_key(client))
             return None
         counters.add("xiaozhi.limited.ota")
         return JSONResponse(
@@ -86,8 +97,8 @@ def create_http_app(
         return refuse(request) or JSONResponse({})
 
     async def health(request: Request) -> Response:
-        page = {"status": "ok", "version": __version__, **status()}
-        return JSONResponse({**page, "counters": counters.snapshot()})
+        page = {"status": "ok", "version": __version__, "counters": counters.snapshot()}
+        return JSONResponse({**page, **await _gauges(status)})
 
     path = settings.ota_path.rstrip("/")
     routes = [Route(path + end, ota, methods=["GET", "POST"]) for end in ("", "/") if path + end]
@@ -98,10 +109,16 @@ def create_http_app(
     return Starlette(routes=routes)
 
 
+async def _gauges(status: Status) -> Mapping[str, Any]:
+    gauges = status()
+    return gauges if isinstance(gauges, Mapping) else await gauges
+
+
 class HttpServer:
     """Serves an ASGI application inside the running loop; the process keeps its own signals.
 
     ``limits`` bound the connections of one address, unless it is one of ``trusted_proxies``.
+    ``door``: where requests come in, if that is not a socket of our own on ``host`` and ``port``.
     """
 
     def __init__(
@@ -113,10 +130,15 @@ class HttpServer:
         limits: Limits | None = None,
         trusted_proxies: Sequence[str] = TRUSTED_PROXIES,
         counters: Counters | None = None,
+        neighbours: Neighbours | None = None,
+        door: socket.socket | None = None,
     ) -> None:
         # Requests are counted where they are answered; here it is about connections.
         limits = replace(limits or Limits(), connects_per_address=0)
-        self._visitors = Visitors(limits, Proxies(trusted_proxies), monotonic, what="http_")
+        self._visitors = Visitors(
+            limits, Proxies(trusted_proxies), monotonic, what="http_", neighbours=neighbours
+        )
+        self._door = door
         self._counters = counters if counters is not None else Counters()
         self._app = app
         self._host = host
@@ -132,7 +154,7 @@ class HttpServer:
     async def start(self) -> None:
         """Listen; requests are answered when this returns. Raises ConfigError if it cannot."""
         server_class = await asyncio.to_thread(_load_server)
-        sock = self._bind()
+        sock = self._door or self._bind()
         self._server, started = server_class(self._app, self._visitors, self._counters.add)
         self._port = sock.getsockname()[1]
         self._task = asyncio.create_task(self._server.serve(sockets=[sock]))

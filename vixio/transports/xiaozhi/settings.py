@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -9,6 +10,7 @@ from typing import Any, Literal
 from vixio.core.audio import AudioFormat
 from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
+from vixio.core.neighbours import Neighbours
 from vixio.transports.xiaozhi.auth import Authenticator
 from vixio.transports.xiaozhi.hello import FRAME_DURATIONS_MS, SAMPLE_RATES
 from vixio.transports.xiaozhi.limits import Limits
@@ -34,6 +36,10 @@ class XiaozhiSettings:
     trusted_proxies: Sequence[str] = TRUSTED_PROXIES
     """Addresses or networks whose X-Forwarded-For is believed."""
     counters: Counters = field(default_factory=Counters)
+    neighbours: Neighbours = field(default_factory=Neighbours)
+    """The processes that serve the same port; ``max_connections`` and the limits are of all."""
+    door: socket.socket | None = None
+    """Where devices come in, if that is not a socket of our own on ``host`` and ``port``."""
 
     output_sample_rate: int = 24_000
     """Rate (Hz) of the speech sent; most devices' loudspeakers run at 24 kHz."""

@@ -18,6 +18,7 @@ from websockets.http11 import Request, Response
 from websockets.protocol import State
 
 from vixio.core.errors import ConfigError, ConnectionClosed, VixioError
+from vixio.core.neighbours import DEVICES, SOCKETS
 from vixio.core.transport import DeviceInfo, DeviceToolsCallback, SessionHandler, TransportBase
 from vixio.transports.xiaozhi.addresses import Proxies
 from vixio.transports.xiaozhi.admission import Admission, Identity
@@ -64,16 +65,26 @@ class XiaozhiTransport(TransportBase):
         self._identities: dict[DeviceSocket, Identity] = {}
         self._connections: dict[str, XiaozhiConnection] = {}  # by session id
         self._by_device: dict[str, XiaozhiConnection] = {}
+        self._served: dict[str, asyncio.Event] = {}  # by session id; set when it is over
         self._tasks: set[asyncio.Task[None]] = set()
         limits = self._settings.limits
         self._lag = LoopLag(limits.loop_lag_ms / 1000)
-        self._visitors = Visitors(limits, Proxies(self._settings.trusted_proxies), monotonic)
+        self._neighbours = self._settings.neighbours
+        self._neighbours.on_release(self.release)
+        self._visitors = Visitors(
+            limits,
+            Proxies(self._settings.trusted_proxies),
+            monotonic,
+            neighbours=self._neighbours,
+        )
         self._entrance = Entrance(limits, self._visitors, self._counters)
         self._admission = Admission(
             self._settings,
             self._visitors,
-            count=lambda: len(self._identities),
-            is_known=lambda device_id: device_id in self._by_device,
+            count=lambda: len(self._identities) + self._neighbours.count(SOCKETS),
+            is_known=lambda device_id: (
+                device_id in self._by_device or self._neighbours.count(DEVICES, device_id) > 0
+            ),
             is_busy=lambda: self._lag.busy,
         )
 
@@ -93,7 +104,7 @@ class XiaozhiTransport(TransportBase):
         self._admission.closing = False
         turned_away = functools.partial(self._counters.add, NO_DESCRIPTORS.counter)
         try:
-            listener = Listener(settings.host, settings.port, turned_away)
+            listener = settings.door or Listener(settings.host, settings.port, turned_away)
             self._server = await serve(
                 self._serve,
                 sock=listener,
@@ -149,6 +160,18 @@ class XiaozhiTransport(TransportBase):
         if connection is not None:
             connection.add_tools_callback(callback)
 
+    async def release(self, device_id: str) -> None:
+        """Close the device's connection (4001), if there is one; return when its session is over.
+
+        For a device that has come to another process of this server.
+        """
+        connection = self._by_device.get(device_id)
+        if connection is None:
+            return
+        over = self._served[connection.session_id]
+        self._replace(connection)
+        await over.wait()
+
     def stats(self) -> dict[str, Any]:
         """Return how many devices are connected, of how many, and how the loop keeps up."""
         return {
@@ -174,12 +197,14 @@ class XiaozhiTransport(TransportBase):
             return response
         self._entrance.admitted(socket)
         self._identities[socket] = verdict
+        self._neighbours.tell(SOCKETS, "", len(self._identities))
         socket.on_excess = lambda what: self._cut_off(socket, verdict, what)
         socket.on_lost = lambda: self._forget(socket)
         return None
 
     def _forget(self, socket: DeviceSocket) -> None:
         self._identities.pop(socket, None)
+        self._neighbours.tell(SOCKETS, "", len(self._identities))
 
     async def _serve(self, socket: ServerConnection) -> None:
         """Serve one device from its upgrade to its end; the library's task, so it never raises."""
@@ -277,13 +302,17 @@ class XiaozhiTransport(TransportBase):
     def _enter(self, connection: XiaozhiConnection) -> None:
         self._counters.add("xiaozhi.connections")
         self._connections[connection.session_id] = connection
+        self._served[connection.session_id] = asyncio.Event()
         older = self._by_device.get(connection.info.device_id)
         self._by_device[connection.info.device_id] = connection
         if older is not None:
-            self._counters.add("xiaozhi.closed.replaced")
-            # Its socket is often half dead; the newer conversation does not wait for that.
-            older.end("replaced by a newer connection", REPLACED, "replaced by a newer connection")
-            self._spawn(older.close())
+            self._replace(older)
+
+    def _replace(self, older: XiaozhiConnection) -> None:
+        self._counters.add("xiaozhi.closed.replaced")
+        # Its socket is often half dead; the newer conversation does not wait for that.
+        older.end("replaced by a newer connection", REPLACED, "replaced by a newer connection")
+        self._spawn(older.close())
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -292,6 +321,8 @@ class XiaozhiTransport(TransportBase):
 
     def _leave(self, connection: XiaozhiConnection) -> None:
         self._connections.pop(connection.session_id, None)
+        if (over := self._served.pop(connection.session_id, None)) is not None:
+            over.set()
         if self._by_device.get(connection.info.device_id) is connection:
             del self._by_device[connection.info.device_id]
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from vixio.core.neighbours import OPEN, Neighbours
 from vixio.transports.xiaozhi.addresses import Address, Proxies, address_key, parse_address
 from vixio.transports.xiaozhi.limits import KeyedBuckets, Limits
 from vixio.transports.xiaozhi.refusal import Refusal, too_many
@@ -32,10 +33,19 @@ class Visit:
 
 
 class Visitors:
-    """The connections of one port. ``clock`` is monotonic, in seconds."""
+    """The connections of one port. ``clock`` is monotonic, in seconds.
+
+    ``neighbours``: the processes that serve this port too; the limits hold for all together.
+    """
 
     def __init__(
-        self, limits: Limits, proxies: Proxies, clock: Callable[[], float], *, what: str = ""
+        self,
+        limits: Limits,
+        proxies: Proxies,
+        clock: Callable[[], float],
+        *,
+        what: str = "",
+        neighbours: Neighbours | None = None,
     ) -> None:
         self._limits = limits
         self._proxies = proxies
@@ -44,6 +54,10 @@ class Visitors:
         self._connects = KeyedBuckets(limits.connects_per_address)
         self._devices = KeyedBuckets(limits.connects_per_device)
         self._open: Counter[str] = Counter()
+        self._all = 0
+        self._neighbours = neighbours or Neighbours()
+        self._neighbours.on_act(f"{what}connects", self._connected_elsewhere)
+        self._neighbours.on_act(f"{what}device_connects", self._device_elsewhere)
 
     @property
     def addresses(self) -> int:
@@ -52,6 +66,7 @@ class Visitors:
 
     def arrive(self, peer: str) -> Visit:
         """Take note of a new connection; its ``refusal`` says if it is one too many."""
+        self._tell_all(1)
         address = parse_address(peer)
         visit = Visit(address, address=peer)
         if address is not None and not self._proxies.trusts(address):
@@ -72,18 +87,22 @@ class Visitors:
         if visit.left:
             return
         visit.left = True
+        self._tell_all(-1)
         if visit.key:
             self._open[visit.key] -= 1
             if self._open[visit.key] <= 0:
                 del self._open[visit.key]
+            self._tell(visit.key)
 
     def device(self, visit: Visit, device_id: str) -> Refusal | None:
         """Take one connect of a device; a refusal if it had too many.
 
         It is counted together with its address, so that nobody elsewhere can use it up.
         """
-        wait = self._devices.take(f"{visit.key}|{device_id}", self._clock())
+        key = f"{visit.key}|{device_id}"
+        wait = self._devices.take(key, self._clock())
         if not wait:
+            self._neighbours.act(f"{self._what}device_connects", key)
             return None
         return too_many(
             f"{self._what}device_connects",
@@ -95,19 +114,37 @@ class Visitors:
         """A connection was closed because it flooded."""
         if visit.key:
             self._connects.charge(visit.key, FLOOD_COSTS_CONNECTS, self._clock())
+            self._neighbours.act(f"{self._what}connects", visit.key, FLOOD_COSTS_CONNECTS)
+
+    def _connected_elsewhere(self, key: str, number: int) -> None:
+        self._connects.charge(key, number, self._clock())
+
+    def _device_elsewhere(self, key: str, number: int) -> None:
+        self._devices.charge(key, number, self._clock())
+
+    def _tell_all(self, change: int) -> None:
+        self._all += change
+        self._neighbours.tell(f"{self._what}{OPEN}", "", self._all)
+
+    def _tell(self, key: str) -> None:
+        self._neighbours.tell(f"{self._what}addresses", key, self._open.get(key, 0))
 
     def _count(self, visit: Visit, address: Address) -> None:
         limits = self._limits
         visit.key = key = address_key(address)
         self._open[key] += 1
+        self._tell(key)
         wait = self._connects.take(key, self._clock())
+        elsewhere = self._neighbours.count(f"{self._what}addresses", key)
+        if not wait:
+            self._neighbours.act(f"{self._what}connects", key)
         if wait:
             visit.refusal = too_many(
                 f"{self._what}connects",
                 f"More than {limits.connects_per_address} connects a minute from your address.\n",
                 wait,
             )
-        elif 0 < limits.connections_per_address < self._open[key]:
+        elif 0 < limits.connections_per_address < self._open[key] + elsewhere:
             visit.refusal = too_many(
                 f"{self._what}connections",
                 f"All {limits.connections_per_address} connections of your address are in use.\n",
