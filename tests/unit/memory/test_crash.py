@@ -32,7 +32,7 @@ async def run():
         history.append(number + 1, AssistantMessage(f"answer {number}"))
         history.close(number + 1)
         while server.count("saved") <= number:
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.001)  # a spinning loop would keep the other thread from its work
         print(number, flush=True)
 
 asyncio.run(run())
