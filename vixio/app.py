@@ -20,6 +20,7 @@ from vixio.core.host import HistoryStore, SessionHost
 from vixio.core.metrics import Counters
 from vixio.core.pipeline import Pipeline
 from vixio.core.transport import TransportBase
+from vixio.eyes import Eyes
 from vixio.memory.create import check_installed, make_store
 from vixio.memory.link import StoreLink
 from vixio.memory.memory import Memory, MemorySettings
@@ -28,6 +29,7 @@ from vixio.providers.agent import AgentBackend, AgentRequest
 from vixio.providers.asr import ASRProvider
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider
+from vixio.providers.vision import VisionProvider
 from vixio.settings import Settings
 from vixio.stations.agent import AgentStation
 from vixio.stations.asr import ASRStation
@@ -49,7 +51,7 @@ from vixio.transports.xiaozhi.wake_words import DEFAULT_WAKE_WORDS
 
 _log = logging.getLogger(__name__)
 
-Provider = VADProvider | ASRProvider | AgentBackend | TTSProvider
+Provider = VADProvider | ASRProvider | AgentBackend | TTSProvider | VisionProvider
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class Providers:
     asr: ASRProvider
     agent: AgentBackend
     tts: TTSProvider
+    vision: VisionProvider | None = None
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Providers:
@@ -69,6 +72,7 @@ class Providers:
             settings.asr.create(),
             settings.agent.create(),
             settings.tts.create(),
+            settings.vision.create() if settings.vision is not None else None,
         )
 
     def names(self) -> dict[str, str]:
@@ -78,6 +82,7 @@ class Providers:
             "asr": self.asr.name,
             "agent": self.agent.name,
             "tts": self.tts.name,
+            **({"vision": self.vision.name} if self.vision is not None else {}),
         }
 
 
@@ -106,6 +111,7 @@ class App:
         self._instructions = settings.instructions()
         self._authenticator = _authenticator(settings)
         self._limits = Limits(**settings.server.limits.model_dump())
+        self.eyes = self._eyes()
         self.transport = XiaozhiTransport(self._transport_settings())
         self.host = SessionHost(
             self.transport,
@@ -139,6 +145,7 @@ class App:
                     counters=self.counters,
                 ),
                 self.health,
+                more=self.eyes.routes(self.transport.is_live) if self.eyes else (),
             )
             self.http = HttpServer(
                 app,
@@ -171,6 +178,8 @@ class App:
         if self.memory is not None:
             await self.memory.stop()
         providers = self.providers
+        if providers.vision is not None:
+            await providers.vision.close()
         for provider in (providers.tts, providers.agent, providers.asr, providers.vad):
             await provider.close()
 
@@ -218,6 +227,8 @@ class App:
             self.memory.start()
         try:
             await self._start(self.providers.agent)
+            if self.providers.vision is not None:
+                await self._start(self.providers.vision)
         finally:
             if self.memory is not None:
                 self.memory.agent_ready.set()
@@ -231,6 +242,17 @@ class App:
             # It may be a service that is down just now: its turns will say so.
             self.counters.add("provider.start_failed")
             _log.warning("a provider is not ready: %s", error)
+
+    def _eyes(self) -> Eyes | None:
+        vision = self.providers.vision
+        if vision is None:
+            return None
+        return Eyes(
+            self.settings,
+            vision,
+            self.counters,
+            lambda: self.http.port if self.http is not None else self.settings.server.http_port,
+        )
 
     def _transport_settings(self) -> XiaozhiSettings:
         settings = self.settings
@@ -248,6 +270,7 @@ class App:
             wake_words=(*DEFAULT_WAKE_WORDS, *settings.assistant.wake_words),
             hello_timeout=settings.timeouts.hello,
             tool_timeout=settings.timeouts.device_tool,
+            vision=self.eyes.offer if self.eyes is not None else None,
         )
 
 

@@ -177,6 +177,14 @@ async def _tts(settings: Settings) -> str:
     return f"{tts.name}: {spoken * 1000:.0f} ms of audio for {word!r}, {tts.sample_rate} Hz"
 
 
+async def _vision(settings: Settings) -> str:
+    if settings.vision is None:
+        return "none: cameras are told that nobody looks at their photos (vision)"
+    async with _started(settings.vision.create()) as vision:
+        model = getattr(settings.vision.options, "model", "")
+        return f"{vision.name}: starts" + (f", model {model} (not asked)" if model else "")
+
+
 async def _tools(settings: Settings) -> str:
     runtime = make_runtime(settings, Counters())
     await runtime.start()
@@ -269,6 +277,7 @@ PROBES: dict[str, Probe] = {
     "asr": _asr,
     "agent": _agent,
     "tts": _tts,
+    "vision": _vision,
     "tools": _tools,
     "memory": _memory,
     "ports": _ports,

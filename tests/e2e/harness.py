@@ -15,6 +15,7 @@ from vixio.providers.agent import AgentBackend
 from vixio.providers.asr import ASRProvider
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider
+from vixio.providers.vision import VisionProvider
 from vixio.settings import Settings
 
 
@@ -60,6 +61,7 @@ async def serving(
     asr: ASRProvider | None = None,
     agent: AgentBackend | None = None,
     tts: TTSProvider | None = None,
+    vision: VisionProvider | None = None,
 ) -> AsyncIterator[RunningServer]:
     """Run a server until the block ends; then nothing of it may be left on the loop."""
     config = config or settings()
@@ -69,6 +71,7 @@ async def serving(
         asr=asr or config.asr.create(),
         agent=agent or config.agent.create(),
         tts=tts or config.tts.create(),
+        vision=vision or (config.vision.create() if config.vision is not None else None),
     )
     app = App(config, providers)
     await app.start()

@@ -104,6 +104,17 @@ def refusal(*pieces: str) -> Answer:
     return Answer([chunk({"role": "assistant"}), *said, chunk({}, "stop"), "data: [DONE]\n\n"])
 
 
+def whole(content: str, **message: Any) -> Answer:  # noqa: ANN401 - JSON
+    """Return an answer in one piece, as a request without ``stream`` gets it."""
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": content, **message},
+        "finish_reason": "stop",
+    }
+    body = {**json.loads(chunk({})[6:]), "object": "chat.completion", "choices": [choice]}
+    return Answer([json.dumps(body)], headers={"content-type": "application/json"})
+
+
 def failure(status: int, message: str, code: str | None = None, **headers: str) -> Answer:
     """Return an HTTP error in the API's form."""
     body = json.dumps({"error": {"message": message, "type": "error", "code": code}})

@@ -17,7 +17,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-SEES_ALL = ("app", "banner", "bench", "check", "cli", "demo", "testing", "tool_sources")
+SEES_ALL = ("app", "banner", "bench", "check", "cli", "demo", "eyes", "testing", "tool_sources")
 """Of ``vixio``: the composition root and what stands around the whole server."""
 
 DRIVES_DEVICES = ("bench", "demo")
@@ -28,6 +28,9 @@ ANY = "*"
 
 INTERFACES = tuple(f"vixio.providers.{kind}" for kind in ("vad", "asr", "agent", "tts", "vision"))
 
+
+SHARED = ("vixio.providers.openai_errors",)
+"""What several vendors' folders have in common."""
 
 RUNNING = ("vixio.tools.arguments", "vixio.tools.runtime")
 """What an agent provider may use to run tools on its own, without a session."""
@@ -59,9 +62,17 @@ RULES = (
     Rule("vixio.providers", alone=True),
     Rule("vixio.providers.registry", ("vixio.core",), ("pydantic",)),
     *(Rule(interface, ("vixio.core",)) for interface in INTERFACES),
+    *(Rule(shared, ("vixio.core",), (ANY,)) for shared in SHARED),
     Rule(
         "vixio.providers.*",
-        ("vixio.core", *INTERFACES, "vixio.providers.registry", "vixio.phrasebook", *RUNNING),
+        (
+            "vixio.core",
+            *INTERFACES,
+            *SHARED,
+            "vixio.providers.registry",
+            "vixio.phrasebook",
+            *RUNNING,
+        ),
         (ANY,),
     ),
     Rule("vixio.phrasebook", ("vixio.core",), ("hassil", "loguru", "yaml")),

@@ -273,7 +273,8 @@ def names_of(model: type[BaseModel], above: str = "") -> set[str]:
     for key, field in fields(model).items():
         inner = submodel(field.annotation)
         # Where the user names the keys the template has an empty mapping.
-        if inner is None or get_origin(field.annotation) is dict:
+        optional = field.default is None  # a part that is not there until it is chosen
+        if inner is None or optional or get_origin(field.annotation) is dict:
             names.add(f"{above}{key}")
         elif issubclass(inner, ProviderSection):
             names.add(f"{above}{key}.name")

@@ -38,6 +38,9 @@ class Recognition:
 class ASRStream(ABC):
     """The recognition of one utterance."""
 
+    partial: str = ""
+    """The words found so far, where the recogniser tells them before the end; they may change."""
+
     @abstractmethod
     async def feed(self, pcm: bytes) -> None:
         """Take more 16 kHz PCM. May wait when the recogniser is behind; raises ProviderError."""

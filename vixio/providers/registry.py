@@ -92,6 +92,9 @@ _BUILTIN: Mapping[tuple[ProviderKind, str], _Target] = {
     (ProviderKind.AGENT, "chain"): _Target(
         "vixio.providers.openai_agent.chain_backend:CHAIN_FACTORY", _VIXIO
     ),
+    (ProviderKind.VISION, "openai"): _Target(
+        "vixio.providers.openai_vision.provider:FACTORY", _VIXIO
+    ),
     (ProviderKind.TTS, "espeak"): _Target("vixio.providers.espeak.provider:FACTORY", _VIXIO),
 }
 

@@ -34,8 +34,8 @@ def load_settings(path: Path | None, environment: Mapping[str, str] | None = Non
         return Settings()
     if not isinstance(data, dict):
         raise document.error((), f"expected sections (`server:` …), found {_show(data)}")
-    # A section whose keys are all commented out is null to YAML.
-    sections = {key: {} if value is None else value for key, value in data.items()}
+    # A section whose keys are all commented out is null to YAML: as if it were not there.
+    sections = {key: value for key, value in data.items() if value is not None}
     try:
         return _validate(sections, document)
     except ValidationError as error:

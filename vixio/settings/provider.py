@@ -14,6 +14,7 @@ from vixio.providers.asr import ASRProvider
 from vixio.providers.registry import ProviderKind
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider
+from vixio.providers.vision import VisionProvider
 from vixio.settings.sections import Section, TimeoutSettings
 
 
@@ -126,4 +127,16 @@ class TTSSection(ProviderSection):
     def create(self) -> TTSProvider:
         """Make the voice, unstarted. Raises ConfigError, ProviderUnavailable."""
         provider: TTSProvider = self._create()
+        return provider
+
+
+class VisionSection(ProviderSection):
+    """Who looks at the photos of devices with a camera."""
+
+    kind = ProviderKind.VISION
+    default_name = "openai"
+
+    def create(self) -> VisionProvider:
+        """Make the eyes, unstarted. Raises ConfigError, ProviderUnavailable."""
+        provider: VisionProvider = self._create()
         return provider

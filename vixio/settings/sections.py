@@ -72,6 +72,7 @@ class LimitSettings(Section):
     connects_per_address: PerMinute = 240
     connects_per_device: PerMinute = 30
     ota_per_address: PerMinute = 240
+    photos_per_device: PerMinute = 20
     handshakes: int = Field(default=1_024, ge=0, le=100_000)
     """Connections without a hello, of all addresses."""
     audio_burst: Limit = 20.0
@@ -251,6 +252,8 @@ class TimeoutSettings(Section):
     """Between two later ones."""
     tts: Seconds = 10.0
     """A sentence's first audio, and each next piece."""
+    vision: Seconds = 25.0
+    """The words about a photo; a device waits for them within its tool call."""
     device_tool: Seconds = 30.0
     """A device's answer to one tool call."""
 

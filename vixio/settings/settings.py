@@ -12,7 +12,13 @@ from vixio.core.pacer import PacerSettings
 from vixio.core.reply import ReplySettings
 from vixio.core.session import SessionSettings
 from vixio.settings.memory import MemorySection
-from vixio.settings.provider import AgentSection, ASRSection, TTSSection, VADSection
+from vixio.settings.provider import (
+    AgentSection,
+    ASRSection,
+    TTSSection,
+    VADSection,
+    VisionSection,
+)
 from vixio.settings.sections import (
     AssistantSettings,
     ListeningSettings,
@@ -44,6 +50,8 @@ class Settings(Section):
         default_factory=lambda: AgentSection.model_validate({}), validate_default=True
     )
     tts: TTSSection = Field(default_factory=lambda: TTSSection.model_validate({}))
+    vision: VisionSection | None = None
+    """Without it, cameras are told of nobody who looks at their photos."""
     tools: ToolsSettings = Field(default_factory=ToolsSettings)
     memory: MemorySection = MemorySection()
     logging: LoggingSettings = LoggingSettings()

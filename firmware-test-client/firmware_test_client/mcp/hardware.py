@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from firmware_test_client.mcp.photo import PHOTO
 from firmware_test_client.mcp.properties import Property
 from firmware_test_client.mcp.tool import Tool, dumps
 
@@ -26,7 +27,7 @@ class Hardware:
     battery: int = 85  # percent
     charging: bool = False
     ssid: str = "simulated"
-    photo: bytes = b"\xff\xd8\xff\xe0simulated photo\xff\xd9"  # sent by the camera as it is
+    photo: bytes = PHOTO  # sent by the camera as it is
     reboots: int = 0
     on_reboot: Callable[[], None] = field(default=lambda: None)
     upgrade_urls: list[str] = field(default_factory=list)

@@ -1,145 +1,21 @@
-"""What goes wrong between the agent and its model, classified once. Importing this imports the SDK.
+"""What goes wrong between the agent and its model, classified once.
 
-LiteLLM's errors are subclasses of the OpenAI client's, so one table serves both.
+Importing this imports the SDK.
 """
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-
-import openai
 from agents.exceptions import AgentsException, MaxTurnsExceeded
 
-from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
-
-_MAX_DETAIL = 200
-_MAX_DEPTH = 8
-_QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "Arrearage"})
-_SECRET = re.compile(r"\b(?:sk|pk|rk|gsk|xai)-[\w*.-]{6,}|\bBearer\s+\S+|\b[A-Za-z0-9_-]{40,}\b")
+from vixio.core.errors import ProviderError
+from vixio.providers import openai_errors
+from vixio.providers.openai_errors import one_line
 
 
 def classify(provider: str, error: Exception, first_token_timeout: float = 0.0) -> ProviderError:
     """Return ``error`` as a ProviderError: one line, without the key that the server may quote."""
-    if isinstance(error, ProviderError):
-        return error
     if isinstance(error, MaxTurnsExceeded):
         return ProviderError(provider, "too many rounds of tool calls", retryable=False)
     if isinstance(error, AgentsException):
-        return ProviderError(provider, f"unusable answer: {_one_line(error)}", reason="service")
-    if isinstance(error, openai.APITimeoutError) and not _while_connecting(error):
-        return ProviderTimeout(provider, "answer", first_token_timeout)
-    if isinstance(error, openai.APIStatusError):
-        return _of_status(provider, error)
-    if isinstance(error, openai.APIConnectionError):
-        return ProviderError(
-            provider,
-            f"the model's server cannot be reached: {_cause(error)}",
-            reason="unreachable",
-        )
-    if isinstance(error, openai.APIError):
-        return classify_code(provider, str(error.code or ""), _one_line(error))
-    return ProviderError(provider, f"{type(error).__name__}: {_one_line(error)}", reason="service")
-
-
-def classify_code(provider: str, code: str, message: str) -> ProviderError:
-    """Return what a server reports within a stream, where there is no HTTP status any more."""
-    if code in _QUOTA_CODES:
-        return ProviderUnavailable(provider, f"the quota is used up ({code})", reason="quota")
-    if code == "rate_limit_exceeded":
-        return ProviderError(provider, f"too many requests ({code})", reason="busy")
-    if code.startswith("invalid_") or code == "context_length_exceeded":
-        text = f"the model's server refuses the request: {_clean(message)}"
-        return ProviderError(provider, text, retryable=False, reason="request")
-    text = f"the model's server reports: {_clean(message)}"
-    return ProviderError(provider, text, reason="service")
-
-
-def _of_status(provider: str, error: openai.APIStatusError) -> ProviderError:
-    status = error.status_code
-    # LiteLLM makes an error of its own and leaves the code and the headers behind.
-    original = _original(error)
-    code = str(original.code or "")
-    if status in (401, 403):
-        # The body quotes part of the key, so none of it is repeated.
-        text = f"the model's server refuses the api_key ({status})"
-        return ProviderUnavailable(provider, text, reason="no_key")
-    if status == 404:
-        text = f"no such model or base_url (404): {_one_line(error)}"
-        return ProviderUnavailable(provider, text, reason="no_model")
-    if status == 402 or (status == 429 and code in _QUOTA_CODES):
-        text = f"the account's quota is used up ({status})"
-        return ProviderUnavailable(provider, text, reason="quota")
-    pause = _retry_after(original.response.headers)
-    if status == 429:
-        text = "too many requests for the model's server (429)"
-        return ProviderError(provider, text, reason="busy", retry_after=pause)
-    retryable = status >= 500 or status in (408, 409)
-    return ProviderError(
-        provider,
-        f"the model's server answers {status}: {_one_line(error)}",
-        retryable=retryable,
-        reason="service" if retryable else "request",
-        retry_after=pause,
-    )
-
-
-def _original(error: openai.APIStatusError) -> openai.APIStatusError:
-    """Return the client's own error of the same status that ``error`` was made of, or itself."""
-    found: BaseException = error
-    for _ in range(_MAX_DEPTH):
-        below = found.__cause__ or found.__context__
-        if below is None:
-            break
-        found = below
-        if (
-            isinstance(found, openai.APIStatusError)
-            and found.status_code == error.status_code
-            and isinstance(found.body, dict)
-        ):
-            return found
-    return error
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of ``Retry-After`` (RFC 9110 §10.2.3: a number or a date), if any."""
-    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
-        return milliseconds / 1000
-    text = headers.get("retry-after")
-    if text is None or (seconds := _number(text)) is not None:
-        return None if text is None else seconds
-    try:
-        at = parsedate_to_datetime(text)
-    except ValueError:
-        return None
-    return max(0.0, (at - datetime.now(UTC)).total_seconds()) if at.tzinfo else None
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        number = float(text or "")
-    except ValueError:
-        return None
-    return number if 0 <= number < math.inf else None
-
-
-def _while_connecting(error: Exception) -> bool:
-    # By name: which HTTP library stands below the client is the client's affair.
-    return type(error.__cause__).__name__ in {"ConnectTimeout", "PoolTimeout"}
-
-
-def _one_line(error: Exception) -> str:
-    body = getattr(error, "body", None)
-    message = body.get("message") if isinstance(body, dict) else None
-    return _clean(str(message or error))
-
-
-def _clean(text: str) -> str:
-    return _SECRET.sub("***", " ".join(text.split()))[:_MAX_DETAIL]
-
-
-def _cause(error: Exception) -> str:
-    return _one_line(error.__cause__) if isinstance(error.__cause__, Exception) else "no connection"
+        return ProviderError(provider, f"unusable answer: {one_line(error)}", reason="service")
+    return openai_errors.classify(provider, error, first_token_timeout)

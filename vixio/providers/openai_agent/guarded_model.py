@@ -24,9 +24,10 @@ from openai.types.responses import (
 )
 
 from vixio.core.errors import ProviderError, ProviderTimeout
-from vixio.providers.openai_agent.errors import classify, classify_code
+from vixio.providers.openai_agent.errors import classify
 from vixio.providers.openai_agent.model_call import CallModel, EventStream, ModelCall
 from vixio.providers.openai_agent.settings import TurnSettings
+from vixio.providers.openai_errors import classify_code
 
 _BACKOFF = 0.3
 """Seconds before the first retry; doubled for each further one."""

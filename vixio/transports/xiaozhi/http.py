@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.routing import Route
 
 Status = Callable[[], Mapping[str, Any] | Awaitable[Mapping[str, Any]]]
 
@@ -38,10 +39,14 @@ MAX_BODY_BYTES = 64 * 1024
 
 
 def create_http_app(
-    settings: OtaSettings, status: Status = dict, neighbours: Neighbours | None = None
+    settings: OtaSettings,
+    status: Status = dict,
+    neighbours: Neighbours | None = None,
+    more: Sequence[Route] = (),
 ) -> Starlette:
     """Return the ASGI application. ``status`` gives the health page its gauges.
 
+    ``more``: routes that stand beside OTA and health, as the one for cameras' photos.
     ``neighbours``: the processes that share this one's limit of OTA requests.
     """
     from starlette.applications import Starlette
@@ -106,7 +111,7 @@ def create_http_app(
         Route(f"{path}/activate{end}", activate, methods=["GET", "POST"]) for end in ("", "/")
     ]
     routes.append(Route("/healthz", health, methods=["GET"]))
-    return Starlette(routes=routes)
+    return Starlette(routes=[*routes, *more])
 
 
 async def _gauges(status: Status) -> Mapping[str, Any]:

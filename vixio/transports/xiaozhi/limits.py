@@ -30,6 +30,7 @@ class Limits:
     """A minute, all at once if need be; the same for ``connects_per_device`` and ``ota``."""
     connects_per_device: int = 30
     ota_per_address: int = 240
+    photos_per_device: int = 20
     handshakes: int = 1_024
     """Connections of all addresses that have not said hello yet."""
 

@@ -17,13 +17,13 @@ from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
 from vixio.transports.xiaozhi.auth import Authenticator
 from vixio.transports.xiaozhi.limits import Limits
+from vixio.transports.xiaozhi.public_url import public_url
 from vixio.transports.xiaozhi.settings import TRUSTED_PROXIES
 
 UNKNOWN_FIRMWARE = "0.0.0"
 """Never newer than what a device runs (ota.cc, IsNewVersionAvailable)."""
 
 _VERSION = re.compile(r"\d{1,9}(\.\d{1,9}){0,7}")
-_HOST = re.compile(r"([A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:\d{1,5})?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,17 +70,14 @@ def websocket_url(
     """
     if settings.websocket_url:
         return settings.websocket_url
-    if settings.trust_forwarded if trust_forwarded is None else trust_forwarded:
-        # Behind several proxies the first entry is the one that the device spoke to.
-        forwarded = headers.get("x-forwarded-host", "").partition(",")[0].strip()
-        scheme = headers.get("x-forwarded-proto", "").partition(",")[0].strip().lower()
-        host = forwarded or (headers.get("host", "").strip() if scheme else "")
-        if _HOST.fullmatch(host):
-            secure = scheme in {"https", "wss"}
-            return f"{'wss' if secure else 'ws'}://{host}{settings.websocket_path}"
-    match = _HOST.fullmatch(headers.get("host", "").strip())
-    host = match[1] if match else own_host
-    return f"ws://{host}:{settings.websocket_port}{settings.websocket_path}"
+    return public_url(
+        headers,
+        own_host,
+        schemes=("ws", "wss"),
+        port=settings.websocket_port,
+        path=settings.websocket_path,
+        trust_forwarded=settings.trust_forwarded if trust_forwarded is None else trust_forwarded,
+    )
 
 
 def device_version(body: bytes, user_agent: str) -> str:

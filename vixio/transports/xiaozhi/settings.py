@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from vixio.core.audio import AudioFormat
 from vixio.core.errors import ConfigError
@@ -14,6 +14,7 @@ from vixio.core.neighbours import Neighbours
 from vixio.transports.xiaozhi.auth import Authenticator
 from vixio.transports.xiaozhi.hello import FRAME_DURATIONS_MS, SAMPLE_RATES
 from vixio.transports.xiaozhi.limits import Limits
+from vixio.transports.xiaozhi.vision_offer import VisionOffer
 from vixio.transports.xiaozhi.wake_words import DEFAULT_WAKE_WORDS
 
 TRUSTED_PROXIES = ("127.0.0.1", "::1")
@@ -52,8 +53,8 @@ class XiaozhiSettings:
     """For one call of a device's tool."""
     tool_initialize_timeout: float = 10.0
     """For each step of greeting a device's tool server."""
-    vision: dict[str, Any] | None = None
-    """``{"url", "token"}`` where cameras post their photos."""
+    vision: VisionOffer | None = None
+    """Where cameras post their photos; None: there is nobody who sees."""
 
     hello_timeout: float = 10.0
     """The firmware itself waits 10 s for the server's hello (websocket_protocol.cc)."""

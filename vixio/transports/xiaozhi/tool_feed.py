@@ -18,16 +18,25 @@ from vixio.transports.xiaozhi.settings import XiaozhiSettings
 
 
 class ToolFeed:
-    """The tools of one connection. Everything it starts ends with :meth:`close`."""
+    """The tools of one connection. Everything it starts ends with :meth:`close`.
 
-    def __init__(self, session_id: str, send: SendCallback, settings: XiaozhiSettings) -> None:
+    ``vision`` (``{"url", "token"}``) is what the device's camera is told.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        send: SendCallback,
+        settings: XiaozhiSettings,
+        vision: JsonObject | None = None,
+    ) -> None:
         self._log = logger.bind(session_id=session_id)
         self.client = XiaozhiDeviceToolClient(
             session_id,
             send,
             settings.tool_timeout,
             initialize_timeout=settings.tool_initialize_timeout,
-            vision=settings.vision,
+            vision=vision,
             on_tools_changed=self._publish,
             counters=settings.counters,
             max_pending_calls=settings.limits.pending_tool_calls,

@@ -19,8 +19,9 @@ from websockets.protocol import State
 
 from vixio.core.errors import ConfigError, ConnectionClosed, VixioError
 from vixio.core.neighbours import DEVICES, SOCKETS
+from vixio.core.tools.types import JsonObject
 from vixio.core.transport import DeviceInfo, DeviceToolsCallback, SessionHandler, TransportBase
-from vixio.transports.xiaozhi.addresses import Proxies
+from vixio.transports.xiaozhi.addresses import Proxies, parse_address
 from vixio.transports.xiaozhi.admission import Admission, Identity
 from vixio.transports.xiaozhi.connection import (
     POLICY_VIOLATION,
@@ -71,9 +72,10 @@ class XiaozhiTransport(TransportBase):
         self._lag = LoopLag(limits.loop_lag_ms / 1000)
         self._neighbours = self._settings.neighbours
         self._neighbours.on_release(self.release)
+        self._proxies = Proxies(self._settings.trusted_proxies)
         self._visitors = Visitors(
             limits,
-            Proxies(self._settings.trusted_proxies),
+            self._proxies,
             monotonic,
             neighbours=self._neighbours,
         )
@@ -160,6 +162,12 @@ class XiaozhiTransport(TransportBase):
         if connection is not None:
             connection.add_tools_callback(callback)
 
+    def is_live(self, session_id: str, device_id: str) -> bool:
+        """Does the session run? Of a device on another process only that it is connected."""
+        if session_id in self._connections:
+            return True
+        return self._neighbours.count(DEVICES, device_id) > 0
+
     async def release(self, device_id: str) -> None:
         """Close the device's connection (4001), if there is one; return when its session is over.
 
@@ -224,7 +232,7 @@ class XiaozhiTransport(TransportBase):
                 return
             connection = self._open(socket, identity, hello)
             await connection.send_hello()
-            await self._converse(connection, hello)
+            await self._converse(connection, hello, socket)
         except (ConnectionClosed, SocketClosed):
             pass  # the device is gone, which is how every conversation ends
         except Exception as error:  # noqa: BLE001  one session's bug must not reach the wire or others
@@ -286,18 +294,34 @@ class XiaozhiTransport(TransportBase):
         self._visitors.penalise(socket.visit)
         self._spawn(close_socket(socket, POLICY_VIOLATION, what, self._settings.close_timeout))
 
-    async def _converse(self, connection: XiaozhiConnection, hello: Hello) -> None:
+    async def _converse(
+        self, connection: XiaozhiConnection, hello: Hello, socket: ServerConnection
+    ) -> None:
         """Run the handler with everything that goes on beside it."""
         assert self._handler is not None  # noqa: S101  start() sets it before listening
         self._enter(connection)
         if "mcp" in hello.features:
-            connection.start_tools()
+            connection.start_tools(self._vision(connection, socket))
         keep_alive = asyncio.create_task(connection.keep_alive())
         try:
             await self._handler(connection)
         finally:
             keep_alive.cancel()
             await asyncio.wait([keep_alive])
+
+    def _vision(self, connection: XiaozhiConnection, socket: ServerConnection) -> JsonObject | None:
+        """Return what the device's camera is told, if somebody can look at its photos."""
+        offer, request = self._settings.vision, socket.request
+        if offer is None or request is None:
+            return None
+        headers = {name.lower(): value for name, value in request.headers.raw_items()}
+        return offer.for_session(
+            connection.session_id,
+            connection.info.device_id,
+            headers,
+            _own_host(socket),
+            trust_forwarded=self._proxies.trusts(parse_address(str(socket.remote_address[0]))),
+        )
 
     def _enter(self, connection: XiaozhiConnection) -> None:
         self._counters.add("xiaozhi.connections")
@@ -325,6 +349,13 @@ class XiaozhiTransport(TransportBase):
             over.set()
         if self._by_device.get(connection.info.device_id) is connection:
             del self._by_device[connection.info.device_id]
+
+
+def _own_host(socket: ServerConnection) -> str:
+    """Return our address of this connection, as it stands in a URL."""
+    address = socket.local_address
+    host = str(address[0]) if address else "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
 
 
 def _describe(error: BaseException) -> dict[str, str]:

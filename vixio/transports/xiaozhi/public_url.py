@@ -1,0 +1,36 @@
+"""Under which URL a device reaches another service of ours: through the address it came by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+_HOST = re.compile(r"([A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:\d{1,5})?")
+
+
+def public_url(
+    headers: Mapping[str, str],
+    own_host: str,
+    *,
+    schemes: tuple[str, str],
+    port: int,
+    path: str,
+    trust_forwarded: bool,
+) -> str:
+    """Return the URL of ``path`` for the device that sent ``headers`` (names in lower case).
+
+    ``schemes``: the plain and the secure one. ``trust_forwarded``: believe X-Forwarded-Host and
+    X-Forwarded-Proto, as a reverse proxy sets them that carries all our services on one port.
+    ``own_host`` is the server's address of this connection, for a request without a usable Host.
+    """
+    plain, secure = schemes
+    if trust_forwarded:
+        # Behind several proxies the first entry is the one that the device spoke to.
+        forwarded = headers.get("x-forwarded-host", "").partition(",")[0].strip()
+        scheme = headers.get("x-forwarded-proto", "").partition(",")[0].strip().lower()
+        host = forwarded or (headers.get("host", "").strip() if scheme else "")
+        if _HOST.fullmatch(host):
+            return f"{secure if scheme in {'https', 'wss'} else plain}://{host}{path}"
+    match = _HOST.fullmatch(headers.get("host", "").strip())
+    host = match[1] if match else own_host
+    return f"{plain}://{host}:{port}{path}"
