@@ -189,6 +189,7 @@ async def _tools(settings: Settings) -> str:
     runtime = make_runtime(settings, Counters())
     await runtime.start()
     try:
+        await asyncio.gather(*(source.ready() for source in runtime.sources))
         faults = [fault for source in runtime.sources for fault in source.faults]
         if faults:
             more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from vixio.core.errors import ConfigError
 from vixio.core.facts import FactStore
 from vixio.core.metrics import Counters
 from vixio.settings import Settings
+from vixio.settings.mcp import McpServerSettings
 from vixio.settings.tools import ToolsSettings
 from vixio.tools.builtin import builtin_source
 from vixio.tools.local import LocalSource
+from vixio.tools.mcp.config import McpServerConfig
+from vixio.tools.mcp.source import McpSource
 from vixio.tools.policy import Access, ToolPolicy
 from vixio.tools.runtime import RuntimeSettings, ToolRuntime
 from vixio.tools.source import ToolSource
@@ -31,7 +34,7 @@ def make_runtime(
     """
     tools = settings.tools
     return ToolRuntime(
-        [*_sources(tools, facts), *more],
+        [*_sources(tools, facts), *_mcp_sources(settings.mcp_servers), *more],
         settings=RuntimeSettings(
             policy=_policy(tools),
             source_concurrency=tools.concurrency,
@@ -52,6 +55,32 @@ def _sources(tools: ToolsSettings, facts: FactStore | None) -> list[ToolSource]:
     folder = Path(tools.folder) if tools.folder else None
     sources.append(LocalSource(tools.modules, folder, use_entry_points=tools.entry_points))
     return sources
+
+
+def _mcp_sources(servers: Mapping[str, McpServerSettings]) -> list[ToolSource]:
+    return [
+        McpSource(
+            McpServerConfig(
+                name,
+                server.chosen_transport(),
+                server.command,
+                server.args,
+                {key: value.get_secret_value() for key, value in server.env.items()},
+                server.cwd,
+                server.url,
+                {key: value.get_secret_value() for key, value in server.headers.items()},
+                server.allow,
+                server.deny,
+                server.connect_timeout,
+                server.timeout,
+                server.refresh,
+                server.confirm,
+                server.retries,
+            )
+        )
+        for name, server in servers.items()
+        if server.enabled
+    ]
 
 
 def _policy(tools: ToolsSettings) -> ToolPolicy:

@@ -1,6 +1,6 @@
 """An MCP server that does what servers do at their worst, as a process of its own.
 
-``python tests/support/mcp_server.py stdio|sse|streamable-http|silent|broken [PORT]``
+``python tests/support/mcp_server.py stdio|sse|streamable-http|noisy|silent|broken [PORT]``
 """
 
 from __future__ import annotations
@@ -13,9 +13,12 @@ import time
 from typing import Any
 
 from mcp.server.mcpserver import Context, Image, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
 server = MCPServer("trouble", instructions="For tests.")
+
+SLEEPING: list[float] = []
 
 PNG = bytes.fromhex("89504e470d0a1a0a") + b"pixels"
 
@@ -35,14 +38,24 @@ def erase(name: str) -> str:
 @server.tool(annotations=ToolAnnotations(idempotent_hint=True))
 async def slow(seconds: float) -> str:
     """Take that long."""
-    await asyncio.sleep(seconds)
+    SLEEPING.append(seconds)
+    try:
+        await asyncio.sleep(seconds)
+    finally:
+        SLEEPING.remove(seconds)
     return "slept"
+
+
+@server.tool()
+def sleeping() -> int:
+    """Tell how many calls of slow are under way."""
+    return len(SLEEPING)
 
 
 @server.tool()
 def fail() -> str:
     """Fail."""
-    raise ValueError("it cannot be done")
+    raise ToolError("it cannot be done")
 
 
 @server.tool()
@@ -58,7 +71,7 @@ def huge(characters: int) -> str:
     return "x" * characters
 
 
-@server.tool()
+@server.tool(structured_output=False)
 def mixed() -> list[Any]:
     """Answer in several kinds."""
     return ["one", Image(data=PNG, format="png"), "two"]
@@ -116,7 +129,10 @@ def main() -> None:
             time.sleep(60)
     if transport == "broken":
         raise SystemExit("no licence found")
-    if transport == "stdio":
+    if transport == "noisy":  # as programs do that greet their user
+        sys.stdout.write('Welcome!\n{"half": \n')
+        sys.stdout.flush()
+    if transport in {"stdio", "noisy"}:
         server.run()
     elif transport == "sse":
         server.run("sse", host="127.0.0.1", port=port)

@@ -11,6 +11,7 @@ from vixio.core.instructions import Instructions, Surroundings
 from vixio.core.pacer import PacerSettings
 from vixio.core.reply import ReplySettings
 from vixio.core.session import SessionSettings
+from vixio.settings.mcp import McpServerSettings, ServerName
 from vixio.settings.memory import MemorySection
 from vixio.settings.provider import (
     AgentSection,
@@ -52,6 +53,8 @@ class Settings(Section):
     tts: TTSSection = Field(default_factory=lambda: TTSSection.model_validate({}))
     vision: VisionSection | None = None
     """Without it, cameras are told of nobody who looks at their photos."""
+    mcp_servers: dict[ServerName, McpServerSettings] = Field(default_factory=dict)
+    """Servers of tools, by the name that they have here."""
     tools: ToolsSettings = Field(default_factory=ToolsSettings)
     memory: MemorySection = MemorySection()
     logging: LoggingSettings = LoggingSettings()

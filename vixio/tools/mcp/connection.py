@@ -14,7 +14,13 @@ from types import TracebackType
 from typing import Any
 
 from agents.exceptions import UserError
-from agents.mcp import MCPServerSse, MCPServerStdio, MCPServerStreamableHttp
+from agents.mcp import (
+    MCPServerSse,
+    MCPServerStdio,
+    MCPServerStdioParams,
+    MCPServerStreamableHttp,
+)
+from loguru import logger
 from mcp import ClientSession, MCPError, Tool, stdio_client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost, listen
 from mcp.types import (
@@ -77,7 +83,7 @@ class McpConnection:
 
     async def open(self) -> None:
         """Connect and greet. Raises what kept it from that."""
-        await self._client.connect()
+        await self._client.connect()  # type: ignore[no-untyped-call]  # the SDK's
         self._listening = asyncio.create_task(self._listen(self._session()))
 
     async def list_tools(self) -> list[Tool]:
@@ -123,7 +129,7 @@ class McpConnection:
             self._listening.cancel()
             await asyncio.wait((self._listening,))
         self.ended()
-        await self._client.cleanup()
+        await self._client.cleanup()  # type: ignore[no-untyped-call]  # the SDK's
 
     def ended(self) -> None:
         """Say that the server's side is closed."""
@@ -158,8 +164,8 @@ class McpConnection:
                 pass
             except (MCPError, TimeoutError):
                 return  # it has none; the list is asked for now and then
-            except Exception:  # noqa: BLE001 - whatever the transport raises: listing will tell
-                pass
+            except Exception as error:  # noqa: BLE001 - whatever the transport raises: listing will tell
+                logger.bind(error=type(error).__name__).debug("MCP subscription broken")
             self._on_doubt()
             await asyncio.sleep(LISTEN_AGAIN)
 
@@ -264,15 +270,14 @@ def _client(config: McpServerConfig, connection: McpConnection) -> _Stdio | _Sse
     }
     client: _Stdio | _Sse | _StreamableHttp
     if config.transport == "stdio":
-        client = _Stdio(
-            {
-                "command": config.command,
-                "args": list(config.args),
-                "env": dict(config.env),
-                **({"cwd": config.cwd} if config.cwd else {}),
-            },
-            **shared,
-        )
+        child: MCPServerStdioParams = {
+            "command": config.command,
+            "args": list(config.args),
+            "env": dict(config.env),
+        }
+        if config.cwd:
+            child["cwd"] = config.cwd
+        client = _Stdio(child, **shared)
     else:
         params: Any = {
             "url": config.url,
@@ -290,7 +295,9 @@ def _retrieve(call: asyncio.Future[Any]) -> None:
         call.exception()
 
 
-def explain_failure(error: BaseException, config: McpServerConfig, connection: McpConnection) -> str:
+def explain_failure(
+    error: BaseException, config: McpServerConfig, connection: McpConnection
+) -> str:
     """Return in one line, without secrets, why a server cannot be reached."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]

@@ -41,7 +41,7 @@ def to_result(answer: CallToolResult) -> ToolCallResult:
     if answer.is_error:
         message = " ".join(text.split())[:_MAX_MESSAGE] or "the tool failed"
         return ToolCallResult.failure(ToolError("failed", message))
-    if answer.structured_content is not None:
+    if answer.structured_content is not None and room > 0:
         text = _with_structure(texts, answer.structured_content)
     return ToolCallResult("", success=True, result=text or "done", images=tuple(images))
 
@@ -95,8 +95,4 @@ def _says(text: str, value: object) -> bool:
 
 def _items_say(texts: Sequence[str], value: object) -> bool:
     """Does each item of a list stand in a text of its own?"""
-    return (
-        isinstance(value, list)
-        and len(value) == len(texts)
-        and all(map(_says, texts, value))
-    )
+    return isinstance(value, list) and len(value) == len(texts) and all(map(_says, texts, value))

@@ -97,7 +97,7 @@ def _bounded_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _without_words(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``schema`` without what explains; a property of such a name has a schema, and stays."""
+    """Return ``schema`` without what explains. A property of such a name has a schema and stays."""
     return {
         key: _without_words(value) if isinstance(value, Mapping) else value
         for key, value in schema.items()

@@ -1,0 +1,102 @@
+"""Real MCP servers as processes, reached in every transport, for as long as a block lasts."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.harness import until
+from vixio.tools.mcp.config import McpServerConfig, Pauses, Transport
+from vixio.tools.mcp.source import McpSource
+
+SCRIPT = Path(__file__).parents[3] / "support" / "mcp_server.py"
+BOUND = 30.0
+"""Seconds for a server's process to come up on a busy machine."""
+
+_PATHS = {"sse": "/sse", "streamable_http": "/mcp"}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class RunningServer:
+    """A server on a port that can be killed and started again."""
+
+    def __init__(self, transport: Transport) -> None:
+        self.transport = transport
+        self.port = free_port()
+        self.process: asyncio.subprocess.Process | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}{_PATHS[self.transport]}"
+
+    async def start(self) -> None:
+        self.process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            SCRIPT,
+            self.transport.replace("_", "-"),
+            str(self.port),
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        await until(self._listens, what="the server's port", seconds=BOUND)
+
+    async def kill(self) -> None:
+        if self.process is not None and self.process.returncode is None:
+            self.process.kill()
+            await self.process.wait()
+
+    def _listens(self) -> bool:
+        assert self.process is not None
+        assert self.process.returncode is None
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+
+def stdio(mode: str = "stdio", **options: Any) -> McpServerConfig:  # noqa: ANN401 - as the config has them
+    config = McpServerConfig(
+        "trouble",
+        "stdio",
+        command=sys.executable,
+        args=(str(SCRIPT), mode),
+        pauses=Pauses(first=0.05, longest=0.5),
+    )
+    return replace(config, **options)
+
+
+@asynccontextmanager
+async def source_of(config: McpServerConfig) -> AsyncIterator[McpSource]:
+    """A started source whose first attempt is over."""
+    source = McpSource(config)
+    await source.start()
+    try:
+        async with asyncio.timeout(BOUND):
+            await source.ready()
+        yield source
+    finally:
+        async with asyncio.timeout(BOUND):
+            await source.close()
+
+
+@asynccontextmanager
+async def served(transport: Transport, **options: Any) -> AsyncIterator[McpServerConfig]:  # noqa: ANN401 - as above
+    """The configuration of a server in this transport; one that has to run, runs."""
+    if transport == "stdio":
+        yield stdio(**options)
+        return
+    server = RunningServer(transport)
+    await server.start()
+    try:
+        yield replace(stdio(), transport=transport, command="", args=(), url=server.url, **options)
+    finally:
+        await server.kill()
