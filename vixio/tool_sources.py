@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pydantic import SecretStr
+
 from vixio.core.errors import ConfigError
 from vixio.core.facts import FactStore
 from vixio.core.metrics import Counters
+from vixio.core.tools.types import EMPTY_SCHEMA, ToolOptions
 from vixio.settings import Settings
 from vixio.settings.mcp import McpServerSettings
+from vixio.settings.rest import OpenApiSettings, RestToolSettings
 from vixio.settings.tools import ToolsSettings
 from vixio.tools.builtin import builtin_source
 from vixio.tools.local import LocalSource
 from vixio.tools.mcp.config import McpServerConfig
 from vixio.tools.mcp.source import McpSource
 from vixio.tools.policy import Access, ToolPolicy
+from vixio.tools.rest.config import RestToolConfig
+from vixio.tools.rest.openapi import OpenApiConfig, OperationConfig
+from vixio.tools.rest.openapi_source import OpenApiSource
+from vixio.tools.rest.source import RestSource
 from vixio.tools.runtime import RuntimeSettings, ToolRuntime
 from vixio.tools.source import ToolSource
 
@@ -33,8 +41,19 @@ def make_runtime(
     those of the settings. Raises ConfigError.
     """
     tools = settings.tools
+    sources = [
+        *_sources(tools, facts),
+        *_rest_sources(tools),
+        *_mcp_sources(settings.mcp_servers),
+        *more,
+    ]
+    twice = {name for name in settings.mcp_servers if name in tools.openapi}
+    if twice:
+        raise ConfigError(
+            f"mcp_servers.{min(twice)} and tools.openapi.{min(twice)} have one name: change one"
+        )
     return ToolRuntime(
-        [*_sources(tools, facts), *_mcp_sources(settings.mcp_servers), *more],
+        sources,
         settings=RuntimeSettings(
             policy=_policy(tools),
             source_concurrency=tools.concurrency,
@@ -57,6 +76,61 @@ def _sources(tools: ToolsSettings, facts: FactStore | None) -> list[ToolSource]:
     return sources
 
 
+def _rest_sources(tools: ToolsSettings) -> list[ToolSource]:
+    sources: list[ToolSource] = []
+    if tools.rest:
+        try:
+            sources.append(RestSource([_rest_tool(tool) for tool in tools.rest]))
+        except ConfigError as error:
+            raise ConfigError(f"tools.rest: {error}") from None
+    sources += [OpenApiSource(_openapi(name, each)) for name, each in tools.openapi.items()]
+    return sources
+
+
+def _rest_tool(tool: RestToolSettings) -> RestToolConfig:
+    idempotent = tool.idempotent
+    if idempotent is None:
+        idempotent = tool.method in {"GET", "PUT", "DELETE"}
+    return RestToolConfig(
+        name=tool.name,
+        description=tool.description,
+        method=tool.method,
+        url=tool.url,
+        parameters=tool.parameters or dict(EMPTY_SCHEMA),
+        headers=_shown(tool.headers),
+        places=dict.fromkeys(tool.query, "query"),
+        constants=tool.constants,
+        result=tool.result,
+        allow_private=tool.allow_private,
+        options=ToolOptions(
+            timeout=tool.timeout,
+            idempotent=idempotent,
+            retries=tool.retries if idempotent else 0,
+            confirm=tool.confirm,
+        ),
+    )
+
+
+def _openapi(name: str, service: OpenApiSettings) -> OpenApiConfig:
+    return OpenApiConfig(
+        name,
+        service.document,
+        {
+            key: OperationConfig(**operation.model_dump())
+            for key, operation in service.operations.items()
+        },
+        service.base_url,
+        _shown(service.headers),
+        service.allow_private,
+        service.timeout,
+        service.retries,
+    )
+
+
+def _shown(secrets: Mapping[str, SecretStr]) -> dict[str, str]:
+    return {name: value.get_secret_value() for name, value in secrets.items()}
+
+
 def _mcp_sources(servers: Mapping[str, McpServerSettings]) -> list[ToolSource]:
     return [
         McpSource(
@@ -65,10 +139,10 @@ def _mcp_sources(servers: Mapping[str, McpServerSettings]) -> list[ToolSource]:
                 server.chosen_transport(),
                 server.command,
                 server.args,
-                {key: value.get_secret_value() for key, value in server.env.items()},
+                _shown(server.env),
                 server.cwd,
                 server.url,
-                {key: value.get_secret_value() for key, value in server.headers.items()},
+                _shown(server.headers),
                 server.allow,
                 server.deny,
                 server.connect_timeout,

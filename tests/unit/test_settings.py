@@ -274,7 +274,7 @@ def names_of(model: type[BaseModel], above: str = "") -> set[str]:
         inner = submodel(field.annotation)
         # Where the user names the keys the template has an empty mapping.
         optional = field.default is None  # a part that is not there until it is chosen
-        if inner is None or optional or get_origin(field.annotation) is dict:
+        if inner is None or optional or get_origin(field.annotation) in (dict, tuple):
             names.add(f"{above}{key}")
         elif issubclass(inner, ProviderSection):
             names.add(f"{above}{key}.name")

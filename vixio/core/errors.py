@@ -70,13 +70,17 @@ class ToolError(VixioError):
 
     ``type`` is a short machine-readable class that the model sees: ``not_found``,
     ``invalid_arguments``, ``timeout``, ``disconnected``, ``failed``, ``busy`` (too many calls at
-    the same time), ``denied`` (not for this device), ``confirmation_required``.
+    the same time), ``denied`` (not for this device), ``confirmation_required``. ``retry_after``:
+    seconds for which the source asks to be left alone.
     """
 
-    def __init__(self, type: str, message: str, *, retryable: bool = False) -> None:
+    def __init__(
+        self, type: str, message: str, *, retryable: bool = False, retry_after: float = 0.0
+    ) -> None:
         super().__init__(message)
         self.type = type
         self.retryable = retryable
+        self.retry_after = retry_after
 
 
 class ConnectionClosed(VixioError):

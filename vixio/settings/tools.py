@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from vixio.settings.rest import OpenApiSettings, RestToolSettings, ServerName
 from vixio.settings.sections import Seconds, Section
 
 Pattern = Annotated[str, Field(min_length=1)]
@@ -46,6 +47,10 @@ class ToolsSettings(Section):
     """Python files, each a module with tools; relative to the working directory."""
     entry_points: bool = True
     """Use what other installed packages publish."""
+    rest: tuple[RestToolSettings, ...] = ()
+    """HTTP services, described here."""
+    openapi: dict[ServerName, OpenApiSettings] = Field(default_factory=dict)
+    """HTTP services, described by their own documents; by the name that they have here."""
     allow: tuple[Pattern, ...] = ()
     """Empty: everything."""
     deny: tuple[Pattern, ...] = ()

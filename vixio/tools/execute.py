@@ -36,8 +36,10 @@ async def execute(
         result = await _once(tool, arguments, context, call_id)
         if result.success or not result.retryable or retries + 1 >= tries:
             return result, retries
+        if result.retry_after > LONGEST_BACKOFF:
+            return result, retries  # it would be refused again until then
         retries += 1
-        await asyncio.sleep(min(pause, LONGEST_BACKOFF))
+        await asyncio.sleep(max(min(pause, LONGEST_BACKOFF), result.retry_after))
         pause *= 2
 
 

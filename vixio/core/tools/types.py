@@ -83,7 +83,7 @@ class ImagePart:
 class ToolCallResult:
     """A tool's answer: ``result`` when it succeeded, else ``error`` with its class.
 
-    ``error_type`` is one of :class:`~vixio.core.errors.ToolError`'s types.
+    ``error_type`` is one of :class:`~vixio.core.errors.ToolError`'s types; ``retry_after`` its too.
     """
 
     call_id: str
@@ -92,6 +92,7 @@ class ToolCallResult:
     error: str | None = None
     error_type: str = ""
     retryable: bool = False
+    retry_after: float = 0.0
     images: tuple[ImagePart, ...] = ()
 
     @classmethod
@@ -103,6 +104,7 @@ class ToolCallResult:
             error=str(error),
             error_type=error.type,
             retryable=error.retryable,
+            retry_after=error.retry_after,
         )
 
     def capped(self, max_chars: int) -> ToolCallResult:

@@ -1,0 +1,176 @@
+"""Sends REST tools' requests: pinned to judged addresses, bounded, never led to another host."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
+
+from vixio.core.errors import ToolError
+from vixio.tools.rest.network import addresses_of
+from vixio.tools.rest.request import RestRequest
+
+if TYPE_CHECKING:
+    import httpx2
+
+MAX_ANSWER_BYTES = 1024 * 1024
+"""Of an answer, unpacked; what the model sees of it is cut far below."""
+
+MAX_REDIRECTS = 3
+MAX_CONNECTIONS = 20
+"""Open at a time to one host; further calls wait."""
+
+KEEP_S = 30.0
+
+_SEE_OTHER = {301, 302, 303}
+_SAME_AGAIN = {307, 308}
+_REPEATABLE = {"GET", "DELETE"}
+_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class RestAnswer:
+    """Status, headers (names in lower case) and the whole body."""
+
+    status: int
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
+
+
+class RestClient:
+    """Connections to all hosts of one source, pooled by host."""
+
+    def __init__(self) -> None:
+        self._pools: dict[tuple[str, str, int, bool], httpx2.AsyncHTTPTransport] = {}
+        self._closed = False
+
+    async def send(self, request: RestRequest, *, timeout: float, private: bool) -> RestAnswer:
+        """Send it and return the answer. ``private``: may the host have a private address?
+
+        Raises ToolError. Cancelling it closes the connection.
+        """
+        import httpx2
+
+        url = urlsplit(request.url)
+        method, body = request.method, request.body
+        try:
+            for _ in range(MAX_REDIRECTS + 1):
+                sent = RestRequest(method, urlunsplit(url), request.headers, body)
+                answer = await self._once(sent, url, timeout, private=private)
+                target = _redirected(answer, url)
+                if target is None:
+                    return answer
+                if answer.status in _SEE_OTHER and method not in _REPEATABLE:
+                    # What a POST did is told elsewhere: to be read, not done again (RFC 9110 15.4).
+                    method, body = "GET", None
+                url = target
+        except httpx2.TimeoutException:
+            raise ToolError(
+                "timeout", "the service did not answer in time", retryable=True
+            ) from None
+        except (httpx2.TransportError, OSError):
+            message = "the connection to the service failed"
+            raise ToolError("disconnected", message, retryable=True) from None
+        raise ToolError("failed", f"the service redirects more than {MAX_REDIRECTS} times")
+
+    async def close(self) -> None:
+        """End all connections; calls fail from now on."""
+        self._closed = True
+        pools, self._pools = self._pools, {}
+        for pool in pools.values():
+            await pool.aclose()
+
+    async def _once(
+        self, request: RestRequest, url: SplitResult, timeout: float, *, private: bool
+    ) -> RestAnswer:
+        import httpx2
+
+        host = url.hostname or ""
+        port = url.port or _PORTS[url.scheme]
+        pool = await self._pool(url.scheme, host, port, private=private)
+        addresses = await addresses_of(host, port, allow_private=private)
+        headers = {**request.headers, "Host": url.netloc}
+        for last, address in _marked(addresses):
+            place = f"[{address}]" if ":" in address else address
+            pinned = httpx2.Request(
+                request.method,
+                urlunsplit(url._replace(netloc=f"{place}:{port}")),
+                headers=headers,
+                content=request.body,
+                extensions={
+                    # By the name: it is what the certificate is for.
+                    "sni_hostname": host,
+                    "timeout": dict.fromkeys(("connect", "read", "write", "pool"), timeout),
+                },
+            )
+            try:
+                answer = await pool.handle_async_request(pinned)
+            except (httpx2.ConnectError, httpx2.ConnectTimeout):
+                if last:
+                    raise
+                continue
+            return await _read(answer)
+        raise AssertionError("a name without an address raises earlier")
+
+    async def _pool(
+        self, scheme: str, host: str, port: int, *, private: bool
+    ) -> httpx2.AsyncHTTPTransport:
+        import httpx2
+
+        if self._closed:
+            raise ToolError("disconnected", "the server is stopping", retryable=True)
+        # One for each host, not for each address: two names on one address may be two services.
+        key = (scheme, host, port, private)
+        pool = self._pools.get(key)
+        if pool is None:
+            # trust_env off: a proxy of the environment would resolve names itself. Off the loop,
+            # since reading the certificates takes 20 ms.
+            pool = await asyncio.to_thread(
+                httpx2.AsyncHTTPTransport,
+                trust_env=False,
+                limits=httpx2.Limits(
+                    max_connections=MAX_CONNECTIONS,
+                    max_keepalive_connections=MAX_CONNECTIONS,
+                    keepalive_expiry=KEEP_S,
+                ),
+            )
+            pool = self._pools.setdefault(key, pool)
+        return pool
+
+
+async def _read(answer: httpx2.Response) -> RestAnswer:
+    body = bytearray()
+    try:
+        async for piece in answer.aiter_bytes():
+            body += piece
+            if len(body) > MAX_ANSWER_BYTES:
+                raise ToolError("failed", f"the answer has more than {MAX_ANSWER_BYTES} bytes")
+    finally:
+        await answer.aclose()
+    headers = {name.lower(): value for name, value in answer.headers.items()}
+    return RestAnswer(answer.status_code, headers, bytes(body))
+
+
+def _redirected(answer: RestAnswer, url: SplitResult) -> SplitResult | None:
+    """Return where the answer leads, None if nowhere. Raises ToolError for another host."""
+    location = answer.headers.get("location", "")
+    if answer.status not in _SEE_OTHER | _SAME_AGAIN or not location:
+        return None
+    target = urlsplit(urljoin(urlunsplit(url), location))
+    try:
+        same = target.hostname == url.hostname and (
+            (target.scheme, target.port) == (url.scheme, url.port)
+            # From http to https on their usual ports is the same service, better kept.
+            or (url.scheme, target.scheme, url.port, target.port) == ("http", "https", None, None)
+        )
+    except ValueError:
+        same = False
+    if not same:
+        raise ToolError("denied", "the service redirects to another host, which is not followed")
+    return target
+
+
+def _marked(addresses: list[str]) -> list[tuple[bool, str]]:
+    return [(number == len(addresses), each) for number, each in enumerate(addresses, 1)]

@@ -1,0 +1,123 @@
+"""A service that an OpenAPI document describes, as a source: loaded behind, tried again."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+from loguru import logger
+
+from vixio.core.errors import ConfigError, ToolError
+from vixio.core.tools.types import ToolDefinition
+from vixio.tools.rest.client import RestClient
+from vixio.tools.rest.config import RestToolConfig
+from vixio.tools.rest.openapi import OpenApiConfig, parse_document, to_configs
+from vixio.tools.rest.request import RestRequest
+from vixio.tools.rest.source import to_definition
+from vixio.tools.source import Fault, ToolSource
+
+FIRST_PAUSE = 1.0
+LONGEST_PAUSE = 300.0
+"""Seconds between attempts to load a document."""
+
+
+class OpenApiSource(ToolSource):
+    """The operations of one document that the settings name."""
+
+    def __init__(self, config: OpenApiConfig, *, first_pause: float = FIRST_PAUSE) -> None:
+        super().__init__(config.name)
+        self.config = config
+        self._client = RestClient()
+        self._first_pause = first_pause
+        self._tools: tuple[ToolDefinition, ...] = ()
+        self._task: asyncio.Task[None] | None = None
+        self._known = asyncio.Event()
+
+    def tools(self) -> Sequence[ToolDefinition]:
+        """Return the operations; nothing until the document is there."""
+        return self._tools
+
+    async def start(self) -> None:
+        """Begin to load the document, behind."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._run(), name=f"openapi {self.name}")
+
+    async def ready(self) -> None:
+        """Wait until the first attempt has succeeded or failed."""
+        await self._known.wait()
+
+    async def close(self) -> None:
+        """Give up loading, and end all connections."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait((self._task,))
+        await self._client.close()
+
+    async def _run(self) -> None:
+        pause = self._first_pause
+        while not await self._load():
+            await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
+            pause = min(pause * 2, LONGEST_PAUSE)
+
+    async def _load(self) -> bool:
+        """Load the document; false if another try may work."""
+        try:
+            await asyncio.to_thread(import_module, "httpx2")
+            data = await self._fetch()
+            document = await asyncio.to_thread(parse_document, data)
+        except ToolError as error:
+            self._fault(str(error))
+            return not error.retryable
+        except (ConfigError, OSError) as error:
+            self._fault(str(error) if isinstance(error, ConfigError) else _why(error))
+            return True
+        else:
+            self._offer(*to_configs(document, self.config))
+            return True
+        finally:
+            self._known.set()
+
+    async def _fetch(self) -> bytes:
+        place = self.config.document
+        if not place.startswith(("http://", "https://")):
+            return await asyncio.to_thread(Path(place).read_bytes)
+        headers = {"Accept": "application/json, application/yaml", **self.config.headers}
+        answer = await self._client.send(
+            RestRequest("GET", place, headers, None),
+            timeout=self.config.timeout,
+            private=self.config.allow_private,
+        )
+        if answer.status != 200:
+            message = f"the document cannot be had: the service answers {answer.status}"
+            raise ToolError("failed", message, retryable=True)
+        return answer.body
+
+    def _offer(self, configs: Sequence[RestToolConfig], faults: dict[str, str]) -> None:
+        tools: dict[str, ToolDefinition] = {}
+        for config in configs:
+            try:
+                tools.setdefault(config.name, to_definition(config, self._client, self.name))
+            except ConfigError as error:
+                faults[config.name] = str(error)
+        self.faults = [
+            Fault(f"tools.openapi.{self.name}.operations.{operation}", reason)
+            for operation, reason in faults.items()
+        ]
+        for fault in self.faults:
+            logger.bind(place=fault.place, reason=fault.reason).warning("tools left out")
+        self._tools = tuple(tools.values())
+        logger.bind(source=self.name, tools=len(tools)).info("OpenAPI document loaded")
+        self.changed()
+
+    def _fault(self, reason: str) -> None:
+        place = f"tools.openapi.{self.name}.document"
+        log = logger.bind(place=place, reason=reason)
+        (log.debug if self._known.is_set() else log.warning)("OpenAPI document not loaded")
+        self.faults = [Fault(place, reason)]
+
+
+def _why(error: OSError) -> str:
+    return f"the document cannot be read: {error.strerror or type(error).__name__}"
