@@ -18,7 +18,7 @@ SETUP_SCRIPTS := $(wildcard scripts/*.sh)
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run demo test test-litellm chaos bench-speech lock audit docker clean
+.PHONY: help setup setup-dev run demo demo-tools test test-litellm chaos bench-speech lock audit docker clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -43,6 +43,9 @@ run: setup ## start the server with the offline default; ARGS='--config FILE' an
 
 demo: setup ## a spoken conversation with the simulated device, checked at each turn
 	$(BIN)/vixio demo $(ARGS)
+
+demo-tools: setup ## the same with tools of every kind: device, Python, MCP server, REST
+	$(BIN)/vixio demo --tools $(ARGS)
 
 test: setup-dev ## ruff, mypy --strict, pytest
 	$(BIN)/ruff check .

@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from vixio.bench.speech_audio import Voices
 from vixio.bench.speech_corpus.device import Speaker
 from vixio.core.errors import ProviderError, ProviderTimeout
-from vixio.core.tools.types import ToolDefinition
+from vixio.core.tools.types import ToolDefinition, ToolOptions
 from vixio.providers.asr import Recognition, SpeechHints
 from vixio.providers.pocketsphinx.provider import (
     PocketSphinxASRProvider,
@@ -228,3 +229,13 @@ async def test_preparing_is_immediate_and_needs_no_start(turn_on: list[bytes]) -
         assert (await _say(provider, turn_on)).text == "turn on the lamp"
     finally:
         await provider.close()
+
+
+@pytest.mark.parametrize("answer", ["yes please", "go ahead", "never mind"])
+async def test_an_answer_is_known_where_a_tool_asks_for_one(
+    provider: PocketSphinxASRProvider, answer: str
+) -> None:
+    asking = (replace(LAMP[0], options=ToolOptions(confirm=True)),)
+    said = Voices().say(answer, SPEAKER, seed=1)
+    assert (await _say(provider, said, asking)).text == answer
+    assert (await _say(provider, said, LAMP)).text != answer

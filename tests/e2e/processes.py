@@ -24,10 +24,10 @@ class Running:
     out: list[str] = field(default_factory=list)
     err: list[str] = field(default_factory=list)
 
-    async def line(self, containing: str) -> str:
+    async def line(self, containing: str, *, seconds: float = START_TIMEOUT) -> str:
         """Wait for a line of standard output."""
         assert self.process.stdout is not None
-        async with asyncio.timeout(START_TIMEOUT):
+        async with asyncio.timeout(seconds):
             while raw := await self.process.stdout.readline():
                 self.out.append(raw.decode())
                 if containing in self.out[-1]:

@@ -134,9 +134,9 @@ class ToolRuntime(ToolHost):
     def count(self, tool: ToolDefinition, outcome: str, seconds: float, retries: int = 0) -> None:
         """Count a call: ``outcome`` is the error's type, empty when it succeeded.
 
-        ``tool.<source>.calls``, ``.failed``, ``.<type>`` of the error, ``.retries``, ``.us`` (the
-        microseconds of all calls). Sources are named in the configuration and types are few, so
-        the names are bounded.
+        ``tool.<source>.calls``, ``.failed`` (in any way), ``.<type>`` of the error, ``.retries``,
+        ``.us`` (the microseconds of all calls). Sources are named in the configuration and types
+        are few, so the names are bounded.
         """
         add, source = self.counters.add, tool.source
         add(self._name(source, "calls"))
@@ -145,7 +145,7 @@ class ToolRuntime(ToolHost):
             add(self._name(source, "retries"), retries)
         if outcome not in _NOT_FAILED:
             add(self._name(source, "failed"))
-        if outcome:
+        if outcome not in {"", "failed"}:
             add(self._name(source, outcome))
 
     def _name(self, source: str, what: str) -> str:

@@ -118,7 +118,9 @@ class PocketSphinxASRProvider(ASRProvider):
         tools = signatures(hints.tools)
         request = {
             "key": fingerprint(tools),
-            "tools": [[tool.alias, tool.description, tool.parameters] for tool in tools],
+            "tools": [
+                [tool.alias, tool.description, tool.parameters, tool.confirm] for tool in tools
+            ],
         }
         encoded = json.dumps(request, ensure_ascii=False, default=str).encode()
         # Kept with its hints, whose tuple of tools is compared: a new list is a new tuple.

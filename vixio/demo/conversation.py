@@ -1,0 +1,129 @@
+"""A scripted conversation, spoken by the simulated device and printed turn by turn."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vixio.app import App
+from vixio.core.metrics import TurnTimeline
+from vixio.settings import Settings
+
+if TYPE_CHECKING:
+    from firmware_test_client import DeviceConfig, Reply, SimulatedDevice
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One turn: what is said, and what must be true afterwards.
+
+    ``source``: the one that has to have served a tool call in it; empty: none has to.
+    """
+
+    say: str
+    check: Callable[[Reply, SimulatedDevice], bool]
+    expected: str
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """The calls that one source served in one turn."""
+
+    calls: int
+    failed: int
+    ms: float
+    """Of all of them together."""
+
+
+@asynccontextmanager
+async def running(settings: Settings) -> AsyncIterator[App]:
+    """Run a server until the block ends, and say when it is ready and with what."""
+    app = App(settings)
+    await app.start()
+    try:
+        await app.loaded()
+        names = " · ".join(f"{kind} {name}" for kind, name in app.providers.names().items())
+        print(f"server ready: {names}\n")
+        yield app
+    finally:
+        await app.stop()
+
+
+def device_config(app: App) -> DeviceConfig:
+    """Return the configuration of a device for this server."""
+    from firmware_test_client import DeviceConfig
+
+    assert app.http is not None  # noqa: S101 - start() sets it
+    return DeviceConfig(ota_url=f"http://127.0.0.1:{app.http.port}/xiaozhi/ota/")
+
+
+def tool_names(app: App) -> list[str]:
+    """Return the tools of all sessions."""
+    sessions = app.host.sessions.values()
+    return [tool.name for session in sessions for tool in session.context.tools.definitions()]
+
+
+async def hold(app: App, device: SimulatedDevice, lines: Sequence[Line], wav: Path | None) -> int:
+    """Hold the conversation and print it; return how many turns were not as expected."""
+    failed = 0
+    for line in lines:
+        before = app.counters.snapshot()
+        reply = await device.ask(line.say)
+        served = serving(before, app.counters.snapshot())
+        good = bool(reply.text) and reply.ended and line.check(reply, device)
+        good = good and (not line.source or line.source in served)
+        failed += not good
+        _show(line, reply, _last_timeline(app), served, good)
+    if wav is not None:
+        device.write_wav(wav)
+        print(f"both sides as stereo (left: user, right: device): {wav}")
+    print(f"{len(lines) - failed} of {len(lines)} turns as expected")
+    return failed
+
+
+def serving(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, Served]:
+    """Return by source what the tool runtime's counters have grown by."""
+
+    def grown(source: str, what: str) -> int:
+        name = f"tool.{source}.{what}"
+        return after.get(name, 0) - before.get(name, 0)
+
+    names = (name.split(".") for name in after)
+    sources = {parts[1] for parts in names if parts[0] == "tool" and parts[-1] == "calls"}
+    return {
+        source: Served(calls, grown(source, "failed"), grown(source, "us") / 1000)
+        for source in sorted(sources)
+        if (calls := grown(source, "calls"))
+    }
+
+
+def _last_timeline(app: App) -> TurnTimeline | None:
+    for session in app.host.sessions.values():
+        if session.timelines:
+            return session.timelines[-1]
+    return None
+
+
+def _show(
+    line: Line,
+    reply: Reply,
+    timeline: TurnTimeline | None,
+    served: Mapping[str, Served],
+    good: bool,
+) -> None:
+    print(f"  user    {line.say}")
+    print(f"  heard   {reply.stt or '(nothing that it would act on)'}")
+    for tool in reply.tool_calls:
+        print(f"  tool    {tool}")
+    for source, its in served.items():
+        outcome = f"{its.failed} failed" if its.failed else "done"
+        print(f"  served  by {source}: {its.calls} call, {its.ms:.1f} ms, {outcome}")
+    print(f"  vixio   {reply.text}")
+    if timeline is not None:
+        marks = "  ".join(f"{name} {ms}" for name, ms in timeline.since_turn_end().items())
+        print(f"  ms      {marks}")
+    print(f"  {'ok      ' if good else 'FAILED  '}expected: {line.expected}\n")
