@@ -42,7 +42,7 @@ def make_runtime(
     """
     tools = settings.tools
     sources = [
-        *_sources(tools, facts),
+        *_sources(tools, facts, settings.assistant.time_zone),
         *_rest_sources(tools),
         *_mcp_sources(settings.mcp_servers),
         *more,
@@ -63,12 +63,12 @@ def make_runtime(
     )
 
 
-def _sources(tools: ToolsSettings, facts: FactStore | None) -> list[ToolSource]:
+def _sources(tools: ToolsSettings, facts: FactStore | None, time_zone: str) -> list[ToolSource]:
     sources: list[ToolSource] = []
     if tools.builtin is not False:
         names = None if tools.builtin is True else tools.builtin
         try:
-            sources.append(builtin_source(names, facts))
+            sources.append(builtin_source(names, facts, time_zone))
         except ConfigError as error:
             raise ConfigError(f"tools.builtin: {error}") from None
     folder = Path(tools.folder) if tools.folder else None

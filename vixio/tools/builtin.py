@@ -24,13 +24,17 @@ VOLUME_TOOL = "self.audio_speaker.set_volume"
 
 
 def builtin_source(
-    names: Sequence[str] | None = None, facts: FactStore | None = None
+    names: Sequence[str] | None = None, facts: FactStore | None = None, time_zone: str = ""
 ) -> FixedSource:
     """Return the built-in tools of these ``names``, all where None is given.
 
-    ``facts``: where what users tell is kept. Raises ConfigError for a name that there is not.
+    ``facts``: where what users tell is kept. ``time_zone``: IANA name of the one in which it is
+    meant when nobody says where; empty: this machine's. Raises ConfigError for a name that there is
+    not.
     """
     known = _definitions(facts if facts is not None else InMemoryFactStore())
+    for clock in ("get_time", "get_date"):
+        known[clock] = _in_zone(known[clock], time_zone)
     wanted = known if names is None else names
     if unknown := [name for name in wanted if name not in known]:
         there_are = ", ".join(known)
@@ -67,6 +71,18 @@ async def change_volume(
     done = await context.call_device(VOLUME_TOOL, volume=volume)
     _succeeded(done.success, done.error)
     return json.dumps({"volume": volume})
+
+
+def _in_zone(tool: ToolDefinition, time_zone: str) -> ToolDefinition:
+    """Return a tool of the clock that takes ``time_zone`` where none is given."""
+    ask = tool.executor
+    if not time_zone or ask is None:
+        return tool
+
+    async def here(zone: str = "") -> Any:  # noqa: ANN401 - whatever the tool returns
+        return await ask(zone=zone or time_zone)
+
+    return replace(tool, executor=here)
 
 
 def _succeeded(success: bool, error: str | None) -> None:

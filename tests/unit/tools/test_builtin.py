@@ -120,3 +120,11 @@ def test_the_settings_choose(names: Any) -> None:  # noqa: ANN401 - a list or No
 def test_a_name_that_is_none_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"'get_tine'.*there are: get_time"):
         builtin_source(["get_tine"])
+
+
+async def test_where_nobody_says_it_is_the_assistant_s_own_zone() -> None:
+    opened = ToolRuntime([builtin_source(time_zone="Asia/Tokyo")]).open("a", "s")
+    for zone, hours in (("", 9), ("UTC", 0)):
+        told = await run(opened, "get_time", f'{{"zone": "{zone}"}}')
+        at = datetime.strptime(told, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
+        assert abs(datetime.now(UTC) - at + timedelta(hours=hours)) < timedelta(seconds=5)

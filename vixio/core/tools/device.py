@@ -3,22 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Protocol
 
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
-
-
-class ToolCaller(Protocol):
-    """Whoever can run a tool by its name on the source's wire."""
-
-    async def call_tool(
-        self, tool_name: str, arguments: JsonObject, *, timeout: float | None = None
-    ) -> ToolCallResult:
-        """Run it and return its answer; a failure is a result, only cancellation is raised.
-
-        ``timeout`` in seconds replaces the caller's default.
-        """
-        ...
 
 
 class DeviceToolClientBase(ABC):
@@ -32,7 +18,7 @@ class DeviceToolClientBase(ABC):
     async def call_tool(
         self, tool_name: str, arguments: JsonObject, *, timeout: float | None = None
     ) -> ToolCallResult:
-        """Call a tool and wait for its answer; see :class:`ToolCaller`."""
+        """Call a tool and wait for its answer; see :class:`~vixio.core.tools.types.ToolCaller`."""
 
     @abstractmethod
     def get_tool_definitions(self) -> list[ToolDefinition]:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from vixio.core.errors import ToolError
-
-if TYPE_CHECKING:
-    from vixio.core.tools.device import ToolCaller
 
 JsonObject = dict[str, Any]
 
@@ -125,3 +122,16 @@ class ToolCallResult:
             "retryable": self.retryable,
         }
         return json.dumps({"error": error}, ensure_ascii=False)
+
+
+class ToolCaller(Protocol):
+    """Whoever can run a tool by its name on the source's wire."""
+
+    async def call_tool(
+        self, tool_name: str, arguments: JsonObject, *, timeout: float | None = None
+    ) -> ToolCallResult:
+        """Run it and return its answer; a failure is a result, only cancellation is raised.
+
+        ``timeout`` in seconds replaces the caller's default.
+        """
+        ...

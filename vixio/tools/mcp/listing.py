@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from vixio.core.tools.device import ToolCaller
-from vixio.core.tools.types import ToolDefinition, ToolOptions
+from vixio.core.tools.types import ToolCaller, ToolDefinition, ToolOptions
 from vixio.tools.mcp.config import McpServerConfig
 from vixio.tools.source import Fault
 

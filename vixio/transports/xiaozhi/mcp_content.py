@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vixio.core.errors import ToolError
-from vixio.core.tools.device import ToolCaller
-from vixio.core.tools.types import EMPTY_SCHEMA, ImagePart, JsonObject, ToolDefinition
+from vixio.core.tools.types import EMPTY_SCHEMA, ImagePart, JsonObject, ToolCaller, ToolDefinition
 
 MAX_NAME_CHARS = 256
 """A longer tool name is a mistake of the device, or an attack on the model's context."""

@@ -19,8 +19,7 @@ from tests.unit.transports.xiaozhi.support import (
     until,
 )
 from vixio.core.chunk import ListenStop
-from vixio.core.tools.device import ToolCaller
-from vixio.core.tools.types import ToolDefinition
+from vixio.core.tools.types import ToolCaller, ToolDefinition
 from vixio.core.transport import DeviceConnection
 from vixio.transports.xiaozhi import device_tools
 
