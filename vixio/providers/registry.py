@@ -141,7 +141,7 @@ def _unknown(kind: ProviderKind, name: str) -> str:
     message = f"there is no {kind} provider {name!r}"
     if close := get_close_matches(name.lower(), known, n=1):
         message += f", did you mean {close[0]!r}?"
-    return f"{message} (known: {', '.join(known) or 'none'})"
+    return f"{message} (known: {', '.join(known)})"
 
 
 def _targets(kind: ProviderKind) -> dict[str, list[_Target]]:

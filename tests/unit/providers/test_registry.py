@@ -94,8 +94,8 @@ def test_an_unknown_name(name: str, message: str) -> None:
         resolve("tts", name)
 
 
-def test_a_kind_without_providers() -> None:
-    with pytest.raises(ConfigError, match=r"there is no vision provider 'gpt' \(known: none\)"):
+def test_the_name_of_a_model_is_no_provider() -> None:
+    with pytest.raises(ConfigError, match=r"there is no vision provider 'gpt' \(known: openai\)"):
         resolve("vision", "gpt")
 
 
