@@ -34,6 +34,7 @@ SHARED = (
     "vixio.providers.audio_stream",
     "vixio.providers.openai_client",
     "vixio.providers.openai_errors",
+    "vixio.providers.spoken_text",
 )
 """What several vendors' folders have in common."""
 
@@ -67,7 +68,7 @@ RULES = (
     Rule("vixio.providers", alone=True),
     Rule("vixio.providers.registry", ("vixio.core",), ("pydantic",)),
     *(Rule(interface, ("vixio.core",)) for interface in INTERFACES),
-    *(Rule(shared, ("vixio.core", "vixio.libopus"), (ANY,)) for shared in SHARED),
+    *(Rule(shared, ("vixio.core", *SHARED), (ANY,)) for shared in SHARED),
     Rule(
         "vixio.providers.*",
         (
