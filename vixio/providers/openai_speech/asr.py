@@ -5,6 +5,7 @@ The API takes a whole file, so an utterance is gathered while it is spoken and s
 
 from __future__ import annotations
 
+import asyncio
 import json
 import struct
 from typing import Any, Final, Literal
@@ -27,6 +28,9 @@ MIN_SECONDS: Final = 0.1
 
 _SILENCE: Final = 64
 """The highest peak (of 32767) at which nothing can have been said; Whisper hears words in it."""
+
+_DRAIN: Final = 0.1
+"""Seconds that the end of an answer may take once the words are known."""
 
 MAX_WORDS: Final = 4_000
 """Characters of a transcript; a server that sends more is broken."""
@@ -137,15 +141,22 @@ class OpenAIASRStream(ASRStream):
             return await self._follow(await response.parse())
 
     async def _follow(self, events: Any) -> str:  # noqa: ANN401 - the client's stream of events
-        async for event in events:
-            if event.type == "transcript.text.delta":
-                self.partial = (self.partial + event.delta)[:MAX_WORDS]
-            elif event.type == "transcript.text.done":
-                self.partial = event.text[:MAX_WORDS]
-                return str(event.text)
-        if not self.partial:
-            raise ProviderError(NAME, "the server's answer has no words in it", reason="service")
-        return self.partial
+        whole: str | None = None
+        rest = asyncio.timeout(None)
+        try:
+            async with rest:
+                async for event in events:
+                    if event.type == "transcript.text.delta" and whole is None:
+                        self.partial = (self.partial + event.delta)[:MAX_WORDS]
+                    elif event.type == "transcript.text.done" and whole is None:
+                        whole = self.partial = event.text
+                        # An answer that is read to its end leaves a connection for the next one.
+                        rest.reschedule(asyncio.get_running_loop().time() + _DRAIN)
+        except TimeoutError:
+            pass  # the words are there: this connection is closed instead
+        if whole is None:  # not in a server that tells deltas alone; a cut is an error by itself
+            whole = self.partial
+        return whole
 
     def _fields(self, language: str) -> dict[str, Any]:
         """Only what is set: servers refuse fields that they do not know."""

@@ -39,7 +39,7 @@ def prompt_of(words: str, vocabulary: Sequence[str], terms: Sequence[str], most:
     Whisper reads only the end of a long prompt, so what matters most stands last: the configured
     words behind the vocabulary, and that behind the tools' terms, which are left out first.
     """
-    own = words.strip()[-most:]
+    own = words.strip()[-most:] if most > 0 else ""
     listed: list[str] = []
     left = most - len(own) - 2
     for term in dict.fromkeys((*vocabulary, *terms)):
