@@ -101,7 +101,7 @@ class OpenAIVisionProvider(VisionProvider):
             raise ProviderTimeout(NAME, "answer", settings.timeout) from None
         except asyncio.CancelledError:
             caller = asyncio.current_task()
-            if self._closed and caller is not None and not caller.cancelling():
+            if caller is not None and not caller.cancelling():  # it was close() that cancelled
                 raise ProviderError(NAME, "it was closed", retryable=False) from None
             raise
         except Exception as error:
