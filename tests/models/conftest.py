@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.speech import spoken
 from tests.models.tiny_paraformer import make_paraformer
+from vixio.bench.speech_audio import Voices
+from vixio.bench.speech_corpus.device import Speaker
 
 
 @pytest.fixture(scope="session")
@@ -29,7 +30,8 @@ def paraformer(vendor: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_paraformer(tmp_path_factory.mktemp("models") / "paraformer")
 
 
-@pytest.fixture
-async def speech() -> bytes:
-    """Three seconds of 16 kHz PCM."""
-    return await spoken("Please turn on the lamp.")
+@pytest.fixture(scope="session")
+def speech() -> bytes:
+    """Three seconds of 16 kHz PCM, the same in every run."""
+    speaker = Speaker("en-us", rate=160, pitch=50)
+    return b"".join(Voices().say("Please turn on the lamp, and then the fan.", speaker, seed=1))
