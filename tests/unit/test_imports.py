@@ -17,7 +17,19 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-SEES_ALL = ("app", "banner", "bench", "check", "cli", "demo", "eyes", "testing", "tool_sources")
+SEES_ALL = (
+    "app",
+    "banner",
+    "bench",
+    "check",
+    "cli",
+    "commands",
+    "demo",
+    "eyes",
+    "testing",
+    "tool_sources",
+    "trial",
+)
 """Of ``vixio``: the composition root and what stands around the whole server."""
 
 DRIVES_DEVICES = ("bench", "demo")
