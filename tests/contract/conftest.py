@@ -12,7 +12,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import pytest
 
 from tests.contract.eyes import Eyes
+from tests.support.speech_server import SpeechServer
 from vixio.providers.espeak.provider import EspeakTTSProvider
+from vixio.providers.openai_speech.tts import OpenAITTSProvider, OpenAITTSSettings
 from vixio.providers.openai_vision.provider import OpenAIVisionProvider, OpenAIVisionSettings
 from vixio.providers.silero_vad.provider import SileroVADProvider
 from vixio.providers.tts import TTSProvider
@@ -39,8 +41,22 @@ async def openai_eyes() -> AsyncIterator[VisionProvider]:
         )
 
 
+def openai_voice(response_format: str) -> Creator[TTSProvider]:
+    @asynccontextmanager
+    async def made() -> AsyncIterator[TTSProvider]:
+        async with SpeechServer() as server:
+            settings = {"base_url": server.base_url, "response_format": response_format}
+            yield OpenAITTSProvider(OpenAITTSSettings.model_validate(settings))
+
+    return made
+
+
 VADS: dict[str, Callable[[], AbstractAsyncContextManager[VADProvider]]] = {"silero": silero}
-TTSES: dict[str, Callable[[], AbstractAsyncContextManager[TTSProvider]]] = {"espeak": espeak}
+TTSES: dict[str, Callable[[], AbstractAsyncContextManager[TTSProvider]]] = {
+    "espeak": espeak,
+    "openai": openai_voice("pcm"),
+    "openai-mp3": openai_voice("mp3"),
+}
 VISIONS: dict[str, Callable[[], AbstractAsyncContextManager[VisionProvider]]] = {
     "openai": openai_eyes
 }

@@ -123,8 +123,10 @@ class SharedClient:
     async def close(self) -> None:
         """Fail what is under way and end the connections. Idempotent."""
         self._closed = True
+        # The client closes idle connections alone: those at work end with their tasks.
         for task in self._running:
             task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
         async with self._starting:  # a start in progress leaves nothing behind
             client, self._client = self._client, None
         if client is not None:

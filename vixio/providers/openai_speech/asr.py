@@ -44,7 +44,7 @@ class OpenAIASRSettings(OpenAIConnection):
     """ISO 639-1, as ``en``; empty: the session's; ``auto``: the server finds it out."""
     prompt: str = ""
     """Goes along with every utterance, in the language that is spoken: names, style, spelling."""
-    vocabulary: tuple[str, ...] = ()
+    vocabulary: list[str] = Field(default_factory=list)
     """Words that are likely to be said and hard to know: names of people, rooms, songs."""
     hints: Literal["prompt", "keywords", "off"] = "prompt"
     """Where the vocabulary and the words of the session's tools go; ``keywords`` is a field of its

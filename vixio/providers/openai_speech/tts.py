@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Final, Literal, Protocol
 
 from loguru import logger
@@ -32,6 +32,8 @@ class _Response(Protocol):
     @property
     def headers(self) -> Mapping[str, str]: ...
 
+    async def close(self) -> None: ...
+
     def iter_bytes(self) -> AsyncIterator[bytes]: ...
 
 
@@ -47,7 +49,7 @@ class OpenAITTSSettings(OpenAIConnection):
     speed: float | None = Field(default=None, ge=0.25, le=4)
     instructions: str | None = None
     """How to speak, for models that can be told."""
-    timeout: float = Field(default=10.0, gt=0)
+    timeout: float = Field(default=9.0, gt=0)
     """For the first sound, retries included, and then for each next piece."""
     max_chars: int = Field(default=4_096, ge=20)
     """Longer texts are made of several requests; 4096 is OpenAI's limit."""
@@ -132,8 +134,9 @@ class OpenAITTSProvider(TTSProvider):
 
     async def _pieces(self, response: _Response, deadline: float) -> AsyncIterator[bytes]:
         """Yield the body as it comes; raises ProviderError."""
-        async with closing(response.iter_bytes()) as body:
-            left = max(0.0, deadline - asyncio.get_running_loop().time())
+        body = response.iter_bytes()
+        left = max(0.0, deadline - asyncio.get_running_loop().time())
+        try:
             while True:
                 piece = await self._client.bounded(self._client.run(_next(body)), "speech", left)
                 if piece is None:
@@ -141,10 +144,24 @@ class OpenAITTSProvider(TTSProvider):
                 if piece:
                     yield piece
                     left = self._settings.timeout
+        finally:
+            await response.close()
+            await _end(body)
 
 
 async def _next(body: AsyncIterator[bytes]) -> bytes | None:
     return await anext(body, None)
+
+
+async def _end(body: AsyncIterator[bytes]) -> None:
+    """Run the client's generators, one within the other, to their end.
+
+    Closed from outside, only the outermost would end at once, the others when they are collected.
+    """
+    with suppress(Exception):  # they say, in one of several ways, that their response is closed
+        async with asyncio.timeout(1.0):
+            async for _ in body:
+                pass
 
 
 def _stated_rate(content_type: str) -> int | None:
