@@ -15,8 +15,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import pytest
 
 from tests.contract.speech import spoken
+from vixio.core.errors import ProviderUnavailable
 from vixio.providers.espeak.provider import EspeakTTSProvider
 from vixio.providers.silero_vad.provider import SileroVADProvider
+from vixio.providers.ten_vad.library import load_library
+from vixio.providers.ten_vad.provider import TenVADProvider
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider
 
@@ -27,11 +30,23 @@ async def silero() -> AsyncIterator[VADProvider]:
 
 
 @asynccontextmanager
+async def ten() -> AsyncIterator[VADProvider]:
+    try:
+        load_library()
+    except ProviderUnavailable as missing:
+        pytest.skip(str(missing))
+    yield TenVADProvider()
+
+
+@asynccontextmanager
 async def espeak() -> AsyncIterator[TTSProvider]:
     yield EspeakTTSProvider()
 
 
-VADS: dict[str, Callable[[], AbstractAsyncContextManager[VADProvider]]] = {"silero": silero}
+VADS: dict[str, Callable[[], AbstractAsyncContextManager[VADProvider]]] = {
+    "silero": silero,
+    "ten": ten,
+}
 TTSES: dict[str, Callable[[], AbstractAsyncContextManager[TTSProvider]]] = {"espeak": espeak}
 
 

@@ -29,7 +29,10 @@ ANY = "*"
 INTERFACES = tuple(f"vixio.providers.{kind}" for kind in ("vad", "asr", "agent", "tts", "vision"))
 
 
-SHARED = ("vixio.providers.openai_errors",)
+SHARED = (
+    "vixio.providers.batched_vad",
+    "vixio.providers.openai_errors",
+)
 """What several vendors' folders have in common."""
 
 RUNNING = ("vixio.tools.arguments", "vixio.tools.runtime")
@@ -62,7 +65,7 @@ RULES = (
     Rule("vixio.providers", alone=True),
     Rule("vixio.providers.registry", ("vixio.core",), ("pydantic",)),
     *(Rule(interface, ("vixio.core",)) for interface in INTERFACES),
-    *(Rule(shared, ("vixio.core",), (ANY,)) for shared in SHARED),
+    *(Rule(shared, ("vixio.core", *INTERFACES), (ANY,)) for shared in SHARED),
     Rule(
         "vixio.providers.*",
         (

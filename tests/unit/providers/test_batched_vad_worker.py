@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 import pytest
 
 from vixio.core.errors import ProviderError
+from vixio.providers.batched_vad.worker import BatchWorker, Job, Lane
 from vixio.providers.silero_vad.model import WINDOW_BYTES, SileroModel
-from vixio.providers.silero_vad.worker import BatchWorker, Job, Lane
 
 LIMIT = 5.0
 
