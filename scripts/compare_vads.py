@@ -239,9 +239,8 @@ async def main() -> None:
     clean = list(sentences(options.sentences))
     quiet = recordings(clean, None)
     talk = [packet for each in quiet for packet in each.packets]
-    print(
-        f"\n| | CPU ms a second of audio, alone | {options.devices} devices at once |\n|---|---|---|"
-    )
+    print(f"\n| CPU ms a second of audio | alone | {options.devices} devices at once |")
+    print("|---|---|---|")
     for vad in vads:
         alone = await cost(vad, talk, 1)
         many = await cost(vad, talk[:500], options.devices)

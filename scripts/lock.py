@@ -33,6 +33,7 @@ TITLES = {
     "requirements.lock": "The default install and the build backend.",
     "requirements-dev.lock": "What `make test` needs beyond requirements.lock.",
     "requirements-litellm.lock": "What the extra `litellm` needs beyond requirements.lock.",
+    "requirements-mp3.lock": "What the extra `mp3` needs beyond requirements.lock.",
     "requirements-redis.lock": "What the extra `redis` needs beyond requirements.lock.",
     "requirements-sqlalchemy.lock": "What the extra `sqlalchemy` needs beyond requirements.lock.",
 }
@@ -115,7 +116,7 @@ def main() -> None:
         base = resolve(uv, requirements=build)
         pinned = [pin for pins in base.values() for pin in pins]
         write("requirements.lock", base)
-        for extra in ("dev", "litellm", "redis", "sqlalchemy"):
+        for extra in ("dev", "litellm", "mp3", "redis", "sqlalchemy"):
             more = resolve(uv, "--extra", extra, requirements=[*build, *pinned])
             write(f"requirements-{extra}.lock", {n: p for n, p in more.items() if n not in base})
 

@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[2]
-EXTRAS = ("dev", "litellm", "redis", "sqlalchemy")
+EXTRAS = ("dev", "litellm", "mp3", "redis", "sqlalchemy")
 LOCKS = ("requirements.lock", *(f"requirements-{extra}.lock" for extra in EXTRAS))
 PIN = re.compile(r"^[a-z0-9]+(-[a-z0-9]+)*==[0-9][0-9a-z.]*( ; [^;#@]+)?$")
 

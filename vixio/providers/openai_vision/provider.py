@@ -21,6 +21,7 @@ from vixio.providers.vision import Photo, VisionProvider
 
 if TYPE_CHECKING:
     import openai
+    from openai.types.chat import ChatCompletion
 
 NAME = "openai"
 
@@ -64,6 +65,7 @@ class OpenAIVisionProvider(VisionProvider):
         self._settings = settings or OpenAIVisionSettings()
         self._client: openai.AsyncOpenAI | None = None
         self._starting = asyncio.Lock()
+        self._asking: set[asyncio.Task[ChatCompletion]] = set()
         self._closed = False
 
     async def start(self) -> None:
@@ -83,18 +85,29 @@ class OpenAIVisionProvider(VisionProvider):
             state = "closed" if self._closed else "not started"
             raise ProviderError(NAME, f"it is {state}", retryable=False)
         settings = self._settings
+        asking = asyncio.create_task(
+            client.chat.completions.create(
+                model=settings.model,
+                messages=self._messages(photo, question, language),
+                max_tokens=settings.max_tokens,
+                extra_body=settings.extra_body,
+            )
+        )
+        self._asking.add(asking)
         try:
             async with asyncio.timeout(settings.timeout):
-                answer = await client.chat.completions.create(
-                    model=settings.model,
-                    messages=self._messages(photo, question, language),
-                    max_tokens=settings.max_tokens,
-                    extra_body=settings.extra_body,
-                )
+                answer = await asking
         except TimeoutError:
             raise ProviderTimeout(NAME, "answer", settings.timeout) from None
+        except asyncio.CancelledError:
+            caller = asyncio.current_task()
+            if caller is not None and not caller.cancelling():  # it was close() that cancelled
+                raise ProviderError(NAME, "it was closed", retryable=False) from None
+            raise
         except Exception as error:
             raise classify(NAME, error, settings.timeout) from error
+        finally:
+            self._asking.discard(asking)
         message = answer.choices[0].message if answer.choices else None
         text = _THOUGHTS.sub("", (message.content or message.refusal or "") if message else "")
         text = text.strip()[:MAX_ANSWER_CHARS]
@@ -103,8 +116,12 @@ class OpenAIVisionProvider(VisionProvider):
         return text
 
     async def close(self) -> None:
-        """End the connections. Idempotent."""
+        """End the connections, with the questions on them. Idempotent."""
         self._closed = True
+        # The client closes idle connections alone: those of open questions end with their tasks.
+        for asking in list(self._asking):
+            asking.cancel()
+        await asyncio.gather(*self._asking, return_exceptions=True)
         async with self._starting:
             client, self._client = self._client, None
         if client is not None:
