@@ -12,12 +12,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import pytest
 
 from tests.contract.eyes import Eyes
-from vixio.core.errors import ProviderUnavailable
 from vixio.providers.espeak.provider import EspeakTTSProvider
 from vixio.providers.openai_vision.provider import OpenAIVisionProvider, OpenAIVisionSettings
 from vixio.providers.silero_vad.provider import SileroVADProvider
-from vixio.providers.ten_vad.library import load_library
-from vixio.providers.ten_vad.provider import TenVADProvider
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider
 from vixio.providers.vision import VisionProvider
@@ -27,15 +24,6 @@ from vixio.testing.contract.base import Creator, no_thread_left
 @asynccontextmanager
 async def silero() -> AsyncIterator[VADProvider]:
     yield SileroVADProvider()
-
-
-@asynccontextmanager
-async def ten() -> AsyncIterator[VADProvider]:
-    try:
-        load_library()
-    except ProviderUnavailable as missing:
-        pytest.skip(str(missing))
-    yield TenVADProvider()
 
 
 @asynccontextmanager
@@ -51,10 +39,7 @@ async def openai_eyes() -> AsyncIterator[VisionProvider]:
         )
 
 
-VADS: dict[str, Callable[[], AbstractAsyncContextManager[VADProvider]]] = {
-    "silero": silero,
-    "ten": ten,
-}
+VADS: dict[str, Callable[[], AbstractAsyncContextManager[VADProvider]]] = {"silero": silero}
 TTSES: dict[str, Callable[[], AbstractAsyncContextManager[TTSProvider]]] = {"espeak": espeak}
 VISIONS: dict[str, Callable[[], AbstractAsyncContextManager[VisionProvider]]] = {
     "openai": openai_eyes

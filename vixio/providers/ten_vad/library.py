@@ -51,7 +51,7 @@ def find_library() -> Path:
 
 
 class Detector:
-    """One device's native state, about 310 KB."""
+    """One device's native state, about 0.6 MB."""
 
     __slots__ = ("_flag", "_handle", "_library", "_probability")
 
