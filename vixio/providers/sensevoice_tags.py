@@ -2,8 +2,9 @@
 
 Each segment of such a text begins with four tags, as in
 ``<|zh|><|HAPPY|><|Speech|><|withitn|>今天天气真好。``: language, emotion, event, and whether
-numbers are written in digits. The names are those of FunASR's ``funasr/utils/postprocess_utils.py``, whose
-own clean-up turns them into emoji; texts that went through that are understood too.
+numbers are written in digits. The names are those of FunASR's
+``funasr/utils/postprocess_utils.py``, whose own clean-up turns them into emoji; texts that went
+through that are understood too.
 """
 
 from __future__ import annotations
