@@ -70,6 +70,7 @@ test-litellm: $(LITELLM_STAMP) ## pytest with the real LiteLLM (25 more packages
 $(MODELS_STAMP): $(DEV_STAMP) requirements-models.lock
 	rm -rf $(MODELS)
 	TARGET=$(MODELS) scripts/install_lock.sh $(VENV) requirements-models.lock
+	scripts/ensure_libcxx.sh $(BIN)/python
 	@touch $@
 
 test-models: $(MODELS_STAMP) ## pytest with FunASR, torch, sherpa-onnx, Piper and TEN VAD (1.7 GB more)

@@ -44,6 +44,7 @@ INTERFACES = tuple(f"vixio.providers.{kind}" for kind in ("vad", "asr", "agent",
 SHARED = (
     "vixio.libopus",
     "vixio.providers.audio_stream",
+    "vixio.providers.batched_vad",
     "vixio.providers.openai_client",
     "vixio.providers.openai_errors",
     "vixio.providers.spoken_text",
@@ -80,7 +81,7 @@ RULES = (
     Rule("vixio.providers", alone=True),
     Rule("vixio.providers.registry", ("vixio.core",), ("pydantic",)),
     *(Rule(interface, ("vixio.core",)) for interface in INTERFACES),
-    *(Rule(shared, ("vixio.core", *SHARED), (ANY,)) for shared in SHARED),
+    *(Rule(shared, ("vixio.core", *SHARED, *INTERFACES), (ANY,)) for shared in SHARED),
     Rule(
         "vixio.providers.*",
         (

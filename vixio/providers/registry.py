@@ -81,6 +81,7 @@ _OPENAI_AGENT = "vixio.providers.openai_agent.backend"
 
 _BUILTIN: Mapping[tuple[ProviderKind, str], _Target] = {
     (ProviderKind.VAD, "silero"): _Target("vixio.providers.silero_vad.provider:FACTORY", _VIXIO),
+    (ProviderKind.VAD, "ten"): _Target("vixio.providers.ten_vad.provider:FACTORY", _VIXIO),
     (ProviderKind.ASR, "pocketsphinx"): _Target(
         "vixio.providers.pocketsphinx.provider:FACTORY", _VIXIO
     ),
