@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 START_TIMEOUT = 30.0
-STOP_TIMEOUT = 5.0
+STOP_TIMEOUT = 20.0
+"""Bound for a busy machine: clearing away what was imported alone takes a second of processor."""
 
 
 @dataclass

@@ -1,0 +1,89 @@
+"""How long the machine kept processes from running, apart from what they did themselves.
+
+Linux counts for each thread how long it was ready and had no processor (the second number of
+``/proc/PID/task/TID/schedstat``, Documentation/scheduler/sched-stats.rst). A machine with other
+work makes this large, a process that has too much work of its own does not. Where there is no such
+file nothing was ever held up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+STEP_S: Final = 0.02
+"""Between two looks; one takes 0.2 ms for thirty threads."""
+
+KEPT: Final = 30_000
+"""Looks that are remembered: ten minutes."""
+
+
+class HeldUp:
+    """Watches processes, by their ids. Times are readings of the loop's clock, in seconds."""
+
+    def __init__(self, *pids: int) -> None:
+        self._pids = pids
+        self._waited: dict[str, int] = {}
+        self._looks: deque[tuple[float, float]] = deque(maxlen=KEPT)
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        loop = asyncio.get_running_loop()
+        self._waited = dict(_waited(self._pids))
+        while True:
+            await asyncio.sleep(STEP_S)
+            self.look(loop.time())
+
+    def look(self, at: float) -> None:
+        """Note what was waited since the last look, by all threads together."""
+        waited = dict(_waited(self._pids))
+        new = sum(
+            max(0, nanoseconds - self._waited.get(thread, nanoseconds))
+            for thread, nanoseconds in waited.items()
+        )
+        self._waited = waited
+        self.add(at, new / 1e9)
+
+    def add(self, at: float, seconds: float) -> None:
+        """Note that in the time up to ``at`` so much was waited."""
+        if seconds > 0:
+            self._looks.append((at, seconds))
+
+    def in_all(self, since: float, until: float) -> float:
+        """Return the seconds waited in a stretch of time."""
+        return sum(seconds for _, seconds in self._within(since, until))
+
+    def at_worst(self, since: float, until: float, window: float = 0.1) -> float:
+        """Return the most that was waited in any ``window`` seconds of a stretch of time."""
+        worst, total = 0.0, 0.0
+        last: deque[tuple[float, float]] = deque()
+        for at, seconds in self._within(since, until):
+            last.append((at, seconds))
+            total += seconds
+            while last[0][0] < at - window:
+                total -= last.popleft()[1]
+            worst = max(worst, total)
+        return worst
+
+    def _within(self, since: float, until: float) -> Iterator[tuple[float, float]]:
+        # The look that follows the end tells of its last moments.
+        return (look for look in self._looks if since <= look[0] <= until + STEP_S)
+
+
+def _waited(pids: Iterable[int]) -> Iterator[tuple[str, int]]:
+    for pid in pids:
+        try:
+            threads = list(Path(f"/proc/{pid}/task").iterdir())
+        except OSError:
+            continue  # the process has ended, or there is no such file system
+        for thread in threads:
+            try:
+                with (thread / "schedstat").open("rb", buffering=0) as file:
+                    numbers = file.read(100).split()
+            except OSError:
+                continue  # the thread has ended
+            if len(numbers) > 1:
+                yield f"{pid}/{thread.name}", int(numbers[1])
