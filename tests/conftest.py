@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import pytest
 
-
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell has its background jobs ignore it, and every process that a test starts would inherit
     # that: the ones that are to end on it never would.

@@ -49,7 +49,7 @@ class StallMeter:
 
 STALLS = StallMeter()
 
-HELD_UP = HeldUp(os.getpid())
+HELD_UP = HeldUp(os.getpid(), all_threads=True)
 """Server and devices alike: a machine with other work keeps their threads from running."""
 
 MOST_HELD_UP_S = 0.05

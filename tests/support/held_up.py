@@ -22,24 +22,28 @@ KEPT: Final = 30_000
 
 
 class HeldUp:
-    """Watches processes, by their ids. Times are readings of the loop's clock, in seconds."""
+    """Watches processes, by their ids. Times are readings of the loop's clock, in seconds.
 
-    def __init__(self, *pids: int) -> None:
+    ``all_threads``: not only the first of each process, on which its event loop runs.
+    """
+
+    def __init__(self, *pids: int, all_threads: bool = False) -> None:
         self._pids = pids
+        self._all_threads = all_threads
         self._waited: dict[str, int] = {}
         self._looks: deque[tuple[float, float]] = deque(maxlen=KEPT)
 
     async def run(self) -> None:
         """Watch until cancelled."""
         loop = asyncio.get_running_loop()
-        self._waited = dict(_waited(self._pids))
+        self._waited = self._now()
         while True:
             await asyncio.sleep(STEP_S)
             self.look(loop.time())
 
     def look(self, at: float) -> None:
-        """Note what was waited since the last look, by all threads together."""
-        waited = dict(_waited(self._pids))
+        """Note what was waited since the last look, by all that are watched together."""
+        waited = self._now()
         new = sum(
             max(0, nanoseconds - self._waited.get(thread, nanoseconds))
             for thread, nanoseconds in waited.items()
@@ -68,22 +72,36 @@ class HeldUp:
             worst = max(worst, total)
         return worst
 
+    def _now(self) -> dict[str, int]:
+        if self._all_threads:
+            return dict(_waited(_threads(self._pids)))
+        return dict(_waited(Path(f"/proc/{pid}/task/{pid}") for pid in self._pids))
+
     def _within(self, since: float, until: float) -> Iterator[tuple[float, float]]:
         # The look that follows the end tells of its last moments.
         return (look for look in self._looks if since <= look[0] <= until + STEP_S)
 
 
-def _waited(pids: Iterable[int]) -> Iterator[tuple[str, int]]:
+def _threads(pids: Iterable[int]) -> Iterator[Path]:
     for pid in pids:
         try:
-            threads = list(Path(f"/proc/{pid}/task").iterdir())
+            yield from list(Path(f"/proc/{pid}/task").iterdir())
         except OSError:
             continue  # the process has ended, or there is no such file system
-        for thread in threads:
-            try:
-                with (thread / "schedstat").open("rb", buffering=0) as file:
-                    numbers = file.read(100).split()
-            except OSError:
-                continue  # the thread has ended
-            if len(numbers) > 1:
-                yield f"{pid}/{thread.name}", int(numbers[1])
+
+
+def _waited(threads: Iterable[Path]) -> Iterator[tuple[str, int]]:
+    for thread in threads:
+        nanoseconds = waited_ns(thread)
+        if nanoseconds is not None:
+            yield thread.name, nanoseconds
+
+
+def waited_ns(thread: Path) -> int | None:
+    """Return what a thread (``/proc/PID/task/TID``) has waited in its life, None if that is not
+    known."""
+    try:
+        with (thread / "schedstat").open("rb", buffering=0) as file:
+            return int(file.read(100).split()[1])
+    except (OSError, IndexError):
+        return None
