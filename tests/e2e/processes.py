@@ -13,7 +13,8 @@ from pathlib import Path
 
 START_TIMEOUT = 30.0
 STOP_TIMEOUT = 20.0
-"""Bound for a busy machine: clearing away what was imported alone takes a second of processor."""
+"""Seconds. Taking apart a process that has loaded the agent SDK is most of a second of work, and of
+a busy machine five; this catches the one that never ends."""
 
 
 @dataclass

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import warnings
-from ctypes.util import find_library
 from types import TracebackType
 from typing import Any, Final, Literal, Self
 
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, AudioFormat
 from vixio.core.errors import ConfigError
 from vixio.core.transport import AudioEncoder
+from vixio.libopus import LibopusState, load_libopus
 
 MAX_PACKET_MS: Final = 120
 """The longest audio that one Opus packet can hold (RFC 6716 §3.2.5)."""
@@ -36,11 +35,6 @@ _SET_COMPLEXITY: Final = 4010
 _SET_SIGNAL: Final = 4024
 _SIGNAL_VOICE: Final = 3001
 
-MISSING_LIBOPUS: Final = (
-    "libopus is missing; install it: apt install libopus0 (Debian, Ubuntu), "
-    "dnf install opus (Fedora), brew install opus (macOS)"
-)
-
 
 @functools.cache
 def load_codec() -> None:
@@ -48,37 +42,15 @@ def load_codec() -> None:
 
     Raises ConfigError with one line that says how to install libopus if it is missing.
     """
-    # Asked first: opuslib raises a bare Exception, and only at its import.
-    if find_library("opus") is None:
-        raise ConfigError(MISSING_LIBOPUS)
-    with warnings.catch_warnings():
-        # opuslib compares an int by "is"; without a cached bytecode file that warns.
-        warnings.simplefilter("ignore", SyntaxWarning)
-        import opuslib.api.decoder
-        import opuslib.api.encoder
+    load_libopus()
     import numpy as np
+    import opuslib.api.encoder
     import soxr
 
     soxr.resample(np.zeros(160, np.int16), 16_000, 24_000)
     # A variadic function: without the types of its fixed arguments ctypes passes the rest in the
     # wrong registers on Apple silicon.
     opuslib.api.encoder.libopus_ctl.argtypes = (opuslib.api.encoder.EncoderPointer, ctypes.c_int)
-
-
-class _LibopusState:
-    """A state that libopus allocated; freed by close(), at the latest with the object."""
-
-    def __init__(self, state: Any, destroy: Any) -> None:  # noqa: ANN401  ctypes objects
-        self.pointer = state
-        self._destroy = destroy
-
-    def close(self) -> None:
-        if self.pointer is not None:
-            self._destroy(self.pointer)
-            self.pointer = None
-
-    def __del__(self) -> None:
-        self.close()
 
 
 class OpusDecoder:
@@ -89,7 +61,7 @@ class OpusDecoder:
         from opuslib.api import c_int16_pointer, decoder
 
         self._decode = decoder.libopus_decode
-        self._state = _LibopusState(decoder.create_state(LISTEN_RATE, 1), decoder.destroy)
+        self._state = LibopusState(decoder.create_state(LISTEN_RATE, 1), decoder.destroy)
         self._samples = LISTEN_RATE * MAX_PACKET_MS // 1000
         self._buffer = (ctypes.c_int16 * self._samples)()
         self._out = ctypes.cast(self._buffer, c_int16_pointer)
@@ -145,7 +117,7 @@ class OpusEncoder(AudioEncoder):
         self._output = output
         self._encode = encoder.libopus_encode
         state = encoder.create_state(output.sample_rate, 1, _APPLICATION_VOIP)
-        self._state = _LibopusState(state, encoder.destroy)
+        self._state = LibopusState(state, encoder.destroy)
         self._set(encoder.libopus_ctl, _SET_COMPLEXITY, complexity)
         self._set(encoder.libopus_ctl, _SET_SIGNAL, _SIGNAL_VOICE)
         if bitrate != AUTO_BITRATE:

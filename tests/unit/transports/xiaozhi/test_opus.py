@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from tests.unit.transports.xiaozhi.support import opus_packets, rms, tone
+from vixio import libopus
 from vixio.core.audio import AudioFormat, pcm_seconds
 from vixio.core.errors import ConfigError
-from vixio.transports.xiaozhi import opus
-from vixio.transports.xiaozhi.opus import MISSING_LIBOPUS, OpusDecoder, OpusEncoder, load_codec
+from vixio.libopus import MISSING_LIBOPUS, load_libopus
+from vixio.transports.xiaozhi.opus import OpusDecoder, OpusEncoder, load_codec
 
 
 def decode_at(rate: int, packets: list[bytes]) -> bytes:
@@ -130,13 +131,15 @@ def test_a_closed_encoder_gives_nothing() -> None:
 def test_a_missing_library_is_one_line_that_says_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(opus, "find_library", lambda name: None)
+    monkeypatch.setattr(libopus, "find_library", lambda name: None)
     load_codec.cache_clear()
+    load_libopus.cache_clear()
     try:
         with pytest.raises(ConfigError) as caught:
             OpusDecoder()
     finally:
         load_codec.cache_clear()
+        load_libopus.cache_clear()
     assert str(caught.value) == MISSING_LIBOPUS
     assert "\n" not in MISSING_LIBOPUS
     assert all(system in MISSING_LIBOPUS for system in ("Debian", "Fedora", "macOS"))

@@ -1,0 +1,197 @@
+"""The decoder that voices use: any of the formats in, mono PCM at the voice's rate out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from vixio.core.audio import BYTES_PER_SAMPLE
+from vixio.core.errors import ConfigError, ProviderError, ProviderUnavailable
+from vixio.core.streams import closing
+from vixio.providers.audio_stream.formats import (
+    AudioError,
+    AudioFormatName,
+    FormatDecoder,
+    Kind,
+    recognise,
+)
+
+NEEDS_MP3 = "MP3 needs: pip install 'vixio[mp3]'"
+
+_SLICE = 2_048
+"""Bytes decoded without a break: at most a second or two of speech, which takes 1 to 5 ms."""
+
+
+def load(provider: str, asked: AudioFormatName) -> None:
+    """Import what decoding needs; blocking, some tenths of a second the first time.
+
+    What was not asked for may be missing, and is loaded for the case that it arrives. Raises
+    ProviderUnavailable.
+    """
+    from vixio.libopus import load_libopus
+    from vixio.providers.audio_stream import mixing, mp3
+
+    try:
+        mp3.load()
+    except ImportError:
+        if asked == "mp3":
+            raise ProviderUnavailable(provider, NEEDS_MP3) from None
+    try:
+        load_libopus()
+    except ConfigError as error:
+        if asked == "opus":
+            raise ProviderUnavailable(provider, str(error)) from None
+    mixing.Resampler(16_000, 24_000).feed(bytes(320), last=True)
+
+
+class AudioStreamDecoder:
+    """One answer of a voice service. Not for two threads at once.
+
+    ``sample_rate``: Hz of the PCM that comes out. ``asked``: the format that was asked for; what
+    arrives is known by its content, and only raw PCM, which has no mark, is taken on trust.
+    ``pcm_rate``: Hz of raw PCM, one channel, 16 bits, little-endian.
+    """
+
+    def __init__(
+        self,
+        provider: str,
+        sample_rate: int,
+        *,
+        asked: AudioFormatName = "auto",
+        pcm_rate: int = 24_000,
+    ) -> None:
+        self._provider = provider
+        self._rate = sample_rate
+        self._asked = asked
+        self._pcm_rate = pcm_rate
+        self._head = b""
+        self._kind: Kind | None = None
+        self._decoder: FormatDecoder | None = None
+        self._resampler: _Resampling | None = None
+        self._closed = False
+
+    @property
+    def kind(self) -> str:
+        """The format that came: pcm, wav, mp3 or opus; empty while it is not known."""
+        return self._kind or ""
+
+    def feed(self, data: bytes) -> bytes:
+        """Take more of the answer, cut anywhere; return the PCM that is ready.
+
+        Whole samples; the time it takes grows with ``data``: :func:`decoded` cuts it. Raises
+        ProviderError where it is nothing that can be decoded.
+        """
+        return self._guarded(data, final=False)
+
+    def finish(self) -> bytes:
+        """Return what is left once the answer is over. Raises ProviderError; frees everything.
+
+        An answer of no bytes at all is an error too: no service means silence by that.
+        """
+        try:
+            return self._guarded(b"", final=True)
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Free what is held. Idempotent; what is fed later gives nothing."""
+        self._closed = True
+        if self._decoder is not None:
+            self._decoder.close()
+
+    def _guarded(self, data: bytes, *, final: bool) -> bytes:
+        if self._closed:
+            return b""
+        try:
+            return self._feed(data, final=final)
+        except AudioError as error:
+            self.close()
+            raise ProviderError(self._provider, str(error), reason="service") from None
+        except ImportError:
+            self.close()
+            raise ProviderUnavailable(self._provider, NEEDS_MP3) from None
+        except ConfigError as error:  # libopus is missing
+            self.close()
+            raise ProviderUnavailable(self._provider, str(error)) from None
+
+    def _feed(self, data: bytes, *, final: bool) -> bytes:
+        if self._decoder is None:
+            self._head += data
+            if final and not self._head:
+                raise AudioError("the service sent no audio")
+            kind = recognise(self._head, self._asked, final=final)
+            if kind is None:
+                return b""
+            data, self._head = self._head, b""
+            self._kind, self._decoder = kind, self._make(kind)
+        pcm = self._decoder.feed(data)
+        if final:
+            pcm += self._decoder.finish()
+        return self._resampled(pcm, final=final)
+
+    def _resampled(self, pcm: bytes, *, final: bool) -> bytes:
+        if self._resampler is None:
+            if self._decoder is None or not pcm:
+                return b""
+            self._resampler = _Resampling(self._decoder.sample_rate, self._rate)
+        return self._resampler.feed(pcm, last=final)
+
+    def _make(self, kind: Kind) -> FormatDecoder:
+        # Here, not at the top: each brings a library of its own.
+        if kind is Kind.PCM:
+            return _RawPCM(self._pcm_rate)
+        if kind is Kind.WAV:
+            from vixio.providers.audio_stream.wav import WAVDecoder
+
+            return WAVDecoder()
+        if kind is Kind.OPUS:
+            from vixio.providers.audio_stream.opus import OggOpusDecoder
+
+            return OggOpusDecoder(self._rate)
+        from vixio.providers.audio_stream.mp3 import MP3Decoder, load
+
+        load()
+        return MP3Decoder()
+
+
+class _RawPCM(FormatDecoder):
+    def __init__(self, sample_rate: int) -> None:
+        self.sample_rate = sample_rate
+        self._carry = b""  # half a sample
+
+    def feed(self, data: bytes) -> bytes:
+        data = self._carry + data
+        whole = len(data) // BYTES_PER_SAMPLE * BYTES_PER_SAMPLE
+        self._carry = data[whole:]
+        return data[:whole]
+
+
+class _Resampling:
+    def __init__(self, rate_in: int, rate_out: int) -> None:
+        from vixio.providers.audio_stream.mixing import Resampler
+
+        self._resampler = Resampler(rate_in, rate_out) if rate_in != rate_out else None
+
+    def feed(self, pcm: bytes, *, last: bool) -> bytes:
+        return self._resampler.feed(pcm, last=last) if self._resampler is not None else pcm
+
+
+async def decoded(
+    pieces: AsyncIterator[bytes], decoder: AudioStreamDecoder
+) -> AsyncIterator[bytes]:
+    """Yield the PCM of an answer as it arrives, never empty; the loop is left to others in between.
+
+    Closes ``pieces`` and the decoder, however it ends. Raises ProviderError.
+    """
+    try:
+        async with closing(pieces) as incoming:
+            async for piece in incoming:
+                for start in range(0, len(piece), _SLICE):
+                    if start:
+                        await asyncio.sleep(0)
+                    if pcm := decoder.feed(piece[start : start + _SLICE]):
+                        yield pcm
+        if pcm := decoder.finish():
+            yield pcm
+    finally:
+        decoder.close()

@@ -1,0 +1,107 @@
+"""Opus in Ogg (RFC 7845) through libopus, packet by packet."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Final
+
+import numpy as np
+
+from vixio.core.audio import BYTES_PER_SAMPLE
+from vixio.libopus import LibopusState, load_libopus
+from vixio.providers.audio_stream.formats import AudioError, FormatDecoder
+from vixio.providers.audio_stream.ogg import OggDemuxer, Page
+
+_GRANULE_RATE: Final = 48_000
+"""Pre-skip and positions count at this rate whatever the stream holds (RFC 7845 §4)."""
+
+_RATES: Final = (8_000, 12_000, 16_000, 24_000, 48_000)
+_MAX_PACKET_MS: Final = 120
+
+
+class OggOpusDecoder(FormatDecoder):
+    """libopus decodes to the wanted rate itself where it can, and mixes two channels to one."""
+
+    def __init__(self, wanted_rate: int) -> None:
+        load_libopus()
+        from opuslib.api import c_int16_pointer, decoder
+
+        self.sample_rate = wanted_rate if wanted_rate in _RATES else _GRANULE_RATE
+        self._create, self._destroy = decoder.create_state, decoder.destroy
+        self._decode = decoder.libopus_decode
+        self._samples = self.sample_rate * _MAX_PACKET_MS // 1000
+        self._buffer = (ctypes.c_int16 * self._samples)()
+        self._out = ctypes.cast(self._buffer, c_int16_pointer)
+        self._demuxer = OggDemuxer()
+        self._state: LibopusState | None = None
+        self._gain = 1.0
+        self._headers = 0
+        self._skip = 0
+        self._given = 0
+        self._sound = False
+
+    def feed(self, data: bytes) -> bytes:
+        return b"".join(self._page(page) for page in self._demuxer.feed(data))
+
+    def finish(self) -> bytes:
+        self.close()
+        if not self._sound:
+            raise AudioError("the Ogg Opus stream holds no sound")
+        return b""
+
+    def close(self) -> None:
+        if self._state is not None:
+            self._state.close()
+
+    def _page(self, page: Page) -> bytes:
+        pcm = bytearray()
+        for packet in page.packets:
+            if page.first and packet.startswith(b"OpusHead"):
+                self._begin(packet)
+            elif self._headers:
+                self._headers -= 1  # OpusTags
+            elif packet:  # libopus takes an empty one for a lost one and makes audio up for it
+                pcm += self._packet(packet)
+        if page.last and page.granule > 0:
+            # The last packet is filled up; the position says where the sound ends (§4.4).
+            end = (page.granule - self._pre_skip) * self.sample_rate // _GRANULE_RATE
+            surplus = self._given - end
+            if 0 < surplus <= len(pcm) // BYTES_PER_SAMPLE:
+                del pcm[len(pcm) - surplus * BYTES_PER_SAMPLE :]
+                self._given -= surplus
+        return self._loudness(bytes(pcm))
+
+    def _begin(self, head: bytes) -> None:
+        """Read the identification header (§5.1); a second one starts the next stream."""
+        if len(head) < 19 or head[8] & 0xF0:
+            raise AudioError("the Opus header is broken")
+        if not 1 <= head[9] <= 2 or head[18] != 0:
+            raise AudioError(f"the Opus stream has {head[9]} channels: one or two can be decoded")
+        self._pre_skip = int.from_bytes(head[10:12], "little")
+        decibels = int.from_bytes(head[16:18], "little", signed=True) / 256
+        self._gain = 10 ** (decibels / 20)
+        self._skip = self._pre_skip * self.sample_rate // _GRANULE_RATE
+        self._headers, self._given = 1, 0
+        self.close()
+        self._state = LibopusState(self._create(self.sample_rate, 1), self._destroy)
+
+    def _packet(self, packet: bytes) -> bytes:
+        if self._state is None or self._state.pointer is None:
+            return b""
+        count: int = self._decode(
+            self._state.pointer, packet, len(packet), self._out, self._samples, 0
+        )
+        if count <= 0:
+            return b""
+        self._sound = True
+        skipped = min(self._skip, count)
+        self._skip -= skipped
+        self._given += count - skipped
+        whole: Any = ctypes.string_at(self._buffer, count * BYTES_PER_SAMPLE)
+        return bytes(whole[skipped * BYTES_PER_SAMPLE :])
+
+    def _loudness(self, pcm: bytes) -> bytes:
+        if self._gain == 1.0 or not pcm:
+            return pcm
+        louder = np.frombuffer(pcm, "<i2") * self._gain
+        return np.clip(louder, -32768, 32767).round().astype("<i2").tobytes()
