@@ -15,10 +15,17 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import pytest
 
 from tests.contract.speech import spoken
+from vixio.core.errors import ProviderError
+from vixio.providers.chain.health import RestSettings
+from vixio.providers.chain.tts import ChainTTSProvider
+from vixio.providers.chain.vad import ChainVADProvider
 from vixio.providers.espeak.provider import EspeakTTSProvider
 from vixio.providers.silero_vad.provider import SileroVADProvider
+from vixio.providers.silero_vad.worker import Lane
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider
+
+NEVER_RESTS = RestSettings(first=0.0, longest=0.0, unusable=0.0)
 
 
 @asynccontextmanager
@@ -31,8 +38,46 @@ async def espeak() -> AsyncIterator[TTSProvider]:
     yield EspeakTTSProvider()
 
 
-VADS: dict[str, Callable[[], AbstractAsyncContextManager[VADProvider]]] = {"silero": silero}
-TTSES: dict[str, Callable[[], AbstractAsyncContextManager[TTSProvider]]] = {"espeak": espeak}
+class BrokenVAD(SileroVADProvider):
+    """Starts, and then fails whatever it is given; its windows are shorter."""
+
+    name = "broken"
+    window_samples = 256
+
+    async def run(self, lane: Lane, pcm: bytes, *, forget: bool) -> list[float]:
+        raise ProviderError(self.name, "out of order")
+
+
+class BrokenTTS(EspeakTTSProvider):
+    """Starts, and then says nothing; as a generator that fails before its first piece."""
+
+    name = "broken"
+
+    async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
+        if text:
+            raise ProviderError(self.name, "out of order")
+        yield b""
+
+
+@asynccontextmanager
+async def chained_vad() -> AsyncIterator[VADProvider]:
+    # No rest: every test has the broken one fail again.
+    yield ChainVADProvider([BrokenVAD(), SileroVADProvider()], NEVER_RESTS)
+
+
+@asynccontextmanager
+async def chained_tts() -> AsyncIterator[TTSProvider]:
+    yield ChainTTSProvider([BrokenTTS(), EspeakTTSProvider()], rest=NEVER_RESTS)
+
+
+VADS: dict[str, Callable[[], AbstractAsyncContextManager[VADProvider]]] = {
+    "silero": silero,
+    "chain of broken, silero": chained_vad,
+}
+TTSES: dict[str, Callable[[], AbstractAsyncContextManager[TTSProvider]]] = {
+    "espeak": espeak,
+    "chain of broken, espeak": chained_tts,
+}
 
 
 def _threads() -> set[threading.Thread]:

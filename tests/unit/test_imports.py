@@ -32,6 +32,8 @@ INTERFACES = tuple(f"vixio.providers.{kind}" for kind in ("vad", "asr", "agent",
 SHARED = (
     "vixio.libopus",
     "vixio.providers.audio_stream",
+    "vixio.providers.chain.health",
+    "vixio.providers.chain.shares",
     "vixio.providers.openai_client",
     "vixio.providers.openai_errors",
 )
@@ -91,7 +93,13 @@ RULES = (
     Rule("vixio.transports.*", ("vixio.core", "vixio.libopus"), (ANY,)),
     Rule(
         "vixio.settings",
-        ("vixio.core", "vixio.stations", *INTERFACES, "vixio.providers.registry"),
+        (
+            "vixio.core",
+            "vixio.stations",
+            *INTERFACES,
+            "vixio.providers.registry",
+            "vixio.providers.chain",
+        ),
         ("annotated_types", "pydantic", "pydantic_core", "yaml"),
     ),
     Rule("vixio.memory", ("vixio.core", "vixio.providers.agent"), (ANY,)),
