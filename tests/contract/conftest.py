@@ -6,26 +6,22 @@ it needs, as the local server that speaks a cloud vendor's protocol.
 
 from __future__ import annotations
 
-import asyncio
-import sys
-import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
-from tests.contract.speech import spoken
-from vixio.core.errors import ProviderError
-from vixio.providers.chain.health import RestSettings
-from vixio.providers.chain.tts import ChainTTSProvider
-from vixio.providers.chain.vad import ChainVADProvider
+from tests.contract.chains import chained_tts, chained_vad
+from tests.contract.eyes import Eyes
+from tests.support.speech_server import SpeechServer
 from vixio.providers.espeak.provider import EspeakTTSProvider
+from vixio.providers.openai_speech.tts import OpenAITTSProvider, OpenAITTSSettings
+from vixio.providers.openai_vision.provider import OpenAIVisionProvider, OpenAIVisionSettings
 from vixio.providers.silero_vad.provider import SileroVADProvider
-from vixio.providers.silero_vad.worker import Lane
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider
-
-NEVER_RESTS = RestSettings(first=0.0, longest=0.0, unusable=0.0)
+from vixio.providers.vision import VisionProvider
+from vixio.testing.contract.base import Creator, no_thread_left
 
 
 @asynccontextmanager
@@ -38,108 +34,56 @@ async def espeak() -> AsyncIterator[TTSProvider]:
     yield EspeakTTSProvider()
 
 
-class BrokenVAD(SileroVADProvider):
-    """Starts, and then fails whatever it is given; its windows are shorter."""
-
-    name = "broken"
-    window_samples = 256
-
-    async def run(self, lane: Lane, pcm: bytes, *, forget: bool) -> list[float]:
-        raise ProviderError(self.name, "out of order")
-
-
-class BrokenTTS(EspeakTTSProvider):
-    """Starts, and then says nothing; as a generator that fails before its first piece."""
-
-    name = "broken"
-
-    async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
-        if text:
-            raise ProviderError(self.name, "out of order")
-        yield b""
-
-
 @asynccontextmanager
-async def chained_vad() -> AsyncIterator[VADProvider]:
-    # No rest: every test has the broken one fail again.
-    yield ChainVADProvider([BrokenVAD(), SileroVADProvider()], NEVER_RESTS)
+async def openai_eyes() -> AsyncIterator[VisionProvider]:
+    async with Eyes() as server:
+        yield OpenAIVisionProvider(
+            OpenAIVisionSettings(model="eyes", base_url=server.base_url, retries=0)
+        )
 
 
-@asynccontextmanager
-async def chained_tts() -> AsyncIterator[TTSProvider]:
-    yield ChainTTSProvider([BrokenTTS(), EspeakTTSProvider()], rest=NEVER_RESTS)
+def openai_voice(response_format: str) -> Creator[TTSProvider]:
+    @asynccontextmanager
+    async def made() -> AsyncIterator[TTSProvider]:
+        async with SpeechServer() as server:
+            settings = {"base_url": server.base_url, "response_format": response_format}
+            yield OpenAITTSProvider(OpenAITTSSettings.model_validate(settings))
+
+    return made
 
 
 VADS: dict[str, Callable[[], AbstractAsyncContextManager[VADProvider]]] = {
-    "silero": silero,
     "chain of broken, silero": chained_vad,
+    "silero": silero,
 }
 TTSES: dict[str, Callable[[], AbstractAsyncContextManager[TTSProvider]]] = {
-    "espeak": espeak,
     "chain of broken, espeak": chained_tts,
+    "espeak": espeak,
+    "openai": openai_voice("pcm"),
+    "openai-mp3": openai_voice("mp3"),
 }
-
-
-def _threads() -> set[threading.Thread]:
-    """Every thread but those of the loop's own executor, which ends with the loop.
-
-    LiteLLM has an executor for the whole process, for its logging.
-    """
-    module = sys.modules.get("litellm.litellm_core_utils.thread_pool_executor")
-    foreign = module.executor._threads if module is not None else ()
-    return {
-        each
-        for each in threading.enumerate()
-        if not each.name.startswith("asyncio_") and each not in foreign
-    }
+VISIONS: dict[str, Callable[[], AbstractAsyncContextManager[VisionProvider]]] = {
+    "openai": openai_eyes
+}
 
 
 @pytest.fixture(autouse=True)
-def no_thread_left() -> Iterator[None]:
+def nothing_left_running() -> Iterator[None]:
     """Whatever a test does, when it is over its provider's threads are."""
-    before = _threads()
-    yield
-    assert _threads() <= before
-
-
-@pytest.fixture
-async def no_task_left(no_thread_left: None) -> AsyncIterator[None]:
-    """And its tasks; requested by the fixtures below, so it looks after they have closed."""
-    yield
-    assert asyncio.all_tasks() == {asyncio.current_task()}
+    with no_thread_left():
+        yield
 
 
 @pytest.fixture(params=sorted(VADS))
-async def unstarted_vad(
-    request: pytest.FixtureRequest, no_task_left: None
-) -> AsyncIterator[VADProvider]:
-    async with VADS[request.param]() as provider:
-        yield provider
-        await provider.close()
-
-
-@pytest.fixture
-async def vad(unstarted_vad: VADProvider) -> VADProvider:
-    await unstarted_vad.start()
-    return unstarted_vad
+def vad_creator(request: pytest.FixtureRequest) -> Creator[VADProvider]:
+    return VADS[request.param]
 
 
 @pytest.fixture(params=sorted(TTSES))
-async def unstarted_tts(
-    request: pytest.FixtureRequest, no_task_left: None
-) -> AsyncIterator[TTSProvider]:
-    async with TTSES[request.param]() as provider:
-        yield provider
-        await provider.close()
+def tts_creator(request: pytest.FixtureRequest) -> Creator[TTSProvider]:
+    return TTSES[request.param]
 
 
-@pytest.fixture
-async def tts(unstarted_tts: TTSProvider) -> TTSProvider:
-    await unstarted_tts.start()
-    return unstarted_tts
-
-
-@pytest.fixture
-async def speech() -> bytes:
-    """Two sentences of 16 kHz PCM, about five seconds."""
-    return await spoken("Please set the volume to thirty percent. And turn on the lamp.")
+@pytest.fixture(params=sorted(VISIONS))
+def vision_creator(request: pytest.FixtureRequest) -> Creator[VisionProvider]:
+    return VISIONS[request.param]

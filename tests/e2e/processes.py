@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 START_TIMEOUT = 30.0
-STOP_TIMEOUT = 5.0
+STOP_TIMEOUT = 20.0
+"""Seconds. Taking apart a process that has loaded the agent SDK is most of a second of work, and of
+a busy machine five; this catches the one that never ends."""
 
 
 @dataclass

@@ -11,9 +11,9 @@ import numpy.typing as npt
 import onnxruntime
 import pytest
 
-from tests.contract.speech import spoken
 from vixio.core.errors import ProviderUnavailable
 from vixio.providers.silero_vad.model import WINDOW, WINDOW_BYTES, SileroModel, find_model
+from vixio.trial.spoken import spoken
 
 Floats = npt.NDArray[np.float32]
 

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ class Asked:
     mix: Mix
     devices: int
     ramp: float | None
+    pinned: bool = False
+    """On a core of its own whatever the others do."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -80,7 +82,11 @@ def _parser() -> argparse.ArgumentParser:
 def _steps(options: argparse.Namespace) -> list[Asked]:
     """Return what to run. Raises ValueError for what cannot be run."""
     if options.check and not options.mix:
-        return [Asked(MIXES[mix], devices, ramp) for mix, devices, ramp in SERIES]
+        several = len(usable_cores()) > 1
+        return [
+            Asked(MIXES[step.mix], step.devices, step.ramp, step.pinned and several)
+            for step in SERIES
+        ]
     steps: list[Asked] = []
     for name in (options.mix or "talk").split(","):
         if name not in MIXES:
@@ -148,10 +154,18 @@ async def _run(steps: Sequence[Asked], options: Options) -> list[Result]:
     say = _Progress()
     async with Hub() as hub:
         results = [
-            await Step(hub, step.mix, step.devices, options, say, step.ramp).run() for step in steps
+            await Step(hub, step.mix, step.devices, _for_step(options, step), say, step.ramp).run()
+            for step in steps
         ]
     say.done()
     return results
+
+
+def _for_step(options: Options, step: Asked) -> Options:
+    if not step.pinned or options.cores.server:
+        return options
+    cores = Cores.split(pinned=True, server=1)
+    return replace(options, cores=cores, generators=min(options.generators, len(cores.generators)))
 
 
 def _tell(

@@ -10,7 +10,7 @@ from typing import Any
 
 from vixio.bench.load.control import BenchError, Hub, Json
 from vixio.bench.load.figures import Result, growth, put_generators, put_server, share
-from vixio.bench.load.mixes import Mix
+from vixio.bench.load.mixes import BLOCKED, Mix
 from vixio.bench.load.processes import Child, Cores, start_generators, start_server
 from vixio.bench.load.providers import Delays
 from vixio.bench.load.server import ServerPlan
@@ -141,6 +141,7 @@ class Step:
                     total=self._devices,
                     behaviour=self._mix.behaviour,
                     pause=self._mix.pause,
+                    blocks=BLOCK_S if self._mix.slow else 0.0,
                 )
                 for index, child in enumerate(self._generators)
             )
@@ -215,7 +216,7 @@ class Step:
             "delays",
             slow_asr=SLOW_ASR_S,
             slow_below=self._slow_below,
-            blocked=0,
+            blocked=BLOCKED,
             block=BLOCK_S,
         )
         await self._wait(self._hold / 2, "some slow")
@@ -231,7 +232,7 @@ class Step:
         others = [turn for turn in turns if _number(turn) >= self._slow_below]
         self.result.groups["others, some slow"] = self.result.share = share(others, 0.0)
         self.result.groups["slow ones, their ASR off"] = share(
-            [turn for turn in slow if _number(turn) != 0], 1000 * SLOW_ASR_S
+            [turn for turn in slow if _number(turn) != BLOCKED], 1000 * SLOW_ASR_S
         )
 
     async def _hold_restart(self) -> tuple[list[Json], Json]:

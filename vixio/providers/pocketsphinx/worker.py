@@ -215,6 +215,7 @@ class Worker:
         if frame.kind is Kind.PREPARE:
             for decoder in self._idle:
                 decoder.load(spoken)
+            answers.append(pack(Kind.PREPARED))
         else:
             limit = pcm_bytes(self._settings.max_seconds, LISTEN_RATE)
             self._utterances[frame.stream] = Utterance(spoken, limit)

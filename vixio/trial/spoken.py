@@ -1,4 +1,4 @@
-"""Real speech for tests: eSpeak NG's, at the rate of the listening half."""
+"""Real speech: eSpeak NG's, at the rate of the listening half."""
 
 from __future__ import annotations
 
