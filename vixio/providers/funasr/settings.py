@@ -14,6 +14,9 @@ from vixio.providers.funasr.wire import NAME, WorkerSettings
 _MOST_THREADS = 4
 """More do not make an utterance of a few seconds faster."""
 
+_DESCRIBES_MODEL = ("config.yaml", "configuration.json")
+"""Either tells FunASR which classes a folder's model is made of."""
+
 
 class FunASRSettings(BaseModel):
     """Options of ``asr.funasr``."""
@@ -77,6 +80,9 @@ def _model(name: str) -> str:
     """An id as it is, a folder absolute: FunASR looks for no model of a folder's name then."""
     path = Path(name).expanduser()
     if path.is_dir():
+        if not any(path.joinpath(file).exists() for file in _DESCRIBES_MODEL):
+            message = f"the folder {name} holds no model (there is no {_DESCRIBES_MODEL[0]})"
+            raise ProviderUnavailable(NAME, message, reason="no_model")
         return str(path.resolve())
     if name.startswith(("/", "./", "../", "~")):
         raise ProviderUnavailable(NAME, f"there is no folder {name}", reason="no_model")

@@ -23,7 +23,6 @@ from vixio.providers.funasr.wire import Frame, Kind, Unpacker, WorkerSettings, p
 _READ_BYTES: Final = 1 << 18
 _PRINTED_CHARS: Final = 4_000
 _HINT_CHARS: Final = 300
-_NO_MODULE: Final = re.compile(r"No module named '?([\w.]+)")
 
 
 class Worker:
@@ -137,8 +136,8 @@ def _read(channel: int, desk: Desk) -> None:
 
 def _why(error: BaseException, settings: WorkerSettings, printed: str) -> str:
     """Return one line for a person: why the model cannot be used, and what to do."""
-    if missing := _NO_MODULE.search(str(error)):
-        name = missing[1].partition(".")[0]
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        name = error.name.partition(".")[0]
         return f"the package {name} is missing: pip install {name}"
     # FunASR prints why a download failed, and then fails for lack of the files.
     found = re.search(r"^Download: .* failed!: ?(.*)$", printed, re.MULTILINE)
