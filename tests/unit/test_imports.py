@@ -45,6 +45,8 @@ SHARED = (
     "vixio.libopus",
     "vixio.providers.audio_stream",
     "vixio.providers.batched_vad",
+    "vixio.providers.chain.health",
+    "vixio.providers.chain.shares",
     "vixio.providers.openai_client",
     "vixio.providers.openai_errors",
     "vixio.providers.sensevoice_tags",
@@ -106,7 +108,13 @@ RULES = (
     Rule("vixio.transports.*", ("vixio.core", "vixio.libopus"), (ANY,)),
     Rule(
         "vixio.settings",
-        ("vixio.core", "vixio.stations", *INTERFACES, "vixio.providers.registry"),
+        (
+            "vixio.core",
+            "vixio.stations",
+            *INTERFACES,
+            "vixio.providers.registry",
+            "vixio.providers.chain",
+        ),
         ("annotated_types", "pydantic", "pydantic_core", "yaml"),
     ),
     Rule("vixio.memory", ("vixio.core", "vixio.providers.agent"), (ANY,)),
