@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from vixio.core.cores import own_threads
 from vixio.core.errors import ProviderUnavailable
@@ -35,13 +35,11 @@ class FunASRSettings(BaseModel):
     """What is spoken, for models that ask: auto, zh, yue, en, ja, ko."""
     itn: bool = True
     """Numbers in digits and punctuation, for models that can."""
-    hotwords: tuple[Annotated[str, Field(min_length=1, max_length=40)], ...] = ()
+    hotwords: list[Annotated[str, Field(min_length=1, max_length=40)]] = Field(default_factory=list)
     """Names and words to listen for, for models that can (``paraformer-zh``)."""
-    chunk_size: tuple[
-        Annotated[int, Field(ge=0, le=10)],
-        Annotated[int, Field(ge=4, le=40)],
-        Annotated[int, Field(ge=0, le=10)],
-    ] = (0, 10, 5)
+    chunk_size: Annotated[
+        list[Annotated[int, Field(ge=0, le=40)]], Field(min_length=3, max_length=3)
+    ] = [0, 10, 5]
     """Of a streaming model: what it looks back on, hears at a time and looks ahead to, in 60 ms."""
     max_batch: Annotated[int, Field(ge=1, le=64)] = 8
     """Utterances in one call, at most."""
@@ -60,6 +58,13 @@ class FunASRSettings(BaseModel):
     options: dict[str, Any] = Field(default_factory=dict)
     """More arguments of FunASR's AutoModel, as ``punc_model: ct-punc`` or ``model_revision``."""
 
+    @field_validator("chunk_size")
+    @classmethod
+    def _long_enough(cls, value: list[int]) -> list[int]:
+        if value[1] < 4:
+            raise ValueError("the second number is at least 4 (240 ms)")
+        return value
+
     def worker(self) -> WorkerSettings:
         """Return what the process is told. Raises ProviderUnavailable if a folder is missing."""
         return WorkerSettings(
@@ -68,7 +73,7 @@ class FunASRSettings(BaseModel):
             device=self.device,
             threads=self.threads or min(_MOST_THREADS, max(1, own_threads() - 1)),
             itn=self.itn,
-            chunk_size=self.chunk_size,
+            chunk_size=tuple(self.chunk_size),
             max_batch=self.max_batch,
             max_batch_seconds=self.max_batch_seconds,
             gather_seconds=self.gather_ms / 1000,

@@ -30,7 +30,8 @@ class WorkerSettings:
     device: str
     threads: int
     itn: bool
-    chunk_size: tuple[int, int, int]
+    chunk_size: tuple[int, ...]
+    """Three numbers, in units of 60 ms."""
     max_batch: int
     max_batch_seconds: float
     gather_seconds: float

@@ -62,7 +62,14 @@ def test_a_folder_that_is_missing_or_empty_is_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"hub": "pypi"}, {"chunk_size": [0, 10]}, {"threads": 0}, {"modell": "x"}, {"max_batch": 0}],
+    [
+        {"hub": "pypi"},
+        {"chunk_size": [0, 10]},
+        {"chunk_size": [0, 3, 5]},
+        {"threads": 0},
+        {"modell": "x"},
+        {"max_batch": 0},
+    ],
 )
 def test_a_wrong_option_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
