@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from functools import partial
 
 from vixio.core.chunk import TextDelta
+from vixio.core.messages import reason
 from vixio.core.metrics import ModelUse
 from vixio.core.streams import bounded as bounded_stream
 from vixio.core.streams import closing
@@ -76,15 +77,21 @@ async def _ask(settings: Settings, limit: float, row: Row) -> None:
     async with started(backend, limit):
         used: list[ModelUse] = []
         words = await _answer(settings, backend, row, used)
+        reasons = {each["model"]: str(each.get("reason", "")) for each in backend.stats()}
     model = used[-1] if used else None
     name = f"{model.model} " if model is not None and model.model != backend.name else ""
     if not words.strip():
         row.fail(f"{name}answered nothing: try another agent.model")
     elif model is not None and model.passed_over:
-        missing = ", ".join(model.passed_over)
-        row.fail(f"{missing} did not answer, {name}did: `vixio serve` logs why, with the model")
+        missing = ", ".join(_with_reason(each, reasons) for each in model.passed_over)
+        row.fail(f"{missing} did not answer, {name}did: {quoted(words)}")
     else:
         row.detail = f"{name}answered {quoted(words)}"
+
+
+def _with_reason(model: str, reasons: dict[str, str]) -> str:
+    why = reason(reasons.get(model, ""), "en").lower()
+    return f"{model} ({why})" if why else model
 
 
 async def _answer(settings: Settings, backend: AgentBackend, row: Row, used: list[ModelUse]) -> str:
