@@ -27,6 +27,7 @@ from vixio.memory.memory import Memory, MemorySettings
 from vixio.memory.summary import model_summary
 from vixio.providers.agent import AgentBackend, AgentRequest
 from vixio.providers.asr import ASRProvider
+from vixio.providers.chain.members import Chain
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider
 from vixio.providers.vision import VisionProvider
@@ -214,8 +215,21 @@ class App:
             "version": __version__,
             "providers": self.providers.names(),
             "models": self.providers.agent.stats(),
+            **self._chains(),
             **self.host.stats(),
         }
+
+    def _chains(self) -> dict[str, Any]:
+        """Return the state of each provider that stands in a list, by the list's section."""
+        providers = self.providers
+        senses: tuple[object, ...] = (
+            providers.vad,
+            providers.asr,
+            providers.tts,
+            providers.vision,
+        )
+        chains = [sense for sense in senses if isinstance(sense, Chain)]
+        return {"chains": {each.members.kind: each.stats() for each in chains}} if chains else {}
 
     async def _load(self) -> None:
         # The senses first: they take a second, the agent's framework takes several.

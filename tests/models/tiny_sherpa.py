@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-SYMBOLS = tuple("\u2581" + word for word in "LAMP ON OFF TURN THE FAN HELLO WORLD".split())
+SYMBOLS = tuple("\u2581" + word for word in ("LAMP", "ON", "OFF", "TURN", "THE", "FAN", "HELLO"))
 CHARACTERS = tuple("开灯关上音量大小")
 TAGS = ("<|zh|>", "<|HAPPY|>", "<|Speech|>", "<|withitn|>")
 _MELS, _STACKED = 80, 7
 _OPSET, _IR = 13, 8
 
 
-def _weights(rows: int, columns: int) -> Any:
+def _weights(rows: int, columns: int) -> npt.NDArray[np.float32]:
     """Random, blank (column 0) always alike: more than silence gives, less than sound."""
     generator = np.random.default_rng(11)
     weights = generator.standard_normal((rows, columns)).astype(np.float32)
@@ -178,7 +179,7 @@ def make_streaming_nemo_ctc(folder: Path) -> Path:
     weights = np.roll(_weights(_MELS, size), -1, axis=1)  # here blank is the last
     bias = np.zeros(size, np.float32)
     bias[-1] = 1.0
-    caches = {
+    caches: dict[str, list[str | int]] = {
         "cache_last_channel": ["N", 1, 2, 4],
         "cache_last_time": ["N", 1, 4, 2],
     }

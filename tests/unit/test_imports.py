@@ -45,8 +45,12 @@ SHARED = (
     "vixio.libopus",
     "vixio.providers.audio_stream",
     "vixio.providers.batched_vad",
+    "vixio.providers.chain.health",
+    "vixio.providers.chain.shares",
     "vixio.providers.openai_client",
     "vixio.providers.openai_errors",
+    "vixio.providers.sensevoice_tags",
+    "vixio.providers.spoken_text",
 )
 """What several vendors' folders have in common."""
 
@@ -80,7 +84,7 @@ RULES = (
     Rule("vixio.providers", alone=True),
     Rule("vixio.providers.registry", ("vixio.core",), ("pydantic",)),
     *(Rule(interface, ("vixio.core",)) for interface in INTERFACES),
-    *(Rule(shared, ("vixio.core", "vixio.libopus", *INTERFACES), (ANY,)) for shared in SHARED),
+    *(Rule(shared, ("vixio.core", *SHARED, *INTERFACES), (ANY,)) for shared in SHARED),
     Rule(
         "vixio.providers.*",
         (
@@ -104,7 +108,13 @@ RULES = (
     Rule("vixio.transports.*", ("vixio.core", "vixio.libopus"), (ANY,)),
     Rule(
         "vixio.settings",
-        ("vixio.core", "vixio.stations", *INTERFACES, "vixio.providers.registry"),
+        (
+            "vixio.core",
+            "vixio.stations",
+            *INTERFACES,
+            "vixio.providers.registry",
+            "vixio.providers.chain",
+        ),
         ("annotated_types", "pydantic", "pydantic_core", "yaml"),
     ),
     Rule("vixio.memory", ("vixio.core", "vixio.providers.agent"), (ANY,)),

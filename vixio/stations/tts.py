@@ -34,6 +34,7 @@ class TTSStation(ReplyStation):
 
     async def run(self, upstream: AsyncIterator[Chunk]) -> AsyncIterator[Chunk]:
         """Speak; the model and the sentences go on in a task of their own meanwhile."""
+        voice = self._tts.turn()
         queue: asyncio.Queue[Chunk | BaseException | None] = asyncio.Queue(self._settings.ahead)
         pump = asyncio.create_task(self._pump(upstream, queue))
         try:
@@ -45,7 +46,7 @@ class TTSStation(ReplyStation):
                     continue
                 self.context.timeline(chunk.turn_id).mark("first_sentence", now())
                 yield chunk
-                async with closing(self._speak(chunk)) as audio:
+                async with closing(self._speak(voice, chunk)) as audio:
                     async for piece in audio:
                         yield piece
         finally:
@@ -65,10 +66,10 @@ class TTSStation(ReplyStation):
             end = error
         await queue.put(end)
 
-    async def _speak(self, sentence: Sentence) -> AsyncIterator[Chunk]:
+    async def _speak(self, voice: TTSProvider, sentence: Sentence) -> AsyncIterator[Chunk]:
         pieces = bounded(
-            self._tts.synthesize(sentence.spoken, language=self.context.language),
-            provider=self._tts.name,
+            voice.synthesize(sentence.spoken, language=self.context.language),
+            provider=voice.name,
             what="audio",
             first=self._settings.first_timeout,
             next=self._settings.next_timeout,
@@ -76,4 +77,4 @@ class TTSStation(ReplyStation):
         async with closing(pieces) as stream:
             async for pcm in stream:
                 if pcm:
-                    yield AudioOut(sentence.turn_id, pcm, self._tts.sample_rate)
+                    yield AudioOut(sentence.turn_id, pcm, voice.sample_rate)
