@@ -30,7 +30,7 @@ class SherpaASRSettings(BaseModel):
     """Of what is said, for SenseVoice and Whisper (``zh``, ``en``, …); empty: the model decides."""
     itn: bool = True
     """Numbers and punctuation as they are written, for SenseVoice."""
-    hotwords: tuple[str, ...] = ()
+    hotwords: list[str] = Field(default_factory=list)
     """Words to be expected, for transducers."""
     hotwords_score: float = Field(default=1.5, gt=0.0, le=20.0)
     """How much more they weigh."""
