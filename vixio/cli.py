@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vixio import __version__
-from vixio.commands.config import CONFIG_NAME, choose_config, colour, config_option
+from vixio.commands.check import check
+from vixio.commands.config import CONFIG_NAME, choose_config, config_option
 from vixio.commands.speech import say, transcribe
 from vixio.core.errors import ConfigError, VixioError
 
 if TYPE_CHECKING:
-    from vixio.check import Part
     from vixio.settings import Settings
 
 SIMULATED_DEVICE = "firmware_test_client"
@@ -118,35 +118,7 @@ async def _serve(settings: Settings, source: str) -> None:
     await app.serve(settings, source, stop)
 
 
-@main.command()
-@config_option
-def check(config: Path | None) -> None:
-    """Try every part of a configuration.
-
-    One line each; exit status 0 if all work, else 2.
-    """
-    from vixio.check import check_all
-    from vixio.logs import configure_logging, flush_logs
-
-    configure_logging("ERROR")  # what fails stands in its line
-    path, source = choose_config(config)
-    failures = 0
-
-    def show(part: Part) -> None:
-        nonlocal failures
-        failures += not part.ok
-        status = click.style("ok    ", fg="green") if part.ok else click.style("FAILED", fg="red")
-        # click removes the colour where standard output is no terminal.
-        click.echo(f"{part.name:<10} {status}  {part.detail}", color=colour())
-
-    try:
-        asyncio.run(check_all(path, source, show))
-    finally:
-        flush_logs()
-    if failures:
-        raise click.exceptions.Exit(2)
-
-
+main.add_command(check)
 main.add_command(say)
 main.add_command(transcribe)
 

@@ -49,6 +49,7 @@ SHARED = (
     "vixio.providers.chain.shares",
     "vixio.providers.openai_client",
     "vixio.providers.openai_errors",
+    "vixio.providers.sensevoice_tags",
     "vixio.providers.spoken_text",
 )
 """What several vendors' folders have in common."""

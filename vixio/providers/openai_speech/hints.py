@@ -27,7 +27,7 @@ def terms_of(tools: Iterable[ToolDefinition]) -> list[str]:
         if words:
             found[" ".join(words).lower()] = None
         for value in _choices(tool.parameters):
-            found[value] = None
+            found[value.encode("utf-8", "ignore").decode()] = None  # half a surrogate pair is none
         if len(found) >= _MAX_TERMS:
             break
     return [term for term in found if len(term) <= _MAX_TERM][:_MAX_TERMS]

@@ -56,6 +56,8 @@ class Utterance:
         self._left = max_bytes
         self._loudness: list[int] = []
         """Peak of each window."""
+        self._rest = b""
+        """Less than a window: what has not been looked at yet."""
         self._prime: tuple[int, int] | None = None
         """The windows that :meth:`prime` returns."""
 
@@ -85,8 +87,10 @@ class Utterance:
         pcm = pcm[: max(self._left, 0) // 2 * 2]
         self._left -= len(pcm)
         self.audio += pcm
-        samples = memoryview(pcm).cast("h")
-        for start in range(0, len(samples) - _WINDOW + 1, _WINDOW):
+        samples = memoryview(self._rest + pcm).cast("h")
+        whole = len(samples) // _WINDOW * _WINDOW
+        self._rest = bytes(samples[whole:])
+        for start in range(0, whole, _WINDOW):
             self._loudness.append(max(map(abs, samples[start : start + _WINDOW : 4])))
             if self._prime is None and len(self._loudness) >= _PRIME_WINDOWS:
                 self._find_prime(complete=False)

@@ -58,6 +58,8 @@ class ProviderContract(Generic[ProviderT]):
     and no task of it may be left.
     """
 
+    pytestmark = pytest.mark.asyncio  # whichever mode pytest-asyncio is in
+
     def create(self) -> AbstractAsyncContextManager[ProviderT]:
         """Yield the provider unstarted, with whatever it needs around it, as a vendor's stand-in.
 
