@@ -61,7 +61,9 @@ class Wire:
             self._writer.transport.abort()
 
     async def ask(self, what: str, *parts: Any, seconds: float) -> Any:  # noqa: ANN401 - as above
-        """Send a request and return its answer; None when none comes in time."""
+        """Send a request and return its answer; None when none comes, or not in time."""
+        if self._writer.is_closing() or self._reader.at_eof():
+            return None
         number = next(self._numbers)
         asked = self._asked[number] = asyncio.get_running_loop().create_future()
         try:
