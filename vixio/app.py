@@ -20,6 +20,7 @@ from vixio.core.host import HistoryStore, SessionHost
 from vixio.core.metrics import Counters
 from vixio.core.pipeline import Pipeline
 from vixio.core.transport import TransportBase
+from vixio.dsp.loudness import VoiceLevels
 from vixio.eyes import Eyes
 from vixio.memory.create import check_installed, make_store
 from vixio.memory.link import StoreLink
@@ -135,6 +136,7 @@ class App:
         self.http: HttpServer | None = None
         self._loading: asyncio.Task[None] | None = None
         self._senses_ready = asyncio.Event()
+        self._levels = VoiceLevels()
 
     async def start(self) -> None:
         """Open the ports and begin to load. Raises ConfigError when a port is taken."""
@@ -207,7 +209,7 @@ class App:
                 TextAggregatorStation(),
                 AgentStation(agent, settings.agent_settings(), follow_tools=True),
                 SentenceAggregatorStation(),
-                TTSStation(providers.tts, settings.tts_settings()),
+                TTSStation(providers.tts, settings.tts_settings(), self._levels),
             ]
         )
 

@@ -50,6 +50,7 @@ SHARED = (
     "vixio.providers.chain.shares",
     "vixio.providers.openai_client",
     "vixio.providers.openai_errors",
+    "vixio.providers.sensevoice_tags",
     "vixio.providers.spoken_text",
 )
 """What several vendors' folders have in common."""
@@ -99,7 +100,8 @@ RULES = (
         (ANY,),
     ),
     Rule("vixio.phrasebook", ("vixio.core",), ("hassil", "loguru", "yaml")),
-    Rule("vixio.stations", ("vixio.core", *INTERFACES), ("loguru",)),
+    Rule("vixio.dsp", ("vixio.core",), ("numpy",)),
+    Rule("vixio.stations", ("vixio.core", "vixio.dsp", *INTERFACES), ("loguru",)),
     # A kind of tool that needs a library or much code is a package of its own.
     Rule("vixio.tools.mcp", ("vixio.core", "vixio.tools"), (ANY,)),
     Rule("vixio.tools.rest", ("vixio.core", "vixio.tools"), (ANY,)),

@@ -231,6 +231,8 @@ class OutputSettings(Section):
     opus_complexity: int = Field(default=0, ge=0, le=10)
     head_start_ms: int = Field(default=300, ge=0, le=2_000)
     """How far ahead of its playing the audio is sent; the device holds 40 frames at most."""
+    loudness: Annotated[float, Field(ge=-40, le=-10)] | None = -20.0
+    """dB of full scale (RMS of the speech) that every voice is brought to; None: as it comes."""
 
     @field_validator("sample_rate", "frame_ms", mode="before")
     @classmethod

@@ -159,6 +159,25 @@ async def test_a_model_that_says_nothing(kit: Kit) -> None:
     assert failed(await run()) == {"agent": "scripted: the api_key is refused"}
 
 
+async def test_each_of_several_is_tried(kit: Kit) -> None:
+    """Where one takes another's place, nobody would hear that the first fails."""
+    kit.asr.script = [ProviderError("scripted", "refused"), SENTENCE]
+    rows = await run(asr=[{"name": "a"}, {"name": "b"}], tts=[{"name": "a"}])
+    assert list(rows) == ["tts", "vad", "asr 1", "asr 2", "agent"]
+    assert failed(rows) == {"asr 1": "scripted: refused"}
+
+
+async def test_a_model_that_another_stood_in_for() -> None:
+    async with LLMServer() as server:
+        server.script(failure(401, "bad key"))
+        broken = {"name": "openai", "base_url": server.base_url, "api_key": "k", "model": "m"}
+        rows = await run(agent={"name": "chain", "models": [broken, {"name": "phrasebook"}]})
+        assert list(failed(rows)) == ["agent"]
+        assert failed(rows)["agent"].startswith(
+            "openai/m (no valid key) did not answer, phrasebook did: “Hello!"
+        )
+
+
 async def test_eyes(kit: Kit) -> None:
     async with LLMServer() as server:
         server.script(
