@@ -102,6 +102,8 @@ class ServerSettings(Section):
     """OTA, vision and the health page."""
     public_host: str = ""
     """Host that OTA tells devices; empty: the one through which the device came."""
+    workers: int = Field(default=1, ge=1, le=64)
+    """Processes that share the ports, each with its own models: one for a core, on Linux."""
     max_connections: int = Field(default=1_000, ge=1, le=100_000)
     trusted_proxies: tuple[str, ...] = ("127.0.0.1", "::1")
     """Addresses or networks whose X-Forwarded-* headers are believed."""
