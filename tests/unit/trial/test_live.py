@@ -163,8 +163,8 @@ async def test_each_of_several_is_tried(kit: Kit) -> None:
     """Where one takes another's place, nobody would hear that the first fails."""
     kit.asr.script = [ProviderError("scripted", "refused"), SENTENCE]
     rows = await run(asr=[{"name": "a"}, {"name": "b"}], tts=[{"name": "a"}])
-    assert list(rows) == ["tts", "vad", "asr 1", "asr 2", "agent"]
-    assert failed(rows) == {"asr 1": "scripted: refused"}
+    assert list(rows) == ["tts", "vad", "asr[0]", "asr[1]", "agent"]
+    assert failed(rows) == {"asr[0]": "scripted: refused"}
 
 
 async def test_a_model_that_another_stood_in_for() -> None:
