@@ -24,7 +24,7 @@ class Crew:
 
     def __init__(
         self, members: Sequence[Child], hub: WorkerHub, tasks: Sequence[asyncio.Task[None]]
-    ):
+    ) -> None:
         self._members = members
         self._hub = hub
         self._tasks = tasks
