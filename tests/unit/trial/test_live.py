@@ -146,9 +146,9 @@ async def test_one_that_hangs_is_given_up(
         await asyncio.Event().wait()
 
     monkeypatch.setattr(getattr(kit, part), "start", start)
-    rows = await run(limit=1.0)
+    rows = await run(limit=0.3)
     assert part in failed(rows)
-    assert "within 1 s" in failed(rows)[part]
+    assert "within 0.3 s" in failed(rows)[part]
 
 
 async def test_a_model_that_says_nothing(kit: Kit) -> None:
