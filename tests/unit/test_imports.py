@@ -29,6 +29,7 @@ SEES_ALL = (
     "testing",
     "tool_sources",
     "trial",
+    "workers",
 )
 """Of ``vixio``: the composition root and what stands around the whole server."""
 
@@ -81,6 +82,7 @@ RULES = (
         for name in SEES_ALL
     ),
     Rule("vixio.core"),
+    Rule("vixio.place", ("vixio.core",)),
     Rule("vixio.providers", alone=True),
     Rule("vixio.providers.registry", ("vixio.core",), ("pydantic",)),
     *(Rule(interface, ("vixio.core",)) for interface in INTERFACES),
