@@ -242,18 +242,20 @@ class App:
         return {"chains": {each.members.kind: each.stats() for each in chains}} if chains else {}
 
     async def _load(self) -> None:
-        # The senses first: they take a second, the agent's framework takes several.
-        senses = (self.providers.vad, self.providers.asr, self.providers.tts)
-        await asyncio.gather(*(self._start(sense) for sense in senses))
-        self._senses_ready.set()
-        await self.tools.start()
-        if self.memory is not None:
-            self.memory.start()
+        self.transport.loading = True
         try:
+            # The senses first: they take a second, the agent's framework takes several.
+            senses = (self.providers.vad, self.providers.asr, self.providers.tts)
+            await asyncio.gather(*(self._start(sense) for sense in senses))
+            self._senses_ready.set()
+            await self.tools.start()
+            if self.memory is not None:
+                self.memory.start()
             await self._start(self.providers.agent)
             if self.providers.vision is not None:
                 await self._start(self.providers.vision)
         finally:
+            self.transport.loading = False
             if self.memory is not None:
                 self.memory.agent_ready.set()
 
