@@ -98,6 +98,8 @@ _BUILTIN: Mapping[tuple[ProviderKind, str], _Target] = {
     (ProviderKind.VISION, "openai"): _Target(
         "vixio.providers.openai_vision.provider:FACTORY", _VIXIO
     ),
+    (ProviderKind.TTS, "piper"): _Target("vixio.providers.piper.provider:FACTORY", _VIXIO),
+    (ProviderKind.TTS, "sherpa-onnx"): _Target("vixio.providers.sherpa_onnx.tts:FACTORY", _VIXIO),
     (ProviderKind.TTS, "espeak"): _Target("vixio.providers.espeak.provider:FACTORY", _VIXIO),
     (ProviderKind.TTS, "openai"): _Target("vixio.providers.openai_speech.tts:FACTORY", _VIXIO),
 }
