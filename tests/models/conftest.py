@@ -31,6 +31,12 @@ def paraformer(vendor: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def streaming(vendor: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a Paraformer that hears as the user speaks."""
+    return make_paraformer(tmp_path_factory.mktemp("models") / "streaming", streaming=True)
+
+
+@pytest.fixture(scope="session")
 def speech() -> bytes:
     """Three seconds of 16 kHz PCM, the same in every run."""
     speaker = Speaker("en-us", rate=160, pitch=50)

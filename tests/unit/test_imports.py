@@ -29,6 +29,7 @@ SEES_ALL = (
     "testing",
     "tool_sources",
     "trial",
+    "workers",
 )
 """Of ``vixio``: the composition root and what stands around the whole server."""
 
@@ -82,6 +83,7 @@ RULES = (
         for name in SEES_ALL
     ),
     Rule("vixio.core"),
+    Rule("vixio.place", ("vixio.core",)),
     Rule("vixio.providers", alone=True),
     Rule("vixio.providers.registry", ("vixio.core",), ("pydantic",)),
     *(Rule(interface, ("vixio.core",)) for interface in INTERFACES),
@@ -99,7 +101,8 @@ RULES = (
         (ANY,),
     ),
     Rule("vixio.phrasebook", ("vixio.core",), ("hassil", "loguru", "yaml")),
-    Rule("vixio.stations", ("vixio.core", *INTERFACES), ("loguru",)),
+    Rule("vixio.dsp", ("vixio.core",), ("numpy",)),
+    Rule("vixio.stations", ("vixio.core", "vixio.dsp", *INTERFACES), ("loguru",)),
     # A kind of tool that needs a library or much code is a package of its own.
     Rule("vixio.tools.mcp", ("vixio.core", "vixio.tools"), (ANY,)),
     Rule("vixio.tools.rest", ("vixio.core", "vixio.tools"), (ANY,)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from vixio.providers.espeak.provider import EspeakTTSProvider
 from vixio.providers.registry import ProviderFactory, ProviderKind
 from vixio.settings import Settings, load_settings
 
+ROOT = Path(__file__).resolve().parents[2]
 OPENAI = "{name: openai, model: m, base_url: 'http://127.0.0.1:9/v1', api_key: k}"
 LISTS = f"""
 timeouts: {{asr: 10}}
@@ -51,6 +53,15 @@ def test_every_kind_may_be_a_list(tmp_path: Path) -> None:
     assert isinstance(tts, ChainTTSProvider)
     assert isinstance(settings.vision.create(), ChainVisionProvider)
     assert (vad.name, asr.name) == ("silero, silero", "pocketsphinx, pocketsphinx")
+
+
+def test_the_documents_example_loads(tmp_path: Path) -> None:
+    text = (ROOT / "docs/providers.md").read_text(encoding="utf-8")
+    chapter = text.partition("## Several in a row")[2].partition("\n## ")[0]
+    (example,) = re.findall(r"```yaml\n(.*?)```", chapter, re.DOTALL)
+    settings = load(tmp_path, example.replace("${OPENAI_API_KEY}", "k"))
+    assert [each.name for each in settings.asr.each()] == ["openai", "pocketsphinx"]
+    assert [each.name for each in settings.tts.each()] == ["openai", "espeak"]
 
 
 def test_a_list_of_one_is_that_one(tmp_path: Path) -> None:

@@ -87,6 +87,9 @@ _BUILTIN: Mapping[tuple[ProviderKind, str], _Target] = {
     ),
     (ProviderKind.ASR, "sherpa-onnx"): _Target("vixio.providers.sherpa_onnx.asr:FACTORY", _VIXIO),
     (ProviderKind.ASR, "openai"): _Target("vixio.providers.openai_speech.asr:FACTORY", _VIXIO),
+    (ProviderKind.ASR, "funasr"): _Target(
+        "vixio.providers.funasr.provider:FACTORY", "pip install 'vixio[funasr]'"
+    ),
     (ProviderKind.AGENT, "phrasebook"): _Target(f"{_OPENAI_AGENT}:PHRASEBOOK_FACTORY", _VIXIO),
     (ProviderKind.AGENT, "openai"): _Target(f"{_OPENAI_AGENT}:OPENAI_FACTORY", _VIXIO),
     (ProviderKind.AGENT, "litellm"): _Target(

@@ -145,4 +145,8 @@ class Settings(Section):
 
     def tts_settings(self) -> TTSSettings:
         """Return the bounds of the TTS station."""
-        return TTSSettings(first_timeout=self.timeouts.tts, next_timeout=self.timeouts.tts)
+        return TTSSettings(
+            first_timeout=self.timeouts.tts,
+            next_timeout=self.timeouts.tts,
+            loudness=self.output.loudness,
+        )

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 
 from vixio.core.chunk import TextDelta
+from vixio.core.messages import reason
 from vixio.core.metrics import ModelUse
 from vixio.core.streams import bounded as bounded_stream
 from vixio.core.streams import closing
 from vixio.providers.agent import AgentBackend, AgentRequest
 from vixio.providers.vision import Photo
 from vixio.settings import Settings
+from vixio.settings.provider import VisionSection
 from vixio.trial.live_senses import Senses
 from vixio.trial.phrases import greeting
 from vixio.trial.pictures import RED, plain_png
 from vixio.trial.providers import bounded, started
-from vixio.trial.row import Row, quoted, tried
+from vixio.trial.row import Row, numbered, quoted, tried
 
 LIMIT_S = 120.0
 """For one part, its start included; a model that is loaded for the first time takes a minute."""
@@ -56,29 +59,42 @@ async def _rows(
             yield row
     progress("asking the model")
     mind = Row("agent")
-    await tried(mind, lambda row: _ask(settings, row, limit), None, limit)
+    await tried(mind, partial(_ask, settings, limit), None, limit)
     yield mind
-    if settings.vision is not None:
-        progress("showing a picture")
-        eyes = Row("vision")
-        await tried(eyes, lambda row: _look(settings, row, limit), None, limit)
+    if settings.vision is None:
+        return
+    progress("showing a picture")
+    for part, section in numbered(settings.vision):
+        eyes = Row(part)
+        look = partial(_look, section, settings.timeouts.vision, limit)
+        await tried(eyes, look, None, limit)
         yield eyes
 
 
-async def _ask(settings: Settings, row: Row, limit: float) -> None:
+async def _ask(settings: Settings, limit: float, row: Row) -> None:
     backend = settings.agent.create()
     row.provider = backend.name
     async with started(backend, limit):
-        used: list[str] = []
+        used: list[ModelUse] = []
         words = await _answer(settings, backend, row, used)
-    answerer = f"{used[-1]} " if used and used[-1] != backend.name else ""
-    if words.strip():
-        row.detail = f"{answerer}answered {quoted(words)}"
+        reasons = {each["model"]: str(each.get("reason", "")) for each in backend.stats()}
+    model = used[-1] if used else None
+    name = f"{model.model} " if model is not None and model.model != backend.name else ""
+    if not words.strip():
+        row.fail(f"{name}answered nothing: try another agent.model")
+    elif model is not None and model.passed_over:
+        missing = ", ".join(_with_reason(each, reasons) for each in model.passed_over)
+        row.fail(f"{missing} did not answer, {name}did: {quoted(words)}")
     else:
-        row.fail(f"{answerer}answered nothing: try another agent.model")
+        row.detail = f"{name}answered {quoted(words)}"
 
 
-async def _answer(settings: Settings, backend: AgentBackend, row: Row, used: list[str]) -> str:
+def _with_reason(model: str, reasons: dict[str, str]) -> str:
+    why = reason(reasons.get(model, ""), "en").lower()
+    return f"{model} ({why})" if why else model
+
+
+async def _answer(settings: Settings, backend: AgentBackend, row: Row, used: list[ModelUse]) -> str:
     language = settings.assistant.language
     instructions = settings.instructions()
     limits = settings.agent_settings()
@@ -86,11 +102,7 @@ async def _answer(settings: Settings, backend: AgentBackend, row: Row, used: lis
     try:
         await agent.initialize(system_prompt=lambda _: instructions.for_turn("", language))
         row.is_ready()
-
-        def note(use: ModelUse) -> None:
-            used.append(use.model)
-
-        request = AgentRequest(1, greeting(language), language=language, note_model=note)
+        request = AgentRequest(1, greeting(language), language=language, note_model=used.append)
         events = bounded_stream(
             agent.reply(request),
             provider=backend.name,
@@ -110,16 +122,14 @@ async def _answer(settings: Settings, backend: AgentBackend, row: Row, used: lis
         await agent.close()
 
 
-async def _look(settings: Settings, row: Row, limit: float) -> None:
-    if settings.vision is None:
-        return
-    vision = settings.vision.create()
+async def _look(section: VisionSection, patience: float, limit: float, row: Row) -> None:
+    vision = section.create()
     row.provider = vision.name
     photo = Photo(plain_png(RED), "image/png")
     async with started(vision, limit):
         row.is_ready()
         looking = vision.explain(photo, QUESTION)
-        answer = await bounded(looking, vision.name, "answer", settings.timeouts.vision)
+        answer = await bounded(looking, vision.name, "answer", patience)
         row.is_done()
     if _RED.search(answer):
         row.detail = f"saw a red picture: {quoted(answer)}"

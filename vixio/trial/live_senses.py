@@ -6,6 +6,7 @@ import asyncio
 import unicodedata
 from collections.abc import AsyncIterator, Callable
 from difflib import SequenceMatcher
+from functools import partial
 from time import perf_counter
 
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_seconds
@@ -15,9 +16,10 @@ from vixio.core.streams import closing
 from vixio.providers.asr import ASRProvider, Recognition
 from vixio.providers.vad import VADProvider
 from vixio.settings import Settings
+from vixio.settings.provider import ASRSection, TTSSection, VADSection
 from vixio.trial.phrases import sentence
 from vixio.trial.providers import bounded, started, usual_hints
-from vixio.trial.row import Row, quoted, tried
+from vixio.trial.row import Row, numbered, quoted, tried
 from vixio.trial.spoken import as_heard, resampled, spoken
 from vixio.trial.transcribe import CHUNK_MS, VAD_TIMEOUT_S, Hearing, longest_utterance
 from vixio.trial.utterances import UtteranceCutter
@@ -31,7 +33,7 @@ NO_SPEECH = "not tried: there is no speech to hear; mend the voice, or install e
 class Senses:
     """Tries the three one after another; each hears what the one before it gave, if it gave any.
 
-    ``limit``: seconds for each.
+    Where several stand in a list each is tried. ``limit``: seconds for each.
     """
 
     def __init__(self, settings: Settings, limit: float) -> None:
@@ -50,23 +52,35 @@ class Senses:
     async def rows(self, progress: Callable[[str], None]) -> AsyncIterator[Row]:
         """Yield what became of each; ``progress`` is told what is being done."""
         progress("speaking a sentence")
-        voice = Row("tts")
-        self._speech = await tried(voice, self._speak, b"", self._limit)
+        voices = [await self._voice(part, voice) for part, voice in numbered(self._settings.tts)]
+        speaker, self._speech = next((each for each in voices if each[1]), voices[0])
         self._reserve = await self._made_up()
         progress("finding the speech")
-        detector = Row("vad")
-        self._found = await tried(detector, self._detect, b"", self._limit)
-        if self._odd_voice:
-            voice.fail(
+        detectors = [await self._detector(part, vad) for part, vad in numbered(self._settings.vad)]
+        if self._odd_voice and not self._found:
+            speaker.fail(
                 "no speech was found in what it says, but in eSpeak's: listen to it with "
                 "`vixio say`; does the voice fit the language?"
             )
-        yield voice
-        yield detector
+        for row, _ in voices:
+            yield row
+        for row in detectors:
+            yield row
         progress("hearing the words")
-        recogniser = Row("asr")
-        await tried(recogniser, self._recognise, None, self._limit)
-        yield recogniser
+        for part, recogniser in numbered(self._settings.asr):
+            row = Row(part)
+            await tried(row, partial(self._recognise, recogniser), None, self._limit)
+            yield row
+
+    async def _voice(self, part: str, section: TTSSection) -> tuple[Row, bytes]:
+        row = Row(part)
+        return row, await tried(row, partial(self._speak, section), b"", self._limit)
+
+    async def _detector(self, part: str, section: VADSection) -> Row:
+        row = Row(part)
+        found = await tried(row, partial(self._detect, section), b"", self._limit)
+        self._found = self._found or found
+        return row
 
     async def _made_up(self) -> bytes:
         try:
@@ -75,8 +89,8 @@ class Senses:
             return b""  # eSpeak NG may have been uninstalled
         return as_heard(speech)
 
-    async def _speak(self, row: Row) -> bytes:
-        tts = self._settings.tts.create()
+    async def _speak(self, section: TTSSection, row: Row) -> bytes:
+        tts = section.create()
         row.provider = tts.name
         limits = self._settings.tts_settings()
         pcm = bytearray()
@@ -102,8 +116,8 @@ class Senses:
         row.detail = f"{pcm_seconds(bytes(pcm), rate):.1f} s of audio at {rate} Hz for {said}"
         return await asyncio.to_thread(lambda: as_heard(resampled(bytes(pcm), rate)))
 
-    async def _detect(self, row: Row) -> bytes:
-        vad = self._settings.vad.create()
+    async def _detect(self, section: VADSection, row: Row) -> bytes:
+        vad = section.create()
         row.provider = vad.name
         async with started(vad, self._limit):
             if found := await self._utterance(row, vad, self._speech):
@@ -151,8 +165,8 @@ class Senses:
         row.is_done()
         return bytes(found)
 
-    async def _recognise(self, row: Row) -> None:
-        asr = self._settings.asr.create()
+    async def _recognise(self, section: ASRSection, row: Row) -> None:
+        asr = section.create()
         row.provider = asr.name
         async with started(asr, self._limit):
             heard: Recognition | None = None

@@ -9,8 +9,10 @@ from time import perf_counter
 from typing import TypeVar
 
 from vixio.core.errors import ProviderTimeout, VixioError
+from vixio.settings.provider import ProviderSection
 
 T = TypeVar("T")
+SectionT = TypeVar("SectionT", bound=ProviderSection)
 
 _SHOWN = 60
 """Characters of what was heard or answered."""
@@ -69,6 +71,14 @@ async def tried(row: Row, work: Callable[[Row], Awaitable[T]], default: T, limit
     except Exception as error:  # noqa: BLE001 - whatever is wrong with a part is the answer
         row.fail(f"{type(error).__name__}: {error}")
     return default
+
+
+def numbered(section: SectionT) -> list[tuple[str, SectionT]]:
+    """Return the providers of a section, each with the name of its row."""
+    each = section.each()
+    if len(each) == 1:
+        return [(section.kind.value, each[0])]
+    return [(f"{section.kind.value}[{index}]", one) for index, one in enumerate(each)]
 
 
 def quoted(text: str) -> str:

@@ -146,9 +146,9 @@ async def test_one_that_hangs_is_given_up(
         await asyncio.Event().wait()
 
     monkeypatch.setattr(getattr(kit, part), "start", start)
-    rows = await run(limit=1.0)
+    rows = await run(limit=0.3)
     assert part in failed(rows)
-    assert "within 1 s" in failed(rows)[part]
+    assert "within 0.3 s" in failed(rows)[part]
 
 
 async def test_a_model_that_says_nothing(kit: Kit) -> None:
@@ -157,6 +157,25 @@ async def test_a_model_that_says_nothing(kit: Kit) -> None:
     kit.tts = EspeakTTSProvider()  # the first is closed
     kit.agent.script = lambda _: [ProviderError("scripted", "the api_key is refused")]
     assert failed(await run()) == {"agent": "scripted: the api_key is refused"}
+
+
+async def test_each_of_several_is_tried(kit: Kit) -> None:
+    """Where one takes another's place, nobody would hear that the first fails."""
+    kit.asr.script = [ProviderError("scripted", "refused"), SENTENCE]
+    rows = await run(asr=[{"name": "a"}, {"name": "b"}], tts=[{"name": "a"}])
+    assert list(rows) == ["tts", "vad", "asr[0]", "asr[1]", "agent"]
+    assert failed(rows) == {"asr[0]": "scripted: refused"}
+
+
+async def test_a_model_that_another_stood_in_for() -> None:
+    async with LLMServer() as server:
+        server.script(failure(401, "bad key"))
+        broken = {"name": "openai", "base_url": server.base_url, "api_key": "k", "model": "m"}
+        rows = await run(agent={"name": "chain", "models": [broken, {"name": "phrasebook"}]})
+        assert list(failed(rows)) == ["agent"]
+        assert failed(rows)["agent"].startswith(
+            "openai/m (no valid key) did not answer, phrasebook did: “Hello!"
+        )
 
 
 async def test_eyes(kit: Kit) -> None:
