@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pytest
 
 from tests.models.needs import needs
-from tests.models.tiny_voice import RATE, make_vits
+from tests.models.tiny_voice import RATE, make_letters, make_sounds
 from vixio.core.errors import ProviderUnavailable
 from vixio.providers.sherpa_onnx.tts import SherpaTTSProvider, SherpaTTSSettings, SherpaVoice
 from vixio.providers.tts import TTSProvider
@@ -25,18 +25,57 @@ pytestmark = needs("sherpa", "sherpa_onnx", "onnx")
 
 
 @pytest.fixture(scope="module")
-def voice(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_vits(tmp_path_factory.mktemp("voices") / "beep")
+def voices(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    base = tmp_path_factory.mktemp("voices")
+    return {"letters": make_letters(base / "letters"), "sounds": make_sounds(base / "sounds")}
+
+
+@pytest.fixture
+def voice(voices: dict[str, Path]) -> Path:
+    return voices["letters"]
 
 
 class TestSherpaTTS(TTSContract):
-    @pytest.fixture
-    def creator(self, voice: Path) -> Creator[TTSProvider]:
+    @pytest.fixture(params=["letters", "sounds"])
+    def creator(
+        self, request: pytest.FixtureRequest, voices: dict[str, Path]
+    ) -> Creator[TTSProvider]:
         @asynccontextmanager
         async def create() -> AsyncIterator[TTSProvider]:
-            yield SherpaTTSProvider(SherpaTTSSettings(folder=voice, threads=1))
+            settings = SherpaTTSSettings(folder=voices[request.param], threads=1)
+            yield SherpaTTSProvider(settings)
 
         return create
+
+
+async def test_what_is_given_all_at_the_end_is_given(
+    voices: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some kinds never call back."""
+    import sherpa_onnx
+
+    tts = SherpaTTSProvider(SherpaTTSSettings(folder=voices["letters"]))
+    await tts.start()
+    try:
+        whole = await say(tts, "three words here")
+        generate = sherpa_onnx.OfflineTts.generate
+        monkeypatch.setattr(
+            sherpa_onnx.OfflineTts, "generate", lambda self, text, how, _: generate(self, text, how)
+        )
+        assert await say(tts, "three words here") == whole
+    finally:
+        await tts.close()
+
+
+async def test_a_text_is_pronounced_by_espeak(voices: dict[str, Path]) -> None:
+    """Each sound is a tone and a pause: the number of them tells that it was not spelt."""
+    tts = SherpaTTSProvider(SherpaTTSSettings(folder=voices["sounds"]))
+    await tts.start()
+    try:
+        short, long = [len(await say(tts, text)) for text in ("1", "1777")]
+        assert long > 4 * short
+    finally:
+        await tts.close()
 
 
 async def test_speed_and_rate_are_the_voices(voice: Path) -> None:

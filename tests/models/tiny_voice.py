@@ -1,4 +1,4 @@
-"""Makes voices that beep: each letter is a tone of its own, one layer looks it up.
+"""Makes voices that beep: each letter, or sound, is a tone of its own, one layer looks it up.
 
 They say nothing sensible, but how long they sound follows from the text, and they run through the
 real libraries' text processing and runtime.
@@ -7,6 +7,7 @@ real libraries' text processing and runtime.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -21,35 +22,42 @@ LETTERS = (
     " !\"&'(),-./0123456789:;<=>?[]_abcdefghijklmnopqrstuvwxyz。，！？"
     "好的没问题音量已经调到百分之三十"
 )
+SOUNDS = "_^$ !,.:;?abdefhijklmnopstuvwxzæðŋɐɑɒɔəɚɛɜɡɪɹɾʃʊʌʒʔˈˌːθᵻɫ12345…"
+"""Of what eSpeak NG tells; padding, begin and end first, as Piper has them."""
 
+_ONE = np.array([1], np.int64)
 _SYMBOLS = 256
-"""Of a voice for Piper; its own set has less."""
+"""Of each voice; its own set has less."""
 
 
-def _tones(symbols: int) -> npt.NDArray[np.float32]:
-    """A tone for each of ``symbols``, the first of them silent, at a third of full scale."""
-    pitches = 150 + 17.0 * np.arange(symbols)[:, None]
+def _tones() -> npt.NDArray[np.float32]:
+    """A tone for each symbol, the first of them silent, at a third of full scale."""
+    pitches = 150 + 12.0 * np.arange(_SYMBOLS)[:, None]
     tones = 0.3 * np.sin(2 * np.pi * pitches * np.arange(TONE)[None] / RATE)
     tones[0] = 0
     return tones.astype(np.float32)
 
 
-def make_vits(folder: Path, speakers: int = 2) -> Path:
-    """Write a voice for sherpa-onnx whose symbols are letters."""
+def _tokens(folder: Path, symbols: str, first: int) -> None:
+    lines = [f"{symbol} {number}\n" for number, symbol in enumerate(symbols, first)]
+    folder.joinpath("tokens.txt").write_text("".join(lines), encoding="utf-8")
+
+
+def make_letters(folder: Path) -> Path:
+    """Write a VITS voice for sherpa-onnx whose symbols are letters."""
     from onnx import TensorProto, helper
 
     folder.mkdir(parents=True)
     info = helper.make_tensor_value_info
-    nodes = [
-        helper.make_node("Gather", ["tones", "x"], ["sound"], axis=0),
-        helper.make_node("Mul", ["length_scale", "tone"], ["wanted"]),
-        helper.make_node("Cast", ["wanted"], ["end"], to=TensorProto.INT64),
-        helper.make_node("Slice", ["sound", "zero", "end", "two"], ["cut"]),
-        helper.make_node("Reshape", ["cut", "shape"], ["y"]),
-    ]
     save(
         folder / "beep.onnx",
-        nodes,
+        [
+            helper.make_node("Gather", ["tones", "x"], ["sound"], axis=0),
+            helper.make_node("Mul", ["length_scale", "tone"], ["wanted"]),
+            helper.make_node("Cast", ["wanted"], ["end"], to=TensorProto.INT64),
+            helper.make_node("Slice", ["sound", "zero", "end", "two"], ["cut"]),
+            helper.make_node("Reshape", ["cut", "shape"], ["y"]),
+        ],
         [
             info("x", TensorProto.INT64, ["N", "L"]),
             info("x_length", TensorProto.INT64, ["N"]),
@@ -60,10 +68,10 @@ def make_vits(folder: Path, speakers: int = 2) -> Path:
         ],
         [info("y", TensorProto.FLOAT, ["N", 1, "S"])],
         {
-            "tones": _tones(len(LETTERS) + 1),
+            "tones": _tones(),
             "tone": np.array([TONE], np.float32),
-            "zero": np.array([0], np.int64),
-            "two": np.array([2], np.int64),
+            "zero": 0 * _ONE,
+            "two": 2 * _ONE,
             "shape": np.array([1, 1, -1], np.int64),
         },
         {
@@ -72,39 +80,31 @@ def make_vits(folder: Path, speakers: int = 2) -> Path:
             "frontend": "characters",
             "language": "English",
             "sample_rate": RATE,
-            "n_speakers": speakers,
+            "n_speakers": 2,
             "add_blank": 0,
             "use_eos_bos": 1,
         },
     )
-    lines = [f"{letter} {number}\n" for number, letter in enumerate(LETTERS, 1)]
-    folder.joinpath("tokens.txt").write_text("".join(lines), encoding="utf-8")
+    _tokens(folder, LETTERS, 1)
     return folder
 
 
-def make_piper(folder: Path, kind: str = "text") -> Path:
-    """Write a voice for Piper and return its model.
-
-    ``kind``: its phonemes are letters (``text``), or the sounds that eSpeak NG tells (``espeak``).
-    """
+def _save_piper(path: Path, metadata: Mapping[str, object]) -> None:
+    """Write a model with the inputs that Piper's have."""
     from onnx import TensorProto, helper
-    from piper.phoneme_ids import DEFAULT_PHONEME_ID_MAP
 
-    folder.mkdir(parents=True)
+    path.parent.mkdir(parents=True)
     info = helper.make_tensor_value_info
-    first = np.array([1], np.int64)
-    nodes = [
-        helper.make_node("Gather", ["tones", "input"], ["sound"], axis=0),
-        helper.make_node("Slice", ["scales", "first", "two"], ["length_scale"]),
-        helper.make_node("Mul", ["length_scale", "tone"], ["wanted"]),
-        helper.make_node("Cast", ["wanted"], ["end"], to=TensorProto.INT64),
-        helper.make_node("Slice", ["sound", "zero", "end", "two"], ["cut"]),
-        helper.make_node("Reshape", ["cut", "shape"], ["output"]),
-    ]
-    model = folder / "beep.onnx"
     save(
-        model,
-        nodes,
+        path,
+        [
+            helper.make_node("Gather", ["tones", "input"], ["sound"], axis=0),
+            helper.make_node("Slice", ["scales", "one", "two"], ["length_scale"]),
+            helper.make_node("Mul", ["length_scale", "tone"], ["wanted"]),
+            helper.make_node("Cast", ["wanted"], ["end"], to=TensorProto.INT64),
+            helper.make_node("Slice", ["sound", "zero", "end", "two"], ["cut"]),
+            helper.make_node("Reshape", ["cut", "shape"], ["output"]),
+        ],
         [
             info("input", TensorProto.INT64, ["N", "L"]),
             info("input_lengths", TensorProto.INT64, ["N"]),
@@ -113,19 +113,43 @@ def make_piper(folder: Path, kind: str = "text") -> Path:
         ],
         [info("output", TensorProto.FLOAT, ["N", 1, 1, "S"])],
         {
-            "tones": _tones(_SYMBOLS),
+            "tones": _tones(),
             "tone": np.array([TONE], np.float32),
-            "zero": np.array([0], np.int64),
-            "first": first,
-            "two": np.array([2], np.int64),
+            "zero": 0 * _ONE,
+            "one": _ONE,
+            "two": 2 * _ONE,
             "shape": np.array([1, 1, 1, -1], np.int64),
         },
-        {},
+        metadata,
     )
-    phonemes: dict[str, list[int]] = {"_": [0], "^": [1], "$": [2]}
-    phonemes |= {letter: [number] for number, letter in enumerate(LETTERS, 3) if letter != "_"}
-    if kind == "espeak":
-        phonemes = {symbol: list(ids) for symbol, ids in DEFAULT_PHONEME_ID_MAP.items()}
+
+
+def make_sounds(folder: Path) -> Path:
+    """Write a voice for sherpa-onnx whose symbols are sounds, as its copies of Piper's voices."""
+    _save_piper(
+        folder / "en_US-beep-low.onnx",
+        {
+            "model_type": "vits",
+            "comment": "piper",
+            "language": "English",
+            "voice": "en-us",
+            "has_espeak": 1,
+            "sample_rate": RATE,
+            "n_speakers": 2,
+        },
+    )
+    _tokens(folder, SOUNDS, 0)
+    return folder
+
+
+def make_piper(folder: Path, kind: str) -> Path:
+    """Write a voice for Piper and return its model.
+
+    ``kind``: its phonemes are letters (``text``), or the sounds that eSpeak NG tells (``espeak``).
+    """
+    model = folder / "beep.onnx"
+    _save_piper(model, {})
+    symbols = SOUNDS if kind == "espeak" else "_^$" + LETTERS.replace("_", "")
     config = {
         "audio": {"sample_rate": RATE},
         "espeak": {"voice": "en-us"},
@@ -133,7 +157,7 @@ def make_piper(folder: Path, kind: str = "text") -> Path:
         "num_symbols": _SYMBOLS,
         "num_speakers": 2,
         "speaker_id_map": {"ann": 0, "bob": 1},
-        "phoneme_id_map": phonemes,
+        "phoneme_id_map": {symbol: [number] for number, symbol in enumerate(symbols)},
         "inference": {"noise_scale": 0.6, "length_scale": 1.0, "noise_w": 0.8},
     }
     model.with_suffix(".onnx.json").write_text(json.dumps(config), encoding="utf-8")

@@ -48,6 +48,7 @@ SHARED = (
     "vixio.providers.batched_vad",
     "vixio.providers.chain.health",
     "vixio.providers.chain.shares",
+    "vixio.providers.espeak_library",
     "vixio.providers.local_voice",
     "vixio.providers.openai_client",
     "vixio.providers.openai_errors",

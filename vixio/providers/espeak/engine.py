@@ -11,7 +11,7 @@ import threading
 from collections import deque
 
 from vixio.core.errors import ProviderError
-from vixio.providers.espeak.library import NAME, EspeakLibrary, Voice, load_espeak
+from vixio.providers.espeak_library import CALLING, NAME, EspeakLibrary, Voice, load_espeak
 from vixio.providers.local_voice.job import VoiceJob
 
 
@@ -30,8 +30,6 @@ class EspeakEngine:
 
     def __init__(self) -> None:
         self._library: EspeakLibrary | None = None
-        self._calling = threading.Lock()
-        """Held around every use of the library: a new thread may start while the old one ends."""
         self._changed = threading.Condition()
         self._jobs: deque[Job] = deque()  # guarded by _changed, as the two below
         self._holders = 0
@@ -42,14 +40,14 @@ class EspeakEngine:
 
         Raises ProviderUnavailable. It stays loaded for good: its state is the process's.
         """
-        with self._calling:
+        with CALLING:
             if self._library is None:
                 self._library = load_espeak()
             return self._library.sample_rate
 
     def has_voice(self, voice: Voice) -> bool:
         """Tell whether ``voice`` exists. Blocking; only after :meth:`load`."""
-        with self._calling:
+        with CALLING:
             return self._library is not None and self._library.set_voice(voice)
 
     def hold(self) -> None:
@@ -80,7 +78,7 @@ class EspeakEngine:
         while (job := self._next()) is not None:
             if job.cancelled:
                 continue
-            with self._calling:
+            with CALLING:
                 if self._library is not None:
                     job.end(_run(self._library, job))
 

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
 from vixio.core.errors import ProviderUnavailable
+from vixio.providers.espeak_library import CALLING, Voice, load_espeak
 from vixio.providers.local_voice.provider import LocalVoiceProvider
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.sherpa_onnx.folder import INSTALL, NAME, ModelFolder
 from vixio.providers.sherpa_onnx.tts_kinds import VoiceFiles, VoiceKindName, voice_files
+
+Vendor: TypeAlias = Any
+"""An object of the library, which has no types."""
+
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
 
 
 class SherpaTTSSettings(BaseModel):
@@ -41,19 +49,57 @@ class SherpaVoice:
 
     name = NAME
 
-    def __init__(self, engine: Any, settings: SherpaTTSSettings) -> None:  # noqa: ANN401 - untyped vendor object
+    def __init__(self, engine: Vendor, settings: SherpaTTSSettings, phonemes: str) -> None:
+        """``phonemes``: the voice of eSpeak NG that tells them, empty for none."""
         self._engine = engine
         self._speaker = settings.speaker
         self._speed = settings.speed
+        self._phonemes = Voice(phonemes, 165, 50, 100) if phonemes else None
         self.sample_rate: int = engine.sample_rate
 
     def speak(self, text: str, write: Callable[[npt.NDArray[np.float32]], bool]) -> None:
         """Give each sentence to ``write`` as it is done."""
+        if self._phonemes is None:
+            self._generate(text, [], write)
+            return
+        for sentence in _SENTENCE.split(text):
+            told = pronounced(sentence, self._phonemes)
+            if told and not self._generate("", [[ord(each) for each in told]], write):
+                return
+
+    def _generate(
+        self,
+        text: str,
+        phonemes: list[list[int]],
+        write: Callable[[npt.NDArray[np.float32]], bool],
+    ) -> bool:
+        """Return whether more is wanted."""
+        import sherpa_onnx
+
+        wanted: list[bool] = []
 
         def take(sound: npt.NDArray[np.float32], _progress: float) -> int:
-            return int(write(sound))  # 0 stops, whatever the library's documents say
+            wanted.append(write(sound))
+            return int(wanted[-1])  # 0 stops
 
-        self._engine.generate(text, sid=self._speaker, speed=self._speed, callback=take)
+        how = sherpa_onnx.GenerationConfig()
+        how.sid = self._speaker
+        how.speed = self._speed
+        how.phoneme_codepoints = phonemes
+        audio = self._engine.generate(text, how, take)
+        if not wanted and len(audio.samples):  # some kinds give all at the end
+            return write(np.asarray(audio.samples, np.float32))
+        return all(wanted)
+
+
+def pronounced(text: str, voice: Voice) -> str:
+    """Return how eSpeak NG says ``text`` is pronounced. Raises ProviderUnavailable."""
+    with CALLING:
+        library = load_espeak()
+        main = replace(voice, name=voice.name.partition("-")[0])  # as fr of fr-fr
+        if not library.set_voice(voice) and not library.set_voice(main):
+            raise ProviderUnavailable(NAME, f"eSpeak NG has no voice {voice.name}")
+        return library.phonemes(text)
 
 
 class SherpaTTSProvider(LocalVoiceProvider):
@@ -72,13 +118,14 @@ class SherpaTTSProvider(LocalVoiceProvider):
         files = voice_files(folder, settings.kind)
         if settings.speaker >= files.speakers:
             raise folder.error(f"has {files.speakers} speakers, there is no {settings.speaker}")
-        engine = _engine(folder, files, settings.threads)
-        voice = SherpaVoice(engine, settings)
+        if files.phonemes:
+            pronounced("1", Voice(files.phonemes, 165, 50, 100))
+        voice = SherpaVoice(_engine(folder, files, settings.threads), settings, files.phonemes)
         voice.speak("1", lambda _: True)  # the first run allocates; a device should not wait for it
         return voice
 
 
-def _engine(folder: ModelFolder, files: VoiceFiles, threads: int) -> Any:  # noqa: ANN401 - as above
+def _engine(folder: ModelFolder, files: VoiceFiles, threads: int) -> Vendor:
     try:
         import sherpa_onnx
     except ImportError as error:

@@ -2,6 +2,9 @@
 
 Names of the properties: ``sherpa-onnx/csrc/offline-tts-*-model.cc`` of sherpa-onnx, which ends the
 process where one is missing; so it is looked for before.
+
+Since 2.0 the library has no eSpeak NG inside: a voice without a ``lexicon.txt`` that was trained on
+its phonemes is given them.
 """
 
 from __future__ import annotations
@@ -16,8 +19,8 @@ VoiceKindName = Literal["auto", "vits", "kokoro", "matcha", "kitten"]
 
 _VOCODER = r"(.*[-_])?(vocos|hifigan)[-_.].*onnx"
 _ACOUSTIC = r"(.*[-_.])?model.*\.onnx"
-_ESPEAK_DATA = "espeak-ng-data"
-_ESPEAK_FILES = ("phontab", "phonindex", "phondata", "intonations")
+_LANGUAGES = {"english": "en-us", "chinese": "cmn", "german": "de", "french": "fr"}
+"""Voice of eSpeak NG for a model that names its language, and no voice."""
 _KEYS = {
     "vits": ("sample_rate", "n_speakers", "language", "comment"),
     "kokoro": ("sample_rate", "n_speakers", "has_espeak", "style_dim"),
@@ -28,13 +31,18 @@ _KEYS = {
 
 @dataclass(frozen=True, slots=True)
 class VoiceFiles:
-    """A voice that is whole. ``arguments``: of the library's configuration of its kind."""
+    """A voice that is whole.
+
+    ``arguments``: of the library's configuration of its kind. ``phonemes``: the voice of eSpeak NG
+    that tells how a text is pronounced; empty where the library finds that out itself.
+    """
 
     kind: str
     arguments: dict[str, str] = field(default_factory=dict)
     rule_fsts: str = ""
     rule_fars: str = ""
     speakers: int = 1
+    phonemes: str = ""
 
 
 def voice_files(folder: ModelFolder, kind: str = "auto") -> VoiceFiles:
@@ -57,20 +65,18 @@ def voice_files(folder: ModelFolder, kind: str = "auto") -> VoiceFiles:
     if kind in {"kokoro", "kitten"}:
         arguments["voices"] = str(folder.require(r"voices.*\.bin", "voices.bin"))
     lexicons = ",".join(map(str, folder.all(r"lexicon.*\.txt")))
-    data = _espeak_data(folder)
-    if data:
-        arguments["data_dir"] = str(data)
     if lexicons:
         arguments["lexicon"] = lexicons
     spelt = kind == "vits" and said.get("frontend") == "characters"
-    if not (spelt or data or lexicons):
-        raise folder.error(f"has neither a lexicon.txt nor the folder {_ESPEAK_DATA}")
+    language = said.get("language", "").lower()
+    phonemes = said.get("voice") or _LANGUAGES.get(language, language or "en-us")
     return VoiceFiles(
         kind,
         arguments,
         rule_fsts=",".join(map(str, folder.all(r".*\.fst"))),
         rule_fars=",".join(map(str, folder.all(r".*\.far"))),
         speakers=max(1, int(said["n_speakers"]) if said["n_speakers"].isdigit() else 1),
+        phonemes="" if spelt or lexicons else phonemes,
     )
 
 
@@ -90,12 +96,3 @@ def _kind(folder: ModelFolder, vocoder: Path | None, model_type: str) -> str:
     if folder.find(r"voices.*\.bin") is not None:
         return "kitten" if model_type.startswith("kitten") else "kokoro"
     return "vits"
-
-
-def _espeak_data(folder: ModelFolder) -> Path | None:
-    data = folder.directory(_ESPEAK_DATA)
-    if data is not None:
-        missing = [name for name in _ESPEAK_FILES if not data.joinpath(name).is_file()]
-        if missing:
-            raise folder.error(f"has an {_ESPEAK_DATA} without {', '.join(missing)}")
-    return data

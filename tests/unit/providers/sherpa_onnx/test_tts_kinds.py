@@ -26,14 +26,9 @@ MATCHA = {
 }
 
 
-def unpack(folder: Path, *names: str, espeak: bool = False) -> ModelFolder:
+def unpack(folder: Path, *names: str) -> ModelFolder:
     for name in ("tokens.txt", *names):
         folder.joinpath(name).write_bytes(b"a 0\n")
-    if espeak:
-        data = folder / "espeak-ng-data"
-        data.mkdir()
-        for name in ("phontab", "phonindex", "phondata", "intonations"):
-            data.joinpath(name).write_bytes(b"x")
     return ModelFolder(folder)
 
 
@@ -46,13 +41,13 @@ def names(files: VoiceFiles) -> dict[str, str]:
 
 def test_a_piper_voice(tmp_path: Path) -> None:
     model(tmp_path / "en_US-amy-low.onnx", **VITS)
-    files = voice_files(unpack(tmp_path, espeak=True))
+    files = voice_files(unpack(tmp_path))
     assert (files.kind, files.speakers) == ("vits", 1)
     assert names(files) == {
         "model": "en_US-amy-low.onnx",
         "tokens": "tokens.txt",
-        "data_dir": "espeak-ng-data",
     }
+    assert files.phonemes == "en-us"
 
 
 def test_a_vits_voice_with_a_lexicon_and_rules(tmp_path: Path) -> None:
@@ -60,6 +55,7 @@ def test_a_vits_voice_with_a_lexicon_and_rules(tmp_path: Path) -> None:
     folder = unpack(tmp_path, "lexicon.txt", "date.fst", "number.fst", "rule.far")
     files = voice_files(folder)
     assert files.speakers == 174
+    assert files.phonemes == ""
     assert names(files)["lexicon"] == "lexicon.txt"
     assert [Path(each).name for each in files.rule_fsts.split(",")] == ["date.fst", "number.fst"]
     assert Path(files.rule_fars).name == "rule.far"
@@ -67,7 +63,7 @@ def test_a_vits_voice_with_a_lexicon_and_rules(tmp_path: Path) -> None:
 
 def test_a_kokoro_voice_of_several_languages(tmp_path: Path) -> None:
     model(tmp_path / "model.onnx", **KOKORO)
-    folder = unpack(tmp_path, "voices.bin", "lexicon-us-en.txt", "lexicon-zh.txt", espeak=True)
+    folder = unpack(tmp_path, "voices.bin", "lexicon-us-en.txt", "lexicon-zh.txt")
     files = voice_files(folder)
     assert (files.kind, files.speakers) == ("kokoro", 53)
     assert names(files)["lexicon"] == "lexicon-us-en.txt,lexicon-zh.txt"
@@ -88,7 +84,7 @@ def test_a_matcha_voice_and_its_vocoder(tmp_path: Path) -> None:
 
 def test_a_kitten_voice(tmp_path: Path) -> None:
     model(tmp_path / "model.fp16.onnx", **{**KOKORO, "model_type": "kitten-tts"})
-    assert voice_files(unpack(tmp_path, "voices.bin", espeak=True)).kind == "kitten"
+    assert voice_files(unpack(tmp_path, "voices.bin")).kind == "kitten"
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
@@ -98,13 +94,8 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(ProviderUnavailable, match="does not say n_speakers, language, comment"):
         voice_files(unpack(tmp_path))
     model(tmp_path / "model.onnx", **VITS)
-    with pytest.raises(ProviderUnavailable, match=r"neither a lexicon\.txt nor the folder"):
-        voice_files(ModelFolder(tmp_path))
     with pytest.raises(ProviderUnavailable, match=r"does not say has_espeak"):
         voice_files(ModelFolder(tmp_path), "kokoro")
-    (tmp_path / "espeak-ng-data").mkdir()
-    with pytest.raises(ProviderUnavailable, match="without phontab, phonindex"):
-        voice_files(ModelFolder(tmp_path))
     model(tmp_path / "other.onnx", **VITS)
     (tmp_path / "model.onnx").rename(tmp_path / "third.onnx")
     with pytest.raises(ProviderUnavailable, match="several models"):
@@ -128,6 +119,29 @@ async def test_a_speaker_too_many_is_told_before_the_library_is_loaded(tmp_path:
     unpack(tmp_path, "lexicon.txt")
     tts = SherpaTTSProvider(SherpaTTSSettings(folder=tmp_path, speaker=1))
     with pytest.raises(ProviderUnavailable, match="there is no 1"):
+        await tts.start()
+    await tts.close()
+
+
+@pytest.mark.parametrize(
+    ("said", "voice"),
+    [
+        ({"voice": "de"}, "de"),
+        ({"language": "Chinese"}, "cmn"),
+        ({"language": "it"}, "it"),
+        ({"frontend": "characters"}, ""),
+    ],
+)
+def test_who_tells_the_sounds(tmp_path: Path, said: dict[str, str], voice: str) -> None:
+    model(tmp_path / "model.onnx", **{**VITS, **said})
+    assert voice_files(unpack(tmp_path)).phonemes == voice
+
+
+async def test_a_language_that_espeak_does_not_know_is_told(tmp_path: Path) -> None:
+    model(tmp_path / "model.onnx", **{**VITS, "voice": "xx-nowhere"})
+    unpack(tmp_path)
+    tts = SherpaTTSProvider(SherpaTTSSettings(folder=tmp_path))
+    with pytest.raises(ProviderUnavailable, match="eSpeak NG has no voice xx-nowhere"):
         await tts.start()
     await tts.close()
 
