@@ -84,6 +84,9 @@ _BUILTIN: Mapping[tuple[ProviderKind, str], _Target] = {
     (ProviderKind.ASR, "pocketsphinx"): _Target(
         "vixio.providers.pocketsphinx.provider:FACTORY", _VIXIO
     ),
+    (ProviderKind.ASR, "funasr-server"): _Target(
+        "vixio.providers.funasr_server.provider:FACTORY", _VIXIO
+    ),
     (ProviderKind.AGENT, "phrasebook"): _Target(f"{_OPENAI_AGENT}:PHRASEBOOK_FACTORY", _VIXIO),
     (ProviderKind.AGENT, "openai"): _Target(f"{_OPENAI_AGENT}:OPENAI_FACTORY", _VIXIO),
     (ProviderKind.AGENT, "litellm"): _Target(
