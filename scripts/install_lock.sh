@@ -1,5 +1,7 @@
 #!/bin/sh
 # Install pinned packages: install_lock.sh VENV LOCKFILE...
+# With TARGET=DIRECTORY they go there instead of into the environment. (Not PIP_TARGET: pip would
+# hand that on to the environments in which it builds packages, and fail there.)
 set -eu
 
 python=$1/bin/python
@@ -17,7 +19,7 @@ for lock in "$@"; do
     echo "setup: $lock"
     # --no-deps: the lock is complete, and silero-vad must not bring torch (docs/dependencies.md).
     if ! "$python" -m pip install --quiet --no-input --disable-pip-version-check --no-deps \
-        -r "$lock"; then
+        ${TARGET:+--target "$TARGET"} -r "$lock"; then
         echo "setup: $lock could not be installed. If a package had to be compiled:" \
             "only Python 3.11 and 3.13 have ready-made wheels on every platform;" \
             "'make clean', then 'make setup PYTHON=python3.13'" >&2

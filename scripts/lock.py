@@ -26,13 +26,23 @@ UV = "uv==0.13.8"
 PYTHONS = ("3.11", "3.12", "3.13")
 PLATFORMS = (("linux", "x86_64"), ("linux", "aarch64"), ("darwin", "arm64"), ("darwin", "x86_64"))
 
-# Never in any lock file, whoever asks for it.
+# Never resolved, whoever asks for it.
 FORBIDDEN = ("torch", "torchaudio", "torchcodec")
+
+# The extras that `make test-models` installs together, and what FunASR runs on: torch stands in
+# that one lock. The overrides in [tool.uv] drop it from what is resolved, so its pin is added
+# here, and with it what its metadata asks for (a build for CUDA asks for more, which no test uses).
+MODEL_EXTRAS = ("funasr", "piper", "sherpa", "ten")
+MODEL_TESTS = ("onnx>=1.20",)
+"""What the tests make tiny models with."""
+TORCH = "torch==2.13.0"
+TORCH_NEEDS = ("filelock", "fsspec>=0.8.5", "jinja2", "networkx>=2.5.1", "sympy>=1.13.3")
 
 TITLES = {
     "requirements.lock": "The default install and the build backend.",
     "requirements-dev.lock": "What `make test` needs beyond requirements.lock.",
     "requirements-litellm.lock": "What the extra `litellm` needs beyond requirements.lock.",
+    "requirements-models.lock": "What `make test-models` needs beyond requirements.lock.",
     "requirements-mp3.lock": "What the extra `mp3` needs beyond requirements.lock.",
     "requirements-redis.lock": "What the extra `redis` needs beyond requirements.lock.",
     "requirements-sqlalchemy.lock": "What the extra `sqlalchemy` needs beyond requirements.lock.",
@@ -119,6 +129,10 @@ def main() -> None:
         for extra in ("dev", "litellm", "mp3", "redis", "sqlalchemy"):
             more = resolve(uv, "--extra", extra, requirements=[*build, *pinned])
             write(f"requirements-{extra}.lock", {n: p for n, p in more.items() if n not in base})
+        extras = [part for extra in MODEL_EXTRAS for part in ("--extra", extra)]
+        more = resolve(uv, *extras, requirements=[*build, *pinned, *TORCH_NEEDS, *MODEL_TESTS])
+        more["torch"] = [TORCH]
+        write("requirements-models.lock", {n: p for n, p in more.items() if n not in base})
 
 
 if __name__ == "__main__":

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,15 +13,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vixio import __version__
+from vixio.commands.check import check
+from vixio.commands.config import CONFIG_NAME, choose_config, config_option
+from vixio.commands.speech import say, transcribe
 from vixio.core.errors import ConfigError, VixioError
 
 if TYPE_CHECKING:
-    from vixio.check import Part
     from vixio.settings import Settings
 
-CONFIG_VARIABLE = "VIXIO_CONFIG"
-CONFIG_NAME = "vixio.yaml"
-BUILT_IN = "built-in defaults"
 SIMULATED_DEVICE = "firmware_test_client"
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -31,20 +29,6 @@ LEVELS = ("TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 PASSED_ON: dict[str, Any] = {"ignore_unknown_options": True, "help_option_names": []}
 """For commands whose options, ``--help`` too, belong to the module behind them."""
-
-
-def choose_config(given: Path | None) -> tuple[Path | None, str]:
-    """Return the settings file to read, and how to name it to people; none: the default.
-
-    The first of: ``--config``, ``$VIXIO_CONFIG``, ``vixio.yaml`` in the working directory.
-    """
-    if given is not None:
-        return given, str(given)
-    if named := os.environ.get(CONFIG_VARIABLE):
-        return Path(named), f"{named}, from ${CONFIG_VARIABLE}"
-    if (here := Path(CONFIG_NAME)).exists():
-        return here, f"./{here}"
-    return None, BUILT_IN
 
 
 class _Commands(click.Group):
@@ -76,16 +60,6 @@ def _fail(*errors: BaseException) -> None:
     raise click.exceptions.Exit(2)
 
 
-def _config_option(command: Callable[..., None]) -> Callable[..., None]:
-    return click.option(
-        "--config",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help=f"Settings (default: ${CONFIG_VARIABLE}, ./{CONFIG_NAME} if there is one, "
-        "else the built-in defaults, which need no key and no network).",
-    )(command)
-
-
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="vixio", message="%(prog)s %(version)s")
 def main() -> None:
@@ -93,16 +67,18 @@ def main() -> None:
 
 
 @main.command()
-@_config_option
+@config_option
 @click.option("--host", metavar="ADDRESS", help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65_535), help="Port of the WebSocket; 0: any.")
 @click.option("--http-port", type=click.IntRange(0, 65_535), help="Port of OTA; 0: any.")
+@click.option("--workers", type=click.IntRange(1, 64), help="Processes that share the ports.")
 @click.option("--log-level", type=click.Choice(LEVELS, case_sensitive=False), help="What to log.")
 def serve(
     config: Path | None,
     host: str | None,
     port: int | None,
     http_port: int | None,
+    workers: int | None,
     log_level: str | None,
 ) -> None:
     """Run the server.
@@ -121,14 +97,14 @@ def serve(
     configure_logging(settings.logging.level, json=settings.logging.as_json)
     logger.bind(source=source).info("settings loaded")
     try:
-        asyncio.run(_serve(settings, source))
+        asyncio.run(_serve(settings, source, path, workers or settings.server.workers, log_level))
     finally:
         flush_logs()
 
 
-async def _serve(settings: Settings, source: str) -> None:
-    from vixio import app
-
+async def _serve(
+    settings: Settings, source: str, config: Path | None, workers: int, log_level: str | None
+) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -141,40 +117,21 @@ async def _serve(settings: Settings, source: str) -> None:
 
     for number in STOP_SIGNALS:
         loop.add_signal_handler(number, on_signal)
-    await app.serve(settings, source, stop)
+    if workers == 1:
+        from vixio import app
+
+        await app.serve(settings, source, stop)
+        return
+    from vixio.banner import banner
+    from vixio.workers.supervisor import Request, Supervisor
+
+    request = Request(settings, config, workers, log_level)
+    await Supervisor(request, lambda about: click.echo(banner(about, source))).run(stop)
 
 
-@main.command()
-@_config_option
-def check(config: Path | None) -> None:
-    """Try every part of a configuration.
-
-    One line each; exit status 0 if all work, else 2.
-    """
-    from vixio.check import check_all
-    from vixio.logs import configure_logging, flush_logs
-
-    configure_logging("ERROR")  # what fails stands in its line
-    path, source = choose_config(config)
-    failures = 0
-
-    def show(part: Part) -> None:
-        nonlocal failures
-        failures += not part.ok
-        status = click.style("ok    ", fg="green") if part.ok else click.style("FAILED", fg="red")
-        # click removes the colour where standard output is no terminal.
-        click.echo(f"{part.name:<10} {status}  {part.detail}", color=_colour())
-
-    try:
-        asyncio.run(check_all(path, source, show))
-    finally:
-        flush_logs()
-    if failures:
-        raise click.exceptions.Exit(2)
-
-
-def _colour() -> bool | None:
-    return False if os.environ.get("NO_COLOR") else None
+main.add_command(check)
+main.add_command(say)
+main.add_command(transcribe)
 
 
 @main.command()
@@ -203,7 +160,7 @@ def init(directory: Path, force: bool) -> None:
     "action", metavar="[show|clear]]", type=click.Choice(["show", "clear"]), default="show"
 )
 @click.option("--json", "as_json", is_flag=True, help="Show everything as one JSON object.")
-@_config_option
+@config_option
 def memory(device: str | None, action: str, as_json: bool, config: Path | None) -> None:
     """Show or erase what is remembered of a device.
 

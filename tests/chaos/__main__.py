@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import click
@@ -23,6 +24,11 @@ from tests.chaos.table import render
 @click.option("--log", type=click.Path(path_type=Path), help="Keep the server's log here.")
 def main(short: bool, only: str, devices: int, seed: int, as_json: bool, log: Path | None) -> None:
     """Attack a server of its own while healthy devices talk to it; status 1 if any was harmed."""
+    began = time.monotonic()
+
+    def progress(what: str) -> None:
+        click.echo(f"{time.monotonic() - began:6.1f} s  {what[:100]}", err=True)
+
     with tempfile.TemporaryDirectory() as place:
         report = asyncio.run(
             run(
@@ -31,7 +37,7 @@ def main(short: bool, only: str, devices: int, seed: int, as_json: bool, log: Pa
                 devices=devices,
                 seed=seed,
                 only=only,
-                progress=lambda what: click.echo(f"… {what[:100]}", err=True),
+                progress=progress,
             )
         )
     click.echo(json.dumps(report.to_json(), indent=1) if as_json else render(report))

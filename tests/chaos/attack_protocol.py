@@ -91,7 +91,7 @@ async def shapes(port: int, *, rounds: int) -> Outcome:
 
     async def one(number: int, name: str, data: bytes) -> None:
         source = f"127.66.4.{number % 250 + 1}"
-        async with await RawDevice.connect(port, source, version=2) as device:
+        async with await RawDevice.admitted(port, source, version=2) as device:
             header = struct.pack(">HHIII", 2, 1, 0, 0, len(data))
             for _ in range(rounds):
                 await device.text(data)

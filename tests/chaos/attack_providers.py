@@ -8,14 +8,15 @@ import json
 from firmware_test_client import DeviceConfig, Pcm, SimulatedDevice
 from tests.chaos.attack_tools import ready, server, tool
 from tests.chaos.outcome import GONE, Outcome
+from tests.chaos.patience import admitted
 from tests.chaos.raw import TEXT, Json, McpAnswer, RawDevice, frame
 from tests.chaos.voice import Speaker
 
 SPEAKERS_FROM = 8
 """The first speaker who is no healthy device; victims speak the numbers of five of them in turn."""
 
-BROKEN_S = 12.0
-"""Seconds in which a broken turn has to end."""
+BROKEN_S = 15.0
+"""Seconds in which a broken turn has to end; one may take the 8 s that the server gives it."""
 
 PEACE_S = 2.5
 """After the last kill, until there is a recogniser again."""
@@ -37,7 +38,8 @@ async def victim(
     device = SimulatedDevice(DeviceConfig(ws_url=url, device_id=device_id))
     speaker = await Speaker.create(SPEAKERS_FROM + number % 5)
     try:
-        await device.start()
+        await device.boot()
+        await admitted(device.connect)
         _, sound = await speaker.next()
         outcome.done = 1
         try:
@@ -80,7 +82,7 @@ async def typed(port: int, *, device_id: str, text: str, within: float) -> Outco
     outcome = Outcome(done=1)
     async with (
         outcome.whole(),
-        await RawDevice.connect(port, "127.66.40.1", device_id=device_id) as device,
+        await RawDevice.admitted(port, "127.66.40.1", device_id=device_id) as device,
     ):
         said = await device.ask(text, seconds=within)
         outcome.saw(said[:40] or "no words")
@@ -133,7 +135,7 @@ async def device_tool(port: int, *, kind: str, number: int) -> Outcome:
     devices: list[RawDevice] = []
     async with (
         outcome.whole(),
-        await RawDevice.connect(
+        await RawDevice.admitted(
             port, f"127.66.41.{number + 1}", mcp=server([tool("self.it")], _answers(kind, devices))
         ) as device,
     ):
@@ -160,7 +162,8 @@ async def speaker(port: int, *, device_id: str, broken: int) -> Outcome:
     url = f"ws://127.0.0.1:{port}/xiaozhi/v1/"
     device = SimulatedDevice(DeviceConfig(ws_url=url, device_id=device_id))
     try:
-        await device.start()
+        await device.boot()
+        await admitted(device.connect)
         for turn in range(broken + 1):
             reply = await device.ask("what time is it", timeout=BROKEN_S)
             outcome.done += 1

@@ -46,7 +46,7 @@ def server(tools: list[Json], call: McpAnswer | None = None, *, page: int = 100)
     return answer
 
 
-async def ready(device: RawDevice, alias: str, *, seconds: float = 10.0) -> str:
+async def ready(device: RawDevice, alias: str, *, seconds: float = 30.0) -> str:
     """Ask until the session knows the tool ``alias``; return what the agent sees."""
     async with asyncio.timeout(seconds):
         while True:
@@ -62,7 +62,7 @@ async def forged(port: int, *, rounds: int, forgers: int) -> Outcome:
     session_id = ""
 
     async def forge(index: int) -> None:
-        async with await RawDevice.connect(
+        async with await RawDevice.admitted(
             port, f"127.66.30.{index + 2}", mcp=server([])
         ) as device:
             while True:
@@ -80,7 +80,7 @@ async def forged(port: int, *, rounds: int, forgers: int) -> Outcome:
         text = json.dumps({"type": "mcp", "payload": payload})
         asyncio.get_running_loop().call_later(0.7, lambda: honest.write(frame(TEXT, text.encode())))
 
-    honest = await RawDevice.connect(
+    honest = await RawDevice.admitted(
         port, "127.66.30.1", mcp=server([tool("self.slow")], answer_later)
     )
     tasks = [asyncio.create_task(forge(index)) for index in range(forgers)]
@@ -122,7 +122,7 @@ async def huge_answers(port: int, *, rounds: int) -> Outcome:
             else:
                 device.write(frame(TEXT, data))
 
-        device = await RawDevice.connect(
+        device = await RawDevice.admitted(
             port, f"127.66.31.{index + 1}", mcp=server([tool("self.huge")], called)
         )
         async with device:
@@ -167,7 +167,7 @@ async def endless_lists(port: int) -> Outcome:
     }
 
     async def one(index: int, name: str, mcp: McpAnswer, alias: str) -> None:
-        async with await RawDevice.connect(port, f"127.66.32.{index + 1}", mcp=mcp) as device:
+        async with await RawDevice.admitted(port, f"127.66.32.{index + 1}", mcp=mcp) as device:
             seen = await ready(device, alias)
             outcome.done += 1
             count = int(re.findall(r"(\d+) tools", seen)[0])
@@ -209,7 +209,7 @@ async def impostors(port: int) -> Outcome:
     tools += [tool("self.orders", INSTRUCTION * 1_000)]
     schema = {"type": "object", "properties": {"x": {"description": INSTRUCTION * 1_000}}}
     tools += [tool("self.deep_orders", "A tool.", schema)]
-    async with await RawDevice.connect(port, "127.66.33.1", mcp=server(tools, page=1)) as device:
+    async with await RawDevice.admitted(port, "127.66.33.1", mcp=server(tools, page=1)) as device:
         await ready(device, "self_bare")
         outcome.done = len(tools)
         for alias, wanted in {
@@ -271,7 +271,7 @@ async def biting_schemas(port: int) -> Outcome:
     outcome = Outcome()
 
     async def one(index: int, name: str, schema: Json, arguments: str) -> None:
-        async with await RawDevice.connect(
+        async with await RawDevice.admitted(
             port, f"127.66.34.{index + 1}", mcp=server([tool(name, schema=schema), tool("self.z")])
         ) as device:
             await ready(device, "self_z")

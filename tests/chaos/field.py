@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from typing import Any
 from tests.chaos.healthy import Healthy
 from tests.chaos.outcome import Outcome
 from tests.chaos.rpc import Process
+from tests.support.held_up import HeldUp
 
 SETTINGS: dict[str, Any] = {
     "server": {"host": "127.0.0.1", "port": 0, "http_port": 0},
@@ -111,7 +113,7 @@ async def open_field(log: Path, *, devices: int, long: bool, seed: int) -> Async
         Process.start("tests.chaos.attackers", log.with_suffix(".attackers")),
     )
     url = f"ws://127.0.0.1:{server.hello['port']}/xiaozhi/v1/"
-    healthy = Healthy(url, devices)
+    healthy = Healthy(url, devices, HeldUp(server.pid, os.getpid()))
     try:
         await healthy.start()
         yield Field(server, attackers, healthy, log, long, seed)

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from firmware_test_client import DeviceConfig, Reply, SimulatedDevice
 from firmware_test_client.errors import DeviceError
 from tests.chaos import tones
+from tests.chaos.patience import admitted
 from tests.chaos.voice import Speaker
+from tests.support.held_up import HeldUp
 
 PREFIX = "02:00:00:00:00:"
 """How the ids of healthy devices begin."""
 
-TURN_TIMEOUT = 10.0
-"""Seconds after which a turn counts as lost; one takes about four."""
+TURN_TIMEOUT = 20.0
+"""Seconds after which a turn counts as lost; one takes about four. Slowness is judged apart."""
+
+ENDPOINTING_S = 0.5
+"""Of silence, at least, go by before the server takes a turn for ended."""
 
 LAG_STEP_S = 0.02
+
+OWN_LAG_S = 0.1
+"""Beyond this lateness of its own loop the harness cannot say who was late in a turn."""
+
+HELD_UP_S = 0.05
+"""So much in 100 ms, harness and server together: a frame may be late that nobody made late."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +47,10 @@ class Turn:
     wrong: str = ""
     """What was not as it must be; empty for a good turn."""
     crossed: bool = False
+    held_ms: float = 0.0
+    """Of the latency: what the machine kept server and harness from running."""
+    excused: bool = False
+    """Was the harness late itself, or the machine too busy to say who made a frame late?"""
 
 
 @dataclass(slots=True)
@@ -48,8 +64,15 @@ class Felt:
     late: int = 0
     lost: int = 0
     crossed: int = 0
-    own_lag_ms: float = 0.0
-    """How late the harness's own event loop ran, at worst."""
+    excused: int = 0
+    """Turns whose lateness says nothing about the server."""
+    own_p95_ms: float = 0.0
+    """Of the turns that are not excused, less what the machine held up."""
+    own_frames: int = 0
+    own_late: int = 0
+    """Of the same turns."""
+    held_ms: float = 0.0
+    """What the machine held up of an answer, at worst."""
     wrong: list[str] = field(default_factory=list)
 
 
@@ -62,16 +85,18 @@ def percentile(values: Sequence[float], share: float) -> float:
 class Healthy:
     """Devices that talk until :meth:`stop`."""
 
-    def __init__(self, ws_url: str, count: int) -> None:
+    def __init__(self, ws_url: str, count: int, held_up: HeldUp) -> None:
         self._ws_url = ws_url
         self._count = count
+        self._held_up = held_up
         self._turns: list[Turn] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._going = asyncio.Event()
         self._going.set()
         self._busy: set[int] = set()
+        self._begun: set[int] = set()
         self._changed = asyncio.Condition()
-        self._lags: list[tuple[float, float]] = []
+        self._lags: deque[tuple[float, float]] = deque(maxlen=3_000)  # a minute
 
     async def start(self) -> None:
         """Connect them all, and let them begin one after another."""
@@ -79,6 +104,7 @@ class Healthy:
             speaker = await Speaker.create(index)
             self._tasks.append(asyncio.create_task(self._talk(index, speaker)))
         self._tasks.append(asyncio.create_task(self._watch_lag()))
+        self._tasks.append(asyncio.create_task(self._held_up.run()))
 
     async def stop(self) -> None:
         """Let them finish what they say, and go."""
@@ -91,7 +117,13 @@ class Healthy:
                 raise result
 
     async def pause(self) -> None:
-        """Return when none of them is in a turn; none begins one before :meth:`resume`."""
+        """Return when none of them is in a turn; none begins one before :meth:`resume`.
+
+        Each has had one turn at least.
+        """
+        async with asyncio.timeout(2 * TURN_TIMEOUT):
+            async with self._changed:
+                await self._changed.wait_for(lambda: len(self._begun) == self._count)
         self._going.clear()
         async with asyncio.timeout(2 * TURN_TIMEOUT):
             async with self._changed:
@@ -112,6 +144,8 @@ class Healthy:
         """Sum up the turns that overlap a stretch of the loop's time."""
         turns = [turn for turn in self._turns if turn.ended > since and turn.began < until]
         answered = [turn.latency_ms for turn in turns if not turn.wrong]
+        judged = [turn for turn in turns if not turn.excused]
+        own = [max(0.0, turn.latency_ms - turn.held_ms) for turn in judged if not turn.wrong]
         return Felt(
             turns=len(turns),
             p50_ms=round(percentile(answered, 0.5), 1),
@@ -120,9 +154,11 @@ class Healthy:
             late=sum(turn.late for turn in turns),
             lost=sum(bool(turn.wrong) for turn in turns),
             crossed=sum(turn.crossed for turn in turns),
-            own_lag_ms=round(
-                max((lag for at, lag in self._lags if since <= at <= until), default=0.0), 1
-            ),
+            excused=len(turns) - len(judged),
+            own_p95_ms=round(percentile(own, 0.95), 1),
+            own_frames=sum(turn.frames for turn in judged),
+            own_late=sum(turn.late for turn in judged),
+            held_ms=round(max((turn.held_ms for turn in turns), default=0.0), 1),
             wrong=sorted({turn.wrong for turn in turns if turn.wrong}),
         )
 
@@ -137,6 +173,10 @@ class Healthy:
             while True:
                 await self._going.wait()
                 self._busy.add(index)
+                if index not in self._begun:
+                    self._begun.add(index)
+                    async with self._changed:
+                        self._changed.notify_all()
                 try:
                     self._turns.append(await self._turn(index, device, speaker))
                 finally:
@@ -156,7 +196,7 @@ class Healthy:
         began = loop.time()
         try:
             if not device.connected:
-                await device.connect()
+                await admitted(device.connect)
             reply = await device.ask(sound, timeout=TURN_TIMEOUT)
         except (DeviceError, TimeoutError) as error:
             wrong = f"{type(error).__name__}: {error}"[:160]
@@ -165,16 +205,35 @@ class Healthy:
             return Turn(index, began, loop.time(), wrong=wrong)
         problem, crossed = _check(reply, number)
         flow = reply.late + reply.underruns + reply.overflows + reply.decode_errors
-        latency = reply.response_ms or 0.0
-        return Turn(index, began, loop.time(), latency, reply.frames, flow, problem, crossed)
+        ended = loop.time()
+        # While the server waits for the end of the turn, who holds it up takes nothing from it.
+        spoken = (reply.speech_end or began) + ENDPOINTING_S
+        heard = reply.first_audio or ended
+        excused = self._lag_s(began, ended) > OWN_LAG_S or (
+            flow > 0 and self._held_up.at_worst(reply.tts_start, ended) > HELD_UP_S
+        )
+        return Turn(
+            index,
+            began,
+            ended,
+            reply.response_ms or 0.0,
+            reply.frames,
+            flow,
+            problem,
+            crossed,
+            held_ms=1000 * self._held_up.in_all(spoken, heard),
+            excused=excused,
+        )
+
+    def _lag_s(self, since: float, until: float) -> float:
+        return max((lag for at, lag in self._lags if since <= at <= until), default=0.0)
 
     async def _watch_lag(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
             due = loop.time() + LAG_STEP_S
             await asyncio.sleep(LAG_STEP_S)
-            self._lags.append((due, (loop.time() - due) * 1000))
-            del self._lags[:-100_000]
+            self._lags.append((due, loop.time() - due))
 
 
 def _check(reply: Reply, number: int) -> tuple[str, bool]:

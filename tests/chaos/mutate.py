@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
+from tests.chaos.patience import admitted
 from tests.chaos.raw import BINARY, TEXT
 from tests.chaos.voice import Speaker
 
@@ -59,7 +60,8 @@ async def record(ws_url: str, version: Literal[1, 2, 3], index: int) -> list[Mes
 
     protocol.on_sent = keep  # type: ignore[method-assign]  # the recorder's one place
     try:
-        await device.start()
+        await device.boot()
+        await admitted(device.connect)
         _, sound = await (await Speaker.create(index)).next()
         await device.ask(sound)
         await device.type_text("number 7")

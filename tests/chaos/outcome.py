@@ -8,9 +8,10 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from tests.chaos.raw import Refused
+from firmware_test_client.errors import DeviceError
+from tests.chaos.patience import Refused
 
-GONE = (OSError, TimeoutError, Refused)
+GONE = (OSError, TimeoutError, Refused, DeviceError)
 """What an attacker sees when the server has had enough of it."""
 
 

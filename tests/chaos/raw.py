@@ -10,6 +10,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Final, Self
 
+from tests.chaos.patience import Refused, admitted
+
 TEXT: Final = 0x1
 BINARY: Final = 0x2
 CLOSE: Final = 0x8
@@ -84,10 +86,6 @@ async def open_tcp(
         raise
 
 
-class Refused(Exception):
-    """The server answered with something else than an upgrade; its first line is the message."""
-
-
 class RawDevice:
     """One connection. ``read`` runs beside it and keeps what the server said."""
 
@@ -143,6 +141,11 @@ class RawDevice:
             await device.until("hello")
         return device
 
+    @classmethod
+    async def admitted(cls, port: int, source: str, **options: Any) -> RawDevice:  # noqa: ANN401  as above
+        """Connect as :meth:`connect` does, and come again when asked to wait."""
+        return await admitted(lambda: cls.connect(port, source, **options))
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -193,7 +196,7 @@ class RawDevice:
         """Send a binary frame."""
         await self.send(frame(BINARY, data))
 
-    async def until(self, type_: str, *, seconds: float = 10.0, **fields: Any) -> Json:  # noqa: ANN401  JSON
+    async def until(self, type_: str, *, seconds: float = 20.0, **fields: Any) -> Json:  # noqa: ANN401  JSON
         """Wait for a message with these fields, from now or before; take it out of ``said``."""
         wanted = {"type": type_, **fields}
         async with asyncio.timeout(seconds):
@@ -212,7 +215,7 @@ class RawDevice:
         try:
             self.said.clear()
             await self.json({"type": "ping"})
-            await self.until("pong", seconds=5)
+            await self.until("pong", seconds=15)
         except (OSError, TimeoutError):
             return False
         return True

@@ -14,10 +14,8 @@ from tests.chaos.outcome import Outcome
 from tests.chaos.scenarios import scenarios
 
 SLOWER_MS = 300.0
-"""A healthy device's answer may come later by this much than in the quiet; frames are 60 ms."""
-
-OWN_LAG_MS = 100.0
-"""Beyond this lateness of its own loop the harness cannot say who was late."""
+"""A healthy device's answer may come later by this much than in the quiet; frames are 60 ms. What
+the machine kept server and harness from running is taken off both."""
 
 SIDE_BY_SIDE = (
     {"protocol", "clients", "tools", "providers", "process"},
@@ -34,7 +32,7 @@ ALLOWED = {"threads": 8, "vad_windows": 32}
 of the healthy devices go on between their turns."""
 
 LATE_SHARE = 0.002
-"""Of the frames of healthy devices: what a busy machine does to them in the quiet as well."""
+"""Of the frames of healthy devices: one in a turn that was hard to tell is no harm."""
 
 RSS_KB = 48 * 1024
 """Noise of the memory: what the allocator keeps for the next time. For one attack, and for all."""
@@ -98,7 +96,8 @@ async def run(
         loop = asyncio.get_running_loop()
         progress("quiet")
         began = loop.time()
-        await _turns(battle, began, devices * (5 if long else 1))
+        if long:
+            await _turns(battle, began, devices * 5)
         await battle.healthy.pause()
         report = Report(battle.healthy.felt(began, loop.time()))
         report.before = report.last = await battle.gauges(collect=True)
@@ -194,12 +193,10 @@ def _harm(felt: Felt, quiet: Felt) -> list[str]:
         problems.append("no healthy device had a turn")
     if felt.crossed:
         problems.append(f"{felt.crossed} healthy turns were crossed")
-    if felt.own_lag_ms > OWN_LAG_MS:
-        return problems  # the harness itself was late: nobody can say who else was
-    if felt.late > LATE_SHARE * felt.frames:
-        problems.append(f"{felt.late} frames of healthy devices came late")
-    if felt.p95_ms > quiet.p95_ms + SLOWER_MS:
-        problems.append(f"healthy p95 {felt.p95_ms} ms, {quiet.p95_ms} ms in the quiet")
+    if felt.own_late > LATE_SHARE * felt.own_frames:
+        problems.append(f"{felt.own_late} frames of healthy devices came late")
+    if felt.own_p95_ms > quiet.own_p95_ms + SLOWER_MS:
+        problems.append(f"healthy p95 {felt.own_p95_ms} ms, {quiet.own_p95_ms} ms in the quiet")
     return problems
 
 

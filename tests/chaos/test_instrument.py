@@ -9,7 +9,7 @@ from tests.chaos import marks, tones
 from tests.chaos.healthy import Felt, percentile
 from tests.chaos.outcome import Outcome
 from tests.chaos.raw import TEXT, frame
-from tests.chaos.run import OWN_LAG_MS, Report, Row, _grown, _harm, _log_problems
+from tests.chaos.run import Report, Row, _grown, _harm, _log_problems
 from tests.chaos.table import render
 from tests.chaos.voice import Speaker
 from vixio.core.audio import AudioFormat
@@ -46,17 +46,18 @@ def test_a_masked_frame() -> None:
     assert frame(TEXT, b"", length=2**62)[:2] == b"\x81\xff"
 
 
-QUIET = Felt(turns=8, p95_ms=700.0)
+QUIET = Felt(turns=8, own_p95_ms=700.0)
 
 
 @pytest.mark.parametrize(
     ("felt", "harmed"),
     [
-        (Felt(turns=8, p95_ms=700.0), False),
-        (Felt(turns=8, p95_ms=2_000.0), True),
-        (Felt(turns=8, frames=200, late=1), True),
-        (Felt(turns=8, frames=2_000, late=1), False),
-        (Felt(turns=8, late=1, own_lag_ms=2 * OWN_LAG_MS), False),
+        (Felt(turns=8, own_p95_ms=700.0), False),
+        (Felt(turns=8, own_p95_ms=2_000.0), True),
+        (Felt(turns=8, p95_ms=2_000.0, own_p95_ms=700.0, held_ms=1_300.0), False),
+        (Felt(turns=8, own_frames=200, own_late=1), True),
+        (Felt(turns=8, own_frames=2_000, own_late=1), False),
+        (Felt(turns=8, frames=200, late=1, excused=1), False),
         (Felt(turns=8, crossed=1), True),
         (Felt(turns=8, lost=1, wrong=["nothing came"]), True),
         (Felt(turns=0), True),

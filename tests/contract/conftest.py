@@ -11,8 +11,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
+from tests.contract.chains import chained_tts, chained_vad
 from tests.contract.eyes import Eyes
+from tests.support.speech_server import SpeechServer
 from vixio.providers.espeak.provider import EspeakTTSProvider
+from vixio.providers.openai_speech.tts import OpenAITTSProvider, OpenAITTSSettings
 from vixio.providers.openai_vision.provider import OpenAIVisionProvider, OpenAIVisionSettings
 from vixio.providers.silero_vad.provider import SileroVADProvider
 from vixio.providers.tts import TTSProvider
@@ -39,8 +42,26 @@ async def openai_eyes() -> AsyncIterator[VisionProvider]:
         )
 
 
-VADS: dict[str, Callable[[], AbstractAsyncContextManager[VADProvider]]] = {"silero": silero}
-TTSES: dict[str, Callable[[], AbstractAsyncContextManager[TTSProvider]]] = {"espeak": espeak}
+def openai_voice(response_format: str) -> Creator[TTSProvider]:
+    @asynccontextmanager
+    async def made() -> AsyncIterator[TTSProvider]:
+        async with SpeechServer() as server:
+            settings = {"base_url": server.base_url, "response_format": response_format}
+            yield OpenAITTSProvider(OpenAITTSSettings.model_validate(settings))
+
+    return made
+
+
+VADS: dict[str, Callable[[], AbstractAsyncContextManager[VADProvider]]] = {
+    "chain of broken, silero": chained_vad,
+    "silero": silero,
+}
+TTSES: dict[str, Callable[[], AbstractAsyncContextManager[TTSProvider]]] = {
+    "chain of broken, espeak": chained_tts,
+    "espeak": espeak,
+    "openai": openai_voice("pcm"),
+    "openai-mp3": openai_voice("mp3"),
+}
 VISIONS: dict[str, Callable[[], AbstractAsyncContextManager[VisionProvider]]] = {
     "openai": openai_eyes
 }

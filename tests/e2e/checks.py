@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import deque
 
 from firmware_test_client import Frame, Reply, SimulatedDevice
+from tests.support.held_up import HeldUp
 
 STOP_LAG_MS = 150.0
 """Bound for a busy machine; the design's own is 60 ms. Never before the end has no tolerance."""
@@ -47,14 +49,26 @@ class StallMeter:
 
 STALLS = StallMeter()
 
+HELD_UP = HeldUp(os.getpid(), all_threads=True)
+"""Server and devices alike: a machine with other work keeps their threads from running."""
+
+MOST_HELD_UP_S = 0.05
+"""Of 100 ms, all threads together: beyond that a packet may be late that nobody made late."""
+
+
+def held_up(since: float, until: float) -> bool:
+    """Did the machine keep us waiting so long that lateness says nothing?"""
+    return HELD_UP.at_worst(since, until) > MOST_HELD_UP_S
+
 
 def assert_played_well(reply: Reply) -> None:
     """Every packet came in its time, was played, and ``tts stop`` followed the last of them."""
     assert reply.ended
     assert not reply.cut
+    assert reply.tts_stop is not None
+    in_time = {"late": reply.late, "underruns": reply.underruns}
+    assert not any(in_time.values()) or held_up(reply.tts_start - 0.1, reply.tts_stop), in_time
     flow = {
-        "late": reply.late,
-        "underruns": reply.underruns,
         "overflows": reply.overflows,
         "decode_errors": reply.decode_errors,
         "clipped_ms": reply.clipped_ms,
@@ -62,7 +76,6 @@ def assert_played_well(reply: Reply) -> None:
     assert not any(flow.values()), flow
     assert reply.played == reply.frames > 0
     assert reply.stop_lag_ms is not None
-    assert reply.tts_stop is not None
     assert reply.first_played is not None
     began = STALLS.longest_ms(reply.tts_start - 0.1, reply.first_played)
     ended = STALLS.longest_ms(reply.tts_stop - 0.1, reply.tts_stop)

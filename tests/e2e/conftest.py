@@ -7,13 +7,14 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
-from tests.e2e.checks import STALLS
+from tests.e2e.checks import HELD_UP, STALLS
 
 
 @pytest_asyncio.fixture(autouse=True)
 async def _watched() -> AsyncIterator[None]:
-    """Keep a record of how long the event loop stood still."""
-    watching = asyncio.create_task(STALLS.run())
+    """Keep a record of how long the event loop stood still, and of the machine's part in it."""
+    watching = [asyncio.create_task(STALLS.run()), asyncio.create_task(HELD_UP.run())]
     yield
-    watching.cancel()
-    await asyncio.wait([watching])
+    for task in watching:
+        task.cancel()
+    await asyncio.wait(watching)

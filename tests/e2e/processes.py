@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 START_TIMEOUT = 30.0
-STOP_TIMEOUT = 5.0
+STOP_TIMEOUT = 20.0
+"""Seconds. Taking apart a process that has loaded the agent SDK is most of a second of work, and of
+a busy machine five; this catches the one that never ends."""
 
 
 @dataclass
@@ -55,7 +57,11 @@ async def running(
     command: Sequence[str | Path], directory: Path, environment: Mapping[str, str] | None = None
 ) -> AsyncIterator[Running]:
     """Run ``command`` in ``directory``; it is killed if it still runs at the end."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    kept = {
+        name: os.environ[name]
+        for name in ("PATH", "HOME", "LANG", "PYTHONPATH")
+        if name in os.environ
+    }
     started_at = asyncio.get_running_loop().time()
     process = await asyncio.create_subprocess_exec(
         *map(str, command),

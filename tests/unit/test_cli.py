@@ -14,7 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 from vixio import __version__
-from vixio.cli import BUILT_IN, choose_config, main
+from vixio.cli import main
+from vixio.commands.config import BUILT_IN, choose_config
 from vixio.core.errors import ConfigError, ProviderUnavailable
 from vixio.scaffold import template
 
@@ -50,7 +51,7 @@ def no_config_around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["--version"], ["serve", "--help"], ["init", "d"]]
+    "arguments", [["--help"], ["--version"], ["serve", "--help"], ["say", "-h"], ["init", "d"]]
 )
 def test_nothing_heavy_is_imported(arguments: list[str], tmp_path: Path) -> None:
     code = (
@@ -65,7 +66,7 @@ def test_nothing_heavy_is_imported(arguments: list[str], tmp_path: Path) -> None
 def test_help_names_every_command() -> None:
     shown = CliRunner().invoke(main, ["--help"])
     assert shown.exit_code == 0
-    for command in ("serve", "check", "init", "demo", "bench"):
+    for command in ("serve", "check", "say", "transcribe", "init", "demo", "bench"):
         assert f"\n  {command} " in shown.output
 
 

@@ -1,4 +1,4 @@
-"""The lock files, the metadata and the image agree with one another, and none brings torch."""
+"""The lock files, the metadata and the image agree with one another, and one alone brings torch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[2]
 EXTRAS = ("dev", "litellm", "mp3", "redis", "sqlalchemy")
-LOCKS = ("requirements.lock", *(f"requirements-{extra}.lock" for extra in EXTRAS))
+MODELS = "requirements-models.lock"
+"""The runtimes of local models, several extras in one, and torch, on which FunASR runs."""
+MODEL_EXTRAS = ("funasr", "piper", "sherpa", "ten")
+LOCKS = ("requirements.lock", *(f"requirements-{extra}.lock" for extra in EXTRAS), MODELS)
 PIN = re.compile(r"^[a-z0-9]+(-[a-z0-9]+)*==[0-9][0-9a-z.]*( ; [^;#@]+)?$")
 
 # Python 3.11, 3.12 and 3.13 on the two Linux architectures that the lock is meant for.
@@ -84,11 +87,17 @@ def test_a_lock_holds_plain_pins_in_order(lock: str) -> None:
     assert names == sorted(names)
 
 
-@pytest.mark.parametrize("lock", LOCKS)
+@pytest.mark.parametrize("lock", [lock for lock in LOCKS if lock != MODELS])
 def test_no_lock_brings_torch(lock: str) -> None:
     names = {Requirement(line).name for line in pin_lines(lock)}
     heavy = {name for name in names if re.match(r"torch|nvidia|triton|tensorflow", name)}
     assert not heavy
+
+
+def test_the_lock_of_the_models_brings_torch_alone() -> None:
+    names = {Requirement(line).name for line in pin_lines(MODELS)}
+    heavy = {name for name in names if re.match(r"torch|nvidia|cuda|triton|tensorflow", name)}
+    assert heavy == {"torch", "torch-complex"}  # the second is pure Python and asks for numpy alone
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda e: "-".join(e.values()))
@@ -102,7 +111,7 @@ def test_the_lock_covers_what_the_projects_ask_for(environment: dict[str, str]) 
     assert_covered(device["project"]["dependencies"], base, environment)
     assert_covered(device["build-system"]["requires"], base, environment)
     for extra, requirements in project["project"]["optional-dependencies"].items():
-        lock = f"requirements-{extra}.lock"
+        lock = MODELS if extra in MODEL_EXTRAS else f"requirements-{extra}.lock"
         more = pinned(environment, "requirements.lock", lock)
         assert_covered(requirements, more, environment)
 

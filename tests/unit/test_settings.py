@@ -311,6 +311,13 @@ def test_each_configuration_is_what_it_says() -> None:
     openai = load_settings(ROOT / "config/openai-compatible.yaml", environment)
     assert openai.agent.name == "openai"
     assert openai.agent.options.model_dump()["base_url"] == "https://api.openai.com/v1"
+    speech = load_settings(ROOT / "config/openai-speech.yaml", environment)
+    assert speech.vision is not None
+    parts = (speech.asr, speech.agent, speech.tts, speech.vision)
+    assert {part.name for part in parts} == {"openai"}
+    assert {part.options.model_dump()["base_url"] for part in parts} == {
+        "https://api.openai.com/v1"
+    }
     litellm = load_settings(ROOT / "config/litellm.yaml", environment)
     assert (litellm.agent.name, litellm.agent.options.model_dump()["model"]) == ("litellm", "a/b")
     with pytest.raises(ConfigError, match="OPENAI_API_KEY is not set"):

@@ -160,3 +160,16 @@ def test_every_script_is_sound_shell() -> None:
     for script in scripts:
         checked = subprocess.run(["/bin/sh", "-n", script], capture_output=True, check=False)
         assert checked.returncode == 0, checked.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is nothing to install")
+def test_libcxx_is_tried_and_never_insisted_on(machine: Machine) -> None:
+    machine.command("uname", "echo Linux")
+    lacking = machine.command("python", "exit 1")
+    machine.user()
+    done = machine.run("ensure_libcxx.sh", lacking)
+    assert done.returncode == 0
+    assert "sudo apt-get install libc++1" in done.stderr
+    machine.root()
+    machine.run("ensure_libcxx.sh", lacking)
+    assert any("install" in call and "libc++1" in call for call in machine.apt_calls)

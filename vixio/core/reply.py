@@ -38,8 +38,9 @@ from vixio.core.transport import AudioEncoder, DeviceConnection
 
 _log = logging.getLogger(__name__)
 
-FIRST_PIECE_MS = 60
-"""PCM of a reply encoded on the event loop, in 0.2 ms: the first sound waits for no thread."""
+FIRST_PIECE_MS = 120
+"""PCM of a reply encoded on the event loop, in 0.4 ms: the first sound waits for no thread. It
+plays while the next piece is encoded in one, which a busy machine may not run for a while."""
 
 ENCODE_PIECE_MS = 600
 """PCM encoded in one go in a thread: 2 ms of work, far more than the hop costs."""

@@ -81,11 +81,17 @@ _OPENAI_AGENT = "vixio.providers.openai_agent.backend"
 
 _BUILTIN: Mapping[tuple[ProviderKind, str], _Target] = {
     (ProviderKind.VAD, "silero"): _Target("vixio.providers.silero_vad.provider:FACTORY", _VIXIO),
+    (ProviderKind.VAD, "ten"): _Target("vixio.providers.ten_vad.provider:FACTORY", _VIXIO),
     (ProviderKind.ASR, "pocketsphinx"): _Target(
         "vixio.providers.pocketsphinx.provider:FACTORY", _VIXIO
     ),
     (ProviderKind.ASR, "funasr-server"): _Target(
         "vixio.providers.funasr_server.provider:FACTORY", _VIXIO
+    ),
+    (ProviderKind.ASR, "sherpa-onnx"): _Target("vixio.providers.sherpa_onnx.asr:FACTORY", _VIXIO),
+    (ProviderKind.ASR, "openai"): _Target("vixio.providers.openai_speech.asr:FACTORY", _VIXIO),
+    (ProviderKind.ASR, "funasr"): _Target(
+        "vixio.providers.funasr.provider:FACTORY", "pip install 'vixio[funasr]'"
     ),
     (ProviderKind.AGENT, "phrasebook"): _Target(f"{_OPENAI_AGENT}:PHRASEBOOK_FACTORY", _VIXIO),
     (ProviderKind.AGENT, "openai"): _Target(f"{_OPENAI_AGENT}:OPENAI_FACTORY", _VIXIO),
@@ -99,6 +105,7 @@ _BUILTIN: Mapping[tuple[ProviderKind, str], _Target] = {
         "vixio.providers.openai_vision.provider:FACTORY", _VIXIO
     ),
     (ProviderKind.TTS, "espeak"): _Target("vixio.providers.espeak.provider:FACTORY", _VIXIO),
+    (ProviderKind.TTS, "openai"): _Target("vixio.providers.openai_speech.tts:FACTORY", _VIXIO),
 }
 
 

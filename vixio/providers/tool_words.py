@@ -48,7 +48,8 @@ def tool_words(tools: Iterable[ToolDefinition], limit: int = MAX_WORDS) -> tuple
 
 def _words(text: str) -> list[str]:
     words = (word.lower() for word in _WORD.findall(text))
-    return [word for word in words if word not in _NOISE]
+    # FunASR takes a text of hotwords that begins so for an address, and tools come from a device.
+    return [word for word in words if word not in _NOISE and not word.startswith("http")]
 
 
 def _chinese(text: str) -> list[str]:

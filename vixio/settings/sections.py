@@ -102,6 +102,8 @@ class ServerSettings(Section):
     """OTA, vision and the health page."""
     public_host: str = ""
     """Host that OTA tells devices; empty: the one through which the device came."""
+    workers: int = Field(default=1, ge=1, le=64)
+    """Processes that share the ports, each with its own models: one for a core, on Linux."""
     max_connections: int = Field(default=1_000, ge=1, le=100_000)
     trusted_proxies: tuple[str, ...] = ("127.0.0.1", "::1")
     """Addresses or networks whose X-Forwarded-* headers are believed."""
@@ -229,6 +231,8 @@ class OutputSettings(Section):
     opus_complexity: int = Field(default=0, ge=0, le=10)
     head_start_ms: int = Field(default=300, ge=0, le=2_000)
     """How far ahead of its playing the audio is sent; the device holds 40 frames at most."""
+    loudness: Annotated[float, Field(ge=-40, le=-10)] | None = -20.0
+    """dB of full scale (RMS of the speech) that every voice is brought to; None: as it comes."""
 
     @field_validator("sample_rate", "frame_ms", mode="before")
     @classmethod

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
 
 from vixio.core.errors import ToolError
 from vixio.core.tools.types import ToolDefinition
 
 
+@dataclass(slots=True)
+class _Slots:
+    """The slots of one tool or source, and how many calls have one or wait for one."""
+
+    limit: int
+    free: asyncio.Semaphore
+    users: int = 0
+
+
 class Limits:
-    """Slots that calls wait for, in the order in which they came."""
+    """Slots that calls wait for, in the order in which they came.
+
+    Only what is in use is kept: tools come and go, and nobody counts their names.
+    """
 
     def __init__(self, per_source: Mapping[str, int] | None = None) -> None:
         """``per_source``: calls of one source at the same time; a source that is missing: any."""
         self._per_source = per_source or {}
-        self._slots: dict[tuple[str, str], tuple[int, asyncio.Semaphore]] = {}
+        self._slots: dict[tuple[str, str], _Slots] = {}
 
     def limited(self, tool: ToolDefinition) -> bool:
         """Does ``tool`` have to wait for a slot at all?"""
@@ -31,22 +44,27 @@ class Limits:
         async with AsyncExitStack() as held:
             try:
                 async with asyncio.timeout(tool.options.timeout):
-                    for slots in self._of(tool):
-                        await held.enter_async_context(slots)
+                    for key, limit in (
+                        ((tool.source, tool.name), tool.options.concurrency),
+                        ((tool.source, ""), self._per_source.get(tool.source, 0)),
+                    ):
+                        if limit:
+                            slots = held.enter_context(self._using(key, limit))
+                            await held.enter_async_context(slots.free)
             except TimeoutError:
                 message = "the tool has too much to do at the moment"
                 raise ToolError("busy", message, retryable=True) from None
             yield
 
-    def _of(self, tool: ToolDefinition) -> list[asyncio.Semaphore]:
-        found = []
-        for key, limit in (
-            ((tool.source, tool.name), tool.options.concurrency),
-            ((tool.source, ""), self._per_source.get(tool.source, 0)),
-        ):
-            if limit:
-                known = self._slots.get(key)
-                if known is None or known[0] != limit:
-                    known = self._slots[key] = (limit, asyncio.Semaphore(limit))
-                found.append(known[1])
-        return found
+    @contextmanager
+    def _using(self, key: tuple[str, str], limit: int) -> Iterator[_Slots]:
+        known = self._slots.get(key)
+        if known is None or known.limit != limit:
+            known = self._slots[key] = _Slots(limit, asyncio.Semaphore(limit))
+        known.users += 1
+        try:
+            yield known
+        finally:
+            known.users -= 1
+            if not known.users and self._slots.get(key) is known:
+                del self._slots[key]

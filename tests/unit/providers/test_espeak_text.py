@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vixio.providers.espeak.text import PIECE_COST, clean, split, spoken_language
+from vixio.providers.espeak.text import PIECE_COST, split, spoken_language
+from vixio.providers.spoken_text import clean
 
 
 @pytest.mark.parametrize(

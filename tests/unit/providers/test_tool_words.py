@@ -13,8 +13,13 @@ def tool(name: str, description: str = "", **properties: object) -> ToolDefiniti
 
 
 def test_words_of_names_without_what_programmers_say() -> None:
-    tools = [tool("self.audio_speaker.set_volume"), tool("getWeatherReport"), tool("HTTPFetch_v2")]
-    assert tool_words(tools) == ("audio", "speaker", "volume", "weather", "report", "http")
+    tools = [
+        tool("self.audio_speaker.set_volume"),
+        tool("getWeatherReport"),
+        tool("TVFetch_v2"),
+        tool("HTTPS"),
+    ]
+    assert tool_words(tools) == ("audio", "speaker", "volume", "weather", "report", "tv")
 
 
 def test_words_of_choices_and_of_chinese_descriptions() -> None:

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,8 @@ class Asked:
     mix: Mix
     devices: int
     ramp: float | None
+    pinned: bool = False
+    """On a core of its own whatever the others do."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -49,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--generators", type=int, metavar="N", help="processes that play the devices")
     add("--pin", action="store_true", help="keep server and generators on cores of their own")
     add("--server-cores", type=int, default=1, metavar="N", help="with --pin: the server's cores")
-    add("--workers", type=int, default=1, metavar="N", help="server processes; only 1 so far")
+    add("--workers", type=int, default=1, metavar="N", help="server processes on one port (Linux)")
     add("--asr-ms", type=float, default=0, metavar="MS", help="delay of the scripted ASR")
     add("--agent-ms", type=float, default=0, metavar="MS", help="delay of the scripted agent")
     add("--tts-ms", type=float, default=0, metavar="MS", help="delay of the scripted TTS")
@@ -80,7 +82,11 @@ def _parser() -> argparse.ArgumentParser:
 def _steps(options: argparse.Namespace) -> list[Asked]:
     """Return what to run. Raises ValueError for what cannot be run."""
     if options.check and not options.mix:
-        return [Asked(MIXES[mix], devices, ramp) for mix, devices, ramp in SERIES]
+        several = len(usable_cores()) > 1
+        return [
+            Asked(MIXES[step.mix], step.devices, step.ramp, step.pinned and several)
+            for step in SERIES
+        ]
     steps: list[Asked] = []
     for name in (options.mix or "talk").split(","):
         if name not in MIXES:
@@ -118,8 +124,8 @@ def main(argv: Sequence[str]) -> int:
         tune = tuple(name for name in options.tune.split(",") if name)
         if unknown := set(tune) - {UVLOOP, *TUNINGS}:
             raise ValueError(f"--tune knows {UVLOOP}, {', '.join(TUNINGS)}, not {unknown.pop()!r}")
-        if options.workers != 1:
-            raise ValueError("the server runs as one process so far: --workers 1")
+        if options.workers < 1:
+            raise ValueError("--workers wants a number from 1 on")
         if options.plot is not None and options.plot.suffix != ".svg":
             raise ValueError("--plot writes SVG: name the file *.svg")
     except ValueError as error:
@@ -133,6 +139,7 @@ def main(argv: Sequence[str]) -> int:
         delays=Delays(options.asr_ms / 1000, options.agent_ms / 1000, options.tts_ms / 1000),
         settings=settings,
         tune=tune,
+        processes=options.workers,
     )
     try:
         results = asyncio.run(_run(steps, run))
@@ -148,10 +155,18 @@ async def _run(steps: Sequence[Asked], options: Options) -> list[Result]:
     say = _Progress()
     async with Hub() as hub:
         results = [
-            await Step(hub, step.mix, step.devices, options, say, step.ramp).run() for step in steps
+            await Step(hub, step.mix, step.devices, _for_step(options, step), say, step.ramp).run()
+            for step in steps
         ]
     say.done()
     return results
+
+
+def _for_step(options: Options, step: Asked) -> Options:
+    if not step.pinned or options.cores.server:
+        return options
+    cores = Cores.split(pinned=True, server=1)
+    return replace(options, cores=cores, generators=min(options.generators, len(cores.generators)))
 
 
 def _tell(

@@ -17,7 +17,8 @@ from vixio.bench.load.mixes import Behaviour
 ANSWER_LIMIT_S: Final = 10.0
 """A turn without an end so long after it was due is lost."""
 LATE_LIMIT_S: Final = 2.0
-"""An answer that begins so long after the last word (0.5 s of them make the turn end) is late."""
+"""An answer that begins so long after the last word (0.5 s of them make the turn end) is late; a
+scripted provider that blocks is not counted."""
 MONOLOGUE_MS: Final = 60_000
 """Length of one answer where the devices only speak."""
 ROOM_DBFS: Final = -45.0
@@ -58,12 +59,15 @@ class LoadDevice:
         behaviour: Behaviour,
         pause: tuple[float, float],
         notes: Notes,
+        blocked: float = 0.0,
     ) -> None:
+        """``blocked``: seconds for which the scripted ASR may keep this device waiting."""
         self.number = number
         self._voice = voice
         self._behaviour = behaviour
         self._pause = pause
         self._notes = notes
+        self._late_limit = LATE_LIMIT_S + blocked
         self._random = random.Random(number)  # noqa: S311 - repeatable pauses, no secret
         self._config = DeviceConfig(
             ws_url=url,
@@ -151,7 +155,7 @@ class LoadDevice:
         if first is not None:
             response = float(first - spoken.voice_end)
             self._notes.response_ms.append(response * 1000)
-            self._notes.counts["late_turns"] += response > LATE_LIMIT_S
+            self._notes.counts["late_turns"] += response > self._late_limit
 
     async def _speak(self) -> None:
         """Have the server speak for a minute."""

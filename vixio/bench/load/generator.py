@@ -15,6 +15,7 @@ from firmware_test_client.speech import StreamFormat, Utterance, encoded_speech,
 from vixio.bench.load import marker
 from vixio.bench.load.control import BenchError, Handler, Json, Line, attend
 from vixio.bench.load.device import ROOM_DBFS, LoadDevice, Notes
+from vixio.bench.load.mixes import BLOCKED
 from vixio.bench.load.usage import LoopLag, Spread, look, pin
 from vixio.transports.xiaozhi.opus import OpusDecoder
 
@@ -79,6 +80,7 @@ class Generator:
                     asked["behaviour"],
                     (asked["pause"][0], asked["pause"][1]),
                     self._notes,
+                    asked["blocks"] if number == BLOCKED else 0.0,
                 )
             )
         self._lag.start()

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
+BLOCKED: Final = 0
+"""The device whose provider blocks in the mix ``slow``."""
+
 Behaviour = Literal["idle", "listen", "talk", "speak", "churn"]
 """What one device does. ``churn``: some turns, then it goes, properly or not, and comes again."""
 

@@ -6,21 +6,18 @@ SiliconFlow, OpenRouter, Ollama and vLLM all take; nothing is uploaded to stay a
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import re
 from typing import TYPE_CHECKING, Any, Literal
 
-from loguru import logger
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import Field
 
-from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
-from vixio.core.imports import SDK_IMPORT
+from vixio.core.errors import ProviderError
+from vixio.providers.openai_client import OpenAIConnection, SharedClient
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.vision import Photo, VisionProvider
 
 if TYPE_CHECKING:
-    import openai
     from openai.types.chat import ChatCompletion
 
 NAME = "openai"
@@ -37,23 +34,15 @@ MAX_ANSWER_CHARS = 4_000
 _THOUGHTS = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
 
 
-class OpenAIVisionSettings(BaseModel):
+class OpenAIVisionSettings(OpenAIConnection):
     """Options of the section ``vision`` when its name is ``openai``. Times are in seconds."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     model: str = "gpt-4o-mini"
-    base_url: str | None = Field(default=None, description="Of a compatible server, ending in /v1")
-    api_key: SecretStr | None = Field(default=None, description="Default: OPENAI_API_KEY")
     instructions: str = INSTRUCTIONS
     detail: Literal["auto", "low", "high"] | None = None
     """How closely to look, where the server has such a choice."""
     max_tokens: int = Field(default=300, ge=1)
     timeout: float = Field(default=20.0, gt=0, description="For the whole answer, retries included")
-    connect_timeout: float = Field(default=5.0, gt=0)
-    retries: int = Field(default=1, ge=0, le=5)
-    """Further tries after what may pass by itself: a refused connection, 429, 5xx."""
-    extra_body: dict[str, Any] | None = None
 
 
 class OpenAIVisionProvider(VisionProvider):
@@ -63,51 +52,27 @@ class OpenAIVisionProvider(VisionProvider):
 
     def __init__(self, settings: OpenAIVisionSettings | None = None) -> None:
         self._settings = settings or OpenAIVisionSettings()
-        self._client: openai.AsyncOpenAI | None = None
-        self._starting = asyncio.Lock()
-        self._asking: set[asyncio.Task[ChatCompletion]] = set()
-        self._closed = False
+        self._client = SharedClient(NAME, "vision", self._settings, timeout=self._settings.timeout)
 
     async def start(self) -> None:
         """Import the client, which takes a second. Raises ProviderUnavailable without a key."""
-        async with self._starting:
-            if self._closed:
-                raise ProviderError(NAME, "it is closed", retryable=False)
-            if self._client is None:
-                self._client = await asyncio.to_thread(self._make)
+        await self._client.start()
 
     async def explain(self, photo: Photo, question: str, *, language: str = "") -> str:
         """Ask the model. Raises ProviderError."""
-        from vixio.providers.openai_errors import classify
-
-        client = self._client
-        if client is None or self._closed:
-            state = "closed" if self._closed else "not started"
-            raise ProviderError(NAME, f"it is {state}", retryable=False)
         settings = self._settings
-        asking = asyncio.create_task(
-            client.chat.completions.create(
+
+        async def request() -> ChatCompletion:
+            return await self._client.get().chat.completions.create(
                 model=settings.model,
                 messages=self._messages(photo, question, language),
                 max_tokens=settings.max_tokens,
                 extra_body=settings.extra_body,
             )
+
+        answer = await self._client.bounded(
+            self._client.retried(request), "answer", settings.timeout
         )
-        self._asking.add(asking)
-        try:
-            async with asyncio.timeout(settings.timeout):
-                answer = await asking
-        except TimeoutError:
-            raise ProviderTimeout(NAME, "answer", settings.timeout) from None
-        except asyncio.CancelledError:
-            caller = asyncio.current_task()
-            if caller is not None and not caller.cancelling():  # it was close() that cancelled
-                raise ProviderError(NAME, "it was closed", retryable=False) from None
-            raise
-        except Exception as error:
-            raise classify(NAME, error, settings.timeout) from error
-        finally:
-            self._asking.discard(asking)
         message = answer.choices[0].message if answer.choices else None
         text = _THOUGHTS.sub("", (message.content or message.refusal or "") if message else "")
         text = text.strip()[:MAX_ANSWER_CHARS]
@@ -117,37 +82,7 @@ class OpenAIVisionProvider(VisionProvider):
 
     async def close(self) -> None:
         """End the connections, with the questions on them. Idempotent."""
-        self._closed = True
-        # The client closes idle connections alone: those of open questions end with their tasks.
-        for asking in list(self._asking):
-            asking.cancel()
-        await asyncio.gather(*self._asking, return_exceptions=True)
-        async with self._starting:
-            client, self._client = self._client, None
-        if client is not None:
-            await client.close()
-
-    def _make(self) -> openai.AsyncOpenAI:
-        with SDK_IMPORT:
-            import openai
-
-        settings = self._settings
-        key = settings.api_key.get_secret_value() if settings.api_key is not None else ""
-        if not key and settings.base_url:
-            key = "none"  # local servers ask for none, the client insists on one
-        try:
-            client = openai.AsyncOpenAI(
-                api_key=key or None,
-                base_url=settings.base_url,
-                timeout=openai.Timeout(settings.timeout, connect=settings.connect_timeout),
-                max_retries=settings.retries,
-            )
-        except openai.OpenAIError:
-            raise ProviderUnavailable(
-                NAME, "no key: set vision.api_key, or OPENAI_API_KEY", reason="no_key"
-            ) from None
-        logger.bind(provider=NAME, model=settings.model).debug("vision client made")
-        return client
+        await self._client.close()
 
     def _messages(self, photo: Photo, question: str, language: str) -> Any:  # noqa: ANN401 - the client's own type, a union of forty
         url = f"data:{photo.media_type};base64,{base64.b64encode(photo.data).decode()}"

@@ -22,6 +22,7 @@ from loguru import logger
 import vixio
 from vixio.core.cores import own_cores
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
+from vixio.providers.pocketsphinx.preparing import Preparations
 from vixio.providers.pocketsphinx.wire import Frame, Kind, Unpacker, WorkerSettings, pack
 
 NAME: Final = "pocketsphinx"
@@ -49,6 +50,7 @@ class WorkerProcess:
         self._results: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._numbers = itertools.count(1)
         self._unpacker = Unpacker()
+        self.preparations = Preparations(lambda request: self.send(Kind.PREPARE, payload=request))
 
     @classmethod
     async def start(cls, settings: WorkerSettings) -> WorkerProcess:
@@ -115,11 +117,13 @@ class WorkerProcess:
 
     async def run(self) -> None:
         """Hand results out until the process ends; then fail what is left."""
+        preparing = asyncio.create_task(self.preparations.run())
         try:
             while frames := await self._read():
                 for frame in frames:
                     self._hand_out(frame)
         finally:
+            preparing.cancel()
             self._fail_all()
 
     def kill(self) -> None:
@@ -172,6 +176,9 @@ class WorkerProcess:
     def _hand_out(self, frame: Frame) -> None:
         if frame.kind is Kind.GRAMMAR:
             logger.bind(**frame.json()).debug("grammar made")
+            return
+        if not frame.stream:
+            self.preparations.done()
             return
         result = self._results.pop(frame.stream, None)
         if result is None or result.done():  # given up meanwhile
@@ -230,7 +237,7 @@ class WorkerPool:
         """Let all workers, also later ones, make a grammar."""
         self._prepared = request
         for worker in self._ready:
-            worker.send(Kind.PREPARE, payload=request)
+            worker.preparations.want(request)
 
     async def close(self) -> None:
         """End all workers; what they had fails."""
@@ -257,7 +264,7 @@ class WorkerPool:
                 worker = await self._replace()
                 self._ready.append(worker)
                 if self._prepared:
-                    worker.send(Kind.PREPARE, payload=self._prepared)
+                    worker.preparations.want(self._prepared)
                 self._changed.set()
         finally:
             if worker in self._ready:

@@ -38,7 +38,7 @@ class Kind(IntEnum):
     """What a frame is. The first five go to the worker, the others come from it."""
 
     PREPARE = 1
-    """JSON: a grammar that will be wanted."""
+    """JSON: a grammar that will be wanted; PREPARED or FAILED tells when that is done."""
     OPEN = 2
     """JSON: an utterance begins, over this grammar."""
     AUDIO = 3
@@ -54,6 +54,7 @@ class Kind(IntEnum):
     """JSON: why the worker cannot work at all; it ends."""
     GRAMMAR = 10
     """JSON: about a grammar that was made, for the log."""
+    PREPARED = 11
 
 
 class Frame(NamedTuple):

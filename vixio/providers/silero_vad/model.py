@@ -62,6 +62,9 @@ class _Session(Protocol):
 class SileroModel:
     """The network and the memory of all devices."""
 
+    name = NAME
+    window_bytes = WINDOW_BYTES
+
     def __init__(self, path: Path, max_batch: int) -> None:
         self._session = _load(path)
         self._rate = np.array(16_000, dtype=np.int64)
@@ -104,6 +107,12 @@ class SileroModel:
         self._context[index] = batch[:, WINDOW:]
         probabilities: list[float] = output[:, 0].tolist()
         return probabilities
+
+    def release(self, slot: int) -> None:
+        """Nothing: a slot is a row of arrays that its next owner uses."""
+
+    def close(self) -> None:
+        """Nothing: arrays and session go with the last reference."""
 
     def _grow(self, needed: int) -> None:
         size = max(needed, 2 * len(self._context))

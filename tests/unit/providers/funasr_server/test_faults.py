@@ -8,56 +8,12 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tests.support.funasr_server import Fault, Flavour, FunASRServer, HungUpError, Talk
+from tests.support.funasr_faults import at, cut, fail, freeze, hang_up, refuse, rubbish, stall
+from tests.support.funasr_server import Flavour, FunASRServer, Talk
 from tests.unit.providers.funasr_server.support import BOUND, noise, provider, recognise
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
 from vixio.providers.asr import SpeechHints
 from vixio.providers.funasr_server.provider import FunASRServerASRProvider
-
-
-def at(stage: str, act: Callable[[Talk], Awaitable[None]], times: int = 1) -> Fault:
-    """Return a fault that happens ``times`` times at ``stage``."""
-    left = times
-
-    async def fault(talk: Talk, now: str) -> None:
-        nonlocal left
-        if now == stage and left:
-            left -= 1
-            await act(talk)
-
-    return fault
-
-
-async def cut(talk: Talk) -> None:
-    talk.socket.transport.abort()
-    raise HungUpError
-
-
-async def hang_up(talk: Talk) -> None:
-    await talk.socket.close(1011, "out of memory")
-    raise HungUpError
-
-
-async def stall(talk: Talk) -> None:
-    """Read on, say nothing."""
-    async for _ in talk.socket:
-        pass
-
-
-async def freeze(talk: Talk) -> None:
-    """Do not even read."""
-    talk.socket.transport.pause_reading()
-    await asyncio.Event().wait()
-
-
-async def rubbish(talk: Talk) -> None:
-    await talk.socket.send("<html>")
-    raise HungUpError
-
-
-async def refuse(talk: Talk) -> None:
-    await talk.send(text="ERROR. Real-time transcription service ONLY SUPPORT PCM stream.")
-
 
 STAGES = ["start", "audio", "end"]
 
@@ -139,9 +95,6 @@ async def test_what_the_server_says_is_wrong_is_not_tried_again() -> None:
 
 
 async def test_an_error_in_the_acknowledgement() -> None:
-    async def fail(talk: Talk) -> None:
-        await talk.send(is_end=True, is_final=False, error="offline inference failed: OOM")
-
     server = FunASRServer(Flavour.PYTHON, fault=at("end", fail))
     async with server, provider(server) as asr:
         with pytest.raises(ProviderError, match="inference failed"):

@@ -1,10 +1,10 @@
 """One thread that runs the windows of all devices, many in one call.
 
 A device's windows depend on each other, so a batch holds at most one window of each; a device with
-several in hand gets consecutive batches. A batch of 8 costs half as much a window as a single one,
-and each wake-up of the thread costs more than a window, so for ``interval`` seconds after a round
-began the thread lets windows gather. Two do not wait: a window that comes after a pause, and that
-of a device which is back before ``interval`` is over, because it catches up after a stall.
+several in hand gets consecutive batches. In a batch of 8 Silero costs half as much a window as
+alone, and each wake-up of the thread costs more than a window, so for ``interval`` seconds after a
+round began the thread lets windows gather. Two do not wait: a window that comes after a pause, and
+that of a device which is back before ``interval`` is over, because it catches up after a stall.
 """
 
 from __future__ import annotations
@@ -14,9 +14,32 @@ import math
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
+from typing import Protocol
 
 from vixio.core.errors import ProviderError
-from vixio.providers.silero_vad.model import NAME, WINDOW_BYTES, SileroModel
+
+
+class WindowModel(Protocol):
+    """A network and the memory of all devices, one slot each. The worker's thread alone calls it.
+
+    ``name``: the provider's, for errors. ``window_bytes``: PCM of one window.
+    """
+
+    name: str
+    window_bytes: int
+
+    def forget(self, slot: int) -> None:
+        """Put ``slot`` into its first state; comes before the first window of each new owner."""
+
+    def run(self, slots: Sequence[int], windows: Sequence[bytes]) -> list[float]:
+        """Return the speech probability of one window for each of ``slots``, all different."""
+
+    def release(self, slot: int) -> None:
+        """Give back what ``slot`` holds, if anything; it may be used again after a forget."""
+
+    def close(self) -> None:
+        """Give everything back; the worker calls nothing after it."""
 
 
 class Lane:
@@ -57,7 +80,7 @@ class BatchWorker:
 
     def __init__(
         self,
-        model: SileroModel,
+        model: WindowModel,
         loop: asyncio.AbstractEventLoop,
         *,
         max_batch: int,
@@ -68,13 +91,15 @@ class BatchWorker:
         self._max_batch = max_batch
         self._interval = interval
         self._changed = threading.Condition()
-        self._incoming: list[Job] = []  # guarded by _changed, as the four below
+        self._incoming: list[Job | Lane] = []  # guarded by _changed, as the four below
         self._idle = False
         self._gathering = False
         self._urgent = False
         self._stopping = False
         self._turn: deque[Lane] = deque()
-        self._thread = threading.Thread(target=self._work, name="vixio-silero", daemon=True)
+        self._thread = threading.Thread(
+            target=self._work, name=f"vixio-vad-{model.name}", daemon=True
+        )
         self._thread.start()
 
     def submit(self, job: Job) -> None:
@@ -85,6 +110,14 @@ class BatchWorker:
             self._urgent |= urgent
             if self._idle or (urgent and self._gathering):
                 self._idle = self._gathering = False
+                self._changed.notify()
+
+    def release(self, lane: Lane) -> None:
+        """Give back what the closed ``lane`` holds, before a later owner of its slot is served."""
+        with self._changed:
+            self._incoming.append(lane)
+            if self._idle:
+                self._idle = False
                 self._changed.notify()
 
     def stop(self) -> None:
@@ -98,6 +131,12 @@ class BatchWorker:
         await asyncio.to_thread(self._thread.join)
 
     def _work(self) -> None:
+        try:
+            self._serve()
+        finally:
+            self._model.close()
+
+    def _serve(self) -> None:
         last = -math.inf
         while self._take_in(block=not self._turn):
             if not self._gather(last + self._interval):
@@ -106,7 +145,7 @@ class BatchWorker:
             while self._turn:
                 if finished := self._run_batch():
                     try:
-                        self._loop.call_soon_threadsafe(_resolve, finished)
+                        self._loop.call_soon_threadsafe(self._resolve, finished)
                     except RuntimeError:  # the loop is closed: nobody waits any more
                         return
                 # Newcomers join the later windows of a long job, but not one by one: batches
@@ -140,8 +179,11 @@ class BatchWorker:
             if not block:
                 self._urgent = False
             stopping = self._stopping
-        for job in incoming:
-            lane = job.lane
+        for item in incoming:
+            if isinstance(item, Lane):
+                self._model.release(item.slot)
+                continue
+            job, lane = item, item.lane
             if not lane.jobs:
                 self._turn.append(lane)
             lane.jobs.append(job)
@@ -154,10 +196,11 @@ class BatchWorker:
         fresh: list[int] = []
         windows: list[bytes] = []
         finished: list[tuple[Job, Exception | None]] = []
+        size = self._model.window_bytes
         while self._turn and len(lanes) < self._max_batch:
             lane = self._turn.popleft()
             if lane.closed:
-                finished.extend((job, _closed()) for job in lane.jobs)
+                finished.extend((job, self._closed()) for job in lane.jobs)
                 lane.jobs.clear()
                 continue
             job = lane.jobs[0]
@@ -165,7 +208,7 @@ class BatchWorker:
                 fresh.append(lane.slot)
             lanes.append(lane)
             slots.append(lane.slot)
-            windows.append(job.pcm[job.done : job.done + WINDOW_BYTES])
+            windows.append(job.pcm[job.done : job.done + size])
         if not lanes:
             return finished
         error: Exception | None = None
@@ -180,7 +223,7 @@ class BatchWorker:
         for position, lane in enumerate(lanes):
             lane.ran = now
             job = lane.jobs[0]
-            job.done += WINDOW_BYTES
+            job.done += size
             if error is None:
                 job.probabilities.append(probabilities[position])
             if error is not None or job.done == len(job.pcm):
@@ -190,20 +233,19 @@ class BatchWorker:
                 self._turn.append(lane)
         return finished
 
+    def _closed(self) -> ProviderError:
+        return ProviderError(self._model.name, "the stream is closed", retryable=False)
 
-def _closed() -> ProviderError:
-    return ProviderError(NAME, "the stream is closed", retryable=False)
-
-
-def _resolve(finished: list[tuple[Job, Exception | None]]) -> None:
-    for job, error in finished:
-        if job.future.done():  # cancelled, or failed by close
-            continue
-        if error is None:
-            job.future.set_result(job.probabilities)
-        elif isinstance(error, ProviderError):
-            job.future.set_exception(error)
-        else:
-            failed = ProviderError(NAME, f"inference failed ({type(error).__name__})")
-            failed.__cause__ = error
-            job.future.set_exception(failed)
+    def _resolve(self, finished: list[tuple[Job, Exception | None]]) -> None:
+        for job, error in finished:
+            if job.future.done():  # cancelled, or failed by close
+                continue
+            if error is None:
+                job.future.set_result(job.probabilities)
+            elif isinstance(error, ProviderError):
+                job.future.set_exception(error)
+            else:
+                message = f"inference failed ({type(error).__name__})"
+                failed = ProviderError(self._model.name, message)
+                failed.__cause__ = error
+                job.future.set_exception(failed)

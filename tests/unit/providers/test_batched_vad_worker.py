@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 import pytest
 
 from vixio.core.errors import ProviderError
+from vixio.providers.batched_vad.worker import BatchWorker, Job, Lane
 from vixio.providers.silero_vad.model import WINDOW_BYTES, SileroModel
-from vixio.providers.silero_vad.worker import BatchWorker, Job, Lane
 
 LIMIT = 5.0
 
@@ -23,6 +23,8 @@ class RecordingModel(SileroModel):
         self.batches: list[list[int]] = []
         self.times: list[float] = []
         self.forgotten: list[int] = []
+        self.owners: list[str] = []
+        """Each forget and release, in their order."""
         self.gate = threading.Event()
         self.gate.set()
         self.entered = threading.Event()
@@ -31,6 +33,13 @@ class RecordingModel(SileroModel):
 
     def forget(self, slot: int) -> None:
         self.forgotten.append(slot)
+        self.owners.append(f"forget {slot}")
+
+    def release(self, slot: int) -> None:
+        self.owners.append(f"release {slot}")
+
+    def close(self) -> None:
+        self.owners.append("close")
 
     def run(self, slots: Sequence[int], windows: Sequence[bytes]) -> list[float]:
         self.batches.append(list(slots))
@@ -232,3 +241,30 @@ async def test_stop_ends_an_idle_and_a_gathering_thread() -> None:
     _ = gathering.submit(Lane(2), 2)
     await idle.end()
     await gathering.end()
+
+
+async def test_a_place_is_given_back_before_its_next_owner_is_served(bench: Bench) -> None:
+    first, second = Lane(3), Lane(3)
+    async with asyncio.timeout(LIMIT):
+        await bench.submit(first, 1, forget=True)
+    held = await bench.hold()
+    waiting = bench.submit(first, 2)
+    first.closed = True
+    bench.worker.release(first)
+    future = bench.submit(second, 7, forget=True)
+    bench.model.gate.set()
+    async with asyncio.timeout(LIMIT):
+        assert await future == [7.0]
+        await held
+        with pytest.raises(ProviderError):
+            await waiting
+    assert bench.model.owners == ["forget 3", "release 3", "forget 3"]
+
+
+async def test_the_model_is_closed_when_the_thread_ends() -> None:
+    bench = Bench()
+    async with asyncio.timeout(LIMIT):
+        await bench.submit(Lane(1), 5)
+    assert bench.model.owners == []
+    await bench.end()
+    assert bench.model.owners == ["close"]

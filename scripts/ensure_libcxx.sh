@@ -1,0 +1,18 @@
+#!/bin/sh
+# Try to see to it that TEN VAD finds libc++, which its library for Linux needs: ensure_libcxx.sh PYTHON
+# Never fails: without it TEN VAD's tests are skipped, with the same words.
+set -eu
+
+python=$1
+here=$(cd "$(dirname "$0")" && pwd)
+
+found() {
+    "$python" -c 'import ctypes.util, sys; sys.exit(not ctypes.util.find_library("c++"))'
+}
+
+[ "$(uname)" = Linux ] || exit 0
+found && exit 0
+"$here/apt_install.sh" libc++1 && found && exit 0
+
+echo "setup: libc++ is missing, TEN VAD cannot run. Debian/Ubuntu: sudo apt-get install libc++1;" \
+    "Fedora: sudo dnf install libcxx." >&2

@@ -1,0 +1,27 @@
+"""The short form: ten devices change all their tools every second while their users talk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.load.tool_churn.run import render, run
+
+DEVICES = 10
+SECONDS = 5.0
+
+
+@pytest.mark.load
+@pytest.mark.slow
+async def test_no_call_goes_astray_while_tools_change(tmp_path: Path) -> None:
+    report = await run(tmp_path, devices=DEVICES, seconds=SECONDS)
+    notes, text = report.notes, render(report)
+    assert notes.mistakes == [], text
+    assert report.errors == [], text
+    # Enough happened for that to mean something.
+    assert notes.counts["turns"] >= DEVICES, text
+    assert notes.counts["calls answered"] >= DEVICES, text
+    assert notes.counts["changes"] >= 3 * DEVICES, text
+    assert len(notes.seen_ms) >= DEVICES // 2, text
+    assert report.counters["tool.device.calls"] >= notes.counts["calls answered"], text

@@ -1,0 +1,43 @@
+"""The tiny models, made once a run, and speech for them."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+
+from tests.models.tiny_paraformer import make_paraformer
+from vixio.bench.speech_audio import Voices
+from vixio.bench.speech_corpus.device import Speaker
+
+
+@pytest.fixture(scope="session")
+def vendor() -> None:
+    """FunASR and torch, imported; what they warn of on import is not ours to mend."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import funasr
+        import torch
+
+    assert funasr.__version__
+    assert torch.__version__
+
+
+@pytest.fixture(scope="session")
+def paraformer(vendor: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an offline Paraformer."""
+    return make_paraformer(tmp_path_factory.mktemp("models") / "paraformer")
+
+
+@pytest.fixture(scope="session")
+def streaming(vendor: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a Paraformer that hears as the user speaks."""
+    return make_paraformer(tmp_path_factory.mktemp("models") / "streaming", streaming=True)
+
+
+@pytest.fixture(scope="session")
+def speech() -> bytes:
+    """Three seconds of 16 kHz PCM, the same in every run."""
+    speaker = Speaker("en-us", rate=160, pitch=50)
+    return b"".join(Voices().say("Please turn on the lamp, and then the fan.", speaker, seed=1))

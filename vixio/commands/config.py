@@ -1,0 +1,43 @@
+"""Which settings a command reads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+CONFIG_VARIABLE = "VIXIO_CONFIG"
+CONFIG_NAME = "vixio.yaml"
+BUILT_IN = "built-in defaults"
+
+
+def choose_config(given: Path | None) -> tuple[Path | None, str]:
+    """Return the settings file to read, and how to name it to people; none: the default.
+
+    The first of: ``--config``, ``$VIXIO_CONFIG``, ``vixio.yaml`` in the working directory.
+    """
+    if given is not None:
+        return given, str(given)
+    if named := os.environ.get(CONFIG_VARIABLE):
+        return Path(named), f"{named}, from ${CONFIG_VARIABLE}"
+    if (here := Path(CONFIG_NAME)).exists():
+        return here, f"./{here}"
+    return None, BUILT_IN
+
+
+def config_option(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the option ``--config``."""
+    return click.option(
+        "--config",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help=f"Settings (default: ${CONFIG_VARIABLE}, ./{CONFIG_NAME} if there is one, "
+        "else the built-in defaults, which need no key and no network).",
+    )(command)
+
+
+def colour() -> bool | None:
+    """Return what click is told of colours: none where nobody wants or sees them."""
+    return False if os.environ.get("NO_COLOR") else None

@@ -1,0 +1,1 @@
+"""Ears and a voice behind OpenAI's audio API, or a compatible server's."""

@@ -1,0 +1,226 @@
+"""Ears behind ``POST /audio/transcriptions``: OpenAI's, Groq's, SiliconFlow's, a local server's.
+
+The API takes a whole file, so an utterance is gathered while it is spoken and sent when it is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import struct
+from typing import Any, Final, Literal
+
+import numpy as np
+from loguru import logger
+from pydantic import Field
+
+from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes, pcm_seconds
+from vixio.core.errors import ProviderError
+from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
+from vixio.providers.openai_client import OpenAIConnection, SharedClient
+from vixio.providers.openai_speech.hints import prompt_of, terms_of
+from vixio.providers.registry import ProviderFactory
+from vixio.providers.sensevoice_tags import parse_tags
+
+NAME = "openai"
+
+MIN_SECONDS: Final = 0.1
+"""OpenAI refuses what is shorter, and no word is."""
+
+_SILENCE: Final = 64
+"""The highest peak (of 32767) at which nothing can have been said; Whisper hears words in it."""
+
+_DRAIN: Final = 0.1
+"""Seconds that the end of an answer may take once the words are known."""
+
+MAX_WORDS: Final = 4_000
+"""Characters of a transcript; a server that sends more is broken."""
+
+
+class OpenAIASRSettings(OpenAIConnection):
+    """Options of the section ``asr`` when its name is ``openai``. Times are in seconds."""
+
+    model: str = "gpt-transcribe"
+    language: str = ""
+    """ISO 639-1, as ``en``; empty: the session's; ``auto``: the server finds it out."""
+    prompt: str = ""
+    """Goes along with every utterance, in the language that is spoken: names, style, spelling."""
+    vocabulary: list[str] = Field(default_factory=list)
+    """Words that are likely to be said and hard to know: names of people, rooms, songs."""
+    hints: Literal["prompt", "keywords", "off"] = "prompt"
+    """Where the vocabulary and the words of the session's tools go; ``keywords`` is a field of its
+    own that gpt-transcribe knows."""
+    max_prompt_chars: int = Field(default=600, ge=0, le=4_000)
+    """Whisper reads no more than 224 tokens of it."""
+    stream: bool = False
+    """Ask for the words while they are found, where the model and the server can."""
+    temperature: float | None = Field(default=None, ge=0, le=1)
+    timeout: float = Field(default=12.0, gt=0)
+    """For the words, retries included, from the end of the utterance on."""
+    max_seconds: float = Field(default=60.0, ge=1, le=600)
+    """Longest utterance; what comes after is not heard."""
+
+
+class OpenAIASRProvider(ASRProvider):
+    """One client, and so one pool of connections, for the process."""
+
+    name = NAME
+
+    def __init__(self, settings: OpenAIASRSettings | None = None) -> None:
+        self._settings = settings or OpenAIASRSettings()
+        self._client = SharedClient(NAME, "asr", self._settings, timeout=self._settings.timeout)
+
+    async def start(self) -> None:
+        """Import the client, which takes a second. Raises ProviderUnavailable without a key."""
+        await self._client.start()
+
+    def open(self, hints: SpeechHints) -> OpenAIASRStream:
+        return OpenAIASRStream(self._client, self._settings, hints)
+
+    async def close(self) -> None:
+        """Fail what is being recognised and end the connections. Idempotent."""
+        await self._client.close()
+
+
+class OpenAIASRStream(ASRStream):
+    """One utterance: gathered, then sent as a WAV."""
+
+    def __init__(
+        self, client: SharedClient, settings: OpenAIASRSettings, hints: SpeechHints
+    ) -> None:
+        self._client = client
+        self._settings = settings
+        self._hints = hints
+        self._pcm = bytearray()
+        self._most = pcm_bytes(settings.max_seconds, LISTEN_RATE)
+        self._closed = False
+        self.partial = ""
+
+    async def feed(self, pcm: bytes) -> None:
+        """Keep it, as far as the longest utterance goes. Raises ProviderError once closed."""
+        self._usable()
+        self._pcm += pcm[: self._most - len(self._pcm)]
+
+    async def finish(self) -> Recognition:
+        """Send the utterance and return its words; silence is not worth a request."""
+        self._usable()
+        pcm = bytes(self._pcm[: len(self._pcm) // BYTES_PER_SAMPLE * BYTES_PER_SAMPLE])
+        seconds = pcm_seconds(pcm, LISTEN_RATE)
+        if seconds < MIN_SECONDS or _peak(pcm) <= _SILENCE:
+            return Recognition("")
+        language = self._language()
+        sent = ("speech.wav", wav(pcm), "audio/wav")
+        text = await self._client.bounded(
+            self._client.retried(lambda: self._ask(sent, language)), "words", self._settings.timeout
+        )
+        logger.bind(provider=NAME, seconds=round(seconds, 1)).debug("utterance transcribed")
+        text = text.strip()[:MAX_WORDS]
+        if "sensevoice" not in self._settings.model.lower():
+            return Recognition(text, language=language)
+        told = parse_tags(text)  # servers hand SenseVoice's tags on, as they are or as emoji
+        return Recognition(told.text, language=told.language or language, emotion=told.emotion)
+
+    async def close(self) -> None:
+        self._closed = True
+        self._pcm.clear()
+
+    def _usable(self) -> None:
+        if self._closed:
+            raise ProviderError(NAME, "the stream is closed", retryable=False)
+        self._client.get()
+
+    async def _ask(self, sent: tuple[str, bytes, str], language: str) -> str:
+        """Return the words. Whether they stream is seen by what comes, not by what was asked."""
+        self.partial = ""
+        fields = self._fields(language)
+        create = self._client.get().audio.transcriptions.with_streaming_response.create
+        model, extra = self._settings.model, self._settings.extra_body
+        if not self._settings.stream:
+            async with create(file=sent, model=model, extra_body=extra, **fields) as response:
+                return _words_of(await response.read())
+        async with create(
+            file=sent, model=model, extra_body=extra, stream=True, **fields
+        ) as response:
+            if "text/event-stream" not in response.headers.get("content-type", ""):
+                return _words_of(await response.read())  # whisper-1 does not stream
+            return await self._follow(await response.parse())
+
+    async def _follow(self, events: Any) -> str:  # noqa: ANN401 - the client's stream of events
+        whole: str | None = None
+        rest = asyncio.timeout(None)
+        try:
+            async with rest:
+                async for event in events:
+                    kind, text = getattr(event, "type", None), getattr(event, "text", None)
+                    if whole is not None:
+                        continue
+                    if kind == "transcript.text.delta":
+                        self.partial = (self.partial + event.delta)[:MAX_WORDS]
+                    elif kind is None and isinstance(text, str):
+                        # A segment at a time, as faster-whisper's servers had it before OpenAI.
+                        self.partial = f"{self.partial} {text.strip()}".strip()[:MAX_WORDS]
+                    elif kind == "transcript.text.done" and isinstance(text, str):
+                        whole = self.partial = text
+                        # An answer that is read to its end leaves a connection for the next one.
+                        rest.reschedule(asyncio.get_running_loop().time() + _DRAIN)
+        except TimeoutError:
+            pass  # the words are there: this connection is closed instead
+        if whole is None:  # not in a server that tells deltas alone; a cut is an error by itself
+            whole = self.partial
+        return whole
+
+    def _fields(self, language: str) -> dict[str, Any]:
+        """Only what is set: servers refuse fields that they do not know."""
+        settings = self._settings
+        terms = () if settings.hints == "off" else terms_of(self._hints.tools)
+        fields: dict[str, Any] = {}
+        prompt = settings.prompt.strip()
+        if settings.hints == "prompt":
+            prompt = prompt_of(
+                prompt, settings.vocabulary, terms, max(settings.max_prompt_chars, len(prompt))
+            )
+        elif settings.hints == "keywords" and (words := [*settings.vocabulary, *terms]):
+            fields["keywords"] = list(dict.fromkeys(words))
+        if prompt:
+            fields["prompt"] = prompt
+        if language:
+            fields["language"] = language
+        if settings.temperature is not None:
+            fields["temperature"] = settings.temperature
+        return fields
+
+    def _language(self) -> str:
+        wanted = self._settings.language or self._hints.language
+        return "" if wanted == "auto" else wanted.replace("_", "-").partition("-")[0].lower()
+
+
+def wav(pcm: bytes) -> bytes:
+    """Return 16 kHz PCM as a WAV file."""
+    rate, frame = LISTEN_RATE, BYTES_PER_SAMPLE
+    fields = struct.pack("<HHIIHH", 1, 1, rate, rate * frame, frame, 8 * frame)
+    head = b"RIFF" + struct.pack("<I", 36 + len(pcm)) + b"WAVEfmt " + struct.pack("<I", 16)
+    return head + fields + b"data" + struct.pack("<I", len(pcm)) + pcm
+
+
+def _peak(pcm: bytes) -> int:
+    samples = np.frombuffer(pcm, "<i2").astype(np.int32)
+    return int(np.abs(samples).max(initial=0))
+
+
+def _words_of(body: bytes) -> str:
+    """Return the ``text`` of a JSON answer."""
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        raise ProviderError(NAME, "the server's answer is no JSON", reason="service") from None
+    text = answer.get("text") if isinstance(answer, dict) else None
+    if not isinstance(text, str):
+        raise ProviderError(NAME, "the server's answer has no words in it", reason="service")
+    return text
+
+
+def _create(settings: OpenAIASRSettings) -> OpenAIASRProvider:
+    return OpenAIASRProvider(settings)
+
+
+FACTORY = ProviderFactory(settings_model=OpenAIASRSettings, create=_create)

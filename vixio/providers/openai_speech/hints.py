@@ -1,0 +1,60 @@
+"""What a recogniser may be told beforehand: the words that the user is likely to say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from vixio.core.tools.types import ToolDefinition
+
+_MAX_TERM: Final = 40
+_MAX_TERMS: Final = 100
+_EMPTY: Final = frozenset({"self", "get", "set", "is", "to", "the", "a", "mcp", "tool", "call"})
+_WORDS: Final = re.compile(r"[^\W\d_]+")
+_CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def terms_of(tools: Iterable[ToolDefinition]) -> list[str]:
+    """Return what the tools are about, as ``lamp turn on``, and the names that they choose from.
+
+    The same in the same order for the same tools, each once.
+    """
+    found: dict[str, None] = {}
+    for tool in tools:
+        name = _CAMEL.sub(" ", tool.alias or tool.name)
+        words = [word for word in _WORDS.findall(name) if word.lower() not in _EMPTY]
+        if words:
+            found[" ".join(words).lower()] = None
+        for value in _choices(tool.parameters):
+            found[value.encode("utf-8", "ignore").decode()] = None  # half a surrogate pair is none
+        if len(found) >= _MAX_TERMS:
+            break
+    return [term for term in found if len(term) <= _MAX_TERM][:_MAX_TERMS]
+
+
+def prompt_of(words: str, vocabulary: Sequence[str], terms: Sequence[str], most: int) -> str:
+    """Return one prompt of at most ``most`` characters.
+
+    Whisper reads only the end of a long prompt, so what matters most stands last: the configured
+    words behind the vocabulary, and that behind the tools' terms, which are left out first.
+    """
+    own = words.strip()[-most:] if most > 0 else ""
+    listed: list[str] = []
+    left = most - len(own) - 2
+    for term in dict.fromkeys((*vocabulary, *terms)):
+        left -= len(term) + 2
+        if left < 0:
+            break
+        listed.append(term)
+    return " ".join(filter(None, (f"{', '.join(reversed(listed))}." if listed else "", own)))
+
+
+def _choices(schema: Any) -> Iterable[str]:  # noqa: ANN401 - JSON, and not ours
+    """The words of each parameter's ``enum``: rooms, themes, names."""
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    for parameter in properties.values() if isinstance(properties, dict) else ():
+        values = parameter.get("enum") if isinstance(parameter, dict) else None
+        for value in values if isinstance(values, list) else ():
+            if isinstance(value, str) and _WORDS.search(value):
+                yield value.replace("_", " ")

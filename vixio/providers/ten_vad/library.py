@@ -1,0 +1,107 @@
+"""TEN VAD's native library: where it is, and its functions.
+
+The ``ten-vad`` distribution carries the library with the network inside. Its Python class is not
+used: it loads the library once for each detector, wants a numpy array for each window and raises
+assertions from ``__del__``. The functions are those of ``include/ten_vad.h`` in the sources of
+TEN VAD; their calls release the interpreter's lock.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+from importlib.util import find_spec
+from pathlib import Path
+
+from vixio.core.errors import ProviderError, ProviderUnavailable
+
+NAME = "ten"
+
+WINDOW = 256
+"""Samples in each run, at 16 kHz: 16 ms; the step that the network is trained for."""
+WINDOW_BYTES = WINDOW * 2
+
+_INSTALL = "pip install 'vixio[ten]'"
+_LIBCXX = (
+    "it needs libc++: Debian/Ubuntu: sudo apt-get install libc++1; Fedora: sudo dnf install libcxx"
+)
+_FILES = {
+    ("Linux", "x86_64"): "lib/Linux/x64/libten_vad.so",
+    ("Darwin", "x86_64"): "lib/macOS/ten_vad.framework/Versions/A/ten_vad",
+    ("Darwin", "arm64"): "lib/macOS/ten_vad.framework/Versions/A/ten_vad",
+    ("Windows", "AMD64"): "lib/Windows/x64/ten_vad.dll",
+}
+
+
+def find_library() -> Path:
+    """Return the library's path, without importing its package. Raises ProviderUnavailable."""
+    spec = find_spec("ten_vad")
+    if spec is None or not spec.submodule_search_locations:
+        raise ProviderUnavailable(NAME, f"TEN VAD is not installed: {_INSTALL}")
+    machine = (platform.system(), platform.machine())
+    file = _FILES.get(machine)
+    if file is None:
+        raise ProviderUnavailable(
+            NAME, f"TEN VAD has no library for {' '.join(machine)}: use `vad: {{name: silero}}`"
+        )
+    path = Path(spec.submodule_search_locations[0], file)
+    if not path.is_file():
+        raise ProviderUnavailable(NAME, f"ten-vad carries no {path.name}: {_INSTALL}")
+    return path
+
+
+class Detector:
+    """One device's native state, about 0.6 MB."""
+
+    __slots__ = ("_flag", "_handle", "_library", "_probability")
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        """Raise ProviderError when there is no memory."""
+        self._library = library
+        self._handle = ctypes.c_void_p()
+        self._probability = ctypes.c_float()
+        self._flag = ctypes.c_int32()
+        # The threshold is that of the flag, which nobody reads: stations weigh the probability.
+        if library.ten_vad_create(ctypes.byref(self._handle), WINDOW, 0.5) != 0:
+            raise ProviderError(NAME, "no memory for another detector")
+
+    def process(self, window: bytes) -> float:
+        """Return the speech probability of ``window``, ``WINDOW_BYTES`` of PCM."""
+        result = self._library.ten_vad_process(
+            self._handle,
+            window,
+            WINDOW,
+            ctypes.byref(self._probability),
+            ctypes.byref(self._flag),
+        )
+        if result != 0:
+            raise ProviderError(NAME, "the library refused a window")
+        return self._probability.value
+
+    def destroy(self) -> None:
+        """Give the memory back. Idempotent; nothing may follow."""
+        if self._handle.value is not None:
+            self._library.ten_vad_destroy(ctypes.byref(self._handle))
+            self._handle = ctypes.c_void_p()
+
+
+def load_library() -> ctypes.CDLL:
+    """Load the library. Blocking. Raises ProviderUnavailable, with what to install."""
+    path = find_library()
+    try:
+        library = ctypes.CDLL(str(path))
+    except OSError as error:
+        if "libc++" in str(error):
+            raise ProviderUnavailable(NAME, _LIBCXX) from error
+        raise ProviderUnavailable(NAME, f"cannot load {path.name}: {_INSTALL}") from error
+    handle = ctypes.POINTER(ctypes.c_void_p)
+    library.ten_vad_create.argtypes = [handle, ctypes.c_size_t, ctypes.c_float]
+    library.ten_vad_process.argtypes = [
+        ctypes.c_void_p,
+        ctypes.c_char_p,  # int16 samples; a bytes object lends its own memory, which is aligned
+        ctypes.c_size_t,
+        ctypes.POINTER(ctypes.c_float),
+        ctypes.POINTER(ctypes.c_int32),
+    ]
+    library.ten_vad_destroy.argtypes = [handle]
+    return library
