@@ -50,7 +50,7 @@ def start(settings: FunASRServerSettings, wav_name: str, hotwords: str) -> str:
             "wav_format": "pcm",
             "audio_fs": LISTEN_RATE,
             "is_speaking": True,
-            "chunk_size": list(settings.chunk_size),
+            "chunk_size": settings.chunk_size,
             "chunk_interval": settings.chunk_interval,
             "hotwords": hotwords,
             "itn": settings.itn,

@@ -32,7 +32,7 @@ class FunASRServerSettings(BaseModel):
     """Weight of the words that the session's tools bring; 0: leave them out."""
     hotword_format: Literal["json", "words"] = "json"
     """``json``, with weights, for the C++ runtime; ``words`` for the Python server."""
-    chunk_size: tuple[int, int, int] = (5, 10, 5)
+    chunk_size: Annotated[list[int], Field(min_length=3, max_length=3)] = [5, 10, 5]
     """Streaming model: look-back, chunk and look-ahead, each in units of 60 ms."""
     chunk_interval: Annotated[int, Field(ge=1, le=60)] = 10
     """Audio goes out in pieces of ``chunk_size[1] * 60 / chunk_interval`` ms."""
@@ -63,7 +63,7 @@ class FunASRServerSettings(BaseModel):
 
     @field_validator("chunk_size")
     @classmethod
-    def _sensible(cls, value: tuple[int, int, int]) -> tuple[int, int, int]:
+    def _sensible(cls, value: list[int]) -> list[int]:
         if min(value) < 0 or not 1 <= value[1] <= 100:
             raise ValueError("three numbers are wanted, the middle one from 1 to 100: [5, 10, 5]")
         return value

@@ -14,7 +14,7 @@ from vixio.providers.funasr_server.settings import FunASRServerSettings
 
 
 def test_an_utterance_is_opened_as_the_protocol_says() -> None:
-    settings = FunASRServerSettings(language="zh", itn=False, chunk_size=(8, 8, 4))
+    settings = FunASRServerSettings(language="zh", itn=False, chunk_size=[8, 8, 4])
     assert json.loads(start(settings, "w1", '{"阿里巴巴": 20}')) == {
         "mode": "2pass",
         "wav_name": "w1",

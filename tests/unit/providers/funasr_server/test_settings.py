@@ -40,4 +40,4 @@ def test_mistakes_are_named(options: dict[str, Any]) -> None:
 
 def test_the_length_of_a_piece() -> None:
     assert FunASRServerSettings().piece_ms == 60
-    assert FunASRServerSettings(chunk_size=(8, 8, 4), chunk_interval=5).piece_ms == 96
+    assert FunASRServerSettings(chunk_size=[8, 8, 4], chunk_interval=5).piece_ms == 96
