@@ -214,7 +214,7 @@ class App:
         )
 
     def _system_prompt(self, request: AgentRequest) -> str:
-        return self._instructions.for_turn(request.device_id, request.language)
+        return self._instructions.for_turn(request.device_id, request.language, request.emotion)
 
     def health(self) -> dict[str, Any]:
         """Return what the health page shows."""

@@ -54,6 +54,7 @@ SHARED = (
     "vixio.providers.openai_errors",
     "vixio.providers.sensevoice_tags",
     "vixio.providers.spoken_text",
+    "vixio.providers.tool_words",
 )
 """What several vendors' folders have in common."""
 

@@ -85,6 +85,9 @@ _BUILTIN: Mapping[tuple[ProviderKind, str], _Target] = {
     (ProviderKind.ASR, "pocketsphinx"): _Target(
         "vixio.providers.pocketsphinx.provider:FACTORY", _VIXIO
     ),
+    (ProviderKind.ASR, "funasr-server"): _Target(
+        "vixio.providers.funasr_server.provider:FACTORY", _VIXIO
+    ),
     (ProviderKind.ASR, "sherpa-onnx"): _Target("vixio.providers.sherpa_onnx.asr:FACTORY", _VIXIO),
     (ProviderKind.ASR, "openai"): _Target("vixio.providers.openai_speech.asr:FACTORY", _VIXIO),
     (ProviderKind.ASR, "funasr"): _Target(
