@@ -18,7 +18,7 @@ SLOWER_MS = 300.0
 the machine kept server and harness from running is taken off both."""
 
 SIDE_BY_SIDE = (
-    {"protocol", "clients", "tools", "providers", "process"},
+    {"protocol", "clients", "tools", "providers", "sources", "process"},
     {"floods"},
     {"descriptors"},
 )
