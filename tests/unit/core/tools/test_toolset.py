@@ -12,7 +12,7 @@ class Caller:
     async def call_tool(
         self, tool_name: str, arguments: JsonObject, *, timeout: float | None = None
     ) -> ToolCallResult:
-        return ToolCallResult(True, tool_name)
+        return ToolCallResult("", True, tool_name)
 
 
 def tool(name: str, source: str = "a") -> ToolDefinition:
