@@ -86,7 +86,7 @@ async def _victims(
             number=number,
             abort=abort,
             mute=(stage, kind) in _MAY_BE_SILENT,
-            wait=4.0 if kind == "stubborn" else 0.0,
+            wait=4.0 if kind == "stubborn" and field.long else 0.0,
         )
         _add(total, outcome, f"{stage} {kind}")
         met = await field.server.call("met")
