@@ -20,7 +20,7 @@ SETUP_SCRIPTS := $(wildcard scripts/*.sh)
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run demo demo-tools test test-litellm test-models chaos bench-speech lock audit docker clean
+.PHONY: help setup setup-dev run demo demo-tools test test-litellm test-models chaos tool-churn bench-speech lock audit docker clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -53,7 +53,7 @@ test: setup-dev ## ruff, mypy --strict, pytest
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest $(ARGS)
+	scripts/run_tests.sh $(BIN)/pytest $(ARGS)
 
 # Beside the environment, not in it: the other tests are to run without the extra.
 $(LITELLM_STAMP): $(DEV_STAMP) requirements-litellm.lock
@@ -80,6 +80,9 @@ test-models: $(MODELS_STAMP) ## pytest with FunASR, torch, sherpa-onnx, Piper an
 
 chaos: setup-dev ## break the server on purpose while healthy devices talk to it (ARGS='--short', '--json')
 	$(BIN)/python -m tests.chaos $(ARGS)
+
+tool-churn: setup-dev ## ten minutes of devices whose tools change every second (ARGS='--minutes 1')
+	$(BIN)/python -m tests.load.tool_churn $(ARGS)
 
 bench-speech: setup ## how much speech is understood, and how much is wrongly acted on
 	$(BIN)/vixio bench speech $(ARGS)

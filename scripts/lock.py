@@ -33,6 +33,8 @@ FORBIDDEN = ("torch", "torchaudio", "torchcodec")
 # that one lock. The overrides in [tool.uv] drop it from what is resolved, so its pin is added
 # here, and with it what its metadata asks for (a build for CUDA asks for more, which no test uses).
 MODEL_EXTRAS = ("funasr", "piper", "sherpa", "ten")
+MODEL_TESTS = ("onnx>=1.20",)
+"""What the tests make tiny models with."""
 TORCH = "torch==2.13.0"
 TORCH_NEEDS = ("filelock", "fsspec>=0.8.5", "jinja2", "networkx>=2.5.1", "sympy>=1.13.3")
 
@@ -128,7 +130,7 @@ def main() -> None:
             more = resolve(uv, "--extra", extra, requirements=[*build, *pinned])
             write(f"requirements-{extra}.lock", {n: p for n, p in more.items() if n not in base})
         extras = [part for extra in MODEL_EXTRAS for part in ("--extra", extra)]
-        more = resolve(uv, *extras, requirements=[*build, *pinned, *TORCH_NEEDS])
+        more = resolve(uv, *extras, requirements=[*build, *pinned, *TORCH_NEEDS, *MODEL_TESTS])
         more["torch"] = [TORCH]
         write("requirements-models.lock", {n: p for n, p in more.items() if n not in base})
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,13 +20,16 @@ from vixio.core.host import HistoryStore, SessionHost
 from vixio.core.metrics import Counters
 from vixio.core.pipeline import Pipeline
 from vixio.core.transport import TransportBase
+from vixio.dsp.loudness import VoiceLevels
 from vixio.eyes import Eyes
 from vixio.memory.create import check_installed, make_store
 from vixio.memory.link import StoreLink
 from vixio.memory.memory import Memory, MemorySettings
 from vixio.memory.summary import model_summary
+from vixio.place import About, Place
 from vixio.providers.agent import AgentBackend, AgentRequest
 from vixio.providers.asr import ASRProvider
+from vixio.providers.chain.members import Chain
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider
 from vixio.providers.vision import VisionProvider
@@ -90,6 +93,7 @@ class App:
     """A configured server. ``start`` returns when devices can connect; ``stop`` leaves nothing.
 
     ``providers`` replaces those that the settings name, ``tool_sources`` stand beside theirs.
+    ``place``: where it stands among other processes of the same server.
     """
 
     def __init__(
@@ -97,8 +101,10 @@ class App:
         settings: Settings,
         providers: Providers | None = None,
         tool_sources: Sequence[ToolSource] = (),
+        place: Place | None = None,
     ) -> None:
         self.settings = settings
+        self._place = place or Place()
         self.counters = Counters()
         self.providers = providers or Providers.from_settings(settings)
         self.memory = _memory(settings, self.providers.agent, self.counters)
@@ -125,10 +131,12 @@ class App:
                 self.memory,
             ),
             tool_host=self.tools,
+            neighbours=self._place.neighbours,
         )
         self.http: HttpServer | None = None
         self._loading: asyncio.Task[None] | None = None
         self._senses_ready = asyncio.Event()
+        self._levels = VoiceLevels()
 
     async def start(self) -> None:
         """Open the ports and begin to load. Raises ConfigError when a port is taken."""
@@ -144,7 +152,8 @@ class App:
                     trusted_proxies=server.trusted_proxies,
                     counters=self.counters,
                 ),
-                self.health,
+                self._place.whole_health or self.health,
+                self._place.neighbours,
                 more=self.eyes.routes(self.transport.is_live) if self.eyes else (),
             )
             self.http = HttpServer(
@@ -154,6 +163,8 @@ class App:
                 limits=self._limits,
                 trusted_proxies=server.trusted_proxies,
                 counters=self.counters,
+                neighbours=self._place.neighbours,
+                share_port=self._place.share_ports,
             )
             await self.http.start()
         except BaseException:
@@ -198,12 +209,12 @@ class App:
                 TextAggregatorStation(),
                 AgentStation(agent, settings.agent_settings(), follow_tools=True),
                 SentenceAggregatorStation(),
-                TTSStation(providers.tts, settings.tts_settings()),
+                TTSStation(providers.tts, settings.tts_settings(), self._levels),
             ]
         )
 
     def _system_prompt(self, request: AgentRequest) -> str:
-        return self._instructions.for_turn(request.device_id, request.language)
+        return self._instructions.for_turn(request.device_id, request.language, request.emotion)
 
     def health(self) -> dict[str, Any]:
         """Return what the health page shows."""
@@ -214,8 +225,21 @@ class App:
             "version": __version__,
             "providers": self.providers.names(),
             "models": self.providers.agent.stats(),
+            **self._chains(),
             **self.host.stats(),
         }
+
+    def _chains(self) -> dict[str, Any]:
+        """Return the state of each provider that stands in a list, by the list's section."""
+        providers = self.providers
+        senses: tuple[object, ...] = (
+            providers.vad,
+            providers.asr,
+            providers.tts,
+            providers.vision,
+        )
+        chains = [sense for sense in senses if isinstance(sense, Chain)]
+        return {"chains": {each.members.kind: each.stats() for each in chains}} if chains else {}
 
     async def _load(self) -> None:
         # The senses first: they take a second, the agent's framework takes several.
@@ -252,6 +276,7 @@ class App:
             vision,
             self.counters,
             lambda: self.http.port if self.http is not None else self.settings.server.http_port,
+            self._place.secret,
         )
 
     def _transport_settings(self) -> XiaozhiSettings:
@@ -264,6 +289,8 @@ class App:
             limits=self._limits,
             trusted_proxies=settings.server.trusted_proxies,
             counters=self.counters,
+            neighbours=self._place.neighbours,
+            share_port=self._place.share_ports,
             output_sample_rate=settings.output.sample_rate,
             output_frame_ms=settings.output.frame_ms,
             opus_complexity=settings.output.opus_complexity,
@@ -327,11 +354,32 @@ async def serve(settings: Settings, source: str, stop: asyncio.Event) -> None:
     """
     from vixio.banner import banner
 
-    raise_descriptor_limit()
     app = App(settings)
+    await run(app, stop, lambda: print(banner(about(app), source), flush=True))
+
+
+def about(app: App) -> About:
+    """Return what there is to say of a server that listens."""
+    server = app.settings.server
+    return About(
+        host=server.public_host or server.host,
+        port=app.transport.port,
+        http_port=app.http.port if app.http is not None else server.http_port,
+        providers=app.providers.names(),
+        language=app.settings.assistant.language,
+        tokens=server.auth.enabled,
+    )
+
+
+async def run(app: App, stop: asyncio.Event, listening: Callable[[], None]) -> None:
+    """Run ``app`` until ``stop`` is set; ``listening`` is called when devices can connect.
+
+    Raises ConfigError or ProviderUnavailable when it cannot run at all.
+    """
+    raise_descriptor_limit()
     await app.start()
     try:
-        print(banner(app, source), flush=True)
+        listening()
         stopping = asyncio.create_task(stop.wait())
         loading = asyncio.create_task(app.loaded())
         await asyncio.wait([stopping, loading], return_when=asyncio.FIRST_COMPLETED)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ from vixio.memory.show import opened_store
 from vixio.memory.store import MemoryStore
 from vixio.providers.asr import SpeechHints
 from vixio.settings import Settings, load_settings
+from vixio.settings.provider import ProviderSection
 from vixio.tool_sources import make_runtime
 
 PART_TIMEOUT_S = 60.0
@@ -67,11 +68,22 @@ async def check_all(path: Path | None, source: str, report: Callable[[Part], Non
         return False
     report(Part("settings", True, source))
     all_ok = True
-    for name, probe in PROBES.items():
-        part = await _try(name, probe, settings)
+    for name, probe, each in _parts(settings):
+        part = await _try(name, probe, each)
         all_ok = all_ok and part.ok
         report(part)
     return all_ok
+
+
+def _parts(settings: Settings) -> Iterator[tuple[str, Probe, Settings]]:
+    """Give every line's name, its probe and the settings for it: of a list, one provider each."""
+    for name, probe in PROBES.items():
+        section = getattr(settings, name, None)
+        if not isinstance(section, ProviderSection) or not section.others:
+            yield name, probe, settings
+            continue
+        for index, each in enumerate(section.each()):
+            yield f"{name}[{index}]", probe, settings.model_copy(update={name: each})
 
 
 async def _try(name: str, probe: Probe, settings: Settings) -> Part:

@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
+from tests.contract.chains import chained_tts, chained_vad
 from tests.contract.eyes import Eyes
 from tests.support.speech_server import SpeechServer
 from vixio.providers.espeak.provider import EspeakTTSProvider
@@ -51,8 +52,12 @@ def openai_voice(response_format: str) -> Creator[TTSProvider]:
     return made
 
 
-VADS: dict[str, Callable[[], AbstractAsyncContextManager[VADProvider]]] = {"silero": silero}
+VADS: dict[str, Callable[[], AbstractAsyncContextManager[VADProvider]]] = {
+    "chain of broken, silero": chained_vad,
+    "silero": silero,
+}
 TTSES: dict[str, Callable[[], AbstractAsyncContextManager[TTSProvider]]] = {
+    "chain of broken, espeak": chained_tts,
     "espeak": espeak,
     "openai": openai_voice("pcm"),
     "openai-mp3": openai_voice("mp3"),

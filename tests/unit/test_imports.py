@@ -29,6 +29,7 @@ SEES_ALL = (
     "testing",
     "tool_sources",
     "trial",
+    "workers",
 )
 """Of ``vixio``: the composition root and what stands around the whole server."""
 
@@ -45,9 +46,15 @@ SHARED = (
     "vixio.libopus",
     "vixio.providers.audio_stream",
     "vixio.providers.batched_vad",
+    "vixio.providers.chain.health",
+    "vixio.providers.chain.shares",
+    "vixio.providers.espeak_library",
+    "vixio.providers.local_voice",
     "vixio.providers.openai_client",
     "vixio.providers.openai_errors",
+    "vixio.providers.sensevoice_tags",
     "vixio.providers.spoken_text",
+    "vixio.providers.tool_words",
 )
 """What several vendors' folders have in common."""
 
@@ -78,6 +85,7 @@ RULES = (
         for name in SEES_ALL
     ),
     Rule("vixio.core"),
+    Rule("vixio.place", ("vixio.core",)),
     Rule("vixio.providers", alone=True),
     Rule("vixio.providers.registry", ("vixio.core",), ("pydantic",)),
     *(Rule(interface, ("vixio.core",)) for interface in INTERFACES),
@@ -95,7 +103,8 @@ RULES = (
         (ANY,),
     ),
     Rule("vixio.phrasebook", ("vixio.core",), ("hassil", "loguru", "yaml")),
-    Rule("vixio.stations", ("vixio.core", *INTERFACES), ("loguru",)),
+    Rule("vixio.dsp", ("vixio.core",), ("numpy",)),
+    Rule("vixio.stations", ("vixio.core", "vixio.dsp", *INTERFACES), ("loguru",)),
     # A kind of tool that needs a library or much code is a package of its own.
     Rule("vixio.tools.mcp", ("vixio.core", "vixio.tools"), (ANY,)),
     Rule("vixio.tools.rest", ("vixio.core", "vixio.tools"), (ANY,)),
@@ -105,7 +114,13 @@ RULES = (
     Rule("vixio.transports.*", ("vixio.core", "vixio.libopus"), (ANY,)),
     Rule(
         "vixio.settings",
-        ("vixio.core", "vixio.stations", *INTERFACES, "vixio.providers.registry"),
+        (
+            "vixio.core",
+            "vixio.stations",
+            *INTERFACES,
+            "vixio.providers.registry",
+            "vixio.providers.chain",
+        ),
         ("annotated_types", "pydantic", "pydantic_core", "yaml"),
     ),
     Rule("vixio.memory", ("vixio.core", "vixio.providers.agent"), (ANY,)),

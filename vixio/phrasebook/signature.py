@@ -39,5 +39,6 @@ def signatures(tools: Iterable[ToolDefinition]) -> tuple[ToolSignature, ...]:
 def fingerprint(tools: Sequence[ToolSignature]) -> str:
     """Return a digest of everything that phrases depend on: equal for equal lists."""
     content = [[tool.alias, tool.description, tool.parameters, tool.confirm] for tool in tools]
-    text = json.dumps(content, ensure_ascii=False, sort_keys=True, default=str)
+    # In ASCII: a device may send half a surrogate pair, which is no UTF-8.
+    text = json.dumps(content, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -85,7 +85,14 @@ _BUILTIN: Mapping[tuple[ProviderKind, str], _Target] = {
     (ProviderKind.ASR, "pocketsphinx"): _Target(
         "vixio.providers.pocketsphinx.provider:FACTORY", _VIXIO
     ),
+    (ProviderKind.ASR, "funasr-server"): _Target(
+        "vixio.providers.funasr_server.provider:FACTORY", _VIXIO
+    ),
+    (ProviderKind.ASR, "sherpa-onnx"): _Target("vixio.providers.sherpa_onnx.asr:FACTORY", _VIXIO),
     (ProviderKind.ASR, "openai"): _Target("vixio.providers.openai_speech.asr:FACTORY", _VIXIO),
+    (ProviderKind.ASR, "funasr"): _Target(
+        "vixio.providers.funasr.provider:FACTORY", "pip install 'vixio[funasr]'"
+    ),
     (ProviderKind.AGENT, "phrasebook"): _Target(f"{_OPENAI_AGENT}:PHRASEBOOK_FACTORY", _VIXIO),
     (ProviderKind.AGENT, "openai"): _Target(f"{_OPENAI_AGENT}:OPENAI_FACTORY", _VIXIO),
     (ProviderKind.AGENT, "litellm"): _Target(
@@ -97,6 +104,8 @@ _BUILTIN: Mapping[tuple[ProviderKind, str], _Target] = {
     (ProviderKind.VISION, "openai"): _Target(
         "vixio.providers.openai_vision.provider:FACTORY", _VIXIO
     ),
+    (ProviderKind.TTS, "piper"): _Target("vixio.providers.piper.provider:FACTORY", _VIXIO),
+    (ProviderKind.TTS, "sherpa-onnx"): _Target("vixio.providers.sherpa_onnx.tts:FACTORY", _VIXIO),
     (ProviderKind.TTS, "espeak"): _Target("vixio.providers.espeak.provider:FACTORY", _VIXIO),
     (ProviderKind.TTS, "openai"): _Target("vixio.providers.openai_speech.tts:FACTORY", _VIXIO),
 }

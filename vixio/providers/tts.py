@@ -17,6 +17,10 @@ class TTSProvider(ABC):
     async def start(self) -> None:
         """Load what is heavy, off the event loop. Idempotent."""
 
+    def turn(self) -> TTSProvider:
+        """Return the voice of one reply; most have nothing to remember within one."""
+        return self
+
     @abstractmethod
     def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
         """Yield the PCM of ``text`` in chunks of any size, the first as early as possible.

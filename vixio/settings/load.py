@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ def load_settings(path: Path | None, environment: Mapping[str, str] | None = Non
     except ConfigError as error:
         # From the provider registry: it begins with the section's key.
         key, _, message = str(error).partition(": ")
-        raise document.error(tuple(key.split(".")), message) from error
+        raise document.error(_path(key), message) from error
 
 
 def override(
@@ -71,6 +72,12 @@ def override(
         first = next(_details(error))
         place = ".".join(map(str, first["loc"])) or "server"
         raise ConfigError(f"command line: {place}: {_message(first, {})}") from None
+
+
+def _path(shown: str) -> KeyPath:
+    """Return the path of ``asr[1].name``."""
+    parts = re.findall(r"[^.\[\]]+", shown)
+    return tuple(int(part) if part.isdecimal() else part for part in parts)
 
 
 def _validate(data: dict[str, Any], document: Document) -> Settings:

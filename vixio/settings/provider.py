@@ -1,17 +1,21 @@
-"""The sections that choose a provider: its name, and beside it that provider's own options."""
+"""The sections that choose a provider: its name, and beside it that provider's own options.
+
+Where several stand in a list, the section is its first, and has the others behind it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, SerializeAsAny, model_validator
+from pydantic import BaseModel, Field, SerializeAsAny, TypeAdapter, model_validator
 
 from vixio.core.errors import ConfigError, ProviderUnavailable
 from vixio.providers import registry
 from vixio.providers.agent import AgentBackend
 from vixio.providers.asr import ASRProvider
-from vixio.providers.registry import ProviderKind
+from vixio.providers.chain.members import Unmade
+from vixio.providers.registry import ProviderFactory, ProviderKind
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider
 from vixio.providers.vision import VisionProvider
@@ -26,28 +30,85 @@ class ProviderSection(Section):
 
     kind: ClassVar[ProviderKind]
     default_name: ClassVar[str]
+    no_list: ClassVar[str] = ""
+    """What to do instead of writing a list, where it cannot be one."""
 
     name: str
     options: SerializeAsAny[BaseModel]
     """An instance of the provider's ``settings_model``."""
+    others: tuple[Self, ...] = ()
+    """Those that follow it in a list: where one fails, the next one does its work."""
+    patience: float = Field(default=8.0, gt=0)
+    """Seconds that a list as a whole may take: less than the server's own patience."""
 
     @model_validator(mode="before")
     @classmethod
     def _check_options(cls, value: object) -> object:
+        if isinstance(value, list | tuple):
+            first, *others = cls._listed(value)
+            return {"name": first.name, "options": first.options, "others": others}
         if not isinstance(value, Mapping):
             return value
+        name, factory = cls._chosen(value, cls.kind)
+        given = {key: option for key, option in value.items() if key != "name"}
+        return {"name": name, "options": factory.settings_model.model_validate(given)}
+
+    @classmethod
+    def _chosen(
+        cls, value: Mapping[object, object], place: str
+    ) -> tuple[str, ProviderFactory[Any, Any]]:
         name = value.get("name", cls.default_name)
         if not isinstance(name, str):
-            raise ConfigError(f"{cls.kind}.name: expected the name of a provider, found {name!r}")
-        given = {key: option for key, option in value.items() if key != "name"}
+            raise ConfigError(f"{place}.name: expected the name of a provider, found {name!r}")
         try:
-            factory = registry.resolve(cls.kind, name)
+            return name, registry.resolve(cls.kind, name)
         except (ConfigError, ProviderUnavailable) as error:
-            raise ConfigError(f"{cls.kind}.name: {error}") from error
-        return {"name": name, "options": factory.settings_model.model_validate(given)}
+            raise ConfigError(f"{place}.name: {error}") from error
+
+    @classmethod
+    def _listed(cls, value: Sequence[object]) -> tuple[Self, ...]:
+        if cls.no_list:
+            raise ValueError(cls.no_list)
+        if not value:
+            raise ValueError("expected a provider or several, found an empty list")
+        for index, entry in enumerate(value):
+            if isinstance(entry, Mapping):
+                cls._chosen(entry, f"{cls.kind}[{index}]")
+            elif isinstance(entry, list | tuple):
+                raise ValueError("a list cannot stand in a list: write its providers here")  # noqa: TRY004 - pydantic explains a ValueError
+        return TypeAdapter(tuple[cls, ...]).validate_python(value)  # type: ignore[valid-type]  # the class at hand, known when it runs
+
+    def each(self) -> tuple[Self, ...]:
+        """Return the providers in their order, each as a section of its own."""
+        return (self.model_copy(update={"others": ()}), *self.others)
+
+    def within(self, timeouts: TimeoutSettings) -> Self:
+        """Return the section with the patience of a list below that of the server."""
+        limit = getattr(timeouts, self.kind, None)
+        if not self.others or limit is None:
+            return self
+        return self.model_copy(update={"patience": limit * _MARGIN})
 
     def _create(self) -> Any:  # noqa: ANN401 - the kind's interface, which each subclass names
         return registry.resolve(self.kind, self.name).create(self.options)
+
+    def _create_each(self) -> list[Any]:
+        """Make all that can be made. Raises what kept the first from it if none can."""
+        made: list[Any] = []
+        failures: list[ProviderUnavailable] = []
+        for section in self.each():
+            try:
+                made.append(registry.resolve(self.kind, section.name).create(section.options))
+            except ProviderUnavailable as error:
+                failures.append(error)
+                made.append(Unmade(section.name, error))
+        if len(failures) == len(made):
+            raise failures[0]
+        return made
+
+
+_MARGIN = 0.8
+"""The part of the server's own patience that providers have, unless they are told."""
 
 
 class VADSection(ProviderSection):
@@ -58,6 +119,10 @@ class VADSection(ProviderSection):
 
     def create(self) -> VADProvider:
         """Make the detector, unstarted. Raises ConfigError, ProviderUnavailable."""
+        if self.others:
+            from vixio.providers.chain.vad import ChainVADProvider
+
+            return ChainVADProvider(self._create_each())
         provider: VADProvider = self._create()
         return provider
 
@@ -70,12 +135,12 @@ class ASRSection(ProviderSection):
 
     def create(self) -> ASRProvider:
         """Make the recogniser, unstarted. Raises ConfigError, ProviderUnavailable."""
+        if self.others:
+            from vixio.providers.chain.asr import ChainASRProvider
+
+            return ChainASRProvider(self._create_each(), self.patience)
         provider: ASRProvider = self._create()
         return provider
-
-
-_MARGIN = 0.8
-"""The part of the server's own patience that an agent has, unless it is told."""
 
 
 class AgentSection(ProviderSection):
@@ -83,6 +148,7 @@ class AgentSection(ProviderSection):
 
     kind = ProviderKind.AGENT
     default_name = "phrasebook"
+    no_list = "write `name: chain` and the list under `models` (docs/models.md)"
 
     def within(self, timeouts: TimeoutSettings) -> Self:
         """Return the agent with its own limits below those of the server.
@@ -126,6 +192,10 @@ class TTSSection(ProviderSection):
 
     def create(self) -> TTSProvider:
         """Make the voice, unstarted. Raises ConfigError, ProviderUnavailable."""
+        if self.others:
+            from vixio.providers.chain.tts import ChainTTSProvider
+
+            return ChainTTSProvider(self._create_each(), self.patience)
         provider: TTSProvider = self._create()
         return provider
 
@@ -138,5 +208,9 @@ class VisionSection(ProviderSection):
 
     def create(self) -> VisionProvider:
         """Make the eyes, unstarted. Raises ConfigError, ProviderUnavailable."""
+        if self.others:
+            from vixio.providers.chain.vision import ChainVisionProvider
+
+            return ChainVisionProvider(self._create_each(), self.patience)
         provider: VisionProvider = self._create()
         return provider

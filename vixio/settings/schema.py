@@ -54,7 +54,8 @@ def keys_at(path: KeyPath, data: Mapping[str, Any]) -> dict[str, Any]:
         model = submodel(annotation)
         if model is None:
             return {}
-        if get_origin(annotation) in (dict, list, tuple):
+        several = issubclass(model, ProviderSection) and isinstance(place, list)
+        if several or get_origin(annotation) in (dict, list, tuple):
             known, element = {}, model
         else:
             known = _keys_of(model, place)

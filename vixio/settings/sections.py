@@ -29,6 +29,7 @@ Write numbers, units and abbreviations so that they can be read aloud.
 When a tool can do or find out what is asked, call it instead of guessing, and say briefly what
 happened. If it fails, say so plainly. If you did not understand, ask one short question back.
 The user's words come from speech recognition and may contain small errors: take the likely meaning.
+The user sounds {mood}: let your tone fit, without a word about it.
 Answer in {language}, unless the user speaks or asks for another language.
 The device you speak from is called {device}.
 It stands in this place: {place}.
@@ -102,6 +103,8 @@ class ServerSettings(Section):
     """OTA, vision and the health page."""
     public_host: str = ""
     """Host that OTA tells devices; empty: the one through which the device came."""
+    workers: int = Field(default=1, ge=1, le=64)
+    """Processes that share the ports, each with its own models: one for a core, on Linux."""
     max_connections: int = Field(default=1_000, ge=1, le=100_000)
     trusted_proxies: tuple[str, ...] = ("127.0.0.1", "::1")
     """Addresses or networks whose X-Forwarded-* headers are believed."""
@@ -229,6 +232,8 @@ class OutputSettings(Section):
     opus_complexity: int = Field(default=0, ge=0, le=10)
     head_start_ms: int = Field(default=300, ge=0, le=2_000)
     """How far ahead of its playing the audio is sent; the device holds 40 frames at most."""
+    loudness: Annotated[float, Field(ge=-40, le=-10)] | None = -20.0
+    """dB of full scale (RMS of the speech) that every voice is brought to; None: as it comes."""
 
     @field_validator("sample_rate", "frame_ms", mode="before")
     @classmethod

@@ -16,6 +16,7 @@ from vixio.settings.memory import MemorySection
 from vixio.settings.provider import (
     AgentSection,
     ASRSection,
+    ProviderSection,
     TTSSection,
     VADSection,
     VisionSection,
@@ -47,6 +48,7 @@ class Settings(Section):
     timeouts: TimeoutSettings = TimeoutSettings()
     vad: VADSection = Field(default_factory=lambda: VADSection.model_validate({}))
     asr: ASRSection = Field(default_factory=lambda: ASRSection.model_validate({}))
+    """A list, as for VAD, TTS and vision: where one fails, the next does its work."""
     agent: AgentSection = Field(
         default_factory=lambda: AgentSection.model_validate({}), validate_default=True
     )
@@ -65,6 +67,17 @@ class Settings(Section):
         """The agent gives up before the server does: then it can ask another model, and say why."""
         timeouts = info.data.get("timeouts")
         return agent.within(timeouts) if isinstance(timeouts, TimeoutSettings) else agent
+
+    @field_validator("asr", "tts", "vision")
+    @classmethod
+    def _list_in_time(
+        cls, section: ProviderSection | None, info: ValidationInfo
+    ) -> ProviderSection | None:
+        """Of several providers the last one has its turn before the server gives up."""
+        timeouts = info.data.get("timeouts")
+        if section is None or not isinstance(timeouts, TimeoutSettings):
+            return section
+        return section.within(timeouts)
 
     def instructions(self) -> Instructions:
         """Return what language models are told, to be filled in for each turn."""
@@ -132,4 +145,8 @@ class Settings(Section):
 
     def tts_settings(self) -> TTSSettings:
         """Return the bounds of the TTS station."""
-        return TTSSettings(first_timeout=self.timeouts.tts, next_timeout=self.timeouts.tts)
+        return TTSSettings(
+            first_timeout=self.timeouts.tts,
+            next_timeout=self.timeouts.tts,
+            loudness=self.output.loudness,
+        )

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 
 from vixio.core.chunk import AudioOut, Chunk, Sentence, TextDelta
 from vixio.core.clock import now
 from vixio.core.station import ReplyStation
 from vixio.core.streams import bounded, closing
+from vixio.dsp.loudness import Leveller, VoiceLevels
 from vixio.providers.tts import TTSProvider
 
 
 @dataclass(frozen=True, slots=True)
 class TTSSettings:
     """Seconds for a sentence's first audio and for each next piece; ``ahead``: sentences that may
-    wait for the voice, so that the model is slowed down and not the memory filled."""
+    wait for the voice, so that the model is slowed down and not the memory filled. ``loudness``:
+    what every voice is brought to, in dB of full scale (RMS of the speech); None: as it comes."""
 
     first_timeout: float = 10.0
     next_timeout: float = 10.0
     ahead: int = 2
+    loudness: float | None = -20.0
 
 
 class TTSStation(ReplyStation):
@@ -28,12 +31,20 @@ class TTSStation(ReplyStation):
 
     name = "tts"
 
-    def __init__(self, tts: TTSProvider, settings: TTSSettings | None = None) -> None:
+    def __init__(
+        self,
+        tts: TTSProvider,
+        settings: TTSSettings | None = None,
+        levels: VoiceLevels | None = None,
+    ) -> None:
+        """``levels``: how loud each voice is, as far as the process knows."""
         self._tts = tts
         self._settings = settings or TTSSettings()
+        self._levels = levels or VoiceLevels()
 
     async def run(self, upstream: AsyncIterator[Chunk]) -> AsyncIterator[Chunk]:
         """Speak; the model and the sentences go on in a task of their own meanwhile."""
+        voice = self._tts.turn()
         queue: asyncio.Queue[Chunk | BaseException | None] = asyncio.Queue(self._settings.ahead)
         pump = asyncio.create_task(self._pump(upstream, queue))
         try:
@@ -45,7 +56,7 @@ class TTSStation(ReplyStation):
                     continue
                 self.context.timeline(chunk.turn_id).mark("first_sentence", now())
                 yield chunk
-                async with closing(self._speak(chunk)) as audio:
+                async with closing(self._speak(voice, chunk)) as audio:
                     async for piece in audio:
                         yield piece
         finally:
@@ -65,15 +76,33 @@ class TTSStation(ReplyStation):
             end = error
         await queue.put(end)
 
-    async def _speak(self, sentence: Sentence) -> AsyncIterator[Chunk]:
+    async def _speak(self, voice: TTSProvider, sentence: Sentence) -> AsyncIterator[Chunk]:
         pieces = bounded(
-            self._tts.synthesize(sentence.spoken, language=self.context.language),
-            provider=self._tts.name,
+            voice.synthesize(sentence.spoken, language=self.context.language),
+            provider=voice.name,
             what="audio",
             first=self._settings.first_timeout,
             next=self._settings.next_timeout,
         )
+        leveller: Leveller | None = None
+        target = self._settings.loudness
         async with closing(pieces) as stream:
             async for pcm in stream:
-                if pcm:
-                    yield AudioOut(sentence.turn_id, pcm, self._tts.sample_rate)
+                if target is None:
+                    if pcm:
+                        yield AudioOut(sentence.turn_id, pcm, voice.sample_rate)
+                    continue
+                if leveller is None:  # the voices of a chain are known once one speaks
+                    level = self._levels.of(f"{voice.name}/{self.context.language}")
+                    leveller = Leveller(target, level, voice.sample_rate)
+                for part in _parts(pcm, 2 * voice.sample_rate):
+                    if levelled := leveller.feed(part):
+                        yield AudioOut(sentence.turn_id, levelled, voice.sample_rate)
+        if leveller is not None and (rest := leveller.finish()):
+            yield AudioOut(sentence.turn_id, rest, voice.sample_rate)
+
+
+def _parts(pcm: bytes, size: int) -> Iterator[bytes]:
+    """Cut a long piece: its arithmetic must not hold up other devices."""
+    for start in range(0, len(pcm), size):
+        yield pcm[start : start + size]

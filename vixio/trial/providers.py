@@ -54,7 +54,7 @@ class Timing:
         """Return the figures in one line; ``first`` names what came first."""
         began = f"{first} after {self.first:.3f} s, " if self.first is not None else ""
         return (
-            f"{self.audio:.2f} s of audio: ready after {self.ready:.2f} s; {began}"
+            f"{self.audio:.2f} s of audio: loaded in {self.ready:.2f} s; {began}"
             f"all after {self.total:.3f} s, real-time factor {self.real_time_factor:.3f}"
         )
 

@@ -75,9 +75,12 @@ async def transcribe(
 
 def longest_utterance(settings: Settings) -> float:
     """Return the seconds that the server and the recogniser allow for one utterance."""
-    own = getattr(settings.asr.options, "max_seconds", None)
-    listening = settings.listening.max_utterance_ms / 1000
-    return min(listening, own) if isinstance(own, int | float) else listening
+    bounds = [settings.listening.max_utterance_ms / 1000]
+    for section in settings.asr.each():
+        own = getattr(section.options, "max_seconds", None)
+        if isinstance(own, int | float):
+            bounds.append(own)
+    return min(bounds)
 
 
 async def utterances(

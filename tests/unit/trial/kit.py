@@ -24,7 +24,7 @@ class Kit:
     vad: ScriptedVAD = field(default_factory=ScriptedVAD)
     asr: ScriptedASR = field(default_factory=ScriptedASR)
     agent: ScriptedAgentBackend = field(default_factory=ScriptedAgentBackend)
-    tts: ScriptedTTS = field(default_factory=ScriptedTTS)
+    tts: Any = field(default_factory=ScriptedTTS)
     vision: Any = None
     closed: list[str] = field(default_factory=list)
 

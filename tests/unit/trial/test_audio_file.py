@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.support.speech_server import encoded
 from vixio.core.audio import LISTEN_RATE
 from vixio.core.errors import ConfigError
 from vixio.trial.audio_file import WavWriter, read_pcm
@@ -47,6 +48,28 @@ def test_any_wav(tmp_path: Path, rate: int, width: int, channels: int) -> None:
     assert len(heard) == pytest.approx(SECONDS * LISTEN_RATE, rel=0.01)
     middle = slice(LISTEN_RATE // 4, LISTEN_RATE)
     assert np.abs(heard[middle] - tone(LISTEN_RATE)[: len(heard)][middle]).max() < 0.03
+
+
+@pytest.mark.parametrize("kind", ["opus", "mp3"])
+def test_what_services_and_messengers_send(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "voice.bin"  # told by its content, not by its name
+    samples = (tone(24_000) * 32_767).astype(np.int16)
+    path.write_bytes(encoded(kind, samples, 24_000))
+    heard = np.frombuffer(b"".join(read_pcm(path)), "<i2")
+    assert len(heard) == pytest.approx(SECONDS * LISTEN_RATE, rel=0.2)
+    assert np.abs(heard).max() > 3_000
+
+
+def test_mp3_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "voice.mp3"
+    path.write_bytes(encoded("mp3", np.zeros(24_000, np.int16), 24_000))
+
+    def missing() -> None:
+        raise ImportError
+
+    monkeypatch.setattr("vixio.providers.audio_stream.mp3.load", missing)
+    with pytest.raises(ConfigError, match=r"pip install 'vixio\[mp3\]', or convert it: ffmpeg"):
+        list(read_pcm(path))
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,8 @@ async def test_long_speech_is_cut_below_the_bound(kit: Kit, tmp_path: Path) -> N
 def test_a_recogniser_with_a_bound_of_its_own() -> None:
     assert longest_utterance(Settings.model_validate({"asr": {"max_seconds": 5}})) == 5
     assert longest_utterance(Settings.model_validate({"asr": {"max_seconds": 90}})) == 30
+    several = Settings.model_validate({"asr": [{"max_seconds": 20}, {"max_seconds": 10}]})
+    assert longest_utterance(several) == 10
 
 
 class Partials(ASRStream):
@@ -125,7 +127,7 @@ async def test_silence_has_no_words(kit: Kit, tmp_path: Path) -> None:
     log = Log()
     timing = await hear(recording(tmp_path / "a.wav", (3.0, False)), log)
     assert (log.heard, timing.first) == ([], None)
-    assert timing.told("first words").startswith("3.00 s of audio: ready after ")
+    assert timing.told("first words").startswith("3.00 s of audio: loaded in ")
 
 
 @pytest.mark.parametrize("part", ["vad", "asr"])

@@ -18,16 +18,13 @@ from loguru import logger
 from openai.types.responses import ResponseCompletedEvent
 
 from vixio.core.errors import ProviderError
+from vixio.providers.chain.health import Rest
+from vixio.providers.chain.shares import Wish, share
 from vixio.providers.openai_agent.guarded_model import GuardedModel
 from vixio.providers.openai_agent.model_call import CallModel, EventStream, ModelCall
-from vixio.providers.openai_agent.rest import Rest
-from vixio.providers.openai_agent.shares import Wish, share
 
 PASSED_OVER = "vixio.passed_over"
 """The key under which a completed response's metadata names the models before, a line each."""
-
-_REQUEST = "request"
-"""The reason of a failure that is the request's, not the model's: it says nothing of its health."""
 
 
 @dataclass(slots=True)
@@ -132,10 +129,7 @@ class ChainTurn(CallModel):
         return [each for each in numbers if each < asked[0] and each not in asked], asked
 
     def _report(self, member: ChainMember, ticket: int, error: ProviderError) -> None:
-        if error.reason == _REQUEST:
-            member.rest.abandoned(ticket)
-        else:
-            member.rest.failed(ticket, error, asyncio.get_running_loop().time())
+        member.rest.report(ticket, error, asyncio.get_running_loop().time())
         logger.bind(model=member.model.label, error=str(error)).warning("model failed")
 
     def _portable(self, call: ModelCall, index: int) -> ModelCall:

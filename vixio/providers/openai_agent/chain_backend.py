@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validat
 
 from vixio.core.errors import ConfigError, ProviderUnavailable
 from vixio.providers import registry
+from vixio.providers.chain.shares import LEAST, Wish
 from vixio.providers.openai_agent.backend import SharedModelBackend
 from vixio.providers.openai_agent.settings import Seconds, TurnSettings
-from vixio.providers.openai_agent.shares import LEAST, Wish
 from vixio.providers.registry import ProviderFactory, ProviderKind
 
 if TYPE_CHECKING:
@@ -126,8 +126,8 @@ class ChainAgentBackend(SharedModelBackend):
 
     def make_model(self) -> SharedModel:
         """Make them all."""
+        from vixio.providers.chain.health import RestSettings
         from vixio.providers.openai_agent.models import chain_model
-        from vixio.providers.openai_agent.rest import RestSettings
 
         chain = self._chain
         last = len(chain.models) - 1

@@ -15,17 +15,17 @@ from agents.items import TResponseInputItem
 from openai.types.shared import Reasoning
 
 from vixio.core.errors import ProviderUnavailable
+from vixio.providers.chain.health import Rest, RestSettings
+from vixio.providers.chain.shares import Wish
 from vixio.providers.openai_agent.chain import ChainMember, ChainModel
 from vixio.providers.openai_agent.guarded_model import GuardedModel
 from vixio.providers.openai_agent.phrasebook import PhraseBookModel
-from vixio.providers.openai_agent.rest import Rest, RestSettings
 from vixio.providers.openai_agent.settings import (
     LiteLLMAgentSettings,
     OpenAIAgentSettings,
     PhraseBookAgentSettings,
     SamplingSettings,
 )
-from vixio.providers.openai_agent.shares import Wish
 
 
 @dataclass(frozen=True, slots=True)

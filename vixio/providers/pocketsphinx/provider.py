@@ -122,7 +122,7 @@ class PocketSphinxASRProvider(ASRProvider):
                 [tool.alias, tool.description, tool.parameters, tool.confirm] for tool in tools
             ],
         }
-        encoded = json.dumps(request, ensure_ascii=False, default=str).encode()
+        encoded = json.dumps(request, default=str).encode()
         # Kept with its hints, whose tuple of tools is compared: a new list is a new tuple.
         if isinstance(hints.tools, tuple):
             self._request = (hints, encoded)

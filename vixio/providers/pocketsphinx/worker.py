@@ -14,6 +14,7 @@ import os
 import select
 import sys
 from collections import OrderedDict
+from contextlib import suppress
 from math import exp
 from pathlib import Path
 from typing import Any, Final
@@ -56,6 +57,8 @@ class Utterance:
         self._left = max_bytes
         self._loudness: list[int] = []
         """Peak of each window."""
+        self._rest = b""
+        """Less than a window: what has not been looked at yet."""
         self._prime: tuple[int, int] | None = None
         """The windows that :meth:`prime` returns."""
 
@@ -85,8 +88,10 @@ class Utterance:
         pcm = pcm[: max(self._left, 0) // 2 * 2]
         self._left -= len(pcm)
         self.audio += pcm
-        samples = memoryview(pcm).cast("h")
-        for start in range(0, len(samples) - _WINDOW + 1, _WINDOW):
+        samples = memoryview(self._rest + pcm).cast("h")
+        whole = len(samples) // _WINDOW * _WINDOW
+        self._rest = bytes(samples[whole:])
+        for start in range(0, whole, _WINDOW):
             self._loudness.append(max(map(abs, samples[start : start + _WINDOW : 4])))
             if self._prime is None and len(self._loudness) >= _PRIME_WINDOWS:
                 self._find_prime(complete=False)
@@ -263,17 +268,15 @@ def main() -> None:
     # Whatever a library prints must not mix with the frames: they get a descriptor of their own.
     out = os.dup(1)
     os.dup2(2, 1)
-    try:
-        worker = Worker(WorkerSettings(**json.loads(sys.argv[1])))
-    except (OSError, RuntimeError, ImportError) as error:
-        message = " ".join(str(error).split()) or type(error).__name__
-        _write(out, pack(Kind.UNUSABLE, payload={"message": message}))
-        return
-    _write(out, pack(Kind.READY))
-    try:
+    with suppress(ConnectionError):  # the server is gone, and so is who waits for results
+        try:
+            worker = Worker(WorkerSettings(**json.loads(sys.argv[1])))
+        except (OSError, RuntimeError, ImportError) as error:
+            message = " ".join(str(error).split()) or type(error).__name__
+            _write(out, pack(Kind.UNUSABLE, payload={"message": message}))
+            return
+        _write(out, pack(Kind.READY))
         _serve(worker, out)
-    except ConnectionError:  # the server is gone, and so is who waits for results
-        return
 
 
 def _serve(worker: Worker, out: int) -> None:

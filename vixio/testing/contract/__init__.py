@@ -16,12 +16,26 @@ import pytest
 
 # Before their import: a failing assertion then shows its values, as in a test of one's own.
 pytest.register_assert_rewrite(
-    "vixio.testing.contract.tts", "vixio.testing.contract.vad", "vixio.testing.contract.vision"
+    "vixio.testing.contract.agent",
+    "vixio.testing.contract.asr",
+    "vixio.testing.contract.tts",
+    "vixio.testing.contract.vad",
+    "vixio.testing.contract.vision",
 )
 
+from vixio.testing.contract.agent import AgentBench, AgentContract  # noqa: E402 - see above
+from vixio.testing.contract.asr import ASRContract  # noqa: E402 - see above
 from vixio.testing.contract.base import ProviderContract  # noqa: E402 - see above
 from vixio.testing.contract.tts import TTSContract  # noqa: E402
 from vixio.testing.contract.vad import VADContract  # noqa: E402
 from vixio.testing.contract.vision import VisionContract  # noqa: E402
 
-__all__ = ["ProviderContract", "TTSContract", "VADContract", "VisionContract"]
+__all__ = [
+    "ASRContract",
+    "AgentBench",
+    "AgentContract",
+    "ProviderContract",
+    "TTSContract",
+    "VADContract",
+    "VisionContract",
+]

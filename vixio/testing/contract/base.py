@@ -51,8 +51,20 @@ def _threads() -> set[threading.Thread]:
     }
 
 
-class ProviderContract(Generic[ProviderT]):
-    """Base of the suites. A subclass says by :meth:`create` what is tested.
+class Contract:
+    """Base of all suites: their tests run in any mode of pytest-asyncio, and leave no thread."""
+
+    pytestmark = pytest.mark.asyncio
+
+    @pytest.fixture(autouse=True)
+    def nothing_left_running(self) -> Iterator[None]:
+        """Whatever a test does, when it is over its provider's threads are."""
+        with no_thread_left():
+            yield
+
+
+class ProviderContract(Contract, Generic[ProviderT]):
+    """Base of the suites for what is started and closed. A subclass says by :meth:`create` what.
 
     Every test gets a provider of its own. When it is over, the provider is closed, and no thread
     and no task of it may be left.
@@ -69,12 +81,6 @@ class ProviderContract(Generic[ProviderT]):
     def creator(self) -> Creator[ProviderT]:
         """Return what makes the provider; a fixture with ``params`` here runs the suite on many."""
         return self.create
-
-    @pytest.fixture(autouse=True)
-    def nothing_left_running(self) -> Iterator[None]:
-        """Whatever a test does, when it is over its provider's threads are."""
-        with no_thread_left():
-            yield
 
     @pytest_asyncio.fixture
     async def unstarted(

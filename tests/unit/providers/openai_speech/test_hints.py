@@ -37,6 +37,11 @@ def test_schemas_of_any_shape_do_no_harm(parameters: object) -> None:
     assert terms_of([tool("lamp", parameters)]) == ["lamp"]
 
 
+def test_what_cannot_be_sent_is_left_out() -> None:
+    odd = {"properties": {"a": {"enum": ["den\ud800"]}}}
+    assert terms_of([tool("lamp\ud800", odd)]) == ["lamp", "den"]
+
+
 def test_many_tools_are_bounded() -> None:
     assert (
         len(terms_of(tool(f"tool {chr(97 + n % 26)}{chr(97 + n // 26)}") for n in range(600)))

@@ -1,12 +1,12 @@
-"""When a model that fails is left alone, and how several share the time."""
+"""When a provider that fails is left alone, and how several share the time."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vixio.core.errors import ProviderError, ProviderUnavailable
-from vixio.providers.openai_agent.rest import Rest, RestSettings
-from vixio.providers.openai_agent.shares import LEAST, Wish, share
+from vixio.providers.chain.health import Rest, RestSettings
+from vixio.providers.chain.shares import LEAST, Wish, share
 
 ERROR = ProviderError("p", "down", reason="service")
 

@@ -1,4 +1,4 @@
-"""How several models share the time until the first word. Pure arithmetic."""
+"""How several providers share the time until one of them answers. Pure arithmetic."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 LEAST = 0.5
-"""Seconds that a model gets in any case: one that is asked in vain costs its pause."""
+"""Seconds that a provider gets in any case: one that is asked in vain costs its pause."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """The most that a model takes; ``fixed``: it was set by hand, and is not cut to fit."""
+    """The most that a provider takes; ``fixed``: it was set by hand, and is not cut to fit."""
 
     seconds: float
     fixed: bool = False

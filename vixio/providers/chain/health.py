@@ -1,4 +1,4 @@
-"""When a model that fails is left alone, and when it is tried again. Standard library only."""
+"""When a provider that fails is left alone, and when it is tried again. Standard library only."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from vixio.core.errors import ProviderError, ProviderUnavailable
+
+REQUEST = "request"
+"""The reason of a failure that is the request's: it says nothing of the provider's health."""
 
 _GROWTH = 2.0
 _JITTER = 0.2
@@ -24,9 +27,9 @@ class RestSettings:
 
 @dataclass(slots=True)
 class Rest:
-    """One model's state, shared by all sessions of the process. Times are the loop's clock.
+    """One provider's state, shared by all sessions of the process. Times are the loop's clock.
 
-    Half-open: when a pause is over, one call tries the model while all others still pass it by;
+    Half-open: when a pause is over, one call tries the provider while all others still pass it by;
     what becomes of that call decides. A call asks :meth:`admit` and reports what became of it with
     the ticket that it got: a report that began before the latest verdict is out of date, so that
     fifty calls that fail together count as one failure.
@@ -42,7 +45,7 @@ class Rest:
     _trial: bool = False
 
     def free(self, now: float) -> bool:
-        """May the model be asked?"""
+        """May the provider be asked?"""
         return not self.failures or (now >= self._until and not self._trial)
 
     def admit(self) -> int:
@@ -51,14 +54,14 @@ class Rest:
         return self._epoch
 
     def succeeded(self, ticket: int) -> None:
-        """The model has begun to answer."""
+        """The provider works."""
         if ticket == self._epoch and self.failures:
             self._verdict()
             self.failures = 0
             self.last_error = self.reason = ""
 
     def failed(self, ticket: int, error: ProviderError, now: float) -> None:
-        """The model has failed; the pause is longer each time, or what the service asks for."""
+        """The provider has failed; the pause is longer each time, or what the service asks for."""
         if ticket != self._epoch:
             return
         self._verdict()
@@ -69,6 +72,13 @@ class Rest:
         self.failures += 1
         self.last_error, self.reason = str(error), error.reason
         self._until = now + max(pause, min(error.retry_after or 0.0, settings.longest))
+
+    def report(self, ticket: int, error: ProviderError, now: float) -> None:
+        """Take note of a failure, unless the request was what was wrong."""
+        if error.reason == REQUEST:
+            self.abandoned(ticket)
+        else:
+            self.failed(ticket, error, now)
 
     def abandoned(self, ticket: int) -> None:
         """The call was given up before anything was known: the next one may try."""

@@ -1,0 +1,159 @@
+"""Providers that die in a conversation, with another one behind them: the user notices nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+
+from firmware_test_client import SimulatedDevice
+from tests.e2e.checks import assert_nothing_wrong, assert_played_well
+from tests.e2e.doubles import EarASR, recordings
+from tests.e2e.harness import serving, settings
+from tests.e2e.test_http import get
+from vixio.core.errors import ProviderError
+from vixio.providers.asr import ASRStream, SpeechHints
+from vixio.providers.chain.asr import ChainASRProvider
+from vixio.providers.chain.tts import ChainTTSProvider
+from vixio.providers.chain.vad import ChainVADProvider
+from vixio.providers.vad import VADStream
+from vixio.testing import ScriptedAgentBackend, ScriptedASR, ScriptedTTS, ScriptedVAD
+
+BROKEN = ProviderError("scripted", "out of order", reason="service")
+SOUND = "good morning"
+STORY = "One is the first. Two is the second. Three is the third."
+
+
+class DyingTTS(ScriptedTTS):
+    """Dies in the middle of what says "Two", and is dead from then on."""
+
+    name = "dying"
+    dead = False
+
+    async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
+        """Yield silence, as long as it lives."""
+        if self.dead:
+            raise BROKEN
+        count = 0
+        async for pcm in super().synthesize(text, language=language):
+            count += 1
+            if "Two" in text and count > 1:
+                self.dead = True
+                raise BROKEN
+            yield pcm
+
+
+class DyingASR(ScriptedASR):
+    """Dies in the middle of the utterance."""
+
+    name = "dying"
+    fed = 0
+
+    def open(self, hints: SpeechHints) -> ASRStream:
+        """Begin an utterance that comes to nothing."""
+        stream = super().open(hints)
+        feed = stream.feed
+
+        async def dying(pcm: bytes) -> None:
+            self.fed += 1
+            if self.fed > 4:
+                raise BROKEN
+            await feed(pcm)
+
+        stream.feed = dying  # type: ignore[method-assign]  # one stream of a double dies
+        return stream
+
+
+class DyingVAD(ScriptedVAD):
+    """Dies a little after it has heard the user begin."""
+
+    name = "dying"
+    dead = False
+
+    def open(self) -> VADStream:
+        """Return a detector that does not live long."""
+        stream = super().open()
+        process = stream.process
+        loud = 0
+
+        async def dying(pcm: bytes) -> Sequence[float]:
+            nonlocal loud
+            found = await process(pcm)
+            loud += sum(each > 0.5 for each in found)
+            if loud > 6:
+                self.dead = True
+            if self.dead:
+                raise BROKEN
+            return found
+
+        stream.process = dying  # type: ignore[method-assign]  # one stream of a double dies
+        return stream
+
+
+async def test_a_voice_that_dies_in_mid_sentence() -> None:
+    first, second = DyingTTS(seconds_per_char=0.02), ScriptedTTS(seconds_per_char=0.02)
+    agent = ScriptedAgentBackend(lambda text: (STORY,))
+    tts = ChainTTSProvider([first, second])
+    async with (
+        serving(settings(), asr=EarASR({}), agent=agent, tts=tts) as server,
+        SimulatedDevice(server.device()) as device,
+    ):
+        reply = await device.type_text("tell me")
+        assert reply.text == STORY
+        assert_played_well(reply)
+        assert second.spoken == ["Three is the third."]
+        again = await device.type_text("once more")
+        assert again.text == STORY
+        assert_played_well(again)
+        assert len(second.spoken) == 4
+        assert server.count("turn.outcome.answered") == 2
+        assert server.count("turn.failed") == 0
+        assert not device.alerts
+        assert_nothing_wrong(device)
+        health = await get(f"{server.http_url}/healthz")
+        assert health["providers"]["tts"] == "dying, scripted"
+        dying, sound = health["chains"]["tts"]
+        assert (dying["state"], dying["reason"], dying["failed"]) == ("resting", "service", 1)
+        assert (sound["state"], sound["served"]) == ("ready", 4)
+
+
+async def test_a_recogniser_that_dies_in_mid_utterance() -> None:
+    dying, ear = DyingASR(), EarASR(await recordings([SOUND]))
+    async with (
+        serving(
+            settings(),
+            asr=ChainASRProvider([dying, ear]),
+            agent=ScriptedAgentBackend(),
+            tts=ScriptedTTS(seconds_per_char=0.02),
+        ) as server,
+        SimulatedDevice(server.device()) as device,
+    ):
+        reply = await device.ask(SOUND)
+        assert reply.stt == SOUND
+        assert reply.text == f"You said {SOUND}."
+        assert_played_well(reply)
+        assert dying.fed == 5
+        assert len(ear.heard) == 1
+        assert dying.open_streams == ear.open_streams == 0
+        assert server.count("asr.failed") == 0
+        assert_nothing_wrong(device)
+
+
+async def test_a_detector_that_dies_while_the_user_speaks() -> None:
+    first, second = DyingVAD(), ScriptedVAD()
+    ear = EarASR(await recordings([SOUND]))
+    async with (
+        serving(
+            settings(),
+            vad=ChainVADProvider([first, second]),
+            asr=ear,
+            agent=ScriptedAgentBackend(),
+            tts=ScriptedTTS(seconds_per_char=0.02),
+        ) as server,
+        SimulatedDevice(server.device()) as device,
+    ):
+        assert (await device.ask(SOUND)).stt == SOUND
+        assert first.dead
+        assert first.open_streams == 0
+        assert second.open_streams == 1
+        assert server.count("vad.failed") == 0
+        assert_nothing_wrong(device)
+    assert second.open_streams == 0

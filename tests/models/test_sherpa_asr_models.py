@@ -1,0 +1,161 @@
+"""sherpa-onnx keeps the contract of recognisers, with its real library and tiny models."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.models.needs import needs
+from tests.models.tiny_sherpa import (
+    make_sense_voice,
+    make_streaming_nemo_ctc,
+    make_zipformer_ctc,
+)
+from vixio.core.errors import ProviderError, ProviderUnavailable
+from vixio.providers.asr import ASRProvider, Recognition, SpeechHints
+from vixio.providers.sherpa_onnx.asr import SherpaASRProvider
+from vixio.providers.sherpa_onnx.asr_model import OfflineModel, load
+from vixio.providers.sherpa_onnx.asr_settings import SherpaASRSettings
+from vixio.testing.contract import ASRContract
+from vixio.testing.contract.asr import ON, Mishap, hear, utterances
+from vixio.testing.contract.base import LIMIT, Creator
+
+pytestmark = needs("sherpa", "sherpa_onnx", "onnx")
+
+MAKERS: dict[str, Callable[[Path], Path]] = {
+    "zipformer-ctc": make_zipformer_ctc,
+    "sense-voice": make_sense_voice,
+    "streaming-nemo-ctc": make_streaming_nemo_ctc,
+}
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    base = tmp_path_factory.mktemp("sherpa")
+    return {name: make(base / name) for name, make in MAKERS.items()}
+
+
+@pytest.fixture(params=sorted(MAKERS))
+def folder(request: pytest.FixtureRequest, folders: dict[str, Path]) -> Path:
+    return folders[request.param]
+
+
+class TestSherpaASR(ASRContract):
+    hears = False  # the weights are random: it tells symbols, but not what was said
+
+    @pytest.fixture
+    def creator(self, folder: Path) -> Creator[ASRProvider]:
+        @asynccontextmanager
+        async def create(mishap: Mishap | None = None) -> AsyncIterator[ASRProvider]:
+            yield SherpaASRProvider(SherpaASRSettings(folder=folder, threads=1))
+
+        return create
+
+
+async def test_sound_has_words_and_silence_none(folder: Path) -> None:
+    asr = SherpaASRProvider(SherpaASRSettings(folder=folder, threads=1))
+    await asr.start()
+    try:
+        heard = await hear(asr, utterances()[ON])
+        assert len(heard.text) > 3
+        assert heard.text == heard.text.lower()
+        assert (await hear(asr, bytes(96_000))).text == ""
+    finally:
+        await asr.close()
+
+
+async def test_the_tags_of_sense_voice_are_told_and_not_spoken(folders: dict[str, Path]) -> None:
+    asr = SherpaASRProvider(SherpaASRSettings(folder=folders["sense-voice"]))
+    await asr.start()
+    try:
+        heard = await hear(asr, utterances()[ON])
+        assert (heard.language, heard.emotion) == ("zh", "happy")
+        assert "<" not in heard.text
+    finally:
+        await asr.close()
+
+
+async def test_growing_words_are_told_before_the_end(folders: dict[str, Path]) -> None:
+    asr = SherpaASRProvider(SherpaASRSettings(folder=folders["streaming-nemo-ctc"]))
+    await asr.start()
+    try:
+        assert asr.streaming
+        stream = asr.open(SpeechHints())
+        pcm = utterances()[ON]
+        await stream.feed(pcm)
+        async with asyncio.timeout(LIMIT):
+            while not stream.partial:  # noqa: ASYNC110 - a stream has no event for it
+                await asyncio.sleep(0.005)
+        early = stream.partial
+        heard = await stream.finish()
+        assert heard.text.startswith(early.split()[0])
+        await stream.close()
+    finally:
+        await asr.close()
+
+
+async def test_those_that_wait_are_decoded_together(
+    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    decode = OfflineModel.decode
+
+    def counted(self: OfflineModel, pcm: list[bytes]) -> list[Recognition]:
+        sizes.append(len(pcm))
+        return decode(self, pcm)
+
+    monkeypatch.setattr(OfflineModel, "decode", counted)
+    asr = SherpaASRProvider(SherpaASRSettings(folder=folders["sense-voice"], max_batch=4))
+    await asr.start()
+    try:
+        pcm = utterances()[ON]
+        sizes.clear()
+        long = pcm * 6  # never filled up with silence for: it is decoded alone
+        texts = await asyncio.gather(*(hear(asr, each) for each in [pcm] * 9 + [long]))
+        assert len({each.text for each in texts[:9]}) == 1
+        assert sum(sizes) == 10
+        assert max(sizes) <= 4
+        assert len(sizes) < 8
+    finally:
+        await asr.close()
+
+
+async def test_too_many_and_too_long_are_refused(folders: dict[str, Path]) -> None:
+    asr = SherpaASRProvider(
+        SherpaASRSettings(folder=folders["zipformer-ctc"], max_waiting=2, max_seconds=1)
+    )
+    await asr.start()
+    try:
+        results = await asyncio.gather(
+            *(hear(asr, utterances()[ON][:20_000]) for _ in range(5)), return_exceptions=True
+        )
+        assert sum(isinstance(each, Recognition) for each in results) == 2
+        refused = [each for each in results if isinstance(each, ProviderError)]
+        assert len(refused) == 3
+        assert all(each.retryable for each in refused)
+        assert (await hear(asr, bytes(40_000))).rejected
+    finally:
+        await asr.close()
+
+
+async def test_a_folder_of_something_else_costs_no_process(
+    folders: dict[str, Path], tmp_path: Path
+) -> None:
+    """The library itself would end the process on most of these."""
+    for kind in ("nemo-ctc", "paraformer", "sense-voice", "streaming-zipformer-ctc"):
+        settings = SherpaASRSettings(folder=folders["zipformer-ctc"], kind=kind)
+        with pytest.raises(ProviderUnavailable, match="does not say its"):
+            load(settings)
+    broken = make_zipformer_ctc(tmp_path / "broken")
+    data = (broken / "model.onnx").read_bytes()
+    (broken / "model.onnx").write_bytes(data[:-40])
+    with pytest.raises(ProviderUnavailable, match="cut off"):
+        load(SherpaASRSettings(folder=broken))
+    (broken / "model.onnx").write_bytes(data)
+    (broken / "tokens.txt").write_text("a 0\nb 1\n", encoding="utf-8")
+    with pytest.raises(ProviderUnavailable, match="names no <blk>"):
+        load(SherpaASRSettings(folder=broken))

@@ -1,0 +1,212 @@
+"""Several recognisers: the next one hears the whole utterance."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from vixio.core.errors import ProviderError, ProviderUnavailable
+from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
+from vixio.providers.chain.asr import CATCH_UP_BYTES, ChainASRProvider
+from vixio.providers.chain.health import RestSettings
+from vixio.testing import ScriptedASR
+
+LIMIT = 5.0
+BROKEN = ProviderError("fragile", "out of order", reason="service")
+FOREVER = 1_000.0
+
+
+class FragileASR(ASRProvider):
+    """Does what ``at`` says, at the moment that it names: "open", "feed", "finish"."""
+
+    name = "fragile"
+
+    def __init__(self, at: str, error: Exception | None = BROKEN, feeds: int = 2) -> None:
+        self.at = at
+        self.error = error
+        self.feeds = feeds
+        self.opened = self.closed = 0
+
+    async def start(self) -> None:
+        if self.at == "start" and self.error is not None:
+            raise self.error
+
+    def open(self, hints: SpeechHints) -> ASRStream:
+        self.opened += 1
+        if self.at == "open" and self.error is not None:
+            raise self.error
+        return _FragileStream(self)
+
+    async def close(self) -> None:
+        pass
+
+
+class _FragileStream(ASRStream):
+    def __init__(self, asr: FragileASR) -> None:
+        self._asr = asr
+        self._feeds = 0
+
+    async def _fail(self) -> None:
+        if self._asr.error is None:
+            await asyncio.sleep(FOREVER)
+        else:
+            raise self._asr.error
+
+    async def feed(self, pcm: bytes) -> None:
+        self._feeds += 1
+        self.partial = f"{self._feeds} pieces"
+        if self._asr.at == "feed" and self._feeds > self._asr.feeds:
+            await self._fail()
+
+    async def finish(self) -> Recognition:
+        if self._asr.at == "finish":
+            await self._fail()
+        return Recognition("from the fragile one")
+
+    async def close(self) -> None:
+        self._asr.closed += 1
+
+
+PIECES = [bytes([number, 0]) * 160 for number in range(1, 7)]
+
+
+async def utter(chain: ChainASRProvider, pieces: Sequence[bytes] = PIECES) -> Recognition:
+    stream = chain.open(SpeechHints())
+    try:
+        async with asyncio.timeout(LIMIT):
+            for piece in pieces:
+                await stream.feed(piece)
+            return await stream.finish()
+    finally:
+        await stream.close()
+
+
+@pytest.mark.parametrize("error", [BROKEN, ZeroDivisionError()])
+@pytest.mark.parametrize("at", ["open", "feed", "finish"])
+async def test_the_next_hears_the_whole_utterance(at: str, error: Exception) -> None:
+    fragile, sound = FragileASR(at, error), ScriptedASR(["words"])
+    chain = ChainASRProvider([fragile, sound])
+    await chain.start()
+    assert (await utter(chain)).text == "words"
+    assert sound.utterances == [b"".join(PIECES)]
+    assert sound.open_streams == 0
+    assert fragile.closed == (at != "open")
+    first, second = chain.stats()
+    assert first["state"] == "resting"
+    assert (first["failed"], second["served"]) == (1, 1)
+    assert (await utter(chain)).text == "words"
+    assert fragile.opened == 1  # left alone
+    await chain.close()
+
+
+async def test_one_that_hangs_has_its_share_of_the_time() -> None:
+    fragile, sound = FragileASR("finish", None), ScriptedASR(["words"])
+    chain = ChainASRProvider([fragile, sound], seconds=1.0)
+    await chain.start()
+    assert (await utter(chain)).text == "words"
+    assert chain.stats()[0]["reason"] == "timeout"
+    await chain.close()
+
+
+async def test_when_all_fail_the_first_ones_reason_is_told() -> None:
+    chain = ChainASRProvider([FragileASR("feed"), ScriptedASR([ProviderError("b", "no")])])
+    await chain.start()
+    with pytest.raises(ProviderError, match="fragile: out of order"):
+        await utter(chain)
+    with pytest.raises(ProviderError):  # all rest, so all are asked again
+        await utter(chain)
+    assert [each["failures"] for each in chain.stats()] == [2, 2]
+    await chain.close()
+
+
+async def test_it_is_tried_again_after_its_pause() -> None:
+    fragile = FragileASR("finish")
+    chain = ChainASRProvider([fragile, ScriptedASR(["words"])], rest=RestSettings(first=0.05))
+    await chain.start()
+    assert (await utter(chain)).text == "words"
+    fragile.at = ""
+    await asyncio.sleep(chain.stats()[0]["again_in_s"] + 0.06)
+    assert (await utter(chain)).text == "from the fragile one"
+    assert chain.stats()[0]["state"] == "ready"
+    await chain.close()
+
+
+async def test_a_rejected_utterance_is_an_answer() -> None:
+    sound = ScriptedASR(["words"])
+    chain = ChainASRProvider([ScriptedASR([Recognition("", rejected=True)]), sound])
+    await chain.start()
+    assert (await utter(chain)).rejected
+    assert sound.hints == []
+    await chain.close()
+
+
+async def test_partial_words_are_those_of_who_is_asked() -> None:
+    chain = ChainASRProvider([FragileASR("", None), ScriptedASR()])
+    await chain.start()
+    stream = chain.open(SpeechHints())
+    await stream.feed(PIECES[0])
+    assert stream.partial == "1 pieces"
+    await stream.close()
+    assert chain.stats()[0]["state"] == "ready"
+    await chain.close()
+
+
+async def test_a_long_utterance_is_caught_up_with_by_and_by() -> None:
+    fragile, sound = FragileASR("feed", feeds=13), ScriptedASR(["words"])
+    chain = ChainASRProvider([fragile, sound])
+    await chain.start()
+    second = bytes(range(256)) * 125
+    whole = [second] * 20
+    assert len(second) * 13 > 2 * CATCH_UP_BYTES
+    assert (await utter(chain, whole)).text == "words"
+    assert sound.utterances == [second * 20]
+    await chain.close()
+
+
+async def test_one_that_cannot_start_does_not_stop_the_others() -> None:
+    missing = FragileASR("start", ProviderUnavailable("fragile", "pip install it"))
+    chain = ChainASRProvider([missing, ScriptedASR(["words"])])
+    await chain.start()
+    chain.prepare(SpeechHints())
+    assert (await utter(chain)).text == "words"
+    assert missing.opened == 0
+    await chain.close()
+
+
+async def test_when_none_can_start_each_remedy_is_told() -> None:
+    missing = ProviderUnavailable("fragile", "pip install it")
+    chain = ChainASRProvider([FragileASR("start", missing), FragileASR("start", missing)])
+    with pytest.raises(ProviderUnavailable, match=r"none of them.*install it; .*install it"):
+        await chain.start()
+    with pytest.raises(ProviderError):
+        await utter(chain)
+    await chain.close()
+
+
+async def test_one_that_did_not_start_is_started_again_behind() -> None:
+    fragile = FragileASR("start")
+    chain = ChainASRProvider([fragile, ScriptedASR(["words"])], rest=RestSettings(first=0.0))
+    await chain.start()
+    fragile.at = ""
+    assert (await utter(chain)).text == "words"  # begins the start, and does not wait for it
+    await asyncio.sleep(0)
+    assert (await utter(chain)).text == "from the fragile one"
+    await chain.close()
+
+
+async def test_a_closed_chain_refuses() -> None:
+    chain = ChainASRProvider([ScriptedASR(), ScriptedASR()])
+    await chain.start()
+    stream = chain.open(SpeechHints())
+    await stream.feed(PIECES[0])
+    await chain.close()
+    await chain.close()
+    with pytest.raises(ProviderError):
+        await stream.finish()
+    with pytest.raises(ProviderError):
+        await utter(chain)
+    await stream.close()
+    with pytest.raises(ProviderError):
+        await chain.start()

@@ -1,0 +1,149 @@
+"""Several voices: the next one speaks from the first unspoken sentence on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import cast
+
+import numpy as np
+import pytest
+
+from vixio.core.errors import ProviderError
+from vixio.providers.chain.health import RestSettings
+from vixio.providers.chain.tts import CHAIN_RATE, ChainTTSProvider
+from vixio.providers.tts import TTSProvider
+
+LIMIT = 5.0
+BROKEN = ProviderError("first", "out of order", reason="service")
+
+
+class Voice(TTSProvider):
+    """A tone of 300 Hz in uneven pieces; ``good`` pieces before it fails, or hangs."""
+
+    def __init__(self, name: str, rate: int = 24_000, good: int = 1_000) -> None:
+        self.name = name
+        self.sample_rate = rate
+        self.good = good
+        self.hangs = False
+        self.error: Exception = BROKEN
+        self.spoken: list[str] = []
+        self.running = 0
+
+    async def start(self) -> None:
+        pass
+
+    async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
+        self.spoken.append(text)
+        self.running += 1
+        try:
+            count = self.sample_rate // 2
+            wave = 8_000 * np.sin(2 * np.pi * 300 / self.sample_rate * np.arange(count))
+            pcm = wave.astype("<i2").tobytes()
+            for number, at in enumerate(range(0, len(pcm), 1_001)):  # ends inside samples
+                if number >= self.good:
+                    if self.hangs:
+                        await asyncio.sleep(1_000)
+                    raise self.error
+                yield pcm[at : at + 1_001]
+        finally:
+            self.running -= 1
+
+    async def close(self) -> None:
+        pass
+
+
+def speech(voice: TTSProvider) -> AsyncGenerator[bytes, None]:
+    """Return the iterator as the generator that the interface's "closing" implies."""
+    return cast("AsyncGenerator[bytes, None]", voice.synthesize("x"))
+
+
+async def say(voice: TTSProvider, text: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    async with asyncio.timeout(LIMIT):
+        pcm = b"".join([piece async for piece in voice.synthesize(text)])
+    return np.frombuffer(pcm, dtype="<i2").astype(np.float64)
+
+
+@pytest.mark.parametrize("error", [BROKEN, KeyError("x")])
+async def test_before_the_first_sound_the_next_speaks_the_sentence(error: Exception) -> None:
+    first, second = Voice("first", good=0), Voice("second")
+    first.error = error
+    chain = ChainTTSProvider([first, second])
+    await chain.start()
+    turn = chain.turn()
+    assert len(await say(turn, "one")) == CHAIN_RATE // 2
+    assert turn.name == "second"
+    assert first.spoken == second.spoken == ["one"]
+    assert chain.stats()[0]["state"] == "resting"
+    await chain.close()
+
+
+async def test_in_mid_sentence_what_was_heard_stays_and_the_rest_is_the_nexts() -> None:
+    first, second = Voice("first", good=3), Voice("second")
+    chain = ChainTTSProvider([first, second], rest=RestSettings(first=0.0))
+    await chain.start()
+    turn = chain.turn()
+    assert len(await say(turn, "one")) == 3_003 // 2
+    assert len(await say(turn, "two")) == CHAIN_RATE // 2
+    first.good = 1_000
+    assert len(await say(turn, "three")) == CHAIN_RATE // 2
+    assert first.spoken == ["one"]  # not within this turn, though its pause is over
+    assert second.spoken == ["two", "three"]
+    assert len(await say(chain.turn(), "four")) == CHAIN_RATE // 2
+    assert first.spoken == ["one", "four"]
+    await chain.close()
+
+
+async def test_the_last_one_breaking_off_is_an_error() -> None:
+    chain = ChainTTSProvider([Voice("first", good=0), Voice("second", good=3)])
+    await chain.start()
+    with pytest.raises(ProviderError):
+        await say(chain, "one")
+    await chain.close()
+
+
+async def test_all_failing_tells_the_first_ones_reason() -> None:
+    chain = ChainTTSProvider([Voice("first", good=0), Voice("second", good=0)])
+    await chain.start()
+    with pytest.raises(ProviderError, match="first: out of order"):
+        await say(chain, "one")
+    await chain.close()
+
+
+async def test_one_that_hangs_has_its_share_of_the_time() -> None:
+    first, second = Voice("first", good=0), Voice("second")
+    first.hangs = True
+    chain = ChainTTSProvider([first, second], seconds=1.0)
+    await chain.start()
+    assert len(await say(chain, "one")) == CHAIN_RATE // 2
+    assert first.running == 0
+    assert chain.stats()[0]["reason"] == "timeout"
+    await chain.close()
+
+
+@pytest.mark.parametrize("rate", [8_000, 16_000, 22_050, 24_000, 44_100, 48_000])
+async def test_every_rate_becomes_the_chains_without_a_click(rate: int) -> None:
+    chain = ChainTTSProvider([Voice("first", rate)])
+    await chain.start()
+    heard = await say(chain, "one")
+    assert abs(len(heard) - CHAIN_RATE // 2) <= 2
+    # The ends apart, it is the very tone: a click would stand out of it.
+    middle = slice(600, len(heard) - 600)
+    tone = 8_000 * np.sin(2 * np.pi * 300 / CHAIN_RATE * np.arange(len(heard)))
+    assert float(np.max(np.abs(heard[middle] - tone[middle]))) < 40
+    await chain.close()
+
+
+async def test_who_stops_listening_says_nothing_against_the_voice() -> None:
+    first = Voice("first")
+    chain = ChainTTSProvider([first, Voice("second")])
+    await chain.start()
+    for taken in (0, 1, 2):
+        async with aclosing(speech(chain)) as pieces:
+            for _ in range(taken):
+                await anext(pieces)
+        assert first.running == 0
+    assert chain.stats()[0]["state"] == "ready"
+    assert chain.stats()[0]["served"] == 2
+    await chain.close()

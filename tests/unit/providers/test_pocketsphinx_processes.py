@@ -1,0 +1,214 @@
+"""PocketSphinx beyond the contract: its grammar, and the processes that it works in."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from vixio.bench.speech_audio import Voices
+from vixio.bench.speech_corpus.device import Speaker
+from vixio.core.errors import ProviderError, ProviderTimeout
+from vixio.core.tools.types import ToolDefinition, ToolOptions
+from vixio.providers.asr import Recognition, SpeechHints
+from vixio.providers.pocketsphinx.provider import (
+    PocketSphinxASRProvider,
+    PocketSphinxSettings,
+    PocketSphinxStream,
+)
+
+LAMP = (
+    ToolDefinition("self.lamp.turn_on", "Turn on the lamp", alias="self_lamp_turn_on"),
+    ToolDefinition("self.lamp.turn_off", "Turn off the lamp", alias="self_lamp_turn_off"),
+)
+FAN = (ToolDefinition("self.fan.turn_on", "Turn on the fan", alias="self_fan_turn_on"),)
+SPEAKER = Speaker("en-us", rate=160, pitch=50)
+BOUND = 20.0
+
+
+@pytest.fixture(scope="module")
+def turn_on() -> list[bytes]:
+    return Voices().say("turn on the lamp", SPEAKER, seed=1)
+
+
+@pytest.fixture
+async def provider() -> AsyncIterator[PocketSphinxASRProvider]:
+    made = PocketSphinxASRProvider(PocketSphinxSettings(workers=1, timeout=5, max_seconds=8))
+    await made.start()
+    yield made
+    await made.close()
+
+
+async def _say(
+    provider: PocketSphinxASRProvider, frames: list[bytes], tools: tuple[ToolDefinition, ...] = LAMP
+) -> Recognition:
+    stream = provider.open(SpeechHints(tools, "en"))
+    try:
+        for frame in frames:
+            await stream.feed(frame)
+        async with asyncio.timeout(BOUND):
+            return await stream.finish()
+    finally:
+        await stream.close()
+
+
+async def _next_worker(provider: PocketSphinxASRProvider, old: int) -> int:
+    """Wait, bounded, for the worker that replaces ``old``."""
+    # The pool tells nobody when it has a new worker: polled, bounded.
+    async with asyncio.timeout(BOUND):
+        while not (  # noqa: ASYNC110 - see above
+            pids := [worker.pid for worker in provider.workers if worker.pid != old]
+        ):
+            await asyncio.sleep(0.01)
+    return pids[0]
+
+
+def _gone(pid: int) -> bool:
+    return not Path(f"/proc/{pid}").exists()
+
+
+async def test_words_are_recognised(
+    provider: PocketSphinxASRProvider, turn_on: list[bytes]
+) -> None:
+    heard = await _say(provider, turn_on)
+    assert heard.text == "turn on the lamp"
+    assert not heard.rejected
+    assert heard.confidence is not None
+    assert 0.5 <= heard.confidence <= 1
+    assert heard.language == "en"
+
+
+async def test_the_grammar_follows_the_tools(
+    provider: PocketSphinxASRProvider, turn_on: list[bytes]
+) -> None:
+    assert (await _say(provider, turn_on, LAMP)).text == "turn on the lamp"
+    swapped = await _say(provider, turn_on, FAN)
+    assert swapped.text != "turn on the lamp"
+    assert (await _say(provider, turn_on, LAMP)).text == "turn on the lamp"
+
+
+async def test_ten_minutes_are_bounded_and_rejected(
+    provider: PocketSphinxASRProvider, turn_on: list[bytes]
+) -> None:
+    minute = b"".join(turn_on) * 40
+    heard = await _say(provider, [minute] * 10)
+    assert heard.text == ""
+    assert heard.rejected
+    assert (await _say(provider, turn_on)).text == "turn on the lamp"
+
+
+async def test_many_at_once_do_not_mix(
+    provider: PocketSphinxASRProvider, turn_on: list[bytes]
+) -> None:
+    turn_off = Voices().say("turn off the lamp", SPEAKER, seed=2)
+    heard = await asyncio.gather(
+        *(_say(provider, turn_on if number % 2 else turn_off) for number in range(10))
+    )
+    assert [item.text for item in heard] == ["turn off the lamp", "turn on the lamp"] * 5
+
+
+@pytest.mark.parametrize("stage", ["unused", "opened", "half", "finishing"])
+async def test_cancelled_at_any_stage_it_leaves_nothing(
+    provider: PocketSphinxASRProvider, turn_on: list[bytes], stage: str
+) -> None:
+    stream = provider.open(SpeechHints(LAMP))
+    finishing: asyncio.Task[Recognition] | None = None
+    if stage != "unused":
+        for frame in turn_on[: {"opened": 1, "half": len(turn_on) // 2}.get(stage)]:
+            await stream.feed(frame)
+    if stage == "finishing":
+        finishing = asyncio.create_task(stream.finish())
+        await asyncio.sleep(0)
+        finishing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await finishing
+    await stream.close()
+    await stream.close()
+    assert provider.workers[0].load == 0
+    with pytest.raises(ProviderError):
+        await stream.feed(turn_on[0])
+    assert (await _say(provider, turn_on)).text == "turn on the lamp"
+
+
+async def test_a_killed_worker_fails_its_utterance_and_is_replaced(
+    provider: PocketSphinxASRProvider, turn_on: list[bytes]
+) -> None:
+    stream = provider.open(SpeechHints(LAMP))
+    for frame in turn_on[:10]:
+        await stream.feed(frame)
+    pid = provider.workers[0].pid
+    os.kill(pid, signal.SIGKILL)
+    with pytest.raises(ProviderError) as caught:
+        async with asyncio.timeout(BOUND):
+            await stream.finish()
+    assert caught.value.retryable
+    await stream.close()
+    assert await _next_worker(provider, pid) != pid
+    assert (await _say(provider, turn_on)).text == "turn on the lamp"
+    assert _gone(pid)
+
+
+async def test_a_hung_worker_is_killed_in_time(turn_on: list[bytes]) -> None:
+    provider = PocketSphinxASRProvider(PocketSphinxSettings(workers=1, timeout=0.5))
+    await provider.start()
+    try:
+        stream = provider.open(SpeechHints(LAMP))
+        await stream.feed(turn_on[0])
+        pid = provider.workers[0].pid
+        os.kill(pid, signal.SIGSTOP)
+        for frame in turn_on[1:]:
+            await stream.feed(frame)
+        with pytest.raises(ProviderTimeout):
+            await asyncio.wait_for(stream.finish(), BOUND)
+        await stream.close()
+        await _next_worker(provider, pid)
+        assert (await _say(provider, turn_on)).text == "turn on the lamp"
+        assert _gone(pid)
+    finally:
+        await provider.close()
+
+
+async def test_closing_fails_what_is_open_and_ends_every_process(turn_on: list[bytes]) -> None:
+    provider = PocketSphinxASRProvider(PocketSphinxSettings(workers=2))
+    await provider.start()
+    await provider.start()
+    pids = [worker.pid for worker in provider.workers]
+    assert len(pids) == 2
+    stream: PocketSphinxStream = provider.open(SpeechHints(LAMP))
+    await stream.feed(turn_on[0])
+    await provider.close()
+    await provider.close()
+    with pytest.raises(ProviderError):
+        await stream.finish()
+    await stream.close()
+    assert all(map(_gone, pids))
+    with pytest.raises(ProviderError):
+        await provider.open(SpeechHints(LAMP)).feed(turn_on[0])
+    with pytest.raises(ProviderError):
+        await provider.start()
+
+
+async def test_preparing_is_immediate_and_needs_no_start(turn_on: list[bytes]) -> None:
+    provider = PocketSphinxASRProvider(PocketSphinxSettings(workers=1))
+    provider.prepare(SpeechHints(LAMP))
+    await provider.start()
+    try:
+        provider.prepare(SpeechHints(FAN))
+        assert (await _say(provider, turn_on)).text == "turn on the lamp"
+    finally:
+        await provider.close()
+
+
+@pytest.mark.parametrize("answer", ["yes please", "go ahead", "never mind"])
+async def test_an_answer_is_known_where_a_tool_asks_for_one(
+    provider: PocketSphinxASRProvider, answer: str
+) -> None:
+    asking = (replace(LAMP[0], options=ToolOptions(confirm=True)),)
+    said = Voices().say(answer, SPEAKER, seed=1)
+    assert (await _say(provider, said, asking)).text == answer
+    assert (await _say(provider, said, LAMP)).text != answer

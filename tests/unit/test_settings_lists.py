@@ -1,0 +1,149 @@
+"""Several providers of a kind in a list: what it makes, and what a mistake in it gets."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel, ConfigDict
+
+from vixio.check import check_all
+from vixio.core.errors import ConfigError, ProviderUnavailable
+from vixio.providers import registry
+from vixio.providers.chain.asr import ChainASRProvider
+from vixio.providers.chain.tts import ChainTTSProvider
+from vixio.providers.chain.vad import ChainVADProvider
+from vixio.providers.chain.vision import ChainVisionProvider
+from vixio.providers.espeak.provider import EspeakTTSProvider
+from vixio.providers.registry import ProviderFactory, ProviderKind
+from vixio.settings import Settings, load_settings
+
+ROOT = Path(__file__).resolve().parents[2]
+OPENAI = "{name: openai, model: m, base_url: 'http://127.0.0.1:9/v1', api_key: k}"
+LISTS = f"""
+timeouts: {{asr: 10}}
+vad: [{{name: silero}}, {{name: silero, max_batch: 8}}]
+asr:
+  - name: pocketsphinx
+  - name: pocketsphinx
+    rejection: -80
+tts:
+  - voice: en-gb
+  - name: espeak
+vision: [{OPENAI}, {OPENAI}]
+"""
+
+
+def load(directory: Path, text: str) -> Settings:
+    path = directory / "vixio.yaml"
+    path.write_text(text, encoding="utf-8")
+    return load_settings(path, {})
+
+
+def test_every_kind_may_be_a_list(tmp_path: Path) -> None:
+    settings = load(tmp_path, LISTS)
+    assert settings.asr.name == "pocketsphinx"  # the first is what the section is
+    assert [each.options.model_dump()["rejection"] for each in settings.asr.each()] == [-100, -80]
+    assert settings.asr.patience == 8.0
+    assert settings.vision is not None
+    vad, asr, tts = settings.vad.create(), settings.asr.create(), settings.tts.create()
+    assert isinstance(vad, ChainVADProvider)
+    assert isinstance(asr, ChainASRProvider)
+    assert isinstance(tts, ChainTTSProvider)
+    assert isinstance(settings.vision.create(), ChainVisionProvider)
+    assert (vad.name, asr.name) == ("silero, silero", "pocketsphinx, pocketsphinx")
+
+
+def test_the_documents_example_loads(tmp_path: Path) -> None:
+    text = (ROOT / "docs/providers.md").read_text(encoding="utf-8")
+    chapter = text.partition("## Several in a row")[2].partition("\n## ")[0]
+    (example,) = re.findall(r"```yaml\n(.*?)```", chapter, re.DOTALL)
+    settings = load(tmp_path, example.replace("${OPENAI_API_KEY}", "k"))
+    assert [each.name for each in settings.asr.each()] == ["openai", "pocketsphinx"]
+    assert [each.name for each in settings.tts.each()] == ["openai", "espeak"]
+
+
+def test_a_list_of_one_is_that_one(tmp_path: Path) -> None:
+    assert isinstance(load(tmp_path, "tts: [{name: espeak}]").tts.create(), EspeakTTSProvider)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "asr:\n- name: pocketsphinx\n- name: pocketsphinx\n  rejction: 1",
+            ":4: asr[1].rejction: there is no such key, did you mean 'rejection'?",
+        ),
+        (
+            "vad:\n- name: silero\n- max_batch: 0",
+            ":3: vad[1].max_batch: expected a number from 1 to 1024, found 0",
+        ),
+        (
+            "tts:\n- name: espeak\n- name: espek",
+            ":3: tts[1].name: there is no tts provider 'espek', did you mean 'espeak'?",
+        ),
+        ("vad: [{}, {name: 7}]", ":1: vad[1].name: expected the name of a provider, found 7"),
+        ("asr: []", ":1: asr: expected a provider or several, found an empty list"),
+        ("asr: [[]]", ":1: asr: a list cannot stand in a list: write its providers here"),
+        ("tts: [{}, espeak]", ":1: tts[1]: expected a mapping (`key: value` lines), found 'es"),
+        ("agent: [{}]", ":1: agent: write `name: chain` and the list under `models`"),
+        ("tts: {others: []}", ":1: tts.others: there is no such key"),
+        (
+            f"vision: [{OPENAI}, {{name: openai, modl: x}}]",
+            ":1: vision[1].modl: there is no such key, did you mean 'model'?",
+        ),
+    ],
+)
+def test_a_mistake_names_the_element(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, text)
+    assert str(caught.value).removeprefix(str(tmp_path / "vixio.yaml")).startswith(message)
+
+
+def test_a_secret_in_a_list_is_never_shown(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"vision\[1\]\.api_key: .*found a secret"):
+        load(tmp_path, f"vision: [{OPENAI}, {{name: openai, model: m, api_key: [hunter2]}}]")
+
+
+class NoOptions(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@pytest.fixture
+def missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A voice ``missing`` that cannot be made."""
+    resolve = registry.resolve
+
+    def create(_: BaseModel) -> object:
+        raise ProviderUnavailable("missing", "pip install it")
+
+    def resolved(kind: ProviderKind, name: str) -> ProviderFactory[BaseModel, object]:
+        return ProviderFactory(NoOptions, create) if name == "missing" else resolve(kind, name)
+
+    monkeypatch.setattr(registry, "resolve", resolved)
+
+
+@pytest.mark.usefixtures("missing")
+async def test_one_that_cannot_be_made_does_not_stop_the_others(tmp_path: Path) -> None:
+    tts = load(tmp_path, "tts: [{name: missing}, {name: espeak}]").tts.create()
+    assert isinstance(tts, ChainTTSProvider)
+    await tts.start()
+    assert [piece async for piece in tts.synthesize("hello")]
+    assert tts.stats()[0]["state"] == "resting"
+    await tts.close()
+    with pytest.raises(ProviderUnavailable, match="pip install it"):
+        load(tmp_path, "tts: [{name: missing}, {name: missing}]").tts.create()
+
+
+@pytest.mark.usefixtures("missing")
+async def test_the_check_has_a_line_for_each(tmp_path: Path) -> None:
+    path = tmp_path / "vixio.yaml"
+    path.write_text("server: {port: 0, http_port: 0}\ntts: [{name: missing}, {name: espeak}]")
+    lines: dict[str, tuple[bool, str]] = {}
+    ok = await check_all(path, "x", lambda part: lines.update({part.name: (part.ok, part.detail)}))
+    assert not ok
+    assert "tts" not in lines
+    assert lines["tts[0]"] == (False, "missing: pip install it")
+    assert lines["tts[1]"][1].startswith("espeak: ")
+    assert lines["vad"][0]

@@ -1,0 +1,1 @@
+"""Arithmetic on audio samples, with numpy, which is imported when it is first needed."""

@@ -1,0 +1,114 @@
+"""FunASR's ``AutoModel``, in the process that is its own: this module alone imports it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE
+from vixio.providers.funasr.wire import WorkerSettings
+
+_CHUNK_UNIT: Final = LISTEN_RATE * 60 // 1000 * BYTES_PER_SAMPLE
+"""Bytes of one unit of ``chunk_size``: 60 ms (``chunk_stride_samples`` in FunASR's
+``models/paraformer_streaming/model.py``)."""
+_LOOK_BACK: Final = {"encoder_chunk_look_back": 4, "decoder_chunk_look_back": 1}
+"""Chunks that attention looks back, as FunASR's own examples have it."""
+_TAKES_HOTWORDS: Final = ("SeacoParaformer", "ContextualParaformer")
+
+
+class Engine:
+    """A loaded model. Blocking; for one thread."""
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        """Load it. Raises whatever FunASR does when it cannot."""
+        from funasr import AutoModel
+
+        self._settings = settings
+        self._auto: Any = AutoModel(
+            **{
+                "model": settings.model,
+                "hub": settings.hub,
+                "device": settings.device,
+                "ncpu": settings.threads,
+                "disable_update": True,
+                "disable_pbar": True,
+                "log_level": "ERROR",
+                **settings.options,
+            }
+        )
+        self.model_class = type(self._auto.model).__name__
+        self.streaming = hasattr(self._auto.model, "generate_chunk")
+        """Whether it hears as the user speaks, and not whole utterances."""
+        self.takes_hotwords = self.model_class in _TAKES_HOTWORDS
+
+    @property
+    def chunk_bytes(self) -> int:
+        """What a streaming model takes at a time."""
+        return self._settings.chunk_size[1] * _CHUNK_UNIT
+
+    def warm_up(self) -> None:
+        """Run it once: the first run allocates, and no user should wait for it."""
+        hum = np.sin(np.arange(LISTEN_RATE) / 20).astype(np.float32) * 0.1
+        pcm = (hum * 32767).astype("<i2").tobytes()
+        if self.streaming:
+            self.step(pcm, {}, final=True)
+        else:
+            self.recognize([pcm], "auto", "")
+
+    def recognize(self, audio: Sequence[bytes], language: str, hotwords: str) -> list[str]:
+        """Return the text of each utterance of 16 kHz PCM as the model writes it, in one call."""
+        options: dict[str, Any] = {"language": language, "use_itn": self._settings.itn}
+        if hotwords and self.takes_hotwords:
+            options["hotword"] = hotwords
+        results = self._generate([_samples(pcm) for pcm in audio], len(audio), options)
+        if len(results) == len(audio):
+            return [_text(result) for result in results]
+        if len(audio) == 1:
+            return [" ".join(map(_text, results))]
+        # Paraformer gives one empty result for a whole batch in which it finds no word.
+        return [text for pcm in audio for text in self.recognize([pcm], language, hotwords)]
+
+    def step(self, pcm: bytes, cache: dict[str, Any], *, final: bool) -> str:
+        """Return what a streaming model hears in the next chunk; ``cache`` is the utterance's."""
+        options = {"cache": cache, "is_final": final, "chunk_size": [*self._settings.chunk_size]}
+        return " ".join(map(_text, self._generate(_samples(pcm), 1, {**options, **_LOOK_BACK})))
+
+    def _generate(
+        self,
+        audio: NDArray[np.float32] | list[NDArray[np.float32]],
+        batch_size: int,
+        options: dict[str, Any],
+    ) -> list[dict[str, Any]]:
+        found = self._auto.generate(
+            audio, batch_size=batch_size, fs=LISTEN_RATE, disable_pbar=True, **options
+        )
+        return [result for result in found if isinstance(result, dict)]
+
+
+def join(text: str, more: str) -> str:
+    """Return a streaming model's next words behind those before; Chinese has no spaces."""
+    if text and more and text[-1].isascii() and more[0].isascii():
+        return f"{text} {more}"
+    return text + more
+
+
+def model_name(settings: WorkerSettings) -> str:
+    """Return what to call the model in a message: no path of the machine."""
+    with contextlib.suppress(ValueError):
+        if Path(settings.model).is_absolute():
+            return f"the folder {Path(settings.model).name}"
+    return settings.model
+
+
+def _samples(pcm: bytes) -> NDArray[np.float32]:
+    return np.frombuffer(pcm, dtype="<i2").astype(np.float32) / np.float32(32768)
+
+
+def _text(result: dict[str, Any]) -> str:
+    text = result.get("text", "")
+    return text if isinstance(text, str) else ""

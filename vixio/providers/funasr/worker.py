@@ -1,0 +1,193 @@
+"""The process with the model. Run as ``python -m vixio.providers.funasr.worker``.
+
+It talks in frames (``wire.py``) over its standard input and output, and ends at once when its
+input does, so it cannot outlive the server, whatever the model is doing. What FunASR and its
+libraries print goes nowhere: it may quote what a user said.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from typing import Any, Final
+
+from vixio.providers.funasr.desk import Desk, Utterance
+from vixio.providers.funasr.engine import Engine, join, model_name
+from vixio.providers.funasr.wire import Frame, Kind, Unpacker, WorkerSettings, pack
+
+_READ_BYTES: Final = 1 << 18
+_PRINTED_CHARS: Final = 4_000
+_HINT_CHARS: Final = 300
+
+
+class Worker:
+    """Hears what is on the desk. ``send`` writes a frame to the server."""
+
+    def __init__(self, engine: Engine, desk: Desk, send: Callable[[bytes], None]) -> None:
+        self._engine = engine
+        self._desk = desk
+        self._send = send
+
+    def run(self) -> None:
+        """Work until the process ends."""
+        while True:
+            if self._engine.streaming:
+                self._step()
+            else:
+                self._batch()
+
+    def _batch(self) -> None:
+        batch = self._desk.next_batch()
+        for utterance in batch:
+            if not utterance.hearable:
+                self._result(utterance, "", 0)
+        batch = [utterance for utterance in batch if utterance.hearable]
+        if batch:
+            self._recognize(batch)
+
+    def _recognize(self, batch: list[Utterance]) -> None:
+        first = batch[0]
+        try:
+            texts = self._engine.recognize(
+                [bytes(utterance.audio) for utterance in batch], first.language, first.hotwords
+            )
+        except Exception as error:  # noqa: BLE001 - whatever the model raises costs an utterance
+            if len(batch) == 1:
+                self._fail(first, error)
+            else:  # one that the model cannot take must not cost the others
+                for utterance in batch:
+                    self._recognize([utterance])
+            return
+        for utterance, text in zip(batch, texts, strict=True):
+            self._result(utterance, text, len(batch))
+
+    def _step(self) -> None:
+        step = self._desk.next_step()
+        utterance = step.utterance
+        if step.final and not utterance.hearable:
+            self._result(utterance, "", 0)
+            return
+        try:
+            heard = self._engine.step(step.pcm, utterance.cache, final=step.final)
+        except Exception as error:  # noqa: BLE001 - as above
+            self._fail(utterance, error)
+            return
+        utterance.text = join(utterance.text, heard)
+        if step.final:
+            self._result(utterance, utterance.text, 1)
+        elif heard and utterance.hearable and self._desk.wanted(utterance):
+            self._send(pack(Kind.PARTIAL, utterance.number, {"text": utterance.text}))
+
+    def _result(self, utterance: Utterance, text: str, batch: int) -> None:
+        if self._desk.done(utterance):
+            self._send(pack(Kind.RESULT, utterance.number, {"text": text, "batch": batch}))
+
+    def _fail(self, utterance: Utterance, error: Exception) -> None:
+        if self._desk.done(utterance):
+            # The class alone: its words may be the user's.
+            message = f"the model failed ({type(error).__name__})"
+            self._send(pack(Kind.FAILED, utterance.number, {"message": message}))
+
+
+def _writer(channel: int) -> Callable[[bytes], None]:
+    def write(frame: bytes) -> None:
+        while frame:
+            frame = frame[os.write(channel, frame) :]
+
+    return write
+
+
+def _take(desk: Desk, frame: Frame) -> None:
+    match frame.kind:
+        case Kind.OPEN:
+            hints = frame.json()
+            desk.open(frame.stream, hints["language"], hints["hotwords"])
+        case Kind.AUDIO:
+            desk.feed(frame.stream, frame.payload)
+        case Kind.FINISH:
+            desk.finish(frame.stream)
+        case Kind.CANCEL:
+            desk.cancel(frame.stream)
+        case _:
+            raise ValueError(f"{frame.kind.name} is not for this end")
+
+
+def _read(channel: int, desk: Desk) -> None:
+    """Put what comes from the server on the desk; end the process when nothing can come."""
+    unpacker = Unpacker()
+    status = 0
+    try:
+        while data := os.read(channel, _READ_BYTES):
+            for frame in unpacker.feed(data):
+                _take(desk, frame)
+    except OSError:  # the server is gone: an end like any other
+        pass
+    except Exception:  # noqa: BLE001 - deaf to the server, there is nothing left to do
+        status = 1
+    finally:
+        # Not sys.exit: the model's thread may be in a call for seconds more.
+        os._exit(status)
+
+
+def _why(error: BaseException, settings: WorkerSettings, printed: str) -> str:
+    """Return one line for a person: why the model cannot be used, and what to do."""
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        name = error.name.partition(".")[0]
+        return f"the package {name} is missing: pip install {name}"
+    # FunASR prints why a download failed, and then fails for lack of the files.
+    found = re.search(r"^Download: .* failed!: ?(.*)$", printed, re.MULTILINE)
+    cause = " ".join((found[1] if found else str(error) or type(error).__name__).split())
+    name = model_name(settings)
+    what = f"{name} could not be downloaded" if found else f"{name} could not be loaded"
+    return f"{what} ({cause[:_HINT_CHARS]})"
+
+
+def main() -> None:
+    """Load the model, say so, and hear what comes."""
+    values: dict[str, Any] = json.loads(sys.argv[1])
+    values["chunk_size"] = tuple(values["chunk_size"])
+    settings = WorkerSettings(**values)
+    # The two ends of the channel get numbers of their own; what is printed goes elsewhere.
+    incoming, outgoing = os.dup(0), os.dup(1)
+    with tempfile.TemporaryFile() as printed:
+        for descriptor in (1, 2):
+            os.dup2(printed.fileno(), descriptor)
+        with open(os.devnull, "rb") as nothing:  # noqa: PTH123 - a device, not a path
+            os.dup2(nothing.fileno(), 0)
+        send = _writer(outgoing)
+        desk = Desk(
+            max_batch=settings.max_batch,
+            max_batch_seconds=settings.max_batch_seconds,
+            gather_seconds=settings.gather_seconds,
+        )
+        # Before the model: the server may go while that is being downloaded.
+        threading.Thread(target=_read, args=(incoming, desk), daemon=True).start()
+        try:
+            engine = Engine(settings)
+            engine.warm_up()
+        except BaseException as error:  # noqa: BLE001 - sys.exit of a library as well: it is told
+            sys.stdout.flush()
+            printed.seek(0)
+            said = printed.read()[-_PRINTED_CHARS:].decode("utf-8", "replace")
+            send(pack(Kind.UNUSABLE, 0, {"message": _why(error, settings, said)}))
+            os._exit(1)
+        with open(os.devnull, "wb") as nothing:  # noqa: PTH123 - as above
+            for descriptor in (1, 2):
+                os.dup2(nothing.fileno(), descriptor)
+    desk.set_chunk(engine.chunk_bytes)
+    told = {
+        "model": engine.model_class,
+        "streaming": engine.streaming,
+        "hotwords": engine.takes_hotwords,
+    }
+    send(pack(Kind.READY, 0, told))
+    Worker(engine, desk, send).run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""sherpa-onnx as an ASR provider."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+from loguru import logger
+
+from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE
+from vixio.core.errors import ProviderError
+from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
+from vixio.providers.registry import ProviderFactory
+from vixio.providers.sherpa_onnx.asr_model import OfflineModel, OnlineModel, load, warm_up
+from vixio.providers.sherpa_onnx.asr_settings import SherpaASRSettings
+from vixio.providers.sherpa_onnx.asr_worker import (
+    DecodeThread,
+    OfflineThread,
+    OnlineThread,
+    Utterance,
+)
+from vixio.providers.sherpa_onnx.folder import NAME
+
+_SECOND = LISTEN_RATE * BYTES_PER_SAMPLE
+_AHEAD = 5 * _SECOND
+"""Audio that a growing utterance may be behind; who feeds more waits for the recogniser."""
+
+
+class SherpaASRProvider(ASRProvider):
+    """One model, shared by all devices of the event loop that started it."""
+
+    name = NAME
+
+    def __init__(self, settings: SherpaASRSettings) -> None:
+        self._settings = settings
+        self._thread: DecodeThread | None = None
+        self._starting = asyncio.Lock()
+        self._closed = False
+        self._streams: set[SherpaASRStream] = set()
+        self.streaming = False
+        """Does the model hear while the user speaks? Known after :meth:`start`."""
+
+    async def start(self) -> None:
+        """Load the model in a thread. Raises ProviderUnavailable, which names what is missing."""
+        async with self._starting:
+            if self._closed:
+                raise self.refusal()
+            if self._thread is not None:
+                return
+            model = await asyncio.to_thread(self._warm)
+            loop, batch = asyncio.get_running_loop(), self._settings.max_batch
+            if isinstance(model, OfflineModel):
+                self._thread = OfflineThread(model, loop, batch)
+            else:
+                self._thread = OnlineThread(model, loop, batch)
+                self.streaming = True
+        logger.bind(provider=NAME, kind=model.kind.name).debug("ASR loaded")
+
+    def load(self) -> OfflineModel | OnlineModel:
+        """Return the model. Called in a thread. Raises ProviderUnavailable."""
+        return load(self._settings)
+
+    def _warm(self) -> OfflineModel | OnlineModel:
+        model = self.load()
+        warm_up(model)
+        return model
+
+    def open(self, hints: SpeechHints) -> SherpaASRStream:
+        """Begin an utterance. Raises ProviderError when the provider is closed."""
+        if self._closed:
+            raise self.refusal()
+        return SherpaASRStream(self, round(self._settings.max_seconds * _SECOND))
+
+    async def close(self) -> None:
+        """End the thread; open streams fail. Idempotent. Waits for a decoding in progress."""
+        self._closed = True
+        async with self._starting:  # a start in progress leaves nothing behind
+            thread, self._thread = self._thread, None
+        for stream in tuple(self._streams):
+            stream.fail(self.refusal())
+        if thread is not None:
+            thread.stop()
+            await thread.join()
+
+    def refusal(self) -> ProviderError:
+        """Return the error of a provider that cannot work."""
+        if self._closed:
+            return ProviderError(NAME, "it is closed", retryable=False)
+        return ProviderError(NAME, "it is not started", reason="not_ready")
+
+    @property
+    def running(self) -> bool:
+        """Is it started and not closed?"""
+        return self._thread is not None
+
+    def submit(self, utterance: Utterance) -> None:
+        """Hand what is new of ``utterance`` to the thread. Raises ProviderError."""
+        if self._thread is None:
+            raise self.refusal()
+        self._thread.submit(utterance)
+
+    def enter(self, stream: SherpaASRStream) -> None:
+        """Count ``stream`` among those that the thread works for. Raises ProviderError."""
+        if stream not in self._streams and len(self._streams) >= self._settings.max_waiting:
+            raise ProviderError(NAME, "too many utterances are waiting", reason="busy")
+        self._streams.add(stream)
+
+    def leave(self, stream: SherpaASRStream) -> None:
+        """Undo :meth:`enter`. Idempotent."""
+        self._streams.discard(stream)
+
+
+class SherpaASRStream(ASRStream):
+    """One utterance: collected until it ends, or handed on piece by piece."""
+
+    def __init__(self, provider: SherpaASRProvider, limit: int) -> None:
+        self._provider = provider
+        self._limit = limit
+        self._size = 0
+        self._odd = b""
+        self._behind = 0
+        self._caught_up = asyncio.Event()
+        self._error: ProviderError | None = None
+        self._closed = False
+        self._finished = False
+        future = asyncio.get_running_loop().create_future()
+        future.add_done_callback(lambda _: self._caught_up.set())
+        self._utterance = Utterance(future, self._on_partial)
+
+    async def feed(self, pcm: bytes) -> None:
+        """Take more audio; what is beyond the longest utterance is counted, not kept."""
+        self._check()
+        pcm = self._odd + pcm
+        whole = len(pcm) - len(pcm) % BYTES_PER_SAMPLE
+        self._odd = pcm[whole:]
+        self._size += whole
+        if not whole or self._size > self._limit:
+            return
+        self._utterance.pcm.append(pcm[:whole])
+        if not self._provider.streaming:
+            return
+        self._provider.enter(self)
+        self._behind += whole
+        self._provider.submit(self._utterance)
+        while self._behind > _AHEAD:
+            self._caught_up.clear()
+            await self._caught_up.wait()
+            self._check()
+
+    async def finish(self) -> Recognition:
+        """Return the words; empty for silence and for nothing, rejected for too much."""
+        self._check()
+        self._finished = True
+        if not self._size:
+            return Recognition("")
+        if self._size > self._limit:
+            self._abandon()
+            return Recognition("", rejected=True)
+        self._provider.enter(self)
+        self._utterance.ended = True
+        self._provider.submit(self._utterance)
+        try:
+            return await self._utterance.future
+        finally:
+            self._abandon()
+
+    async def close(self) -> None:
+        """Stop the work for this utterance, if it is not done. Idempotent."""
+        self._closed = True
+        self._abandon()
+
+    def fail(self, error: ProviderError) -> None:
+        """Let whoever waits for this utterance, and every later call, have ``error``."""
+        self._error = error
+        if not self._utterance.future.done():
+            self._utterance.future.set_exception(error)
+            self._utterance.future.exception()  # it may be that nobody waits
+
+    def _check(self) -> None:
+        if self._error is not None:
+            raise self._error
+        if self._closed or self._finished:
+            raise ProviderError(NAME, "the utterance is over", retryable=False)
+        if (error := _failure(self._utterance.future)) is not None:
+            raise error
+        if not self._provider.running:
+            raise self._provider.refusal()
+
+    def _abandon(self) -> None:
+        self._provider.leave(self)
+        if self._utterance.abandoned:
+            return
+        self._utterance.abandoned = True
+        self._utterance.pcm = deque()
+        self._utterance.future.cancel()
+        _failure(self._utterance.future)  # it may be that nobody waited
+        if self._provider.streaming and self._provider.running:
+            self._provider.submit(self._utterance)  # the thread lets the library's state go
+
+    def _on_partial(self, text: str, taken: int) -> None:
+        self._behind -= taken
+        if self._behind <= _AHEAD:
+            self._caught_up.set()
+        if not self._closed:
+            self.partial = text
+
+
+def _failure(future: asyncio.Future[Recognition]) -> BaseException | None:
+    return future.exception() if future.done() and not future.cancelled() else None
+
+
+def _create(settings: SherpaASRSettings) -> SherpaASRProvider:
+    return SherpaASRProvider(settings)
+
+
+FACTORY = ProviderFactory(settings_model=SherpaASRSettings, create=_create)

@@ -1,0 +1,158 @@
+"""The library's recognisers behind two typed classes: finished utterances, and growing ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from vixio.core.audio import LISTEN_RATE
+from vixio.core.errors import ProviderUnavailable
+from vixio.providers.asr import Recognition
+from vixio.providers.sensevoice_tags import parse_tags
+from vixio.providers.sherpa_onnx.asr_kinds import KINDS, ASRKind, detect, files_of
+from vixio.providers.sherpa_onnx.asr_settings import SherpaASRSettings
+from vixio.providers.sherpa_onnx.folder import INSTALL, NAME, ModelFolder
+
+Vendor: TypeAlias = Any
+"""An object of the library, which has no types."""
+
+_LEAST_SAMPLES = LISTEN_RATE // 2
+"""A shorter utterance is filled up with silence: models have a shortest input."""
+_TAIL_SAMPLES = LISTEN_RATE * 2 // 3
+"""Silence behind the last word of a growing utterance: what the model looks ahead."""
+
+
+def samples(pcm: bytes) -> list[float]:
+    """Return PCM as the library takes it, from -1 to 1.
+
+    A list: the binding converts one in 1 ms for ten seconds, a numpy array in 20, and it holds the
+    interpreter's lock meanwhile.
+    """
+    floats: list[float] = (
+        np.frombuffer(pcm, "<i2").astype(np.float32) / np.float32(32768)
+    ).tolist()
+    return floats
+
+
+def readable(text: str) -> str:
+    """Return ``text`` without the library's leading space, capitals alone in small letters."""
+    text = text.strip()
+    return text.lower() if text.upper() == text else text
+
+
+class OfflineModel:
+    """Decodes whole utterances, several at once. For one thread."""
+
+    def __init__(self, recognizer: Vendor, kind: ASRKind, hotwords: str) -> None:
+        self._recognizer = recognizer
+        self._hotwords = (hotwords,) if hotwords else ()
+        self.kind = kind
+
+    def decode(self, utterances: Sequence[bytes]) -> list[Recognition]:
+        """Return the words of each of ``utterances``, PCM at 16 kHz."""
+        streams = []
+        for pcm in utterances:
+            stream = self._recognizer.create_stream(*self._hotwords)
+            heard = samples(pcm)
+            heard += [0.0] * (_LEAST_SAMPLES - len(heard))
+            stream.accept_waveform(LISTEN_RATE, heard)
+            streams.append(stream)
+        self._recognizer.decode_streams(streams)
+        return [_recognition(stream.result) for stream in streams]
+
+
+class OnlineModel:
+    """Decodes utterances while they grow, several at once. For one thread."""
+
+    def __init__(self, recognizer: Vendor, kind: ASRKind, hotwords: str) -> None:
+        self._recognizer = recognizer
+        self._hotwords = (hotwords,) if hotwords else ()
+        self.kind = kind
+
+    def open(self) -> Vendor:
+        """Return the state of a new utterance."""
+        return self._recognizer.create_stream(*self._hotwords)
+
+    def accept(self, state: Vendor, pcm: bytes) -> None:
+        """Take more of an utterance."""
+        state.accept_waveform(LISTEN_RATE, samples(pcm))
+
+    def end(self, state: Vendor) -> None:
+        """Say that nothing more comes."""
+        state.accept_waveform(LISTEN_RATE, [0.0] * _TAIL_SAMPLES)
+        state.input_finished()
+
+    def ready(self, state: Vendor) -> bool:
+        """Say whether there is enough for a step."""
+        return bool(self._recognizer.is_ready(state))
+
+    def step(self, states: Sequence[Vendor]) -> None:
+        """Decode one step of each of ``states``, all of them ready."""
+        self._recognizer.decode_streams(list(states))
+
+    def text(self, state: Vendor) -> str:
+        """Return the words found so far."""
+        return readable(self._recognizer.get_result(state))
+
+
+def load(settings: SherpaASRSettings) -> OfflineModel | OnlineModel:
+    """Load the model. Blocking, seconds. Raises ProviderUnavailable."""
+    folder = ModelFolder(settings.folder, int8=settings.int8)
+    kind = detect(folder) if settings.kind == "auto" else KINDS[settings.kind]
+    arguments: dict[str, Any] = {
+        name: str(path) for name, path in files_of(kind, folder).items()
+    } | dict(kind.extra)
+    arguments["num_threads"] = settings.threads
+    if kind.name in {"sense-voice", "whisper"}:
+        arguments["language"] = settings.language
+    if kind.name == "sense-voice":
+        arguments["use_itn"] = settings.itn
+    if settings.hotwords:
+        arguments |= _hotwords(settings, kind, folder)
+    try:
+        import sherpa_onnx
+    except ImportError as error:
+        raise ProviderUnavailable(NAME, f"sherpa-onnx is not installed: {INSTALL}") from error
+    maker = sherpa_onnx.OnlineRecognizer if kind.streaming else sherpa_onnx.OfflineRecognizer
+    wrapper = OnlineModel if kind.streaming else OfflineModel
+    try:
+        return wrapper(getattr(maker, kind.loader)(**arguments), kind, "/".join(settings.hotwords))
+    except Exception as error:  # the library raises whatever its C++ parts throw
+        reason = str(error).strip().partition("\n")[0][:200]
+        raise folder.error(f"cannot be loaded as {kind.name} ({reason})") from error
+
+
+def warm_up(model: OfflineModel | OnlineModel) -> None:
+    """Decode half a second of silence: the first run allocates. Raises ProviderUnavailable."""
+    try:
+        if isinstance(model, OfflineModel):
+            model.decode([b""])
+        else:
+            state = model.open()
+            model.end(state)
+            while model.ready(state):
+                model.step([state])
+    except Exception as error:  # as in load
+        reason = str(error).strip().partition("\n")[0][:200]
+        raise ProviderUnavailable(NAME, f"the model does not run ({reason})") from error
+
+
+def _hotwords(settings: SherpaASRSettings, kind: ASRKind, folder: ModelFolder) -> dict[str, Any]:
+    if kind.loader != "from_transducer":
+        raise ProviderUnavailable(NAME, f"hotwords: a model of kind {kind.name} takes none")
+    given: dict[str, Any] = {
+        "decoding_method": "modified_beam_search",
+        "hotwords_score": settings.hotwords_score,
+        "modeling_unit": settings.modeling_unit,
+    }
+    if "bpe" in settings.modeling_unit:
+        given["bpe_vocab"] = str(folder.require(r"bpe\.vocab", "bpe.vocab, which hotwords need"))
+    return given
+
+
+def _recognition(result: Vendor) -> Recognition:
+    # SenseVoice's tags are told apart from its words: "<|zh|>", "<|HAPPY|>", "<|Speech|>".
+    tagged = parse_tags(f"{result.lang}{result.emotion}{result.event}{result.text}")
+    return Recognition(readable(tagged.text), language=tagged.language, emotion=tagged.emotion)

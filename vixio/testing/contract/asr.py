@@ -1,0 +1,265 @@
+"""What every ASR provider does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from enum import StrEnum
+from functools import cache
+
+import pytest
+
+from vixio.bench.speech_audio import Voices
+from vixio.bench.speech_corpus.device import Speaker
+from vixio.core.audio import LISTEN_RATE
+from vixio.core.errors import ProviderError, ProviderTimeout
+from vixio.core.tools.types import ToolDefinition
+from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
+from vixio.testing.contract.base import LIMIT, ProviderContract
+
+ON, OFF = "turn on the lamp", "turn off the lamp"
+
+LAMP = (
+    ToolDefinition("self.lamp.turn_on", "Turn on the lamp", alias="self_lamp_turn_on"),
+    ToolDefinition("self.lamp.turn_off", "Turn off the lamp", alias="self_lamp_turn_off"),
+)
+HINTS = SpeechHints(LAMP, "en")
+
+PACKET = LISTEN_RATE * 2 * 60 // 1000
+"""Bytes of 60 ms, which a device sends at a time."""
+
+
+class Mishap(StrEnum):
+    """What may go wrong between a recogniser and the service behind it."""
+
+    ERROR = "error"
+    """The service says that it cannot."""
+    STALL = "stall"
+    """It says nothing any more; the connection stands."""
+    CUT = "cut"
+    """The connection ends before the words are there."""
+    GARBAGE = "garbage"
+    """It sends what is no answer."""
+
+
+ASRCreator = Callable[[Mishap | None], AbstractAsyncContextManager[ASRProvider]]
+"""Makes an unstarted recogniser, whose service does the mishap to the next utterance alone."""
+
+
+@cache
+def utterances() -> dict[str, bytes]:
+    """Return :data:`ON` and :data:`OFF` as spoken: 16 kHz PCM by its words, the same every time."""
+    voices, speaker = Voices(), Speaker("en-us", rate=160, pitch=50)
+    return {
+        words: b"".join(voices.say(words, speaker, seed=seed))
+        for seed, words in enumerate((ON, OFF), 1)
+    }
+
+
+async def feed(stream: ASRStream, pcm: bytes, size: int = PACKET) -> None:
+    async with asyncio.timeout(LIMIT):
+        for start in range(0, len(pcm), size):
+            await stream.feed(pcm[start : start + size])
+
+
+async def finish(stream: ASRStream) -> Recognition:
+    async with asyncio.timeout(LIMIT):
+        heard = await stream.finish()
+    assert isinstance(heard.text, str)
+    assert isinstance(stream.partial, str)
+    assert heard.confidence is None or 0 <= heard.confidence <= 1
+    assert not (heard.rejected and heard.text)
+    return heard
+
+
+async def hear(
+    asr: ASRProvider, pcm: bytes, size: int = PACKET, hints: SpeechHints = HINTS
+) -> Recognition:
+    stream = asr.open(hints)
+    try:
+        await feed(stream, pcm, size)
+        return await finish(stream)
+    finally:
+        await stream.close()
+
+
+class ASRContract(ProviderContract[ASRProvider]):
+    """What every recogniser does. A service's stand-in knows the words of :func:`utterances`."""
+
+    hears = True
+    """Does it tell words? A model with random weights does not."""
+
+    mishaps: Sequence[Mishap] = ()
+    """Those that :meth:`create` can bring about."""
+
+    def create(self, mishap: Mishap | None = None) -> AbstractAsyncContextManager[ASRProvider]:
+        """Yield the recogniser unstarted; ``mishap``: happens to the first utterance."""
+        raise NotImplementedError(f"{type(self).__name__} has to say what it tests: create()")
+
+    @pytest.fixture
+    def asr(self, provider: ASRProvider) -> ASRProvider:
+        """Return a started recogniser, each test its own."""
+        return provider
+
+    @pytest.fixture
+    def told(self) -> bool:
+        """Return :attr:`hears`; a fixture here chooses it for one of many."""
+        return self.hears
+
+    @pytest.fixture
+    def possible_mishaps(self) -> Sequence[Mishap]:
+        """Return :attr:`mishaps`, likewise."""
+        return self.mishaps
+
+    @pytest.fixture
+    def mishap_creator(self) -> ASRCreator:
+        """Return :meth:`create`, likewise."""
+        return self.create
+
+    async def test_words_are_recognised(self, asr: ASRProvider, told: bool) -> None:
+        for words, pcm in utterances().items():
+            heard = await hear(asr, pcm)
+            if told:
+                assert (heard.text.lower().strip(" ."), heard.rejected) == (words, False)
+
+    async def test_the_borders_of_the_pieces_do_not_matter(
+        self, asr: ASRProvider, told: bool
+    ) -> None:
+        pcm = utterances()[ON]
+        whole = await hear(asr, pcm, len(pcm))
+        for size in (160, 1_002, 64_000):
+            assert (await hear(asr, pcm, size)).text == whole.text
+        assert whole.text or not told
+
+    @pytest.mark.parametrize(
+        "pcm",
+        [b"", b"\0\0", b"\1", bytes(320), bytes(64_000), b"\5\0\373\377" * 8_000],
+        ids=["empty", "one sample", "half a sample", "10 ms", "2 s of silence", "faint hum"],
+    )
+    async def test_nothing_said_is_nothing_heard(
+        self, asr: ASRProvider, pcm: bytes, told: bool
+    ) -> None:
+        heard = await hear(asr, pcm)
+        assert heard.text == "" or not told
+
+    async def test_ten_minutes_are_bounded(self, asr: ASRProvider, told: bool) -> None:
+        minute = (utterances()[ON] * 60)[: 60 * LISTEN_RATE * 2]
+        try:
+            await hear(asr, minute * 10, len(minute))
+        except ProviderError:
+            pass  # too long may be an error
+        heard = await hear(asr, utterances()[ON])
+        assert heard.text or not told
+
+    async def test_several_at_once_do_not_mix(self, asr: ASRProvider) -> None:
+        said = list(utterances().values())
+        alone = [(await hear(asr, pcm)).text for pcm in said]
+        together = await asyncio.gather(*(hear(asr, pcm) for pcm in said * 3))
+        assert [heard.text for heard in together] == alone * 3
+
+    async def test_interleaved_they_finish_in_any_order(self, asr: ASRProvider) -> None:
+        pcm = utterances()[ON]
+        alone = (await hear(asr, pcm)).text
+        streams = [asr.open(HINTS) for _ in range(4)]
+        for start in range(0, len(pcm), PACKET):
+            for stream in streams:
+                await stream.feed(pcm[start : start + PACKET])
+        assert [(await finish(stream)).text for stream in reversed(streams)] == [alone] * 4
+        for stream in streams:
+            await stream.close()
+
+    async def test_hints_of_any_shape_break_nothing(self, asr: ASRProvider) -> None:
+        odd = ToolDefinition("x.\ud800 \0", "d\ud800" * 500, {"type": 3}, alias="打开")
+        many = [ToolDefinition(f"tool.number_{number}", "") for number in range(300)]
+        for tools in ((), [odd], many):
+            for language in ("", "en-GB", "xx-Unknown", "not a tag"):
+                asr.prepare(SpeechHints(tools, language))
+                await hear(asr, utterances()[ON], hints=SpeechHints(tools, language))
+
+    @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
+    async def test_an_utterance_may_be_dropped_at_any_stage(
+        self, asr: ASRProvider, share: float
+    ) -> None:
+        pcm = utterances()[ON]
+        alone = (await hear(asr, pcm)).text
+        for _ in range(3):
+            stream = asr.open(HINTS)
+            await feed(stream, pcm[: round(len(pcm) * share / 2) * 2])
+            await stream.close()
+            await stream.close()
+            with pytest.raises(ProviderError):
+                await stream.feed(pcm[:PACKET])
+            with pytest.raises(ProviderError):
+                await finish(stream)
+        assert (await hear(asr, pcm)).text == alone
+
+    @pytest.mark.parametrize("yields", [0, 1, 3, 10, 50])
+    async def test_cancellation_while_the_words_are_found(
+        self, asr: ASRProvider, yields: int
+    ) -> None:
+        pcm = utterances()[ON]
+        alone = (await hear(asr, pcm)).text
+        for _ in range(3):
+            stream = asr.open(HINTS)
+            await feed(stream, pcm)
+            finishing = asyncio.create_task(finish(stream))
+            for _ in range(yields):
+                await asyncio.sleep(0)
+            found = finishing.done()
+            finishing.cancel()
+            (result,) = await asyncio.gather(finishing, return_exceptions=True)
+            assert isinstance(result, Recognition if found else asyncio.CancelledError)
+            await stream.close()
+        assert (await hear(asr, pcm)).text == alone
+
+    async def test_start_is_idempotent(self, unstarted: ASRProvider) -> None:
+        unstarted.prepare(HINTS)
+        await asyncio.gather(unstarted.start(), unstarted.start())
+        await unstarted.start()
+        await hear(unstarted, utterances()[ON])
+
+    async def test_a_cancelled_start_leaves_nothing(self, unstarted: ASRProvider) -> None:
+        starting = asyncio.create_task(unstarted.start())
+        await asyncio.sleep(0)
+        starting.cancel()
+        await asyncio.gather(starting, return_exceptions=True)
+
+    async def test_close_fails_who_speaks(self, asr: ASRProvider) -> None:
+        pcm = utterances()[ON]
+        speaking, ending = asr.open(HINTS), asr.open(HINTS)
+        await feed(speaking, pcm[: PACKET * 5])
+        await feed(ending, pcm)
+        finishing = asyncio.create_task(finish(ending))
+        await asyncio.sleep(0)
+        async with asyncio.timeout(LIMIT):
+            await asr.close()
+            (result,) = await asyncio.gather(finishing, return_exceptions=True)
+        # What was found before the end is found.
+        assert isinstance(result, Recognition | ProviderError)
+        with pytest.raises(ProviderError):
+            await finish(speaking)
+        await speaking.close()
+        await ending.close()
+        with pytest.raises(ProviderError):
+            await hear(asr, pcm)
+        with pytest.raises(ProviderError):
+            await asr.start()
+        await asr.close()
+
+    async def test_each_mishap_costs_one_utterance(
+        self, mishap_creator: ASRCreator, possible_mishaps: Sequence[Mishap], told: bool
+    ) -> None:
+        for mishap in possible_mishaps:
+            async with mishap_creator(mishap) as asr:
+                await asr.start()
+                try:
+                    with pytest.raises(ProviderError) as caught:
+                        await hear(asr, utterances()[ON])
+                    assert "\n" not in str(caught.value)
+                    assert isinstance(caught.value, ProviderTimeout) == (mishap is Mishap.STALL)
+                    heard = await hear(asr, utterances()[ON])
+                    assert heard.text or not told
+                finally:
+                    await asr.close()
+            assert asyncio.all_tasks() == {asyncio.current_task()}, mishap
