@@ -48,10 +48,13 @@ SHARED = (
     "vixio.providers.batched_vad",
     "vixio.providers.chain.health",
     "vixio.providers.chain.shares",
+    "vixio.providers.espeak_library",
+    "vixio.providers.local_voice",
     "vixio.providers.openai_client",
     "vixio.providers.openai_errors",
     "vixio.providers.sensevoice_tags",
     "vixio.providers.spoken_text",
+    "vixio.providers.tool_words",
 )
 """What several vendors' folders have in common."""
 
