@@ -255,7 +255,8 @@ class App:
                     self.memory.agent_ready.set()
             await senses
         finally:
-            senses.cancel()
+            if not senses.cancelling():  # a second time would cut short what cleans up
+                senses.cancel()
             await asyncio.wait([senses])
         for error in self.senses.unusable.values():
             raise error
