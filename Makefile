@@ -53,7 +53,7 @@ test: setup-dev ## ruff, mypy --strict, pytest
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest $(ARGS)
+	scripts/run_tests.sh $(BIN)/pytest $(ARGS)
 
 # Beside the environment, not in it: the other tests are to run without the extra.
 $(LITELLM_STAMP): $(DEV_STAMP) requirements-litellm.lock

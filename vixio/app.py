@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ from vixio.memory.create import check_installed, make_store
 from vixio.memory.link import StoreLink
 from vixio.memory.memory import Memory, MemorySettings
 from vixio.memory.summary import model_summary
+from vixio.place import About, Place
 from vixio.providers.agent import AgentBackend, AgentRequest
 from vixio.providers.asr import ASRProvider
 from vixio.providers.chain.members import Chain
@@ -93,6 +94,7 @@ class App:
     """A configured server. ``start`` returns when devices can connect; ``stop`` leaves nothing.
 
     ``providers`` replaces those that the settings name, ``tool_sources`` stand beside theirs.
+    ``place``: where it stands among other processes of the same server.
     """
 
     def __init__(
@@ -100,8 +102,10 @@ class App:
         settings: Settings,
         providers: Providers | None = None,
         tool_sources: Sequence[ToolSource] = (),
+        place: Place | None = None,
     ) -> None:
         self.settings = settings
+        self._place = place or Place()
         self.counters = Counters()
         self.providers = providers or Providers.from_settings(settings)
         self.memory = _memory(settings, self.providers.agent, self.counters)
@@ -128,6 +132,7 @@ class App:
                 self.memory,
             ),
             tool_host=self.tools,
+            neighbours=self._place.neighbours,
         )
         self.http: HttpServer | None = None
         self._loading: asyncio.Task[None] | None = None
@@ -150,7 +155,8 @@ class App:
                     trusted_proxies=server.trusted_proxies,
                     counters=self.counters,
                 ),
-                self.health,
+                self._place.whole_health or self.health,
+                self._place.neighbours,
                 more=self.eyes.routes(self.transport.is_live) if self.eyes else (),
             )
             self.http = HttpServer(
@@ -160,6 +166,8 @@ class App:
                 limits=self._limits,
                 trusted_proxies=server.trusted_proxies,
                 counters=self.counters,
+                neighbours=self._place.neighbours,
+                share_port=self._place.share_ports,
             )
             await self.http.start()
         except BaseException:
@@ -209,7 +217,7 @@ class App:
         )
 
     def _system_prompt(self, request: AgentRequest) -> str:
-        return self._instructions.for_turn(request.device_id, request.language)
+        return self._instructions.for_turn(request.device_id, request.language, request.emotion)
 
     def health(self) -> dict[str, Any]:
         """Return what the health page shows."""
@@ -270,6 +278,7 @@ class App:
             vision,
             self.counters,
             lambda: self.http.port if self.http is not None else self.settings.server.http_port,
+            self._place.secret,
         )
 
     def _transport_settings(self) -> XiaozhiSettings:
@@ -282,6 +291,8 @@ class App:
             limits=self._limits,
             trusted_proxies=settings.server.trusted_proxies,
             counters=self.counters,
+            neighbours=self._place.neighbours,
+            share_port=self._place.share_ports,
             output_sample_rate=settings.output.sample_rate,
             output_frame_ms=settings.output.frame_ms,
             opus_complexity=settings.output.opus_complexity,
@@ -341,16 +352,37 @@ def settle() -> None:
 async def serve(settings: Settings, source: str, stop: asyncio.Event) -> None:
     """Run a server until ``stop`` is set. ``source`` says where the settings come from.
 
-    Raises ConfigError when it cannot run at all. A provider that cannot be used is a line in the
-    log; devices are told by the turns that need it.
+    Raises ConfigError when it cannot run at all.
     """
     from vixio.banner import banner
 
-    raise_descriptor_limit()
     app = App(settings)
+    await run(app, stop, lambda: print(banner(about(app), source), flush=True))
+
+
+def about(app: App) -> About:
+    """Return what there is to say of a server that listens."""
+    server = app.settings.server
+    return About(
+        host=server.public_host or server.host,
+        port=app.transport.port,
+        http_port=app.http.port if app.http is not None else server.http_port,
+        providers=app.providers.names(),
+        language=app.settings.assistant.language,
+        tokens=server.auth.enabled,
+    )
+
+
+async def run(app: App, stop: asyncio.Event, listening: Callable[[], None]) -> None:
+    """Run ``app`` until ``stop`` is set; ``listening`` is called when devices can connect.
+
+    Raises ConfigError when it cannot run at all. A provider that cannot be used is a line in the
+    log; devices are told by the turns that need it.
+    """
+    raise_descriptor_limit()
     await app.start()
     try:
-        print(banner(app, source), flush=True)
+        listening()
         stopping = asyncio.create_task(stop.wait())
         loading = asyncio.create_task(app.loaded())
         await asyncio.wait([stopping, loading], return_when=asyncio.FIRST_COMPLETED)

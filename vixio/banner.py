@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import socket
-from typing import TYPE_CHECKING
 
 from vixio import __version__
-
-if TYPE_CHECKING:
-    from vixio.app import App
+from vixio.place import About
 
 EVERY_ADDRESS = {"0.0.0.0", "::", ""}  # noqa: S104 - compared with, not bound to
 
@@ -31,21 +28,20 @@ def reachable_host(host: str) -> str:
     return address
 
 
-def urls(app: App) -> tuple[str, str]:
+def urls(about: About) -> tuple[str, str]:
     """Return the OTA URL and the WebSocket URL as a device on the network uses them."""
-    server = app.settings.server
-    host = server.public_host or reachable_host(server.host)
+    host = reachable_host(about.host)
     shown = f"[{host}]" if ":" in host else host
-    http_port = app.http.port if app.http is not None else server.http_port
-    ota = f"http://{shown}:{http_port}/xiaozhi/ota/"
-    return ota, f"ws://{shown}:{app.transport.port}/xiaozhi/v1/"
+    ota = f"http://{shown}:{about.http_port}/xiaozhi/ota/"
+    return ota, f"ws://{shown}:{about.port}/xiaozhi/v1/"
 
 
-def banner(app: App, source: str) -> str:
+def banner(about: About, source: str) -> str:
     """Return the lines to print."""
-    ota, websocket = urls(app)
-    parts = " · ".join(f"{kind} {name}" for kind, name in app.providers.names().items())
-    auth = "on" if app.settings.server.auth.enabled else "off"
+    ota, websocket = urls(about)
+    parts = " · ".join(f"{kind} {name}" for kind, name in about.providers.items())
+    tokens = "on" if about.tokens else "off"
+    workers = f" · {about.workers} processes" if about.workers > 1 else ""
     return "\n".join(
         (
             f"Vixio {__version__} is ready for devices  (settings: {source})",
@@ -54,7 +50,7 @@ def banner(app: App, source: str) -> str:
             f"  WebSocket     {websocket}",
             f"  health        {ota.removesuffix('xiaozhi/ota/')}healthz",
             "",
-            f"  {parts} · language {app.settings.assistant.language} · tokens {auth}",
+            f"  {parts} · language {about.language} · tokens {tokens}{workers}",
             "",
             "  No device at hand? In another terminal:",
             f'    firmware-test-client talk --ota {ota} --say "what time is it"',

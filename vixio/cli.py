@@ -71,12 +71,14 @@ def main() -> None:
 @click.option("--host", metavar="ADDRESS", help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65_535), help="Port of the WebSocket; 0: any.")
 @click.option("--http-port", type=click.IntRange(0, 65_535), help="Port of OTA; 0: any.")
+@click.option("--workers", type=click.IntRange(1, 64), help="Processes that share the ports.")
 @click.option("--log-level", type=click.Choice(LEVELS, case_sensitive=False), help="What to log.")
 def serve(
     config: Path | None,
     host: str | None,
     port: int | None,
     http_port: int | None,
+    workers: int | None,
     log_level: str | None,
 ) -> None:
     """Run the server.
@@ -95,14 +97,14 @@ def serve(
     configure_logging(settings.logging.level, json=settings.logging.as_json)
     logger.bind(source=source).info("settings loaded")
     try:
-        asyncio.run(_serve(settings, source))
+        asyncio.run(_serve(settings, source, path, workers or settings.server.workers, log_level))
     finally:
         flush_logs()
 
 
-async def _serve(settings: Settings, source: str) -> None:
-    from vixio import app
-
+async def _serve(
+    settings: Settings, source: str, config: Path | None, workers: int, log_level: str | None
+) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -115,7 +117,16 @@ async def _serve(settings: Settings, source: str) -> None:
 
     for number in STOP_SIGNALS:
         loop.add_signal_handler(number, on_signal)
-    await app.serve(settings, source, stop)
+    if workers == 1:
+        from vixio import app
+
+        await app.serve(settings, source, stop)
+        return
+    from vixio.banner import banner
+    from vixio.workers.supervisor import Request, Supervisor
+
+    request = Request(settings, config, workers, log_level)
+    await Supervisor(request, lambda about: click.echo(banner(about, source))).run(stop)
 
 
 main.add_command(check)

@@ -57,7 +57,11 @@ async def running(
     command: Sequence[str | Path], directory: Path, environment: Mapping[str, str] | None = None
 ) -> AsyncIterator[Running]:
     """Run ``command`` in ``directory``; it is killed if it still runs at the end."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    kept = {
+        name: os.environ[name]
+        for name in ("PATH", "HOME", "LANG", "PYTHONPATH")
+        if name in os.environ
+    }
     started_at = asyncio.get_running_loop().time()
     process = await asyncio.create_subprocess_exec(
         *map(str, command),

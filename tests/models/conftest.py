@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.models.tiny_paraformer import make_paraformer
+from tests.models.tiny_sensevoice import make_sensevoice
 from vixio.bench.speech_audio import Voices
 from vixio.bench.speech_corpus.device import Speaker
+from vixio.testing.contract.asr import OFF, ON, utterances
 
 
 @pytest.fixture(scope="session")
@@ -34,6 +36,19 @@ def paraformer(vendor: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def streaming(vendor: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a Paraformer that hears as the user speaks."""
     return make_paraformer(tmp_path_factory.mktemp("models") / "streaming", streaming=True)
+
+
+@pytest.fixture(scope="session")
+def sensevoice(vendor: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a SenseVoice that knows the two utterances of the contract."""
+    said = utterances()
+    return make_sensevoice(
+        tmp_path_factory.mktemp("models") / "sensevoice",
+        {
+            f"<|en|><|HAPPY|><|Speech|><|withitn|>{ON}": said[ON],
+            f"<|en|><|ANGRY|><|BGM|><|withitn|>{OFF}": said[OFF],
+        },
+    )
 
 
 @pytest.fixture(scope="session")

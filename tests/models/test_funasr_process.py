@@ -15,7 +15,10 @@ from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailabl
 from vixio.providers.asr import SpeechHints
 from vixio.providers.funasr.provider import FunASRProvider
 
-pytestmark = needs("funasr", "funasr", "torch", "kaldi_native_fbank")
+pytestmark = [
+    *needs("funasr", "funasr", "torch", "kaldi_native_fbank"),
+    pytest.mark.timeout(240),  # each start of a process takes seconds, on a slow machine many
+]
 
 
 def pid_of(provider: FunASRProvider) -> int:

@@ -36,6 +36,22 @@ async def test_a_spoken_turn_is_answered_in_the_firmwares_order() -> None:
 
 
 @on_virtual_time
+async def test_the_agent_knows_how_the_user_sounds_and_in_which_language() -> None:
+    agent = ScriptedAgent()
+    asr = ScriptedASR([Recognition("na toll", emotion="angry", language="de"), "all right"])
+    talk = Conversation(asr=asr, agent=agent)
+    async with talk.running():
+        for turn in (1, 2):
+            talk.listen()
+            await talk.say()
+            await talk.device.wait_for("stop", turn)
+        assert [(each.emotion, each.language) for each in agent.requests] == [
+            ("angry", "de"),
+            ("", "en"),
+        ]
+
+
+@on_virtual_time
 async def test_packets_keep_ahead_of_the_loudspeaker_and_never_flood_it() -> None:
     talk = Conversation(tts=ScriptedTTS(seconds_per_char=0.25))
     async with talk.running():

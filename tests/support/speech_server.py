@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import itertools
 import json
 import wave
 from collections import deque
@@ -68,8 +69,12 @@ class SpeechServer:
         """A client went away before its answer was whole."""
         self.known: dict[bytes, str] = {}
         """Utterances (16 kHz PCM) by their words."""
+        self.always = ""
+        """The words of all other utterances."""
         self.sends = ""
         """The format in which it speaks whatever was asked for."""
+        self.endless = False
+        """Speech goes on for ever."""
         self.rate = RATE
         self.media = ""
         self._faults: deque[Fault] = deque()
@@ -117,7 +122,9 @@ class SpeechServer:
         try:
             while await self._one_request(reader, writer):
                 pass
-        except (ConnectionError, asyncio.IncompleteReadError):
+        except ConnectionError:
+            self.hung_up.set()
+        except asyncio.IncompleteReadError:
             pass  # the client is gone
         except asyncio.CancelledError:
             pass  # the test is over; asyncio's server would log a cancelled handler
@@ -184,7 +191,7 @@ class SpeechServer:
             assert (sound.getframerate(), sound.getnchannels()) == (16_000, 1)
             assert sound.getsampwidth() == 2
             pcm = sound.readframes(sound.getnframes())
-        text = self.known.get(pcm, "")
+        text = self.known.get(pcm, self.always)
         if request.fields.get("stream") == ["true"]:
             return 200, "text/event-stream", _events(text)
         answer = json.dumps({"text": text}, ensure_ascii=False).encode()
@@ -192,6 +199,8 @@ class SpeechServer:
         return 200, "application/json", iter([answer[:middle], answer[middle:]])
 
     def _speak(self, asked: dict[str, Any]) -> tuple[int, str, Iterator[bytes]]:
+        if self.endless:
+            return 200, MEDIA["pcm"], itertools.repeat(bytes(96_000))
         kind = self.sends or asked.get("response_format", "mp3")
         seconds = len(asked["input"]) * CHAR_MS / 1000
         data = encoded(kind, tone(self.rate, seconds), self.rate)

@@ -31,6 +31,7 @@ SEES_ALL = (
     "tool_sources",
     "trial",
     "waking",
+    "workers",
 )
 """Of ``vixio``: the composition root and what stands around the whole server."""
 
@@ -49,10 +50,13 @@ SHARED = (
     "vixio.providers.batched_vad",
     "vixio.providers.chain.health",
     "vixio.providers.chain.shares",
+    "vixio.providers.espeak_library",
+    "vixio.providers.local_voice",
     "vixio.providers.openai_client",
     "vixio.providers.openai_errors",
     "vixio.providers.sensevoice_tags",
     "vixio.providers.spoken_text",
+    "vixio.providers.tool_words",
 )
 """What several vendors' folders have in common."""
 
@@ -83,6 +87,7 @@ RULES = (
         for name in SEES_ALL
     ),
     Rule("vixio.core"),
+    Rule("vixio.place", ("vixio.core",)),
     Rule("vixio.providers", alone=True),
     Rule("vixio.providers.registry", ("vixio.core",), ("pydantic",)),
     *(Rule(interface, ("vixio.core",)) for interface in INTERFACES),

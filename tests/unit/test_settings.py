@@ -311,10 +311,32 @@ def test_each_configuration_is_what_it_says() -> None:
     openai = load_settings(ROOT / "config/openai-compatible.yaml", environment)
     assert openai.agent.name == "openai"
     assert openai.agent.options.model_dump()["base_url"] == "https://api.openai.com/v1"
+    speech = load_settings(ROOT / "config/openai-speech.yaml", environment)
+    assert speech.vision is not None
+    parts = (speech.asr, speech.agent, speech.tts, speech.vision)
+    assert {part.name for part in parts} == {"openai"}
+    assert {part.options.model_dump()["base_url"] for part in parts} == {
+        "https://api.openai.com/v1"
+    }
     litellm = load_settings(ROOT / "config/litellm.yaml", environment)
     assert (litellm.agent.name, litellm.agent.options.model_dump()["model"]) == ("litellm", "a/b")
     with pytest.raises(ConfigError, match="OPENAI_API_KEY is not set"):
         load_settings(ROOT / "config/openai-compatible.yaml", {})
+
+
+def test_the_local_configuration_needs_no_package_and_no_key() -> None:
+    """Its options are checked where sherpa-onnx is not installed."""
+    path = ROOT / "config/local-sherpa-ollama.yaml"
+    local = load_settings(path, {"ASR_FOLDER": "ears", "TTS_FOLDER": "voice"})
+    assert (local.asr.name, local.agent.name, local.tts.name) == (
+        "sherpa-onnx",
+        "openai",
+        "sherpa-onnx",
+    )
+    assert local.asr.options.model_dump()["folder"] == Path("ears")
+    assert local.tts.options.model_dump()["folder"] == Path("voice")
+    assert "11434" in local.agent.options.model_dump()["base_url"]
+    assert load_settings(path, {}).asr.name == "sherpa-onnx"
 
 
 def document() -> str:

@@ -20,6 +20,7 @@ NAMES: Mapping[str, str] = {
     "place": "where it stands",
     "user": "the user's name",
     "language": "the language that the user speaks, in English",
+    "mood": "how the user sounds, where the recogniser hears it and it is not neutral",
     "emotions": "the faces that a device can show, each with its emoji",
     "weekday": "in English",
     "date": "as 2026-08-31",
@@ -73,6 +74,9 @@ _LANGUAGES = {
 }
 """By BCP 47, in lower case; another tag is given to the model as it is."""
 
+_NO_MOOD = ("neutral", "unknown", "unk", "other")
+_LONGEST_MOOD = 20
+
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
@@ -118,8 +122,11 @@ class Instructions:
         self._now = now or (lambda: datetime.now(zone) if zone else datetime.now().astimezone())
         self._emotions = ", ".join(f"{emoji} {name}" for name, emoji in EMOTIONS.items())
 
-    def for_turn(self, device_id: str, language: str) -> str:
-        """Return the instructions as they are now, for one device and a language (BCP 47)."""
+    def for_turn(self, device_id: str, language: str, emotion: str = "") -> str:
+        """Return the instructions as they are now, for one device and a language (BCP 47).
+
+        ``emotion``: how the user sounds, as the recogniser names it.
+        """
         known = self._devices.get(device_id.lower(), self._general)
         at = self._now()
         values = {
@@ -127,6 +134,7 @@ class Instructions:
             "place": known.place,
             "user": known.user,
             "language": language_name(language),
+            "mood": _mood(emotion),
             "emotions": self._emotions,
             "weekday": _WEEKDAYS[at.weekday()],
             "date": at.strftime("%Y-%m-%d"),
@@ -151,6 +159,13 @@ def language_name(tag: str) -> str:
     """Return the English name of a language, ``tag`` itself where none is known."""
     lower = tag.replace("_", "-").lower()
     return _LANGUAGES.get(lower) or _LANGUAGES.get(lower.partition("-")[0]) or tag
+
+
+def _mood(emotion: str) -> str:
+    """One word, whatever a recogniser says; none where it says nothing of use."""
+    word = emotion.strip().lower()
+    fits = word.isascii() and word.isalpha() and len(word) <= _LONGEST_MOOD
+    return word if fits and word not in _NO_MOOD else ""
 
 
 def _filled(line: str, values: Mapping[str, str]) -> str:

@@ -26,7 +26,8 @@ class AgentRequest:
 
     ``runner`` runs the turn's tool calls; without one the provider runs them itself, and tools that
     need the user's yes are refused. ``note_model`` is told of each answer of a language model, as
-    soon as it is complete.
+    soon as it is complete. ``emotion``: how the user sounds, as ``happy``, where the recogniser
+    tells it.
     """
 
     turn_id: int
@@ -36,6 +37,7 @@ class AgentRequest:
     runner: ToolRunner | None = None
     device_id: str = ""
     note_model: Callable[[ModelUse], None] | None = None
+    emotion: str = ""
 
 
 SystemPrompt = str | Callable[[AgentRequest], str]

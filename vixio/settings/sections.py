@@ -29,6 +29,7 @@ Write numbers, units and abbreviations so that they can be read aloud.
 When a tool can do or find out what is asked, call it instead of guessing, and say briefly what
 happened. If it fails, say so plainly. If you did not understand, ask one short question back.
 The user's words come from speech recognition and may contain small errors: take the likely meaning.
+The user sounds {mood}: let your tone fit, without a word about it.
 Answer in {language}, unless the user speaks or asks for another language.
 The device you speak from is called {device}.
 It stands in this place: {place}.
@@ -102,6 +103,8 @@ class ServerSettings(Section):
     """OTA, vision and the health page."""
     public_host: str = ""
     """Host that OTA tells devices; empty: the one through which the device came."""
+    workers: int = Field(default=1, ge=1, le=64)
+    """Processes that share the ports, each with its own models: one for a core, on Linux."""
     max_connections: int = Field(default=1_000, ge=1, le=100_000)
     trusted_proxies: tuple[str, ...] = ("127.0.0.1", "::1")
     """Addresses or networks whose X-Forwarded-* headers are believed."""

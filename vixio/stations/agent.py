@@ -92,6 +92,7 @@ class AgentStation(ReplyStation):
             turn_tools,
             self.context.device_id,
             lambda use: self._note(timeline, use),
+            turn.emotion,
         )
         history.begin(turn.turn_id, turn.text)
         reply: AsyncIterator[Chunk] = self._agent.reply(request)

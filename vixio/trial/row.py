@@ -78,7 +78,7 @@ def numbered(section: SectionT) -> list[tuple[str, SectionT]]:
     each = section.each()
     if len(each) == 1:
         return [(section.kind.value, each[0])]
-    return [(f"{section.kind.value} {number}", one) for number, one in enumerate(each, 1)]
+    return [(f"{section.kind.value}[{index}]", one) for index, one in enumerate(each)]
 
 
 def quoted(text: str) -> str:

@@ -51,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--generators", type=int, metavar="N", help="processes that play the devices")
     add("--pin", action="store_true", help="keep server and generators on cores of their own")
     add("--server-cores", type=int, default=1, metavar="N", help="with --pin: the server's cores")
-    add("--workers", type=int, default=1, metavar="N", help="server processes; only 1 so far")
+    add("--workers", type=int, default=1, metavar="N", help="server processes on one port (Linux)")
     add("--asr-ms", type=float, default=0, metavar="MS", help="delay of the scripted ASR")
     add("--agent-ms", type=float, default=0, metavar="MS", help="delay of the scripted agent")
     add("--tts-ms", type=float, default=0, metavar="MS", help="delay of the scripted TTS")
@@ -124,8 +124,8 @@ def main(argv: Sequence[str]) -> int:
         tune = tuple(name for name in options.tune.split(",") if name)
         if unknown := set(tune) - {UVLOOP, *TUNINGS}:
             raise ValueError(f"--tune knows {UVLOOP}, {', '.join(TUNINGS)}, not {unknown.pop()!r}")
-        if options.workers != 1:
-            raise ValueError("the server runs as one process so far: --workers 1")
+        if options.workers < 1:
+            raise ValueError("--workers wants a number from 1 on")
         if options.plot is not None and options.plot.suffix != ".svg":
             raise ValueError("--plot writes SVG: name the file *.svg")
     except ValueError as error:
@@ -139,6 +139,7 @@ def main(argv: Sequence[str]) -> int:
         delays=Delays(options.asr_ms / 1000, options.agent_ms / 1000, options.tts_ms / 1000),
         settings=settings,
         tune=tune,
+        processes=options.workers,
     )
     try:
         results = asyncio.run(_run(steps, run))

@@ -69,7 +69,14 @@ class Child:
 
 async def start_server(hub: Hub, plan: ServerPlan) -> Child:
     """Start a server; returns when devices can connect. ``plan.line`` is of this hub."""
-    return await _start(hub, "vixio.bench.load.server", plan.to_json(), "server", plan.line.index)
+    return await _start(
+        hub,
+        "vixio.bench.load.server",
+        plan.to_json(),
+        "server",
+        plan.line.index,
+        (plan.link,) if plan.link >= 0 else (),
+    )
 
 
 async def start_generators(hub: Hub, count: int, cores: Sequence[int]) -> list[Child]:
@@ -88,9 +95,14 @@ async def start_generators(hub: Hub, count: int, cores: Sequence[int]) -> list[C
     )
 
 
-async def _start(hub: Hub, module: str, argument: str, role: str, index: int) -> Child:
+async def _start(
+    hub: Hub, module: str, argument: str, role: str, index: int, kept: Sequence[int] = ()
+) -> Child:
+    """``kept``: descriptors that the process gets."""
     started = time.monotonic()
-    process = await asyncio.create_subprocess_exec(sys.executable, "-m", module, argument)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", module, argument, pass_fds=kept
+    )
     ended = asyncio.create_task(process.wait())
     calls = asyncio.create_task(hub.wait(role, index))
     try:

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vixio.bench.load.control import BenchError, Hub, Json
+from vixio.bench.load.crew import Crew, start_crew
 from vixio.bench.load.figures import Result, growth, put_generators, put_server, share
 from vixio.bench.load.mixes import BLOCKED, Mix
-from vixio.bench.load.processes import Child, Cores, start_generators, start_server
+from vixio.bench.load.processes import Child, Cores, start_generators
 from vixio.bench.load.providers import Delays
 from vixio.bench.load.server import ServerPlan
 from vixio.bench.load.usage import Spread, children_kb, machine_busy
@@ -41,6 +42,8 @@ class Options:
     settings: dict[str, Any] = field(default_factory=dict)
     """Sections of the server's settings that differ from the defaults."""
     tune: tuple[str, ...] = ()
+    processes: int = 1
+    """Of the server, on one port."""
 
 
 class Step:
@@ -65,7 +68,7 @@ class Step:
         self._series: list[Json] = []
         self._idle_cpu = 0.0
         self._generators: list[Child] = []
-        self._server: Child | None = None
+        self._server: Crew | None = None
         self.result = Result(
             mix.name,
             devices,
@@ -91,7 +94,7 @@ class Step:
                 await self._server.end()
 
     @property
-    def server(self) -> Child:
+    def server(self) -> Crew:
         """The running server."""
         if self._server is None:
             raise BenchError("there is no server")
@@ -112,21 +115,22 @@ class Step:
             tool=self._mix.tool,
             settings=self._options.settings,
             tune=self._options.tune,
+            processes=self._options.processes,
         )
-        self._server = await start_server(self._hub, plan)
+        self._server = await start_crew(self._hub, plan)
 
     async def _idle(self) -> None:
         if self._mix.default_set:
             return  # the first device is to come as early as it can
-        before = await self.server.peer.ask("now")
+        before = await self.server.ask("now")
         await asyncio.sleep(IDLE_S)
-        after = await self.server.peer.ask("now")
+        after = await self.server.ask("now")
         self.result.idle_rss = after["rss_kb"]
         self._idle_cpu = (after["cpu"] - before["cpu"]) / (after["at"] - before["at"])
 
     async def _come(self) -> None:
         """Have all devices connect."""
-        url = f"ws://127.0.0.1:{self.server.peer.said['port']}/xiaozhi/v1/"
+        url = f"ws://127.0.0.1:{self.server.said['port']}/xiaozhi/v1/"
         step = len(self._generators)
         ramp = self._ramp if self._ramp is not None else max(1.0, self._devices / 40)
         self._say(f"{self._mix.name}: preparing {self._devices} devices")
@@ -161,14 +165,14 @@ class Step:
         self.result.server_counters["ramp.refused"] = refused
         if self._mix.default_set:
             self.result.seconds["first_device"] = round(time.monotonic() - self.server.started, 3)
-            await self.server.peer.ask("loaded", timeout=120)
+            await self.server.ask("loaded", timeout=120)
             self.result.seconds["loaded"] = round(time.monotonic() - self.server.started, 3)
         if self._mix.hold > 3:
             await self._wait(SETTLE_S, "settles")
 
     async def _measure(self) -> None:
         befores = await self._begin_generators()
-        before = await self.server.peer.ask("begin")
+        before = await self.server.ask("begin")
         began, busy_before = time.monotonic(), machine_busy()
         if self._mix.slow:
             before = await self._hold_slow(before)
@@ -177,7 +181,7 @@ class Step:
         else:
             await self._wait(self._hold, "holds")
         elapsed, busy = time.monotonic() - began, machine_busy() - busy_before
-        figures = await self.server.peer.ask("figures")
+        figures = await self.server.ask("figures")
         told = [await child.peer.ask("figures") for child in self._generators]
         result, delays = self.result, self._options.delays
         refused = result.server_counters
@@ -194,10 +198,9 @@ class Step:
         if self._mix.behaviour == "churn":
             result.growth = growth(self._series, CHURN_SETTLE)
         if self._mix.default_set:
-            pid = self.server.peer.pid
             result.idle_rss = result.rss
             result.memory_per_device = 0.0  # its own start is not to be told from the device's
-            result.counts["children_rss_kb"] = children_kb(pid)
+            result.counts["children_rss_kb"] = sum(map(children_kb, self.server.pids))
         await asyncio.gather(*(child.peer.ask("leave", timeout=60) for child in self._generators))
 
     async def _begin_generators(self) -> list[Json]:
@@ -208,11 +211,11 @@ class Step:
     async def _hold_slow(self, before: Json) -> Json:
         """First half: all quick. Second half: half of the devices have a slow ASR."""
         await self._wait(self._hold / 2, "all quick")
-        first = await self.server.peer.ask("figures")
+        first = await self.server.ask("figures")
         others = [turn for turn in first["turns"] if _number(turn) >= self._slow_below]
         self.result.groups["others, all quick"] = share(_answered(others), 0.0)
-        before = await self.server.peer.ask("begin")
-        await self.server.peer.ask(
+        before = await self.server.ask("begin")
+        await self.server.ask(
             "delays",
             slow_asr=SLOW_ASR_S,
             slow_below=self._slow_below,
@@ -239,13 +242,13 @@ class Step:
         """Kill the server in the middle of conversations and start it again on its port."""
         await self._wait(self._hold / 2, "before the restart")
         befores = await self._begin_generators()
-        said = self.server.peer.said
+        said = self.server.said
         await self.server.kill()
         killed = time.monotonic()
         await self._start_server(said["port"])
         self.result.seconds["server_back"] = round(time.monotonic() - killed, 3)
-        before = await self.server.peer.ask("begin")
-        while (await self.server.peer.ask("now"))["connected"] < self._devices:
+        before = await self.server.ask("begin")
+        while (await self.server.ask("now"))["connected"] < self._devices:
             if time.monotonic() - killed > 60:
                 raise BenchError("not all devices came back within 60 s of the restart")
             await asyncio.sleep(0.05)
@@ -260,7 +263,8 @@ class Step:
         while (left := began + seconds - time.monotonic()) > 0:
             await asyncio.sleep(min(_LOOK_S, left))
             point, *devices = await asyncio.gather(
-                *(child.peer.ask("now") for child in (self.server, *self._generators))
+                self.server.ask("now"),
+                *(child.peer.ask("now") for child in self._generators),
             )
             self._series.append(point)
             cpu = 0.0

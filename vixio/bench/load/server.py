@@ -6,6 +6,7 @@ import asyncio
 import gc
 import importlib
 import json
+import socket
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -14,8 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from vixio.bench.load.control import Line, attend
 from vixio.bench.load.providers import CannedTTS, Delays, EchoBackend, MarkerASR
 from vixio.bench.load.usage import look, pin
+from vixio.core.cores import share_cores
 
 if TYPE_CHECKING:
+    from vixio.place import Place
     from vixio.settings import Settings
     from vixio.settings.provider import ProviderSection
 
@@ -53,6 +56,10 @@ class ServerPlan:
     """Sections of the settings file that differ from the defaults."""
     tune: tuple[str, ...] = ()
     """Names of :data:`TUNINGS`, or ``uvloop``."""
+    processes: int = 1
+    """How many share the port, this one among them."""
+    link: int = -1
+    """Descriptor of the line to the others, where there are any."""
 
     def to_json(self) -> str:
         """Return the plan as the argument of the process."""
@@ -71,13 +78,15 @@ class ServerPlan:
 
 async def serve(plan: ServerPlan) -> None:
     """Run the server until the bench hangs up."""
+    share_cores(plan.processes)  # before anything asks how many threads it may have
     from vixio.app import App, Providers, settle
     from vixio.bench.load.probe import Probe, TimedVAD
 
     settings = _settings(plan)
+    place, listening = await _place(plan)
     vad: TimedVAD | None = None
     if plan.default_set:
-        app = App(settings)
+        app = App(settings, place=place)
     else:
         vad = TimedVAD(settings.vad.create())
         providers = Providers(
@@ -86,7 +95,7 @@ async def serve(plan: ServerPlan) -> None:
             EchoBackend(plan.delays, plan.tool),
             CannedTTS(plan.delays),
         )
-        app = App(settings, providers)
+        app = App(settings, providers, place=place)
     await app.start()
     probe = Probe(app, vad, plan.delays)
     try:
@@ -97,11 +106,29 @@ async def serve(plan: ServerPlan) -> None:
             if name in TUNINGS:
                 TUNINGS[name]()
         probe.start()
-        said = {"port": app.transport.port, "idle": asdict(look())}
+        http_port = app.http.port if app.http is not None else 0
+        said = {"port": app.transport.port, "http_port": http_port, "idle": asdict(look())}
         await attend(plan.line, probe.handlers(), said)
     finally:
         await probe.stop()
         await app.stop()
+        if listening is not None:
+            listening.cancel()
+            await asyncio.wait([listening])
+
+
+async def _place(plan: ServerPlan) -> tuple[Place | None, asyncio.Task[None] | None]:
+    """Return the place among several processes, and the task that listens to the others."""
+    if plan.link < 0:
+        return None, None
+    from vixio.place import Place
+    from vixio.workers.link import LinkedNeighbours
+    from vixio.workers.wire import MAX_LINE, Wire
+
+    line = socket.socket(fileno=plan.link)
+    line.setblocking(False)
+    link = LinkedNeighbours(Wire(*await asyncio.open_connection(sock=line, limit=MAX_LINE)))
+    return Place(link, share_ports=True), asyncio.create_task(link.run())
 
 
 def _settings(plan: ServerPlan) -> Settings:

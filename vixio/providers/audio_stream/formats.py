@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from enum import StrEnum
 from typing import Literal
 
-from vixio.providers.audio_stream.mp3_frames import MAX_FRAME_BYTES, begins_with_frames
+from vixio.providers.audio_stream.mp3_frames import HEADER_BYTES, begins_with_frames, parse_header
 
 AudioFormatName = Literal["auto", "pcm", "wav", "mp3", "opus"]
 """What was asked for; ``auto``: whatever the content says. ``opus`` is Opus in Ogg."""
@@ -63,11 +63,11 @@ def recognise(head: bytes, asked: AudioFormatName, *, final: bool) -> Kind | Non
         return None
     if (kind := _by_signature(head)) is not None:
         return kind
-    if _maybe_frame(head):
-        if len(head) < MAX_FRAME_BYTES + 4 and not final:
-            return None
+    if (frame := parse_header(head)) is not None:
         if begins_with_frames(head, final=final):
             return Kind.MP3
+        if len(head) < frame.size + HEADER_BYTES and not final:
+            return None  # the next frame decides whether this is one
     if _is_text(head):
         if len(head) < _TEXT_BYTES and not final:
             return None
@@ -90,10 +90,6 @@ def _by_signature(head: bytes) -> Kind | None:
     if other is not None:
         raise AudioError(f"the service sent {other}: ask it for pcm, wav, mp3 or opus")
     return None
-
-
-def _maybe_frame(head: bytes) -> bool:
-    return len(head) >= 2 and head[0] == 0xFF and head[1] & 0xE0 == 0xE0
 
 
 def _is_text(head: bytes) -> bool:

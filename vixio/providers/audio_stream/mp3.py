@@ -16,7 +16,6 @@ from vixio.providers.audio_stream.formats import AudioError, FormatDecoder
 from vixio.providers.audio_stream.mixing import to_mono
 from vixio.providers.audio_stream.mp3_frames import (
     HEADER_BYTES,
-    MAX_FRAME_BYTES,
     FrameHeader,
     begins_with_frames,
     parse_header,
@@ -84,7 +83,8 @@ class MP3Decoder(FormatDecoder):
                 continue
             header = self._header(final=final)
             if header is None:
-                if not final and not self._synced and len(buffer) < MAX_FRAME_BYTES + HEADER_BYTES:
+                likely = parse_header(buffer)
+                if likely is not None and not final and len(buffer) < likely.size + HEADER_BYTES:
                     return found  # the next frame decides whether this is one
                 if not self._resync(final=final):
                     return found

@@ -7,9 +7,6 @@ from typing import Final
 
 HEADER_BYTES: Final = 4
 
-MAX_FRAME_BYTES: Final = 1_441
-"""Layer III at 320 kbit/s and 32 kHz, with padding."""
-
 _MPEG1: Final = 3
 _RESERVED_VERSION: Final = 1
 _LAYER_3: Final = 1

@@ -36,12 +36,16 @@ class OggOpusDecoder(FormatDecoder):
         self._state: LibopusState | None = None
         self._gain = 1.0
         self._headers = 0
+        self._page: Page | None = None
+        self._left: int | None = None
+        self._pre_skip = 0
         self._skip = 0
         self._given = 0
         self._sound = False
 
     def feed(self, data: bytes) -> bytes:
-        return b"".join(self._page(page) for page in self._demuxer.feed(data))
+        pcm = b"".join(self._take(packet, page) for packet, page in self._demuxer.feed(data))
+        return self._loudness(pcm)
 
     def finish(self) -> bytes:
         self.close()
@@ -53,23 +57,28 @@ class OggOpusDecoder(FormatDecoder):
         if self._state is not None:
             self._state.close()
 
-    def _page(self, page: Page) -> bytes:
-        pcm = bytearray()
-        for packet in page.packets:
-            if page.first and packet.startswith(b"OpusHead"):
-                self._begin(packet)
-            elif self._headers:
-                self._headers -= 1  # OpusTags
-            elif packet:  # libopus takes an empty one for a lost one and makes audio up for it
-                pcm += self._packet(packet)
-        if page.last and page.granule > 0:
-            # The last packet is filled up; the position says where the sound ends (§4.4).
-            end = (page.granule - self._pre_skip) * self.sample_rate // _GRANULE_RATE
-            surplus = self._given - end
-            if 0 < surplus <= len(pcm) // BYTES_PER_SAMPLE:
-                del pcm[len(pcm) - surplus * BYTES_PER_SAMPLE :]
-                self._given -= surplus
-        return self._loudness(bytes(pcm))
+    def _take(self, packet: bytes, page: Page) -> bytes:
+        if page is not self._page:
+            self._page = page
+            self._left = self._length_of(page)
+        if page.first and packet.startswith(b"OpusHead"):
+            self._begin(packet)
+        elif self._headers:
+            self._headers -= 1  # OpusTags
+        elif packet:  # libopus takes an empty one for a lost one and makes audio up for it
+            return self._packet(packet)
+        return b""
+
+    def _length_of(self, page: Page) -> int | None:
+        """Return the samples that this page may give, None: all that are in it.
+
+        The last packet is filled up; the position says where the sound ends (§4.4).
+        """
+        if not page.last or page.granule <= 0:
+            return None
+        end = (page.granule - self._pre_skip) * self.sample_rate // _GRANULE_RATE
+        left = end - self._given
+        return left if left > 0 else None  # else it counts otherwise than it should
 
     def _begin(self, head: bytes) -> None:
         """Read the identification header (§5.1); a second one starts the next stream."""
@@ -96,6 +105,9 @@ class OggOpusDecoder(FormatDecoder):
         self._sound = True
         skipped = min(self._skip, count)
         self._skip -= skipped
+        if self._left is not None:
+            count = min(count, skipped + self._left)
+            self._left -= count - skipped
         self._given += count - skipped
         whole: Any = ctypes.string_at(self._buffer, count * BYTES_PER_SAMPLE)
         return bytes(whole[skipped * BYTES_PER_SAMPLE :])

@@ -18,8 +18,9 @@ from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes, pcm_secon
 from vixio.core.errors import ProviderError
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
 from vixio.providers.openai_client import OpenAIConnection, SharedClient
-from vixio.providers.openai_speech.hints import prompt_of, terms_of
+from vixio.providers.openai_speech.hints import prompt_of, readable, terms_of
 from vixio.providers.registry import ProviderFactory
+from vixio.providers.sensevoice_tags import parse_tags
 
 NAME = "openai"
 
@@ -113,7 +114,11 @@ class OpenAIASRStream(ASRStream):
             self._client.retried(lambda: self._ask(sent, language)), "words", self._settings.timeout
         )
         logger.bind(provider=NAME, seconds=round(seconds, 1)).debug("utterance transcribed")
-        return Recognition(text.strip()[:MAX_WORDS], language=language)
+        text = text.strip()[:MAX_WORDS]
+        if "sensevoice" not in self._settings.model.lower():
+            return Recognition(text, language=language)
+        told = parse_tags(text)  # servers hand SenseVoice's tags on, as they are or as emoji
+        return Recognition(told.text, language=told.language or language, emotion=told.emotion)
 
     async def close(self) -> None:
         self._closed = True
@@ -146,10 +151,16 @@ class OpenAIASRStream(ASRStream):
         try:
             async with rest:
                 async for event in events:
-                    if event.type == "transcript.text.delta" and whole is None:
+                    kind, text = getattr(event, "type", None), getattr(event, "text", None)
+                    if whole is not None:
+                        continue
+                    if kind == "transcript.text.delta":
                         self.partial = (self.partial + event.delta)[:MAX_WORDS]
-                    elif event.type == "transcript.text.done" and whole is None:
-                        whole = self.partial = event.text
+                    elif kind is None and isinstance(text, str):
+                        # A segment at a time, as faster-whisper's servers had it before OpenAI.
+                        self.partial = f"{self.partial} {text.strip()}".strip()[:MAX_WORDS]
+                    elif kind == "transcript.text.done" and isinstance(text, str):
+                        whole = self.partial = text
                         # An answer that is read to its end leaves a connection for the next one.
                         rest.reschedule(asyncio.get_running_loop().time() + _DRAIN)
         except TimeoutError:
@@ -166,7 +177,10 @@ class OpenAIASRStream(ASRStream):
         prompt = settings.prompt.strip()
         if settings.hints == "prompt":
             prompt = prompt_of(
-                prompt, settings.vocabulary, terms, max(settings.max_prompt_chars, len(prompt))
+                prompt,
+                settings.vocabulary,
+                readable(terms, language),
+                max(settings.max_prompt_chars, len(prompt)),
             )
         elif settings.hints == "keywords" and (words := [*settings.vocabulary, *terms]):
             fields["keywords"] = list(dict.fromkeys(words))

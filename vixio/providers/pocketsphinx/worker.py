@@ -14,6 +14,7 @@ import os
 import select
 import sys
 from collections import OrderedDict
+from contextlib import suppress
 from math import exp
 from pathlib import Path
 from typing import Any, Final
@@ -267,17 +268,15 @@ def main() -> None:
     # Whatever a library prints must not mix with the frames: they get a descriptor of their own.
     out = os.dup(1)
     os.dup2(2, 1)
-    try:
-        worker = Worker(WorkerSettings(**json.loads(sys.argv[1])))
-    except (OSError, RuntimeError, ImportError) as error:
-        message = " ".join(str(error).split()) or type(error).__name__
-        _write(out, pack(Kind.UNUSABLE, payload={"message": message}))
-        return
-    _write(out, pack(Kind.READY))
-    try:
+    with suppress(ConnectionError):  # the server is gone, and so is who waits for results
+        try:
+            worker = Worker(WorkerSettings(**json.loads(sys.argv[1])))
+        except (OSError, RuntimeError, ImportError) as error:
+            message = " ".join(str(error).split()) or type(error).__name__
+            _write(out, pack(Kind.UNUSABLE, payload={"message": message}))
+            return
+        _write(out, pack(Kind.READY))
         _serve(worker, out)
-    except ConnectionError:  # the server is gone, and so is who waits for results
-        return
 
 
 def _serve(worker: Worker, out: int) -> None:

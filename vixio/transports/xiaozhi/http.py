@@ -123,7 +123,7 @@ class HttpServer:
     """Serves an ASGI application inside the running loop; the process keeps its own signals.
 
     ``limits`` bound the connections of one address, unless it is one of ``trusted_proxies``.
-    ``door``: where requests come in, if that is not a socket of our own on ``host`` and ``port``.
+    ``share_port``: let other processes listen on the same port.
     """
 
     def __init__(
@@ -136,14 +136,14 @@ class HttpServer:
         trusted_proxies: Sequence[str] = TRUSTED_PROXIES,
         counters: Counters | None = None,
         neighbours: Neighbours | None = None,
-        door: socket.socket | None = None,
+        share_port: bool = False,
     ) -> None:
         # Requests are counted where they are answered; here it is about connections.
         limits = replace(limits or Limits(), connects_per_address=0)
         self._visitors = Visitors(
             limits, Proxies(trusted_proxies), monotonic, what="http_", neighbours=neighbours
         )
-        self._door = door
+        self._share_port = share_port
         self._counters = counters if counters is not None else Counters()
         self._app = app
         self._host = host
@@ -159,7 +159,7 @@ class HttpServer:
     async def start(self) -> None:
         """Listen; requests are answered when this returns. Raises ConfigError if it cannot."""
         server_class = await asyncio.to_thread(_load_server)
-        sock = self._door or self._bind()
+        sock = self._bind()
         self._server, started = server_class(self._app, self._visitors, self._counters.add)
         self._port = sock.getsockname()[1]
         self._task = asyncio.create_task(self._server.serve(sockets=[sock]))
@@ -181,7 +181,7 @@ class HttpServer:
     def _bind(self) -> socket.socket:
         turned_away = functools.partial(self._counters.add, NO_DESCRIPTORS.counter)
         try:
-            return Listener(self._host, self._port, turned_away)
+            return Listener(self._host, self._port, turned_away, shared=self._share_port)
         except OSError as error:
             raise ConfigError(
                 f"cannot listen on {self._host}:{self._port} for HTTP: {error.strerror}; "

@@ -47,9 +47,12 @@ class Listener(socket.socket):
 
     ``on_refused`` is called for each connection that found no descriptor. It is turned away at
     once by way of a spare one: left in the queue, it would make the loop try again without end.
+    ``shared``: other processes listen there too, and the kernel gives each its part (Linux).
     """
 
-    def __init__(self, host: str, port: int, on_refused: Callable[[], None]) -> None:
+    def __init__(
+        self, host: str, port: int, on_refused: Callable[[], None], *, shared: bool = False
+    ) -> None:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         # With the protocol left out asyncio would not set TCP_NODELAY (base_events, _set_nodelay),
         # and every small frame behind another would wait 40 ms for the device's delayed ACK.
@@ -59,6 +62,8 @@ class Listener(socket.socket):
         self._spare: int | None = None
         try:
             self.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if shared:
+                self.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             self.bind((host, port))
             self._spare = os.open(os.devnull, os.O_RDONLY)
         except BaseException:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -39,8 +38,8 @@ class XiaozhiSettings:
     counters: Counters = field(default_factory=Counters)
     neighbours: Neighbours = field(default_factory=Neighbours)
     """The processes that serve the same port; ``max_connections`` and the limits are of all."""
-    door: socket.socket | None = None
-    """Where devices come in, if that is not a socket of our own on ``host`` and ``port``."""
+    share_port: bool = False
+    """Let other processes listen on the same port."""
 
     output_sample_rate: int = 24_000
     """Rate (Hz) of the speech sent; most devices' loudspeakers run at 24 kHz."""

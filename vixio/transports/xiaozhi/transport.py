@@ -106,7 +106,9 @@ class XiaozhiTransport(TransportBase):
         self._admission.closing = False
         turned_away = functools.partial(self._counters.add, NO_DESCRIPTORS.counter)
         try:
-            listener = settings.door or Listener(settings.host, settings.port, turned_away)
+            listener = Listener(
+                settings.host, settings.port, turned_away, shared=settings.share_port
+            )
             self._server = await serve(
                 self._serve,
                 sock=listener,

@@ -92,7 +92,7 @@ def test_axes_have_round_steps(most: float, step: float) -> None:
         ["--mix", "dance"],
         ["--devices", "0"],
         ["--mix", "slow", "--devices", "2"],
-        ["--workers", "2"],
+        ["--workers", "0"],
         ["--set", "gather=3"],
         ["--tune", "wishing"],
         ["--plot", "x.png"],

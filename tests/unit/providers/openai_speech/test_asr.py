@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 import wave
 from collections.abc import Awaitable, Callable
 
@@ -72,13 +73,20 @@ async def test_hints_and_options_go_along(server: SpeechServer, ears: Ears) -> N
         temperature=0.0,
         extra_body={"vad": "on"},
     )
-    heard = await hear(asr, hints=SpeechHints((LAMP,), "zh-CN"))
-    assert heard.language == "zh"
+    heard = await hear(asr, hints=SpeechHints((LAMP,), "en-GB"))
+    assert heard.language == "en"
     fields = server.requests[0].fields
-    assert fields["language"] == ["zh"]
+    assert fields["language"] == ["en"]
     assert fields["temperature"] == ["0.0"]
     assert fields["vad"] == ["on"]
     assert fields["prompt"] == ["big hall, den, lamp turn on, Vixio, Zoë. A chat with a lamp."]
+
+
+async def test_a_prompt_is_in_the_letters_of_its_language(server: SpeechServer, ears: Ears) -> None:
+    curtain = ToolDefinition("打开窗帘", "")
+    await hear(await ears(vocabulary=["Zoë"]), hints=SpeechHints((LAMP, curtain), "zh-CN"))
+    fields = server.requests[0].fields
+    assert (fields["language"], fields["prompt"]) == (["zh"], ["打开窗帘, Zoë."])
 
 
 async def test_hints_as_keywords_or_not_at_all(server: SpeechServer, ears: Ears) -> None:
@@ -103,6 +111,27 @@ async def test_partial_words_are_told_while_they_come(server: SpeechServer, ears
     assert (await stream.finish()).text == "turn on"  # a server that tells deltas alone
     assert stream.partial == "turn on"
     await stream.close()
+
+
+async def test_segments_that_are_no_events_of_openai_are_words_too(
+    server: SpeechServer, ears: Ears
+) -> None:
+    segments = b'data: {"text": " Turn on"}\n\ndata: {"text": " the lamp."}\n\n'
+    server.fail(Fault(body=segments, media="text/event-stream; charset=utf-8"))
+    assert (await hear(await ears(stream=True))).text == "Turn on the lamp."
+
+
+@pytest.mark.parametrize(
+    "text", ["<|zh|><|HAPPY|><|Speech|><|withitn|>你好。", "你好。😊"], ids=["tags", "emoji"]
+)
+async def test_what_sensevoice_says_beside_the_words(
+    server: SpeechServer, ears: Ears, text: str
+) -> None:
+    answer = json.dumps({"text": text}).encode()
+    server.fail(Fault(body=answer), Fault(body=answer))
+    heard = await hear(await ears(model="FunAudioLLM/SenseVoiceSmall", language="zh"))
+    assert (heard.text, heard.language, heard.emotion) == ("你好。", "zh", "happy")
+    assert (await hear(await ears(model="whisper-1"))).text == text
 
 
 async def test_partial_words_grow(server: SpeechServer, ears: Ears) -> None:

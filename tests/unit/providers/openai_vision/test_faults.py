@@ -79,7 +79,7 @@ async def test_closing_ends_what_is_asked(server: LLMServer, vision: OpenAIVisio
     asking = asyncio.create_task(vision.explain(PHOTO, "what is it?"))
     await asyncio.wait_for(stall.reached.wait(), 10)
     await vision.close()
-    with pytest.raises(ProviderError, match="it was closed"):
+    with pytest.raises(ProviderError, match="is closed"):
         await asking
     await asyncio.wait_for(server.hung_up.wait(), 10)
 

@@ -1,0 +1,215 @@
+"""``vixio serve --workers 2``: two processes that are one server to devices."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import urllib.request
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from firmware_test_client import DeviceConfig, SimulatedDevice
+from tests.e2e.processes import STOP_TIMEOUT, Running, free_ports, running
+from tests.support.llm_server import LLMServer, text
+
+VIXIO = Path(sys.executable).with_name("vixio")
+BOUND = 30.0
+MANY = 60
+"""Connections of which all to one of two processes are luck that nobody has."""
+
+
+@dataclass
+class Served:
+    """A running server of two processes."""
+
+    server: Running
+    ota: str
+    http_port: int
+
+    async def health(self) -> dict[str, Any]:
+        """Return the health page; whichever process answers."""
+        return await asyncio.to_thread(self._get)
+
+    def _get(self) -> dict[str, Any]:
+        with urllib.request.urlopen(
+            f"http://127.0.0.1:{self.http_port}/healthz", timeout=10
+        ) as page:
+            body = json.load(page)
+        assert isinstance(body, dict)
+        return body
+
+    async def until(self, true: Callable[[dict[str, Any]], object], what: str) -> dict[str, Any]:
+        """Wait until the health page shows something."""
+        found: dict[str, Any] = {}
+        try:
+            async with asyncio.timeout(BOUND):
+                while not true(found := await self.health()):  # noqa: ASYNC110 - another process
+                    await asyncio.sleep(0.02)
+        except TimeoutError:
+            raise AssertionError(f"{what} never came: {found}") from None
+        return found
+
+    async def place(self) -> int:
+        """Return which worker has the only device."""
+        health = await self.until(lambda found: found["connected"] == 1, "one device")
+        (number,) = (each["worker"] for each in health["workers"] if each["connected"])
+        return int(number)
+
+
+@asynccontextmanager
+async def two_processes(directory: Path, config: str = "") -> AsyncIterator[Served]:
+    port, http_port = free_ports(2)
+    path = directory / "vixio.yaml"
+    path.write_text(f"server: {{workers: 2}}\nmemory: {{store: none}}\n{config}")
+    command = (VIXIO, "serve", "--config", path, "--host", "127.0.0.1", "--port", str(port))
+    async with running((*command, "--http-port", str(http_port)), directory) as server:
+        ota = f"http://127.0.0.1:{http_port}/xiaozhi/ota/"
+        assert ota in await server.line("OTA URL")
+        assert "2 processes" in await server.line("silero")
+        served = Served(server, ota, http_port)
+        await served.until(lambda found: len(found["workers"]) == 2, "two workers")
+        yield served
+        await server.stop(signal.SIGTERM)
+        assert server.process.returncode == 0
+    everything = "".join(server.out + server.err)
+    assert "Traceback" not in everything
+
+
+async def other_place(served: Served, config: DeviceConfig, not_at: int) -> SimulatedDevice:
+    """Connect again and again until the kernel gives the connection to another process."""
+    for _ in range(MANY):
+        device = SimulatedDevice(config)
+        await device.start()
+        if await served.place() != not_at:
+            return device
+        await device.close()
+        await served.until(lambda found: found["connected"] == 0, "no device")
+    raise AssertionError("all connections went to one process")
+
+
+@pytest.mark.slow
+async def test_two_processes_are_one_server(tmp_path: Path) -> None:
+    async with LLMServer() as llm:
+        agent = f"agent: {{name: openai, base_url: '{llm.base_url}', api_key: test, model: m}}\n"
+        async with two_processes(tmp_path, agent) as served:
+            await is_known_in_another_process(served, llm)
+            await is_connected_once(served)
+            pids = await survives_a_killed_process(served, llm)
+    assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]  # noqa: ASYNC240 - no disk
+    assert any("a worker ended" in line for line in served.server.err)
+
+
+async def is_known_in_another_process(served: Served, llm: LLMServer) -> None:
+    """A device that comes to the other process finds its conversation there."""
+    llm.script(text("Nice to meet you."), text("You are Ann."))
+    config = DeviceConfig(ota_url=served.ota, mode="manual")
+    async with SimulatedDevice(config) as device:
+        assert (await device.type_text("I am Ann")).text == "Nice to meet you."
+        first = await served.place()
+    await served.until(lambda found: found["connected"] == 0, "the end of the first")
+    again = await other_place(served, config, first)
+    try:
+        assert (await again.type_text("Who am I")).text == "You are Ann."
+    finally:
+        await again.close()
+    said = json.dumps(llm.requests[-1]["messages"])
+    assert "I am Ann" in said
+    assert "Nice to meet you." in said
+    await served.until(lambda found: found["connected"] == 0, "no device")
+
+
+async def is_connected_once(served: Served) -> None:
+    """Wherever a device's newer connection goes, its older one is closed."""
+    config = DeviceConfig(ota_url=served.ota, mode="manual")
+    devices = [SimulatedDevice(config)]
+    try:
+        await devices[0].start()
+        places = {await served.place()}
+        while len(places) < 2:
+            assert len(devices) < MANY, "all connections went to one process"
+            devices.append(SimulatedDevice(config))
+            await devices[-1].start()
+            assert (await devices[-2].wait_for_close()).code == 4001
+            places.add(await served.place())
+    finally:
+        for device in devices:
+            await device.close()
+    await served.until(lambda found: found["connected"] == 0, "no device")
+
+
+async def survives_a_killed_process(served: Served, llm: LLMServer) -> list[int]:
+    """A killed process costs its own devices a connection; return the pids of those that serve."""
+    llm.script(text("Still here."), text("Here again."))
+    devices: list[SimulatedDevice] = []
+    try:
+        while True:  # one device at least in each
+            assert len(devices) < MANY, "all connections went to one process"
+            devices.append(SimulatedDevice(DeviceConfig(ota_url=served.ota, mode="manual")))
+            await devices[-1].start()
+            health = await served.until(
+                lambda found: found["connected"] == len(devices), "all devices"
+            )
+            if all(each["connected"] for each in health["workers"]):
+                break
+        killed = health["workers"][0]
+        os.kill(killed["pid"], signal.SIGKILL)
+        lost = [device for device in devices if await _ends(device)]
+        assert len(lost) == killed["connected"]
+        kept = [device for device in devices if device not in lost]
+        assert (await kept[0].type_text("hello")).text == "Still here."
+        health = await served.until(
+            lambda found: len(found["workers"]) == 2 and found["status"] == "ok", "another process"
+        )
+        assert killed["pid"] not in {each["pid"] for each in health["workers"]}
+        await lost[0].connect()
+        assert (await lost[0].type_text("hello")).text == "Here again."
+        return [each["pid"] for each in (await served.health())["workers"]]
+    finally:
+        for device in devices:
+            await device.close()
+
+
+async def _ends(device: SimulatedDevice) -> bool:
+    """Is the connection over? A ping tells."""
+    try:
+        await device.ping(timeout=BOUND)
+    except Exception:  # noqa: BLE001 - in whichever way it ended
+        return True
+    return False
+
+
+async def test_a_port_that_is_taken_is_one_line_and_status_2(tmp_path: Path) -> None:
+    taken = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
+    try:
+        port = taken.sockets[0].getsockname()[1]
+        command = (VIXIO, "serve", "--workers", "2", "--host", "127.0.0.1", "--http-port", "0")
+        async with running((*command, "--port", str(port)), tmp_path) as server:
+            async with asyncio.timeout(BOUND):
+                assert await server.process.wait() == 2
+        told = [line for line in server.err if line.startswith("vixio:")]
+        assert len(told) == 1
+        assert str(port) in told[0]
+        assert "Traceback" not in "".join(server.out + server.err)
+    finally:
+        taken.close()
+        await taken.wait_closed()
+
+
+async def test_workers_that_cannot_start_end_the_server(tmp_path: Path) -> None:
+    path = tmp_path / "vixio.yaml"
+    path.write_text("asr: {name: pocketsphinx, dictionary: /nowhere/words.dict}\n")
+    command = (VIXIO, "serve", "--workers", "2", "--config", path, "--host", "127.0.0.1")
+    async with running((*command, "--port", "0", "--http-port", "0"), tmp_path) as server:
+        async with asyncio.timeout(BOUND + STOP_TIMEOUT):
+            assert await server.process.wait() == 2
+    everything = "".join(server.out + server.err)
+    assert "could not start" in everything or "nowhere" in everything
+    assert "Traceback" not in everything

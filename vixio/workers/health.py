@@ -1,0 +1,38 @@
+"""The health of several processes as one server's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+Health = dict[str, Any]
+
+_SUMMED = ("sessions", "connected", "handshakes")
+_WORST = ("addresses", "loop_lag_p95_ms")
+"""The same address may be connected to several: how many there are, at least."""
+_OF_ONE = ("worker", "pid", "status", *_SUMMED, "overloaded", "loop_lag_p95_ms")
+
+
+def whole(parts: Sequence[Health]) -> Health:
+    """Put the healths of all processes together; what is the same in all is taken from the first.
+
+    ``workers`` lists them one by one.
+    """
+    merged: Health = {key: value for key, value in parts[0].items() if key not in {"worker", "pid"}}
+    for key in _SUMMED:
+        merged[key] = sum(part.get(key, 0) for part in parts)
+    for key in _WORST:
+        merged[key] = max(part.get(key, 0) for part in parts)
+    merged["overloaded"] = all(part.get("overloaded", False) for part in parts)
+    counters: Counter[str] = Counter()
+    for part in parts:
+        counters.update(part.get("counters", {}))
+    merged["counters"] = dict(sorted(counters.items()))
+    states = {part.get("status") for part in parts}
+    merged["status"] = "ok" if states == {"ok"} else "loading"
+    merged["workers"] = [
+        {key: part[key] for key in _OF_ONE if key in part}
+        for part in sorted(parts, key=lambda part: int(part.get("worker", 0)))
+    ]
+    return merged

@@ -1,0 +1,204 @@
+"""Starts the worker processes of one server, replaces those that end, and stops them in order."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import os
+import secrets
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from loguru import logger
+
+import vixio
+from vixio.core.errors import ConfigError, VixioError
+from vixio.place import About
+from vixio.settings import Settings
+from vixio.transports.xiaozhi.listener import raise_descriptor_limit
+from vixio.workers.hub import Hub
+from vixio.workers.process import Plan
+from vixio.workers.wire import MAX_LINE, Wire
+
+_RESTART_S: Final = (0.0, 0.5, 2.0, 5.0)
+"""Pauses before each further start of a worker that did not get ready; the last one repeats."""
+
+_STOP_S: Final = 15.0
+"""A worker closes its devices, which takes some seconds at most; then it is killed."""
+
+
+class WorkerFailed(VixioError):
+    """A worker could not even start; it has said why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the command line asks for. ``config``: the settings file, None for the default."""
+
+    settings: Settings
+    config: Path | None
+    processes: int
+    log_level: str | None
+
+
+class Supervisor:
+    """``listening`` is called once all workers accept devices."""
+
+    def __init__(self, request: Request, listening: Callable[[About], None]) -> None:
+        self._request = request
+        self._listening = listening
+        self._hub = Hub(self._ready)
+        self._secret = secrets.token_hex(32)
+        self._about: dict[int, dict[str, Any]] = {}
+        self._announced = False
+        self._stopping = asyncio.Event()
+        self._processes: dict[int, asyncio.subprocess.Process] = {}
+        self.restarts = 0
+        """How many workers were replaced."""
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Serve until ``stop`` is set. Raises ConfigError, WorkerFailed if that cannot be."""
+        raise_descriptor_limit()
+        server = self._request.settings.server
+        with (
+            _reserved(server.host, server.port, "devices") as port,
+            _reserved(server.host, server.http_port, "HTTP") as http_port,
+        ):
+            keepers = [
+                asyncio.create_task(self._keep(number, port, http_port))
+                for number in range(1, self._request.processes + 1)
+            ]
+            stopping = asyncio.create_task(stop.wait())
+            try:
+                await asyncio.wait([stopping, *keepers], return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                stopping.cancel()
+                self._stopping.set()
+                await self._end(keepers)
+                await self._hub.close()
+            for keeper in keepers:
+                keeper.result()
+
+    async def _end(self, keepers: list[asyncio.Task[None]]) -> None:
+        for process in self._processes.values():
+            _signal(process, signal.SIGTERM)
+        _, late = await asyncio.wait(keepers, timeout=_STOP_S)
+        if late:
+            for process in self._processes.values():
+                _signal(process, signal.SIGKILL)
+            await asyncio.wait(keepers)
+
+    async def _keep(self, number: int, port: int, http_port: int) -> None:
+        """Keep one worker running until the server stops."""
+        server = self._request.settings.server
+        plan = Plan(
+            number,
+            self._request.processes,
+            str(self._request.config or ""),
+            server.host,
+            port,
+            http_port,
+            self._request.log_level,
+            self._secret,
+        )
+        pauses = itertools.chain(_RESTART_S, itertools.repeat(_RESTART_S[-1]))
+        while not self._stopping.is_set():
+            status = await self._one_life(plan)
+            if self._stopping.is_set():
+                return
+            if number in self._about:  # it did serve: begin with the short pauses again
+                pauses = itertools.chain(_RESTART_S, itertools.repeat(_RESTART_S[-1]))
+                del self._about[number]
+            elif not self._announced:
+                raise WorkerFailed(f"worker {number} could not start (exit status {status})")
+            self.restarts += 1
+            logger.bind(worker=number, status=status).error("a worker ended, starting another")
+            await asyncio.sleep(next(pauses))
+
+    async def _one_life(self, plan: Plan) -> int:
+        """Start a worker and return its exit status when it has ended."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "vixio.workers.process",
+                str(theirs.fileno()),
+                pass_fds=[theirs.fileno()],
+                env=_environment(),
+                start_new_session=True,  # a Ctrl-C at the terminal is ours
+            )
+        self._processes[plan.number] = process
+        ours.setblocking(False)
+        wire = Wire(*await asyncio.open_connection(sock=ours, limit=MAX_LINE))
+        wire.send("plan", plan.to_json())
+        if self._stopping.is_set():  # it was started while the others were told to stop
+            _signal(process, signal.SIGTERM)
+        try:
+            await self._hub.attend(plan.number, wire)
+        finally:
+            await wire.close()
+        # Its end of the pair is closed: it is ending, or has lost its mind.
+        try:
+            async with asyncio.timeout(_STOP_S):
+                return await process.wait()
+        except TimeoutError:
+            _signal(process, signal.SIGKILL)
+            return await process.wait()
+
+    def _ready(self, number: int, about: dict[str, Any]) -> None:
+        self._about[number] = about
+        logger.bind(worker=number).info("a worker accepts devices")
+        if len(self._about) == self._request.processes and not self._announced:
+            self._announced = True
+            self._listening(replace(About(**about), workers=self._request.processes))
+
+
+@contextlib.contextmanager
+def _reserved(host: str, port: int, what: str) -> Iterator[int]:
+    """Hold a port that workers listen on together; yield its number, also where 0 was asked for.
+
+    Bound and not listening, the socket gets no connection, and keeps others from the port.
+    Raises ConfigError when it is taken.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as alone:
+            # Sharing is between our own: another server there would go unnoticed.
+            alone.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            alone.bind((host, port))
+            number: int = alone.getsockname()[1]
+        shared = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            shared.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            shared.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            shared.bind((host, number))
+        except BaseException:
+            shared.close()
+            raise
+    except OSError as error:
+        raise ConfigError(
+            f"cannot listen on {host}:{port} for {what}: {error.strerror}; "
+            "stop the program that has the port, or set another one"
+        ) from None
+    with shared:
+        yield number
+
+
+def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):  # it ended just now
+            process.send_signal(number)
+
+
+def _environment() -> dict[str, str]:
+    """Let the worker find what the supervisor finds, wherever it was started from."""
+    root = str(Path(vixio.__file__).parent.parent)
+    paths = dict.fromkeys([root, *(path for path in sys.path if path)])
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
