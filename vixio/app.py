@@ -29,11 +29,10 @@ from vixio.memory.summary import model_summary
 from vixio.place import About, Place
 from vixio.providers.agent import AgentBackend, AgentRequest
 from vixio.providers.asr import ASRProvider
-from vixio.providers.chain.members import Chain
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider
 from vixio.providers.vision import VisionProvider
-from vixio.senses import Senses
+from vixio.senses import Senses, chains
 from vixio.settings import Settings
 from vixio.stations.agent import AgentStation
 from vixio.stations.asr import ASRStation
@@ -223,30 +222,20 @@ class App:
         """Return what the health page shows."""
         loading = self._loading
         ready = loading is not None and loading.done() and not loading.cancelled()
-        status = "ok" if ready else "loading"
+        unusable = sorted(self.senses.unusable)
+        providers = self.providers
         return {
-            "status": "degraded" if self.senses.unusable else status,
+            "status": "degraded" if unusable else "ok" if ready else "loading",
             "version": __version__,
-            "providers": self.providers.names(),
-            "models": self.providers.agent.stats(),
-            **self._chains(),
-            **({"unusable": sorted(self.senses.unusable)} if self.senses.unusable else {}),
+            "providers": providers.names(),
+            "models": providers.agent.stats(),
+            **chains(providers.vad, providers.asr, providers.tts, providers.vision),
+            **({"unusable": unusable} if unusable else {}),
             **self.host.stats(),
         }
 
-    def _chains(self) -> dict[str, Any]:
-        """Return the state of each provider that stands in a list, by the list's section."""
-        providers = self.providers
-        senses: tuple[object, ...] = (
-            providers.vad,
-            providers.asr,
-            providers.tts,
-            providers.vision,
-        )
-        chains = [sense for sense in senses if isinstance(sense, Chain)]
-        return {"chains": {each.members.kind: each.stats() for each in chains}} if chains else {}
-
     async def _load(self) -> None:
+        self.transport.loading = True
         senses = asyncio.create_task(self.senses.load())
         try:
             # The senses first: they take a second, the agent's framework takes several.
@@ -254,15 +243,16 @@ class App:
             await self.tools.start()
             if self.memory is not None:
                 self.memory.start()
-            try:
-                await self.senses.start("agent", self.providers.agent)
-                if self.providers.vision is not None:
-                    await self.senses.start("vision", self.providers.vision)
-            finally:
-                if self.memory is not None:
-                    self.memory.agent_ready.set()
+            await self.senses.start("agent", self.providers.agent)
+            if self.providers.vision is not None:
+                await self.senses.start("vision", self.providers.vision)
+            if self.memory is not None:
+                self.memory.agent_ready.set()
             await senses
         finally:
+            self.transport.loading = False
+            if self.memory is not None:
+                self.memory.agent_ready.set()
             if not senses.cancelling():  # a second time would cut short what cleans up
                 senses.cancel()
             await asyncio.wait([senses])

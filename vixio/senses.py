@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Protocol
+from typing import Any, Protocol
 
 from vixio.core.errors import ProviderError, ProviderUnavailable
 from vixio.core.metrics import Counters
@@ -101,3 +101,9 @@ class Senses:
 async def _usable(chain: Chain[VADProvider | ASRProvider | TTSProvider], loading: Loading) -> None:
     if await chain.usable():
         loading.succeeded()
+
+
+def chains(*providers: object) -> dict[str, Any]:
+    """Return for a health page the state of each provider that stands in a list."""
+    found = [each for each in providers if isinstance(each, Chain)]
+    return {"chains": {each.members.kind: each.stats() for each in found}} if found else {}
