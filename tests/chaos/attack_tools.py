@@ -53,6 +53,7 @@ async def ready(device: RawDevice, alias: str, *, seconds: float = 30.0) -> str:
             seen = await device.ask(f"look {alias}")
             if not seen.startswith("missing"):
                 return seen
+            await asyncio.sleep(0.05)
 
 
 async def forged(port: int, *, rounds: int, forgers: int) -> Outcome:
@@ -219,7 +220,7 @@ async def impostors(port: int) -> Outcome:
         }.items():
             seen = await device.ask(f"look {alias}")
             outcome.expect(seen.startswith(wanted), f"{alias} is {seen}")
-        seen = await device.ask("look get_time")
+        seen = await device.ask("look self_bare")
         largest = int(re.findall(r"largest (\d+)", seen)[0])
         outcome.saw(f"largest {largest}")
         outcome.expect(largest <= MAX_FOR_MODEL, f"a tool of {largest} characters for the model")

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from tests.chaos import (
+    attack_camera,
     attack_clients,
     attack_floods,
     attack_protocol,
     attack_providers,
+    attack_sources,
     attack_tools,
     attack_wire,
 )
 from tests.chaos.outcome import Outcome
+from tests.chaos.rogue_service import RogueService
 from tests.chaos.rpc import Handler, serve_commands
 
 ATTACKS: dict[str, Callable[..., Awaitable[Outcome]]] = {
@@ -42,6 +47,11 @@ ATTACKS: dict[str, Callable[..., Awaitable[Outcome]]] = {
         attack_providers.typed,
         attack_providers.device_tool,
         attack_providers.speaker,
+        attack_sources.mcp_calls,
+        attack_sources.mcp_lists,
+        attack_sources.web_calls,
+        attack_sources.rest_calls,
+        attack_camera.photos,
     )
 }
 
@@ -53,10 +63,17 @@ def _command(attack: Callable[..., Awaitable[Outcome]]) -> Handler:
     return run
 
 
-def main() -> None:
-    """Attack as told."""
+async def serve(service_port: int) -> None:
+    """Attack as told; beside it the services are there whose tools the server has."""
+    service = RogueService()
+    await service.start(service_port)
     commands = {name: _command(attack) for name, attack in ATTACKS.items()}
-    asyncio.run(serve_commands(commands, {}))
+    await serve_commands(commands, {})
+
+
+def main() -> None:
+    """Attack; the argument: the services' port, as JSON."""
+    asyncio.run(serve(json.loads(sys.argv[1])["service_port"]))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,10 +14,12 @@ from typing import Any
 
 from tests.chaos.healthy import Healthy
 from tests.chaos.outcome import Outcome
+from tests.chaos.rogue_service import REST_KINDS
 from tests.chaos.rpc import Process
+from tests.e2e.processes import free_ports
 from tests.support.held_up import HeldUp
 
-SETTINGS: dict[str, Any] = {
+_SETTINGS: dict[str, Any] = {
     "server": {"host": "127.0.0.1", "port": 0, "http_port": 0},
     "memory": {"store": "none"},
     "timeouts": {
@@ -27,9 +30,44 @@ SETTINGS: dict[str, Any] = {
         "agent_next": 4,
         "tts": 2,
         "device_tool": 2,
+        "vision": 2,
     },
 }
 """As shipped, but for the times that a fault may take: the run shall not wait for them."""
+
+
+def settings(service_port: int) -> dict[str, Any]:
+    """Return the server's settings, with tools of servers and services that fail."""
+    service = f"http://127.0.0.1:{service_port}"
+    child = {
+        "command": sys.executable,
+        "env": {"PYTHONPATH": os.pathsep.join(sys.path)},
+        "timeout": 2,
+        "connect_timeout": 5,
+    }
+    rogue = "tests.chaos.rogue_mcp"
+    return {
+        **_SETTINGS,
+        "mcp_servers": {
+            **{
+                which: {**child, "args": ["-m", rogue, which]}
+                for which in ("calls", "many", "endless")
+            },
+            "web": {"url": f"{service}/mcp", "timeout": 2, "connect_timeout": 5},
+        },
+        "tools": {
+            "rest": [
+                {
+                    "name": f"rest_{kind}",
+                    "description": "A tool.",
+                    "url": f"{service}/{kind}",
+                    "allow_private": True,
+                    "timeout": 1.5,
+                }
+                for kind in ("ok", *REST_KINDS)
+            ]
+        },
+    }
 
 
 ATTACK_S = 120.0
@@ -108,9 +146,12 @@ class Scenario:
 async def open_field(log: Path, *, devices: int, long: bool, seed: int) -> AsyncIterator[Field]:
     """Start everything; at the end stop it, in order, whatever happened."""
     log.write_bytes(b"")  # noqa: ASYNC240  a moment, before anything is measured
+    service_port = free_ports(1)[0]
     server, attackers = await asyncio.gather(
-        Process.start("tests.chaos.server", log, settings=SETTINGS),
-        Process.start("tests.chaos.attackers", log.with_suffix(".attackers")),
+        Process.start("tests.chaos.server", log, settings=settings(service_port)),
+        Process.start(
+            "tests.chaos.attackers", log.with_suffix(".attackers"), service_port=service_port
+        ),
     )
     url = f"ws://127.0.0.1:{server.hello['port']}/xiaozhi/v1/"
     healthy = Healthy(url, devices, HeldUp(server.pid, os.getpid()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 from tests.chaos.attack_floods import FLOODS
 from tests.chaos.attack_providers import DEVICE_TOOL_KINDS
@@ -85,7 +86,7 @@ async def _victims(
             number=number,
             abort=abort,
             mute=(stage, kind) in _MAY_BE_SILENT,
-            wait=4.0 if kind == "stubborn" else 0.0,
+            wait=4.0 if kind == "stubborn" and field.long else 0.0,
         )
         _add(total, outcome, f"{stage} {kind}")
         met = await field.server.call("met")
@@ -173,9 +174,7 @@ async def _flood(kind: str, field: Field) -> Outcome:
     )
 
 
-async def _simple(
-    name: str, long: dict[str, float], short: dict[str, float], field: Field
-) -> Outcome:
+async def _simple(name: str, long: dict[str, Any], short: dict[str, Any], field: Field) -> Outcome:
     return await field.attack(name, **(long if field.long else short))
 
 
@@ -280,10 +279,45 @@ def scenarios(seed: int) -> list[Scenario]:
         Scenario("tools", "endless lists, 10,000 tools", partial(_simple, "endless_lists", {}, {})),
         Scenario("tools", "impostors, orders to the model", partial(_simple, "impostors", {}, {})),
         Scenario("tools", "schemas that bite", partial(_simple, "biting_schemas", {}, {})),
+        Scenario(
+            "sources",
+            "MCP servers that answer wrongly or die",
+            partial(
+                _simple,
+                "mcp_calls",
+                {"rounds": 3},
+                {"rounds": 1, "kinds": ("megabytes", "garbage", "hangs", "dies")},
+            ),
+        ),
+        Scenario(
+            "sources",
+            "MCP over HTTP that does the same",
+            partial(
+                _simple,
+                "web_calls",
+                {"rounds": 3},
+                {"rounds": 1, "kinds": ("megabytes", "endless", "closes")},
+            ),
+        ),
+        Scenario(
+            "sources",
+            "MCP servers that list for ever, 10,000 tools",
+            partial(_simple, "mcp_lists", {}, {}),
+        ),
+        Scenario(
+            "sources",
+            "REST that stalls, redirects, bursts",
+            partial(_simple, "rest_calls", {"rounds": 3}, {"rounds": 1}),
+        ),
+        Scenario("sources", "bad photos for the camera's endpoint", _photos),
         Scenario("process", "recognisers are killed in mid-utterance", _workers),
         Scenario("process", "the wall clock steps", _clock),
         Scenario("descriptors", "no descriptor is left", _descriptors),
     ]
+
+
+async def _photos(field: Field) -> Outcome:
+    return await field.attack("photos", http_port=field.http_port, seconds=field.times(10, 3))
 
 
 async def _http(field: Field) -> Outcome:

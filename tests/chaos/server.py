@@ -17,6 +17,7 @@ from typing import Any
 from tests.chaos import plan as faults
 from tests.chaos.hearing import FaultyVAD, NumberASR
 from tests.chaos.rpc import serve_commands
+from tests.chaos.seeing import NumberEyes
 from tests.chaos.speaking import NumberBackend, TonedTTS, broken_tools
 from tests.support.held_up import waited_ns
 from vixio.app import App, Providers
@@ -65,7 +66,7 @@ class Server:
         broken = [
             func_to_tool_definition(tool, options=options) for tool in broken_tools(self.plan)
         ]
-        providers = Providers(self.vad, self.asr, self.agent, self.tts)
+        providers = Providers(self.vad, self.asr, self.agent, self.tts, NumberEyes(self.plan))
         self.app = App(settings, providers, [FixedSource("broken", broken)])
         _tell_tasks_their_device(self.app.host)
         self.lag_ms = 0.0

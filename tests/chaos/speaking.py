@@ -51,7 +51,10 @@ class NumberBackend(AgentBackend):
 
 
 class NumberAgent(AgentProvider):
-    """``number N``, ``call ALIAS JSON`` and ``look ALIAS`` are all that it understands."""
+    """``number N``, ``call ALIAS JSON`` and ``look ALIAS`` are all that it understands.
+
+    What is looked at is shown with all tools of its source.
+    """
 
     name = "numbers"
 
@@ -119,9 +122,11 @@ class NumberAgent(AgentProvider):
 
     def _look(self, alias: str) -> str:
         tool = next((tool for tool in self._tools if tool.alias == alias), None)
-        sizes = [len(tool.description) + len(json.dumps(tool.parameters)) for tool in self._tools]
-        found = "missing" if tool is None else f"from {tool.source}"
-        return f"{found}, {len(self._tools)} tools, largest {max(sizes)}, sum {sum(sizes)}."
+        if tool is None:
+            return "missing."
+        own = [each for each in self._tools if each.source == tool.source]
+        largest = max(len(each.description) + len(json.dumps(each.parameters)) for each in own)
+        return f"from {tool.source}, {len(own)} tools, largest {largest}."
 
     async def _call(
         self, request: AgentRequest, alias: str, arguments: str

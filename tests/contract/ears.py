@@ -7,8 +7,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from tests.support import funasr_faults
+from tests.support.funasr_server import Flavour, FunASRServer, loud
 from tests.support.speech_server import Fault, SpeechServer, refusal
 from vixio.providers.asr import ASRProvider
+from vixio.providers.funasr_server.provider import FunASRServerASRProvider
+from vixio.providers.funasr_server.settings import FunASRServerSettings
 from vixio.providers.openai_speech.asr import OpenAIASRProvider, OpenAIASRSettings
 from vixio.providers.pocketsphinx.provider import PocketSphinxASRProvider, PocketSphinxSettings
 from vixio.testing.contract.asr import ASRCreator, Mishap, utterances
@@ -54,7 +58,38 @@ def openai(*, stream: bool) -> ASRCreator:
     return made
 
 
+def funasr_server(flavour: Flavour, mode: str) -> ASRCreator:
+    # A lost connection is replaced once, so it takes two to lose an utterance.
+    faults: Final = {
+        Mishap.ERROR: funasr_faults.at("end", funasr_faults.fail),
+        Mishap.STALL: funasr_faults.at("end", funasr_faults.stall),
+        Mishap.CUT: funasr_faults.at("end", funasr_faults.cut, 2),
+        Mishap.GARBAGE: funasr_faults.at("end", funasr_faults.rubbish, 2),
+    }
+
+    def ear(pcm: bytes) -> str:
+        """Know an utterance by most of its audio, of less only that something was said."""
+        for words, known in utterances().items():
+            if loud(pcm) and pcm in known:
+                return words if 2 * len(pcm) > len(known) else "turn"
+        return ""
+
+    @asynccontextmanager
+    async def made(mishap: Mishap | None) -> AsyncIterator[ASRProvider]:
+        fault = None if mishap is None else faults[mishap]
+        async with FunASRServer(flavour, ear=ear, fault=fault) as server:
+            timeout = 0.5 if mishap is Mishap.STALL else 10
+            settings = {"url": server.url, "mode": mode, "timeout": timeout}
+            yield FunASRServerASRProvider(FunASRServerSettings.model_validate(settings))
+
+    return made
+
+
 ASRS: Final[dict[str, Ears]] = {
+    "funasr-server": Ears(funasr_server(Flavour.PYTHON, "2pass"), mishaps=tuple(Mishap)),
+    "funasr-server-offline": Ears(
+        funasr_server(Flavour.CPP_OFFLINE, "offline"), mishaps=tuple(Mishap)
+    ),
     "openai": Ears(openai(stream=False), mishaps=tuple(Mishap)),
     "openai-stream": Ears(openai(stream=True), mishaps=tuple(Mishap)),
     "pocketsphinx": Ears(pocketsphinx),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import io
 import json
 import wave
 from pathlib import Path
+
+import pytest
 
 from firmware_test_client import DeviceState, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well
@@ -16,6 +19,13 @@ from tests.support.speech_server import Fault, SpeechServer, refusal
 from vixio.settings import Settings, load_settings
 
 PRESET = Path(__file__).resolve().parents[2] / "config" / "openai-speech.yaml"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def imported() -> None:
+    """While they are imported the loop runs late, and a server that is late lets nobody in."""
+    for name in ("agents", "openai.resources.audio", "openai.resources.chat"):
+        importlib.import_module(name)
 
 
 def _settings(models: LLMServer, speech: SpeechServer) -> Settings:

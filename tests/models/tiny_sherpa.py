@@ -28,7 +28,7 @@ def _weights(rows: int, columns: int) -> npt.NDArray[np.float32]:
     return weights
 
 
-def _save(
+def save(
     path: Path,
     nodes: list[Any],
     inputs: list[Any],
@@ -78,7 +78,7 @@ def make_zipformer_ctc(folder: Path) -> Path:
         helper.make_node("Div", ["more", "four"], ["log_probs_len"]),
     ]
     one = np.array([1], np.int64)
-    _save(
+    save(
         folder / "model.onnx",
         nodes,
         [
@@ -130,7 +130,7 @@ def make_sense_voice(folder: Path) -> Path:
     ]
     one = np.array([1], np.int64)
     names = ("x_length", "language", "text_norm")
-    _save(
+    save(
         folder / "model.int8.onnx",
         nodes,
         [
@@ -197,7 +197,7 @@ def make_streaming_nemo_ctc(folder: Path) -> Path:
     ]
     one = np.array([1], np.int64)
     info = helper.make_tensor_value_info
-    _save(
+    save(
         folder / "model.onnx",
         nodes,
         [

@@ -132,6 +132,7 @@ def main() -> None:
     if transport == "noisy":  # as programs do that greet their user
         sys.stdout.write('Welcome!\n{"half": \n')
         sys.stdout.flush()
+        os.write(1, b"caf\xe9\n")  # in the words of another code page
     if transport in {"stdio", "noisy"}:
         server.run()
     elif transport == "sse":

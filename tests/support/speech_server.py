@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import itertools
 import json
 import wave
 from collections import deque
@@ -72,6 +73,8 @@ class SpeechServer:
         """The words of all other utterances."""
         self.sends = ""
         """The format in which it speaks whatever was asked for."""
+        self.endless = False
+        """Speech goes on for ever."""
         self.rate = RATE
         self.media = ""
         self._faults: deque[Fault] = deque()
@@ -119,7 +122,9 @@ class SpeechServer:
         try:
             while await self._one_request(reader, writer):
                 pass
-        except (ConnectionError, asyncio.IncompleteReadError):
+        except ConnectionError:
+            self.hung_up.set()
+        except asyncio.IncompleteReadError:
             pass  # the client is gone
         except asyncio.CancelledError:
             pass  # the test is over; asyncio's server would log a cancelled handler
@@ -194,6 +199,8 @@ class SpeechServer:
         return 200, "application/json", iter([answer[:middle], answer[middle:]])
 
     def _speak(self, asked: dict[str, Any]) -> tuple[int, str, Iterator[bytes]]:
+        if self.endless:
+            return 200, MEDIA["pcm"], itertools.repeat(bytes(96_000))
         kind = self.sends or asked.get("response_format", "mp3")
         seconds = len(asked["input"]) * CHAR_MS / 1000
         data = encoded(kind, tone(self.rate, seconds), self.rate)

@@ -26,9 +26,11 @@ SEES_ALL = (
     "commands",
     "demo",
     "eyes",
+    "senses",
     "testing",
     "tool_sources",
     "trial",
+    "waking",
     "workers",
 )
 """Of ``vixio``: the composition root and what stands around the whole server."""
@@ -48,10 +50,13 @@ SHARED = (
     "vixio.providers.batched_vad",
     "vixio.providers.chain.health",
     "vixio.providers.chain.shares",
+    "vixio.providers.espeak_library",
+    "vixio.providers.local_voice",
     "vixio.providers.openai_client",
     "vixio.providers.openai_errors",
     "vixio.providers.sensevoice_tags",
     "vixio.providers.spoken_text",
+    "vixio.providers.tool_words",
 )
 """What several vendors' folders have in common."""
 

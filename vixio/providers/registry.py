@@ -85,6 +85,9 @@ _BUILTIN: Mapping[tuple[ProviderKind, str], _Target] = {
     (ProviderKind.ASR, "pocketsphinx"): _Target(
         "vixio.providers.pocketsphinx.provider:FACTORY", _VIXIO
     ),
+    (ProviderKind.ASR, "funasr-server"): _Target(
+        "vixio.providers.funasr_server.provider:FACTORY", _VIXIO
+    ),
     (ProviderKind.ASR, "sherpa-onnx"): _Target("vixio.providers.sherpa_onnx.asr:FACTORY", _VIXIO),
     (ProviderKind.ASR, "openai"): _Target("vixio.providers.openai_speech.asr:FACTORY", _VIXIO),
     (ProviderKind.ASR, "funasr"): _Target(
@@ -101,6 +104,8 @@ _BUILTIN: Mapping[tuple[ProviderKind, str], _Target] = {
     (ProviderKind.VISION, "openai"): _Target(
         "vixio.providers.openai_vision.provider:FACTORY", _VIXIO
     ),
+    (ProviderKind.TTS, "piper"): _Target("vixio.providers.piper.provider:FACTORY", _VIXIO),
+    (ProviderKind.TTS, "sherpa-onnx"): _Target("vixio.providers.sherpa_onnx.tts:FACTORY", _VIXIO),
     (ProviderKind.TTS, "espeak"): _Target("vixio.providers.espeak.provider:FACTORY", _VIXIO),
     (ProviderKind.TTS, "openai"): _Target("vixio.providers.openai_speech.tts:FACTORY", _VIXIO),
 }

@@ -1,16 +1,16 @@
 """Reads the tags that SenseVoice models put around their words: none of them is ever spoken.
 
-Each segment of such a text begins with four tags, as in
-``<|zh|><|HAPPY|><|Speech|><|withitn|>今天天气真好。``: language, emotion, event, and whether
-numbers are written in digits. The names are those of FunASR's
-``funasr/utils/postprocess_utils.py``, whose own clean-up turns them into emoji; texts that went
-through that are understood too.
+Each segment of such a text begins with four tags: language, emotion, event, and whether numbers
+are written in digits, as in ``<|zh|><|HAPPY|><|Speech|><|withitn|>今天真好。``. The names are
+those of FunASR's ``funasr/utils/postprocess_utils.py``, whose own clean-up turns them into emoji;
+texts that went through that are understood too.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -108,20 +108,20 @@ def parse_tags(raw: str) -> TaggedText:
             events[_EVENTS[tag]] = None
         if not silent:
             segments.append(words)
-    return TaggedText(
-        _join(segments), _most(languages), _most(emotions, but="neutral"), tuple(events)
-    )
+    text = join_segments(segments)
+    while _TAG.search(text):  # taking one out may make another of what stood around it
+        text = _TAG.sub("", text).strip()
+    return TaggedText(text, _most(languages), _most(emotions, but="neutral"), tuple(events))
 
 
-def _join(segments: list[str]) -> str:
+def join_segments(segments: Iterable[str]) -> str:
+    """Return texts in a row as one: a space between them, but not beside Chinese or Japanese."""
     joined = ""
     for segment in segments:
         words = segment.strip()
         if joined and words and not _UNSPACED.match(joined[-1]) and not _UNSPACED.match(words):
             joined += " "
         joined += words
-    while _TAG.search(joined):  # taking one out may make another of what stood around it
-        joined = _TAG.sub("", joined).strip()
     return joined
 
 

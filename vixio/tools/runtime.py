@@ -20,7 +20,7 @@ from vixio.core.errors import ToolError
 from vixio.core.metrics import Counters
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.runner import ToolHost, ToolRunner
-from vixio.core.tools.toolset import DEVICE_SOURCE
+from vixio.core.tools.toolset import DEVICE_SOURCE, Renamed
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
 from vixio.tools.arguments import read_arguments
 from vixio.tools.confirm import ASK
@@ -70,6 +70,7 @@ class ToolRuntime(ToolHost):
             raise ValueError(f"names of tool sources must differ, and none is device: {names}")
         self._limits = Limits(self.settings.source_concurrency)
         self._sessions: set[RuntimeSession] = set()
+        self.renamed = Renamed()
         self._names: dict[tuple[str, str], str] = {}
         self._stale: set[ToolSource] = set()
         self._following: asyncio.Task[None] | None = None
@@ -92,8 +93,7 @@ class ToolRuntime(ToolHost):
         """Return the tools of a new session: all sources at once, its device's when they come."""
         session = RuntimeSession(self, device_id, session_id)
         self._sessions.add(session)
-        for source in self.sources:
-            session.toolset.replace(source.name, source.tools())
+        session.toolset.replace_all({source.name: source.tools() for source in self.sources})
         return session
 
     def forget(self, session: RuntimeSession) -> None:

@@ -36,7 +36,7 @@ class RuntimeSession(SessionTools):
         self.session_id = session_id
         self.user = runtime.settings.user_of(device_id)
         self.policy = runtime.settings.policy.for_device(device_id)
-        self.toolset = ToolSet(self.policy)
+        self.toolset = ToolSet(self.policy, runtime.renamed)
         self.confirmations = Confirmations()
         self.device_limits = Limits(runtime.settings.source_concurrency)
         self._instances: dict[object, asyncio.Future[object]] = {}

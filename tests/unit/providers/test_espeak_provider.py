@@ -17,8 +17,8 @@ from vixio.core.audio import pcm_seconds
 from vixio.core.errors import ProviderError, ProviderUnavailable
 from vixio.providers import registry
 from vixio.providers.espeak.engine import ENGINE, Job
-from vixio.providers.espeak.library import EspeakLibrary, Voice
 from vixio.providers.espeak.provider import EspeakSettings, EspeakTTSProvider
+from vixio.providers.espeak_library import EspeakLibrary, Voice
 
 LIMIT = 10.0
 SENTENCE = "The volume is now at thirty percent."
@@ -200,7 +200,7 @@ def test_no_data() -> None:
     """In a process of its own: the library's state would not survive it."""
     program = """
 from vixio.core.errors import ProviderUnavailable
-from vixio.providers.espeak import library
+from vixio.providers import espeak_library as library
 path, _ = library._bundled()
 library._bundled = lambda: (path, b"/nonexistent")
 try:

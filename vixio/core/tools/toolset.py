@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from vixio.core.tools.types import ToolDefinition
@@ -40,14 +40,39 @@ Overlay = Callable[[ToolDefinition], ToolDefinition | None]
 """Returns a tool with the options that hold here, or None where it must not be offered."""
 
 
+class Renamed:
+    """Definitions under their aliases, for the sets of many sessions: nearly all have the same."""
+
+    MAX_KEPT = 4_096
+
+    def __init__(self) -> None:
+        # By identity: comparing two definitions costs as much as copying one. The original is kept
+        # beside its copy, so that no other can come to have its id.
+        self._kept: dict[int, tuple[ToolDefinition, ToolDefinition]] = {}
+
+    def __call__(self, tool: ToolDefinition, alias: str) -> ToolDefinition:
+        """Return ``tool`` with this alias."""
+        kept = self._kept.get(id(tool))
+        if kept is not None and kept[1].alias == alias:
+            return kept[1]
+        copy = replace(tool, alias=alias)
+        if tool.device_client is None:  # a device's own tools are nobody else's
+            if len(self._kept) >= self.MAX_KEPT:
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[id(tool)] = (tool, copy)
+        return copy
+
+
 class ToolSet:
     """The sources of one session's tools and the one list made of them.
 
-    ``overlay`` is asked once for every tool that a source brings.
+    ``overlay`` is asked once for every tool that a source brings. ``renamed`` is shared by the sets
+    whose sources are the same.
     """
 
-    def __init__(self, overlay: Overlay | None = None) -> None:
+    def __init__(self, overlay: Overlay | None = None, renamed: Renamed | None = None) -> None:
         self._overlay = overlay
+        self._renamed = renamed or Renamed()
         self._brought: dict[str, tuple[ToolDefinition, ...]] = {}
         self._sources: dict[str, tuple[ToolDefinition, ...]] = {}
         self._listed: tuple[ToolDefinition, ...] = ()
@@ -68,23 +93,34 @@ class ToolSet:
 
     def replace(self, source: str, tools: Iterable[ToolDefinition]) -> bool:
         """Make ``tools`` all that ``source`` offers; return whether that changed anything."""
-        brought = tuple(tools)
-        # A source keeps its place while it has nothing, so that names stay what they were.
-        self._sources.setdefault(source, ())
-        if self._brought.get(source, ()) == brought:
-            return False
-        known = self._sources.get(source, ())
-        unique = {tool.name: replace(tool, source=source) for tool in brought}
-        new = tuple(self._allowed(unique.values()))
-        self._brought[source] = brought
-        self._sources[source] = new
-        if new == known:
+        return self.replace_all({source: tools})
+
+    def replace_all(self, sources: Mapping[str, Iterable[ToolDefinition]]) -> bool:
+        """Do what :meth:`replace` does for several sources, as one change."""
+        changed = [source for source, tools in sources.items() if self._take(source, tuple(tools))]
+        if not changed:
             return False
         self._listed = self._with_aliases()
         self.version += 1
         for watcher in self._watchers:
             watcher(self._listed)
         return True
+
+    def _take(self, source: str, brought: tuple[ToolDefinition, ...]) -> bool:
+        """Note what a source offers; return whether the list has to be made anew."""
+        # A source keeps its place while it has nothing, so that names stay what they were.
+        self._sources.setdefault(source, ())
+        if self._brought.get(source, ()) == brought:
+            return False
+        known = self._sources.get(source, ())
+        unique = {
+            tool.name: tool if tool.source == source else replace(tool, source=source)
+            for tool in brought
+        }
+        new = tuple(self._allowed(unique.values()))
+        self._brought[source] = brought
+        self._sources[source] = new
+        return new != known
 
     def remove(self, source: str) -> bool:
         """Take away everything that ``source`` offered; return whether there was anything."""
@@ -115,5 +151,5 @@ class ToolSet:
                     alias = safe_tool_name(f"{source}_{number}_{tool.name}")
                     number += 1
                 taken.add(alias)
-                listed.append(replace(tool, alias=alias))
+                listed.append(self._renamed(tool, alias))
         return tuple(listed)

@@ -7,74 +7,22 @@ waits for a slow listener. The thread lives while a provider holds the engine.
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections import deque
 
 from vixio.core.errors import ProviderError
-from vixio.providers.espeak.library import NAME, EspeakLibrary, Voice, load_espeak
+from vixio.providers.espeak_library import CALLING, NAME, EspeakLibrary, Voice, load_espeak
+from vixio.providers.local_voice.job import VoiceJob
 
 
-class Job:
-    """A piece of text on its way to becoming PCM. Made and read on the event loop."""
+class Job(VoiceJob):
+    """A piece of text for one of ``voices``."""
 
     def __init__(self, text: str, voices: tuple[Voice, ...], *, pause_after: bool) -> None:
         """``voices``: the first one that exists speaks."""
-        self.text = text
+        super().__init__(text)
         self.voices = voices
         self.pause_after = pause_after
-        self.cancelled = False
-        """Set by the loop, read by the thread before each piece of PCM."""
-        self._loop = asyncio.get_running_loop()
-        self._chunks: deque[bytes] = deque()
-        self._ended = False
-        self._error: ProviderError | None = None
-        self._changed = asyncio.Event()
-
-    async def next(self) -> bytes | None:
-        """Return the next PCM, None at the end. Raises ProviderError."""
-        while not self._chunks:
-            if self._error is not None:
-                raise self._error
-            if self._ended:
-                return None
-            self._changed.clear()
-            await self._changed.wait()
-        return self._chunks.popleft()
-
-    def cancel(self) -> None:
-        """Make the thread leave this job at its next piece of PCM."""
-        self.cancelled = True
-        self._chunks.clear()
-
-    def write(self, pcm: bytes) -> bool:
-        """Hand ``pcm`` over from the thread; false if nobody wants more."""
-        if self.cancelled:
-            return False
-        try:
-            self._loop.call_soon_threadsafe(self._add, pcm)
-        except RuntimeError:  # the loop is closed: nobody listens any more
-            return False
-        return True
-
-    def end(self, error: ProviderError | None = None) -> None:
-        """Say from the thread that no more comes."""
-        try:
-            self._loop.call_soon_threadsafe(self.finish, error)
-        except RuntimeError:  # as above
-            pass
-
-    def finish(self, error: ProviderError | None = None) -> None:
-        """Say on the loop that no more comes."""
-        if not self._ended:
-            self._ended = True
-            self._error = error
-            self._changed.set()
-
-    def _add(self, pcm: bytes) -> None:
-        if not self.cancelled:
-            self._chunks.append(pcm)
-            self._changed.set()
 
 
 class EspeakEngine:
@@ -82,8 +30,6 @@ class EspeakEngine:
 
     def __init__(self) -> None:
         self._library: EspeakLibrary | None = None
-        self._calling = threading.Lock()
-        """Held around every use of the library: a new thread may start while the old one ends."""
         self._changed = threading.Condition()
         self._jobs: deque[Job] = deque()  # guarded by _changed, as the two below
         self._holders = 0
@@ -94,14 +40,14 @@ class EspeakEngine:
 
         Raises ProviderUnavailable. It stays loaded for good: its state is the process's.
         """
-        with self._calling:
+        with CALLING:
             if self._library is None:
                 self._library = load_espeak()
             return self._library.sample_rate
 
     def has_voice(self, voice: Voice) -> bool:
         """Tell whether ``voice`` exists. Blocking; only after :meth:`load`."""
-        with self._calling:
+        with CALLING:
             return self._library is not None and self._library.set_voice(voice)
 
     def hold(self) -> None:
@@ -132,7 +78,7 @@ class EspeakEngine:
         while (job := self._next()) is not None:
             if job.cancelled:
                 continue
-            with self._calling:
+            with CALLING:
                 if self._library is not None:
                     job.end(_run(self._library, job))
 

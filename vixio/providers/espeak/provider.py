@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from vixio.core.errors import ProviderError, ProviderUnavailable
 from vixio.providers.espeak.engine import ENGINE, Job
-from vixio.providers.espeak.library import NAME, Voice
 from vixio.providers.espeak.text import split, spoken_language
+from vixio.providers.espeak_library import NAME, Voice
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.spoken_text import clean
 from vixio.providers.tts import TTSProvider

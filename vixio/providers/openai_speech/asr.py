@@ -18,7 +18,7 @@ from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes, pcm_secon
 from vixio.core.errors import ProviderError
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
 from vixio.providers.openai_client import OpenAIConnection, SharedClient
-from vixio.providers.openai_speech.hints import prompt_of, terms_of
+from vixio.providers.openai_speech.hints import prompt_of, readable, terms_of
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.sensevoice_tags import parse_tags
 
@@ -177,7 +177,10 @@ class OpenAIASRStream(ASRStream):
         prompt = settings.prompt.strip()
         if settings.hints == "prompt":
             prompt = prompt_of(
-                prompt, settings.vocabulary, terms, max(settings.max_prompt_chars, len(prompt))
+                prompt,
+                settings.vocabulary,
+                readable(terms, language),
+                max(settings.max_prompt_chars, len(prompt)),
             )
         elif settings.hints == "keywords" and (words := [*settings.vocabulary, *terms]):
             fields["keywords"] = list(dict.fromkeys(words))

@@ -11,6 +11,53 @@ from vixio.core.tools.types import ToolDefinition
 _MAX_TERM: Final = 40
 _MAX_TERMS: Final = 100
 _EMPTY: Final = frozenset({"self", "get", "set", "is", "to", "the", "a", "mcp", "tool", "call"})
+_OTHER_SCRIPTS: Final = frozenset(
+    [
+        "am",
+        "ar",
+        "be",
+        "bg",
+        "bn",
+        "el",
+        "fa",
+        "gu",
+        "he",
+        "hi",
+        "hy",
+        "ja",
+        "ka",
+        "kk",
+        "km",
+        "kn",
+        "ko",
+        "lo",
+        "mk",
+        "ml",
+        "mn",
+        "mr",
+        "my",
+        "ne",
+        "pa",
+        "ps",
+        "ru",
+        "sa",
+        "sd",
+        "si",
+        "sr",
+        "ta",
+        "te",
+        "tg",
+        "th",
+        "tt",
+        "uk",
+        "ur",
+        "yi",
+        "yue",
+        "zh",
+    ]
+)
+"""Languages that Whisper knows and that are not written in Latin letters."""
+
 _WORDS: Final = re.compile(r"[^\W\d_]+")
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -31,6 +78,16 @@ def terms_of(tools: Iterable[ToolDefinition]) -> list[str]:
         if len(found) >= _MAX_TERMS:
             break
     return [term for term in found if len(term) <= _MAX_TERM][:_MAX_TERMS]
+
+
+def readable(terms: Iterable[str], language: str) -> list[str]:
+    """Return the terms that may stand in a prompt for ``language`` (ISO 639-1).
+
+    A prompt is to match what is spoken: one in Latin letters makes Whisper write Latin letters.
+    """
+    if language not in _OTHER_SCRIPTS:
+        return list(terms)
+    return [term for term in terms if not term.isascii()]
 
 
 def prompt_of(words: str, vocabulary: Sequence[str], terms: Sequence[str], most: int) -> str:

@@ -14,6 +14,8 @@ from typing import Any, Final, Literal, Protocol
 from loguru import logger
 from pydantic import Field
 
+from vixio.core.audio import pcm_bytes
+from vixio.core.errors import ProviderError
 from vixio.core.streams import closing
 from vixio.providers.audio_stream import AudioStreamDecoder, decoded, load
 from vixio.providers.openai_client import OpenAIConnection, SharedClient
@@ -22,6 +24,11 @@ from vixio.providers.spoken_text import clean, split
 from vixio.providers.tts import TTSProvider
 
 NAME = "openai"
+
+_LONGEST: Final = 30.0
+_SLOWEST: Final = 1.0
+"""Seconds that a text may be spoken, and those for each of its characters beyond: a number or an
+abbreviation takes some seconds, at the lowest speed four times as long."""
 
 _RATE: Final = re.compile(r"\brate\s*=\s*(\d{4,6})\b")
 
@@ -96,9 +103,13 @@ class OpenAITTSProvider(TTSProvider):
                 asked=self._settings.response_format,
                 pcm_rate=_stated_rate(response.headers.get("content-type", "")) or self.sample_rate,
             )
+            left = pcm_bytes(_LONGEST + _SLOWEST * len(text), self.sample_rate)
             async with closing(decoded(self._pieces(response, deadline), decoder)) as sound:
                 async for pcm in sound:
                     yield pcm
+                    left -= len(pcm)
+                    if left < 0:
+                        raise ProviderError(NAME, "the speech has no end", reason="service")
             logger.bind(provider=NAME, format=decoder.kind).debug("sentence spoken")
 
     @asynccontextmanager

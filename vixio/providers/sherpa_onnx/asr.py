@@ -47,7 +47,7 @@ class SherpaASRProvider(ASRProvider):
                 raise self.refusal()
             if self._thread is not None:
                 return
-            model = await asyncio.to_thread(self._load)
+            model = await asyncio.to_thread(self._warm)
             loop, batch = asyncio.get_running_loop(), self._settings.max_batch
             if isinstance(model, OfflineModel):
                 self._thread = OfflineThread(model, loop, batch)
@@ -56,8 +56,12 @@ class SherpaASRProvider(ASRProvider):
                 self.streaming = True
         logger.bind(provider=NAME, kind=model.kind.name).debug("ASR loaded")
 
-    def _load(self) -> OfflineModel | OnlineModel:
-        model = load(self._settings)
+    def load(self) -> OfflineModel | OnlineModel:
+        """Return the model. Called in a thread. Raises ProviderUnavailable."""
+        return load(self._settings)
+
+    def _warm(self) -> OfflineModel | OnlineModel:
+        model = self.load()
         warm_up(model)
         return model
 

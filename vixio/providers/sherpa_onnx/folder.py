@@ -26,7 +26,7 @@ class ModelFolder:
 
     def find(self, pattern: str) -> Path | None:
         """Return the file whose name matches the whole of ``pattern``, the shortest of several."""
-        found = [each for each in self._files if re.fullmatch(pattern, each.name.lower())]
+        found = self.all(pattern)
         wanted = [each for each in found if ("int8" in each.name.lower()) is self._int8]
         return min(wanted or found, key=lambda each: (len(each.name), each.name), default=None)
 
@@ -36,6 +36,10 @@ class ModelFolder:
         if found is None:
             raise self.error(f"has no {what}")
         return found
+
+    def all(self, pattern: str) -> list[Path]:
+        """Return the files whose names match the whole of ``pattern``, in their order."""
+        return [each for each in self._files if re.fullmatch(pattern, each.name.lower())]
 
     def directory(self, name: str) -> Path | None:
         """Return the folder ``name`` inside, if it is there."""

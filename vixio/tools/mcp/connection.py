@@ -29,6 +29,7 @@ from mcp.types import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
     REQUEST_TIMEOUT,
+    JSONRPCResponse,
     ServerNotification,
     ToolListChangedNotification,
 )
@@ -37,6 +38,7 @@ from vixio.core.errors import ToolError
 from vixio.core.tools.types import JsonObject, ToolCallResult
 from vixio.tools.mcp.config import McpServerConfig
 from vixio.tools.mcp.content import to_result
+from vixio.tools.mcp.listing import MAX_TOOLS
 from vixio.tools.mcp.stderr import StderrLog, stderr_log
 
 # They log what was said and headers, with tracebacks; the source logs what matters of it.
@@ -182,7 +184,7 @@ class McpConnection:
 
 
 class _Watched:
-    """A read stream that says when it has ended."""
+    """A read stream that says when it has ended, and cuts lists that are too long."""
 
     def __init__(self, stream: Any, ended: Callable[[], None]) -> None:  # noqa: ANN401 - the SDK's own protocol
         self._stream = stream
@@ -193,7 +195,7 @@ class _Watched:
         return getattr(self._stream, "last_context", None)
 
     async def receive(self) -> Any:  # noqa: ANN401 - as above
-        return await self._stream.receive()
+        return _cut(await self._stream.receive())
 
     async def aclose(self) -> None:
         await self._stream.aclose()
@@ -203,7 +205,7 @@ class _Watched:
 
     async def __anext__(self) -> Any:  # noqa: ANN401 - as above
         try:
-            return await anext(self._stream)
+            return _cut(await anext(self._stream))
         except Exception:
             # Its end (StopAsyncIteration) or its failure: nothing more will come.
             self._ended()
@@ -221,6 +223,18 @@ class _Watched:
     ) -> bool | None:
         left: bool | None = await self._stream.__aexit__(kind, error, trace)
         return left
+
+
+def _cut(item: Any) -> Any:  # noqa: ANN401 - as above
+    """Leave as many tools in a page as could be used, and one that tells that there were more.
+
+    The SDK checks each of them on the event loop: ten thousand hold up everybody for half a second.
+    """
+    message = getattr(item, "message", None)
+    tools = message.result.get("tools") if isinstance(message, JSONRPCResponse) else None
+    if isinstance(tools, list):
+        del tools[MAX_TOOLS + 1 :]
+    return item
 
 
 @asynccontextmanager
@@ -274,6 +288,8 @@ def _client(config: McpServerConfig, connection: McpConnection) -> _Stdio | _Sse
             "command": config.command,
             "args": list(config.args),
             "env": dict(config.env),
+            # One byte that is no UTF-8 would end the SDK's reading, and nobody would be told.
+            "encoding_error_handler": "replace",
         }
         if config.cwd:
             child["cwd"] = config.cwd

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from loguru import logger
 
-from vixio.core.errors import ProviderError
+from vixio.core.errors import ProviderError, describe
 from vixio.core.metrics import Counters
 from vixio.transports.xiaozhi.auth import TokenCheck
 from vixio.transports.xiaozhi.images import media_type
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 MAX_AT_ONCE = 16
 """Photos that are held in memory at a time; with the default size at most 16 MB."""
+
+MAX_ANSWER_CHARS = 4_000
+"""The device takes the answer into its memory whole, and gives it back as a tool's result."""
 
 DEFAULT_QUESTION = "What do you see?"
 
@@ -155,20 +158,22 @@ class VisionEndpoint:
             text = await self._settings.explain(photo, kind, upload.question or DEFAULT_QUESTION)
         except asyncio.CancelledError:
             raise
-        except ProviderError as error:
+        except Exception as error:  # noqa: BLE001 - a provider's defect costs one photo, as its error does
             self._counters.add("vision.failed")
-            logger.bind(provider=error.provider).warning(
-                "the photo could not be explained: {}", error
-            )
+            if not isinstance(error, ProviderError):
+                self._counters.add("vision.defect")
+            logger.bind(why=describe(error)).warning("the photo could not be explained")
             return f"The photo was taken, but could not be looked at: {_why(error)}."
         self._counters.add("vision.answered")
         logger.bind(bytes=len(photo), media_type=kind, ms=round((monotonic() - began) * 1000)).info(
             "a photo was explained"
         )
-        return text
+        # Half a surrogate pair cannot be sent.
+        return text[:MAX_ANSWER_CHARS].encode("utf-8", "replace").decode()
 
 
-def _why(error: ProviderError) -> str:
+def _why(error: Exception) -> str:
+    reason = error.reason if isinstance(error, ProviderError) else ""
     return {
         "timeout": "the vision service did not answer in time",
         "unreachable": "the vision service cannot be reached",
@@ -176,4 +181,4 @@ def _why(error: ProviderError) -> str:
         "no_model": "the vision service does not have the configured model",
         "quota": "the vision service's quota is used up",
         "busy": "the vision service has too much to do just now",
-    }.get(error.reason, "the vision service failed")
+    }.get(reason, "the vision service failed")

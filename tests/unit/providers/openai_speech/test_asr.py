@@ -73,13 +73,20 @@ async def test_hints_and_options_go_along(server: SpeechServer, ears: Ears) -> N
         temperature=0.0,
         extra_body={"vad": "on"},
     )
-    heard = await hear(asr, hints=SpeechHints((LAMP,), "zh-CN"))
-    assert heard.language == "zh"
+    heard = await hear(asr, hints=SpeechHints((LAMP,), "en-GB"))
+    assert heard.language == "en"
     fields = server.requests[0].fields
-    assert fields["language"] == ["zh"]
+    assert fields["language"] == ["en"]
     assert fields["temperature"] == ["0.0"]
     assert fields["vad"] == ["on"]
     assert fields["prompt"] == ["big hall, den, lamp turn on, Vixio, Zoë. A chat with a lamp."]
+
+
+async def test_a_prompt_is_in_the_letters_of_its_language(server: SpeechServer, ears: Ears) -> None:
+    curtain = ToolDefinition("打开窗帘", "")
+    await hear(await ears(vocabulary=["Zoë"]), hints=SpeechHints((LAMP, curtain), "zh-CN"))
+    fields = server.requests[0].fields
+    assert (fields["language"], fields["prompt"]) == (["zh"], ["打开窗帘, Zoë."])
 
 
 async def test_hints_as_keywords_or_not_at_all(server: SpeechServer, ears: Ears) -> None:

@@ -218,6 +218,16 @@ async def test_a_long_text_is_several_requests(server: SpeechServer, voice: Voic
     )
 
 
+async def test_speech_without_an_end_is_ended(server: SpeechServer, voice: Voice) -> None:
+    server.endless = True
+    tts = await voice()
+    with pytest.raises(ProviderError, match="no end"):
+        await say(tts, "Hello.")
+    async with asyncio.timeout(LIMIT):
+        await server.hung_up.wait()
+        await server.idle()
+
+
 async def test_what_has_no_sound_costs_no_request(server: SpeechServer, voice: Voice) -> None:
     tts = await voice()
     assert await say(tts, "…!") == b""

@@ -5,12 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from loguru import logger
+from mcp import Tool
 
 from tests.e2e.harness import until
 from tests.unit.tools.mcp.servers import BOUND, source_of, stdio
+from vixio.tools.mcp.listing import MAX_TOOLS, to_definitions
+
+ROGUE = Path(__file__).parents[3] / "chaos" / "rogue_mcp.py"
 
 
 def gone(pid: int) -> bool:
@@ -96,6 +101,26 @@ async def test_garbage_on_its_standard_output_is_no_harm() -> None:
     async with source_of(stdio("noisy")) as source:
         await until(source.tools, what="its tools", seconds=BOUND)
         assert (await source.call_tool("echo", {"text": "fine"})).result == "fine"
+
+
+async def test_of_ten_thousand_tools_most_are_not_even_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[int] = []
+
+    def counted(tools: list[Tool], *rest: Any) -> Any:  # noqa: ANN401 - as it is
+        seen.append(len(tools))
+        return to_definitions(tools, *rest)
+
+    monkeypatch.setattr("vixio.tools.mcp.source.to_definitions", counted)
+    async with source_of(stdio(args=(str(ROGUE), "many"))) as source:
+        await until(source.tools, what="its tools", seconds=BOUND)
+        assert len(source.tools()) == MAX_TOOLS
+        assert max(seen) == MAX_TOOLS + 1
+        assert [fault.reason for fault in source.faults] == [
+            f"the server has more than {MAX_TOOLS} tools"
+        ]
+        assert (await source.call_tool("mcp_many_7", {})).result == "whole"
 
 
 async def test_what_it_writes_to_standard_error_is_logged_within_bounds() -> None:

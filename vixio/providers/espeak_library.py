@@ -1,13 +1,17 @@
-"""libespeak-ng through ctypes: the few functions of ``speak_lib.h`` that synthesis needs.
+"""libespeak-ng through ctypes: the few functions of ``speak_lib.h`` that voices need.
 
-The library has one global state for the process and is not thread-safe; :mod:`engine` sees to it
-that one thread calls at a time. ctypes releases the GIL during a call.
+The library has one global state for the process and is not thread-safe: whoever calls it holds
+:data:`CALLING`. It speaks, and it tells other voices how words are pronounced. ctypes releases the
+GIL during a call.
 """
 
 from __future__ import annotations
 
 import ctypes
+import re
 import sys
+import threading
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -28,7 +32,16 @@ _CHARS_UTF8 = 1  # and not espeakSSML: markup is never interpreted
 _ENDPAUSE = 0x1000
 _POS_CHARACTER = 1
 _RATE, _VOLUME, _PITCH = 1, 2, 3
+_PHONEMES_IPA = 2
 _OK = 0
+
+CALLING = threading.Lock()
+"""Held around every use of the library, by whichever thread."""
+
+_CLAUSE = re.compile(r"([^.!?,;:…。！？，；：、]*)([.!?,;:…。！？，；：、]*)")
+_ASCII_MARKS = str.maketrans("。！？，；：、", ".!?,;:,")
+_LANGUAGE_FLAG = re.compile(r"\([^)]+\)")
+"""Around words that a voice reads in another language, as in ``(en)hɛlˈoʊ(de)``."""
 
 _SynthCallback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
 
@@ -113,6 +126,30 @@ class EspeakLibrary:
         if status != _OK:
             raise ProviderError(NAME, f"synthesis failed (status {status})")
 
+    def phonemes(self, text: str) -> str:
+        """Return the pronunciation of ``text`` by the voice in use, as IPA with its punctuation.
+
+        Accents are characters of their own (NFD), as models are trained with.
+        """
+        told: list[str] = []
+        # A mark inside a number or a name, as in 3.5, is a part of it.
+        for clause, marks in _CLAUSE.findall(re.sub(r"(?<=\w)[.:,](?=\w)", _keep, text)):
+            if clause.strip():
+                told.append(self._clause(clause.translate(_KEPT)))
+            if marks and told:
+                told[-1] += marks.translate(_ASCII_MARKS)[0]
+        return unicodedata.normalize("NFD", " ".join(told))
+
+    def _clause(self, text: str) -> str:
+        encoded = text.encode("utf-8", errors="ignore").replace(b"\0", b" ")
+        buffer = ctypes.create_string_buffer(encoded)
+        place = ctypes.c_void_p(ctypes.addressof(buffer))
+        told: list[str] = []
+        while place.value is not None:  # each call takes a clause; after the last it is null
+            found = self._lib.espeak_TextToPhonemes(ctypes.byref(place), _CHARS_UTF8, _PHONEMES_IPA)
+            told.append((found or b"").decode("utf-8", errors="ignore"))
+        return _LANGUAGE_FLAG.sub("", " ".join(filter(None, told))).replace("\n", " ").strip()
+
     def _on_samples(self, samples: int | None, number: int, _events: int | None) -> int:
         """Take samples on the calling thread. Returns 1 to make espeak_Synth stop and return."""
         if self._write is None:
@@ -120,6 +157,14 @@ class EspeakLibrary:
         if samples is None or number <= 0:  # only events, or the end
             return 0
         return 0 if self._write(ctypes.string_at(samples, number * 2)) else 1
+
+
+_KEPT = {0xE000 + ord(mark): mark for mark in ".:,"}
+"""Marks inside words while clauses are told apart: characters that nobody uses."""
+
+
+def _keep(mark: re.Match[str]) -> str:
+    return chr(0xE000 + ord(mark[0]))
 
 
 def _bundled() -> tuple[str | None, bytes | None]:
@@ -155,4 +200,10 @@ def _load(path: str | None) -> ctypes.CDLL:
         ctypes.POINTER(ctypes.c_uint),
         ctypes.c_void_p,
     ]
+    lib.espeak_TextToPhonemes.argtypes = [
+        ctypes.POINTER(ctypes.c_void_p),
+        ctypes.c_int,
+        ctypes.c_int,
+    ]
+    lib.espeak_TextToPhonemes.restype = ctypes.c_char_p
     return lib

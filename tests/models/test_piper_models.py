@@ -1,0 +1,96 @@
+"""Piper keeps the contract of voices, with its real package and voices that beep."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.models.needs import needs
+from tests.models.tiny_voice import RATE, make_piper
+from vixio.core.errors import ProviderUnavailable
+from vixio.providers.espeak.provider import EspeakTTSProvider
+from vixio.providers.piper.provider import PiperSettings, PiperTTSProvider
+from vixio.providers.tts import TTSProvider
+from vixio.testing.contract import TTSContract
+from vixio.testing.contract.base import Creator
+from vixio.testing.contract.tts import SENTENCE, say
+
+pytestmark = needs("piper", "piper", "onnx")
+
+
+@pytest.fixture(scope="module")
+def voices(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    base = tmp_path_factory.mktemp("voices")
+    return {kind: make_piper(base / kind, kind) for kind in ("text", "espeak")}
+
+
+class TestPiper(TTSContract):
+    @pytest.fixture(params=["espeak", "text"])
+    def creator(
+        self, request: pytest.FixtureRequest, voices: dict[str, Path]
+    ) -> Creator[TTSProvider]:
+        @asynccontextmanager
+        async def create() -> AsyncIterator[TTSProvider]:
+            yield PiperTTSProvider(PiperSettings(model=voices[request.param], threads=1))
+
+        return create
+
+
+async def length(settings: PiperSettings, text: str = SENTENCE) -> int:
+    tts = PiperTTSProvider(settings)
+    await tts.start()
+    try:
+        assert tts.sample_rate == RATE
+        return len(await say(tts, text))
+    finally:
+        await tts.close()
+
+
+async def test_length_scale_is_the_voices(voices: dict[str, Path]) -> None:
+    whole = await length(PiperSettings(model=voices["text"]))
+    half = await length(PiperSettings(model=voices["text"], length_scale=0.5))
+    assert half == pytest.approx(whole / 2, rel=0.05)
+
+
+async def test_brackets_are_no_phonemes(voices: dict[str, Path]) -> None:
+    plain = await length(PiperSettings(model=voices["espeak"]), "one two three")
+    marked = await length(PiperSettings(model=voices["espeak"]), "one [[t]] two three")
+    assert marked > plain
+
+
+async def test_both_espeaks_live_in_one_process(voices: dict[str, Path]) -> None:
+    """Piper has one of its own for phonemes; it shares no state with the voice eSpeak NG."""
+    espeak, piper = EspeakTTSProvider(), PiperTTSProvider(PiperSettings(model=voices["espeak"]))
+    await espeak.start()
+    await piper.start()
+    try:
+        first = [len(await say(espeak, SENTENCE)), len(await say(piper, SENTENCE))]
+        again = [len(await say(espeak, SENTENCE)), len(await say(piper, SENTENCE))]
+        assert again == pytest.approx(first, rel=0.05)
+    finally:
+        await espeak.close()
+        await piper.close()
+
+
+@pytest.mark.parametrize("speaker", ["", "ann", "bob", "1"])
+async def test_a_speaker_has_a_name_or_a_number(voices: dict[str, Path], speaker: str) -> None:
+    assert await length(PiperSettings(model=voices["text"], speaker=speaker))
+
+
+async def test_what_is_no_voice_is_told(voices: dict[str, Path], tmp_path: Path) -> None:
+    async def refused(match: str, settings: PiperSettings) -> None:
+        tts = PiperTTSProvider(settings)
+        with pytest.raises(ProviderUnavailable, match=match):
+            await tts.start()
+        await tts.close()
+
+    model, config = voices["text"], Path(f"{voices['text']}.json")
+    await refused("no speaker 'eve'", PiperSettings(model=model, speaker="eve"))
+    other = tmp_path / "other.onnx"
+    other.write_bytes(b"no model")
+    await refused("cannot load", PiperSettings(model=other, config=config))
+    other.write_text("{}", encoding="utf-8")
+    await refused("does not describe a voice", PiperSettings(model=model, config=other))

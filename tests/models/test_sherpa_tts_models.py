@@ -1,0 +1,150 @@
+"""sherpa-onnx keeps the contract of voices, with its real library and a voice that beeps."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from tests.models.needs import needs
+from tests.models.tiny_voice import RATE, make_letters, make_sounds
+from vixio.core.errors import ProviderUnavailable
+from vixio.providers.sherpa_onnx.tts import SherpaTTSProvider, SherpaTTSSettings, SherpaVoice
+from vixio.providers.tts import TTSProvider
+from vixio.testing.contract import TTSContract
+from vixio.testing.contract.base import LIMIT, Creator
+from vixio.testing.contract.tts import SENTENCE, say, speech
+
+pytestmark = needs("sherpa", "sherpa_onnx", "onnx")
+
+
+@pytest.fixture(scope="module")
+def voices(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    base = tmp_path_factory.mktemp("voices")
+    return {"letters": make_letters(base / "letters"), "sounds": make_sounds(base / "sounds")}
+
+
+@pytest.fixture
+def voice(voices: dict[str, Path]) -> Path:
+    return voices["letters"]
+
+
+class TestSherpaTTS(TTSContract):
+    @pytest.fixture(params=["letters", "sounds"])
+    def creator(
+        self, request: pytest.FixtureRequest, voices: dict[str, Path]
+    ) -> Creator[TTSProvider]:
+        @asynccontextmanager
+        async def create() -> AsyncIterator[TTSProvider]:
+            settings = SherpaTTSSettings(folder=voices[request.param], threads=1)
+            yield SherpaTTSProvider(settings)
+
+        return create
+
+
+async def test_what_is_given_all_at_the_end_is_given(
+    voices: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some kinds never call back."""
+    import sherpa_onnx
+
+    tts = SherpaTTSProvider(SherpaTTSSettings(folder=voices["letters"]))
+    await tts.start()
+    try:
+        whole = await say(tts, "three words here")
+        generate = sherpa_onnx.OfflineTts.generate
+        monkeypatch.setattr(
+            sherpa_onnx.OfflineTts, "generate", lambda self, text, how, _: generate(self, text, how)
+        )
+        assert await say(tts, "three words here") == whole
+    finally:
+        await tts.close()
+
+
+async def test_a_text_is_pronounced_by_espeak(voices: dict[str, Path]) -> None:
+    """Each sound is a tone and a pause: the number of them tells that it was not spelt."""
+    tts = SherpaTTSProvider(SherpaTTSSettings(folder=voices["sounds"]))
+    await tts.start()
+    try:
+        short, long = [len(await say(tts, text)) for text in ("1", "1777")]
+        assert long > 4 * short
+    finally:
+        await tts.close()
+
+
+async def test_speed_and_rate_are_the_voices(voice: Path) -> None:
+    lengths = []
+    for speed in (1.0, 2.0):
+        tts = SherpaTTSProvider(SherpaTTSSettings(folder=voice, speed=speed))
+        await tts.start()
+        try:
+            assert tts.sample_rate == RATE
+            lengths.append(len(await say(tts, SENTENCE)))
+        finally:
+            await tts.close()
+    assert lengths[1] == pytest.approx(lengths[0] / 2, rel=0.1)
+
+
+async def test_a_listener_who_goes_stops_the_generation(
+    voice: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The library is told by the callback's value, and asks for no further sentence."""
+    sentences: list[int] = []
+    heard, gone, done = asyncio.Event(), threading.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+    speak = SherpaVoice.speak
+
+    def watched(
+        self: SherpaVoice, text: str, write: Callable[[npt.NDArray[np.float32]], bool]
+    ) -> None:
+        def one(sound: npt.NDArray[np.float32]) -> bool:
+            sentences.append(len(sound))
+            if len(sentences) == 2:
+                loop.call_soon_threadsafe(heard.set)
+                assert gone.wait(LIMIT)
+            return write(sound)
+
+        speak(self, text, one)
+        loop.call_soon_threadsafe(done.set)
+
+    tts = SherpaTTSProvider(SherpaTTSSettings(folder=voice))
+    await tts.start()
+    monkeypatch.setattr(SherpaVoice, "speak", watched)
+    chunks = speech(tts, "one. two. three. four. five. six. seven. eight. nine. ten.")
+    try:
+        async with asyncio.timeout(LIMIT):
+            assert await anext(chunks)
+            await heard.wait()
+            await chunks.aclose()
+            gone.set()
+            await done.wait()
+        assert len(sentences) == 2
+        monkeypatch.undo()
+        assert await say(tts, SENTENCE)
+    finally:
+        gone.set()
+        await tts.close()
+
+
+async def test_each_sentence_is_given_as_it_is_done(voice: Path) -> None:
+    tts = SherpaTTSProvider(SherpaTTSSettings(folder=voice))
+    await tts.start()
+    try:
+        async with aclosing(speech(tts, "yes. " * 12)) as chunks:
+            sizes = [len(chunk) async for chunk in chunks]
+        assert len(sizes) >= 12
+    finally:
+        await tts.close()
+
+
+async def test_a_speaker_that_is_not_there_is_told(voice: Path) -> None:
+    tts = SherpaTTSProvider(SherpaTTSSettings(folder=voice, speaker=2))
+    with pytest.raises(ProviderUnavailable, match="has 2 speakers, there is no 2"):
+        await tts.start()
+    await tts.close()

@@ -1,0 +1,75 @@
+"""A session's tools: several sources at once, and the same definitions for many sessions."""
+
+from __future__ import annotations
+
+from vixio.core.tools.toolset import Renamed, ToolSet
+from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
+
+
+class Caller:
+    """Stands for a device."""
+
+    async def call_tool(
+        self, tool_name: str, arguments: JsonObject, *, timeout: float | None = None
+    ) -> ToolCallResult:
+        return ToolCallResult("", True, tool_name)
+
+
+def tool(name: str, source: str = "a") -> ToolDefinition:
+    return ToolDefinition(name, "A tool.", source=source)
+
+
+def test_several_sources_are_one_change() -> None:
+    tools = ToolSet()
+    seen: list[list[str]] = []
+    tools.watch(lambda listed: seen.append([each.alias for each in listed]))
+    sources = {"a": [tool("x"), tool("y")], "b": [tool("x")]}
+    assert tools.replace_all(sources)
+    assert seen == [["x", "y", "b_x"]]
+    assert tools.version == 1
+    assert [each.source for each in tools.definitions()] == ["a", "a", "b"]
+    assert not tools.replace_all(sources)
+    assert tools.replace_all({"a": [], "b": [tool("x")]})
+    assert seen[1:] == [["x"]]
+    assert tools.version == 2
+
+
+def test_one_by_one_or_together_gives_the_same_list() -> None:
+    sources = {"a": [tool("x"), tool("y.z")], "b": [tool("x"), tool("y_z")], "c": []}
+    together, apart = ToolSet(), ToolSet()
+    together.replace_all(sources)
+    for source, tools in sources.items():
+        apart.replace(source, tools)
+    assert together.definitions() == apart.definitions()
+
+
+def test_sessions_share_definitions_but_for_their_devices() -> None:
+    renamed = Renamed()
+    sources = {"a": [tool("x.y")], "b": [tool("z", "b")]}
+    mine = ToolDefinition("x.y", "Mine.", source="device", device_client=Caller())
+    sets = [ToolSet(renamed=renamed) for _ in range(2)]
+    for each in sets:
+        each.replace_all(sources)
+    first, second = (each.definitions() for each in sets)
+    assert all(one is other for one, other in zip(first, second, strict=True))
+    sets[0].replace("device", [mine])
+    assert [each.alias for each in sets[0].definitions()] == ["x_y", "z", "device_x_y"]
+    assert [each.alias for each in sets[1].definitions()] == ["x_y", "z"]
+
+
+def test_one_definition_may_have_another_alias_elsewhere() -> None:
+    renamed = Renamed()
+    shared = tool("x")
+    one, other = ToolSet(renamed=renamed), ToolSet(renamed=renamed)
+    one.replace("a", [shared])
+    other.replace_all({"b": [tool("x", "b")], "a": [shared]})
+    assert one.definitions()[0].alias == "x"
+    assert other.definitions()[1].alias == "a_x"
+    assert one.definitions()[0].alias == "x"
+
+
+def test_what_is_shared_is_bounded() -> None:
+    renamed = Renamed()
+    for number in range(Renamed.MAX_KEPT + 100):
+        assert renamed(tool(f"t{number}"), f"t_{number}").alias == f"t_{number}"
+    assert len(renamed._kept) == Renamed.MAX_KEPT

@@ -1,0 +1,178 @@
+"""One WebSocket to a FunASR server: opened, read by a task of its own, closed within a bound."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Protocol
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+from websockets.typing import Subprotocol
+
+from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
+from vixio.providers.funasr_server.messages import Result, read
+from vixio.providers.funasr_server.settings import NAME, FunASRServerSettings
+
+SUBPROTOCOL: Final = Subprotocol("binary")
+"""The Python server refuses who does not offer it; the C++ server does not mind."""
+
+CLOSE_TIMEOUT: Final = 1.0
+"""Seconds for the closing handshake; a server that hangs is left to itself after them."""
+
+
+class Listener(Protocol):
+    """An utterance that waits for its words."""
+
+    wav_name: str
+
+    def heard(self, result: Result) -> None:
+        """Take a result that is its own."""
+
+    def lost(self, error: ProviderError) -> None:
+        """The connection is gone."""
+
+
+class Connection:
+    """``hotwords``: those of its first utterance; the C++ server keeps them for its whole life."""
+
+    def __init__(
+        self, socket: ClientConnection, hotwords: str, late: Callable[[Result], None]
+    ) -> None:
+        self.hotwords = hotwords
+        self.failure: ProviderError | None = None
+        self._socket = socket
+        self._late = late
+        self._listener: Listener | None = None
+        self._reader = asyncio.create_task(self._read(), name="funasr-server reader")
+
+    @classmethod
+    async def open(
+        cls,
+        settings: FunASRServerSettings,
+        context: ssl.SSLContext | None,
+        hotwords: str,
+        late: Callable[[Result], None],
+    ) -> Connection:
+        """Connect. ``late`` takes results of an utterance that is over. Raises ProviderError."""
+        headers = {name: value.get_secret_value() for name, value in settings.headers.items()}
+        try:
+            socket = await connect(
+                settings.url,
+                ssl=context,
+                subprotocols=[SUBPROTOCOL],
+                compression=None,
+                additional_headers=headers,
+                open_timeout=settings.connect_timeout,
+                close_timeout=CLOSE_TIMEOUT,
+            )
+        except TimeoutError:
+            raise ProviderTimeout(NAME, "connection", settings.connect_timeout) from None
+        except InvalidStatus as error:
+            raise _refused(error.response.status_code) from None
+        except (WebSocketException, EOFError, OSError) as error:
+            raise _unreachable(error) from None
+        return cls(socket, hotwords, late)
+
+    def attach(self, listener: Listener) -> None:
+        """Give what arrives from now on to ``listener``."""
+        self._listener = listener
+
+    def detach(self) -> None:
+        """The utterance is over; the connection may serve the next one."""
+        self._listener = None
+
+    async def send(self, frame: str | bytes) -> None:
+        """Send a frame; waits while the server is behind. Raises ProviderError."""
+        if self.failure is not None:
+            raise self.failure
+        try:
+            await self._socket.send(frame)
+        except ConnectionClosed as error:
+            raise _lost(error) from None
+
+    async def close(self) -> None:
+        """Close it, bounded. Idempotent, never raises."""
+        if self.failure is None:
+            self.failure = ProviderError(NAME, "it is closed", retryable=False)
+        try:
+            async with asyncio.timeout(CLOSE_TIMEOUT):
+                await self._socket.close()
+        except TimeoutError:  # with audio that the server does not take, the library waits for ever
+            self._socket.transport.abort()
+            await self._socket.wait_closed()
+        self._reader.cancel()
+        await asyncio.wait([self._reader])
+
+    async def _read(self) -> None:
+        try:
+            async for frame in self._socket:
+                self._deliver(read(frame))
+            error = ProviderError(NAME, "the server closed the connection", reason="service")
+        except ConnectionClosed as closed:
+            error = _lost(closed)
+        except ProviderError as strange:
+            error = strange
+        self.failure = self.failure or error
+        if self._listener is not None:
+            self._listener.lost(self.failure)
+
+    def _deliver(self, result: Result) -> None:
+        listener = self._listener
+        # A server that does not name the utterance has only this one.
+        if listener is not None and result.wav_name in ("", listener.wav_name):
+            listener.heard(result)
+        else:
+            self._late(result)
+
+
+def tls_context(settings: FunASRServerSettings) -> ssl.SSLContext | None:
+    """Return how to check the server; reads files. Raises ProviderUnavailable."""
+    if not settings.url.startswith("wss"):
+        return None
+    context = ssl.create_default_context()
+    if settings.ca_file is not None:
+        path = Path(settings.ca_file).expanduser()
+        try:
+            context.load_verify_locations(path)
+        except (OSError, ssl.SSLError) as error:
+            raise ProviderUnavailable(
+                NAME, f"ca_file {path} cannot be used: {error.strerror or error}"
+            ) from None
+    if not settings.verify_tls:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _lost(error: ConnectionClosed) -> ProviderError:
+    code = error.rcvd.code if error.rcvd is not None else None
+    how = f"closed the connection ({code})" if code is not None else "cut the connection"
+    return ProviderError(NAME, f"the server {how}", reason="service")
+
+
+def _refused(status: int) -> ProviderError:
+    if status in (401, 403):
+        text = f"the server refuses the headers ({status})"
+        return ProviderUnavailable(NAME, text, reason="no_key")
+    if status == 404:
+        return ProviderUnavailable(NAME, "there is nothing at url (404)")
+    busy = status in (429, 503)
+    return ProviderError(NAME, f"the server answers {status}", reason="busy" if busy else "service")
+
+
+def _unreachable(error: Exception) -> ProviderError:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return ProviderUnavailable(
+            NAME,
+            f"the server's certificate is not trusted ({error.verify_message}): set ca_file to it, "
+            "or verify_tls: false",
+        )
+    if isinstance(error, OSError) and not isinstance(error, ssl.SSLError | ConnectionResetError):
+        text = f"the server cannot be reached: {error.strerror or type(error).__name__}"
+        return ProviderError(NAME, text, reason="unreachable")
+    # So ends a plain request to a server that wants TLS, and TLS with one that has none.
+    text = "what answers at url hangs up: wss:// instead of ws://, or the other way round?"
+    return ProviderError(NAME, text, reason="unreachable")

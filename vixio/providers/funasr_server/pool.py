@@ -1,0 +1,111 @@
+"""The connections of one provider: used for one utterance at a time, kept for the next one.
+
+The servers allow it: both begin anew after ``is_speaking: false``. Only the hotwords stay what they
+were at a C++ server, so a connection is used again for the same hotwords alone, and only after
+an utterance that came to its end: of an abandoned one the server may still send words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+
+from loguru import logger
+
+from vixio.core.errors import ProviderError
+from vixio.providers.funasr_server.connection import Connection, tls_context
+from vixio.providers.funasr_server.messages import Result
+from vixio.providers.funasr_server.settings import NAME, FunASRServerSettings
+from vixio.providers.funasr_server.transcript import Habits
+
+
+class Pool:
+    """Opens, keeps and closes connections."""
+
+    def __init__(self, settings: FunASRServerSettings) -> None:
+        self.habits = Habits()
+        self._settings = settings
+        self._context: ssl.SSLContext | None = None
+        self._idle: dict[Connection, asyncio.TimerHandle] = {}
+        self._used: set[Connection] = set()
+        self._closing: set[asyncio.Task[None]] = set()
+        self._starting = asyncio.Lock()
+        self._started = False
+        self._closed = False
+
+    async def start(self) -> None:
+        """Read the certificates in a thread. Idempotent. Raises ProviderUnavailable."""
+        async with self._starting:
+            self._check()
+            if not self._started:
+                self._context = await asyncio.to_thread(tls_context, self._settings)
+                self._started = True
+
+    async def acquire(self, hotwords: str, *, fresh: bool) -> Connection:
+        """Return a connection, a new one if ``fresh``. Raises ProviderError."""
+        await self.start()
+        connection = None if fresh else self._take(hotwords)
+        if connection is None:
+            connection = await Connection.open(
+                self._settings, self._context, hotwords, self._came_late
+            )
+            if self._closed:
+                await connection.close()
+                self._check()
+            logger.bind(provider=NAME).debug("connected")
+        self._used.add(connection)
+        return connection
+
+    def release(self, connection: Connection) -> None:
+        """Take back a connection whose utterance is complete."""
+        connection.detach()
+        self._used.discard(connection)
+        keep = self._settings.idle_connections
+        if connection.failure is not None or self._closed or not keep:
+            self.discard(connection)
+            return
+        if len(self._idle) >= keep:
+            self._drop(next(iter(self._idle)))
+        loop = asyncio.get_running_loop()
+        self._idle[connection] = loop.call_later(self._settings.keep, self._drop, connection)
+
+    def discard(self, connection: Connection) -> None:
+        """Close a connection that nobody can use any more; the server stops its work with it."""
+        connection.detach()
+        self._used.discard(connection)
+        task = asyncio.create_task(connection.close(), name="funasr-server close")
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+    async def close(self) -> None:
+        """Close everything, bounded. Idempotent."""
+        self._closed = True
+        for connection in list(self._idle):
+            self._drop(connection)
+        await asyncio.gather(*(connection.close() for connection in self._used))
+        self._used.clear()
+        while self._closing:
+            await asyncio.wait(self._closing)
+
+    def _take(self, hotwords: str) -> Connection | None:
+        # The one used last: the others grow old and are closed.
+        for connection in reversed(list(self._idle)):
+            if connection.failure is not None:
+                self._drop(connection)
+            elif connection.hotwords == hotwords:
+                self._idle.pop(connection).cancel()
+                return connection
+        return None
+
+    def _drop(self, connection: Connection) -> None:
+        self._idle.pop(connection).cancel()
+        self.discard(connection)
+
+    def _came_late(self, result: Result) -> None:
+        if not result.ended:
+            # Either a segment that its utterance did not wait for, or words of an abandoned one.
+            self.habits.doubt()
+
+    def _check(self) -> None:
+        if self._closed:
+            raise ProviderError(NAME, "it is closed", retryable=False)

@@ -1,0 +1,74 @@
+"""The options of a FunASR runtime server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+
+NAME = "funasr-server"
+
+Mode = Literal["offline", "online", "2pass"]
+
+
+class FunASRServerSettings(BaseModel):
+    """Options of the section ``asr`` when its name is ``funasr-server``. Times are in seconds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    url: Annotated[str, Field(pattern=r"^wss?://[^\s/?#]+")] = "wss://127.0.0.1:10095"
+    mode: Mode = "2pass"
+    """``offline``: words at the end alone. ``online``: words while the user speaks, the quicker and
+    the less exact. ``2pass``: both, the exact ones count."""
+    language: Annotated[str, Field(pattern="^[a-z]{2,4}$")] = "auto"
+    """For SenseVoice (``svs_lang``): ``zh``, ``yue``, ``en``, ``ja``, ``ko``, or ``auto``."""
+    itn: bool = True
+    """Numbers in digits."""
+    hotwords: dict[str, Annotated[int, Field(ge=1, le=100)]] = Field(default_factory=dict)
+    """Word → weight (20 is FunASR's usual), or a plain list of words."""
+    tool_word_weight: Annotated[int, Field(ge=0, le=100)] = 10
+    """Weight of the words that the session's tools bring; 0: leave them out."""
+    hotword_format: Literal["json", "words"] = "json"
+    """``json``, with weights, for the C++ runtime; ``words`` for the Python server."""
+    chunk_size: Annotated[list[int], Field(min_length=3, max_length=3)] = [5, 10, 5]
+    """Streaming model: look-back, chunk and look-ahead, each in units of 60 ms."""
+    chunk_interval: Annotated[int, Field(ge=1, le=60)] = 10
+    """Audio goes out in pieces of ``chunk_size[1] * 60 / chunk_interval`` ms."""
+    verify_tls: bool = True
+    """False takes any certificate. FunASR's images have a self-made one."""
+    ca_file: Path | None = None
+    """PEM file with the certificate, or its authority's, to trust beside the system's."""
+    headers: dict[str, SecretStr] = Field(default_factory=dict)
+    """Sent with the handshake, for a proxy that asks for a token."""
+    connect_timeout: Annotated[float, Field(gt=0)] = 4.0
+    timeout: Annotated[float, Field(gt=0)] = 10.0
+    """For the words after the end of speech, and for a piece of audio to be taken."""
+    idle_connections: Annotated[int, Field(ge=0, le=64)] = 4
+    """Connections kept open for the next utterance."""
+    keep: Annotated[float, Field(gt=0)] = 60.0
+    """How long an unused connection stays open."""
+
+    @field_validator("url")
+    @classmethod
+    def _has_a_port(cls, value: str) -> str:
+        _ = urlsplit(value).port  # raises ValueError for one that is no port
+        return value
+
+    @field_validator("hotwords", mode="before")
+    @classmethod
+    def _weigh(cls, value: object) -> object:
+        return dict.fromkeys(map(str, value), 20) if isinstance(value, list) else value
+
+    @field_validator("chunk_size")
+    @classmethod
+    def _sensible(cls, value: list[int]) -> list[int]:
+        if min(value) < 0 or not 1 <= value[1] <= 100:
+            raise ValueError("three numbers are wanted, the middle one from 1 to 100: [5, 10, 5]")
+        return value
+
+    @property
+    def piece_ms(self) -> int:
+        """Length of one binary frame; the Python server's VAD counts on it."""
+        return max(1, self.chunk_size[1] * 60 // self.chunk_interval)

@@ -1,0 +1,97 @@
+"""A TTS provider over one voice in this process."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import abstractmethod
+from collections.abc import AsyncIterator
+
+from loguru import logger
+
+from vixio.core.errors import ProviderError
+from vixio.providers.local_voice.job import VoiceJob
+from vixio.providers.local_voice.worker import Voice, VoiceThread
+from vixio.providers.spoken_text import clean, split
+from vixio.providers.tts import TTSProvider
+
+PIECE_COST = 160
+"""A piece's length in Latin letters, some ten seconds of speech: no other device waits longer for
+its turn, and no reply holds more audio than that."""
+_WIDE_COST = 4
+"""A digit or a character of a script that writes syllables or words, in Latin letters' time."""
+
+
+class LocalVoiceProvider(TTSProvider):
+    """One voice, one thread, for all devices of the event loop that started it.
+
+    A vendor's class says ``name`` and :meth:`load`.
+    """
+
+    sample_rate = 24_000
+
+    def __init__(self) -> None:
+        self._thread: VoiceThread | None = None
+        self._starting = asyncio.Lock()
+        self._closed = False
+        self._jobs: set[VoiceJob] = set()
+
+    @abstractmethod
+    def load(self) -> Voice:
+        """Return the voice. Called in a thread. Raises ProviderUnavailable."""
+
+    async def start(self) -> None:
+        """Load the voice in a thread. Raises ProviderUnavailable."""
+        async with self._starting:
+            if self._closed:
+                raise self._refusal()
+            if self._thread is not None:
+                return
+            voice = await asyncio.to_thread(self.load)
+            self.sample_rate = voice.sample_rate
+            self._thread = VoiceThread(voice)
+        logger.bind(provider=self.name, sample_rate=self.sample_rate).debug("TTS loaded")
+
+    async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
+        """Yield PCM in chunks of 100 ms; nothing if ``text`` holds no letter or digit.
+
+        The voice is the same for every ``language``. Raises ProviderError.
+        """
+        for piece in split(clean(text), _fitting):
+            if self._thread is None:
+                raise self._refusal()
+            job = VoiceJob(piece)
+            self._jobs.add(job)
+            try:
+                self._thread.submit(job)
+                while (pcm := await job.next()) is not None:
+                    yield pcm
+            finally:
+                self._jobs.discard(job)
+                job.cancel()
+
+    async def close(self) -> None:
+        """Fail what is being spoken and end the thread. Idempotent."""
+        self._closed = True
+        for job in self._jobs:
+            job.cancel()
+            job.finish(self._refusal())
+        async with self._starting:  # a start in progress leaves nothing behind
+            thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.stop()
+            await thread.join()
+
+    def _refusal(self) -> ProviderError:
+        if self._closed:
+            return ProviderError(self.name, "it is closed", retryable=False)
+        return ProviderError(self.name, "it is not started", retryable=False, reason="not_ready")
+
+
+def _fitting(text: str) -> int:
+    """Return how many characters of ``text`` make up one piece, at least one."""
+    cost = 0
+    for position, character in enumerate(text):
+        cost += _WIDE_COST if character.isdigit() or character >= "\u0900" else 1
+        if cost > PIECE_COST:
+            return max(position, 1)
+    return len(text)

@@ -1,0 +1,162 @@
+"""sherpa-onnx as a TTS provider."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field
+
+from vixio.core.errors import ProviderUnavailable
+from vixio.providers.espeak_library import CALLING, Voice, load_espeak
+from vixio.providers.local_voice.provider import LocalVoiceProvider
+from vixio.providers.registry import ProviderFactory
+from vixio.providers.sherpa_onnx.folder import INSTALL, NAME, ModelFolder
+from vixio.providers.sherpa_onnx.tts_kinds import VoiceFiles, VoiceKindName, voice_files
+
+Vendor: TypeAlias = Any
+"""An object of the library, which has no types."""
+
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
+
+
+class SherpaTTSSettings(BaseModel):
+    """Options of the section ``tts`` when its name is ``sherpa-onnx``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    folder: Path
+    """Where the voice is unpacked."""
+    kind: VoiceKindName = "auto"
+    """What it is; ``auto``: by its files."""
+    int8: bool = False
+    """Of two precisions of a file take the smaller one."""
+    speaker: int = Field(default=0, ge=0)
+    """Number of the speaker, of a voice that has several."""
+    speed: float = Field(default=1.0, gt=0.1, le=5.0)
+    """1 is the voice's own; more is faster."""
+    threads: int = Field(default=2, ge=1, le=64)
+    """CPU threads."""
+
+
+class SherpaVoice:
+    """A loaded voice."""
+
+    name = NAME
+
+    def __init__(self, engine: Vendor, settings: SherpaTTSSettings, phonemes: str) -> None:
+        """``phonemes``: the voice of eSpeak NG that tells them, empty for none."""
+        self._engine = engine
+        self._speaker = settings.speaker
+        self._speed = settings.speed
+        self._phonemes = Voice(phonemes, 165, 50, 100) if phonemes else None
+        self.sample_rate: int = engine.sample_rate
+
+    def speak(self, text: str, write: Callable[[npt.NDArray[np.float32]], bool]) -> None:
+        """Give each sentence to ``write`` as it is done."""
+        if self._phonemes is None:
+            self._generate(text, [], write)
+            return
+        for sentence in _SENTENCE.split(text):
+            told = pronounced(sentence, self._phonemes)
+            if told and not self._generate("", [[ord(each) for each in told]], write):
+                return
+
+    def _generate(
+        self,
+        text: str,
+        phonemes: list[list[int]],
+        write: Callable[[npt.NDArray[np.float32]], bool],
+    ) -> bool:
+        """Return whether more is wanted."""
+        import sherpa_onnx
+
+        wanted: list[bool] = []
+
+        def take(sound: npt.NDArray[np.float32], _progress: float) -> int:
+            wanted.append(write(sound))
+            return int(wanted[-1])  # 0 stops
+
+        how = sherpa_onnx.GenerationConfig()
+        how.sid = self._speaker
+        how.speed = self._speed
+        how.phoneme_codepoints = phonemes
+        audio = self._engine.generate(text, how, take)
+        if not wanted and len(audio.samples):  # some kinds give all at the end
+            return write(np.asarray(audio.samples, np.float32))
+        return all(wanted)
+
+
+def pronounced(text: str, voice: Voice) -> str:
+    """Return how eSpeak NG says ``text`` is pronounced. Raises ProviderUnavailable."""
+    with CALLING:
+        library = load_espeak()
+        main = replace(voice, name=voice.name.partition("-")[0])  # as fr of fr-fr
+        if not library.set_voice(voice) and not library.set_voice(main):
+            raise ProviderUnavailable(NAME, f"eSpeak NG has no voice {voice.name}")
+        return library.phonemes(text)
+
+
+class SherpaTTSProvider(LocalVoiceProvider):
+    """A voice from a folder, shared by all devices."""
+
+    name = NAME
+
+    def __init__(self, settings: SherpaTTSSettings) -> None:
+        super().__init__()
+        self._settings = settings
+
+    def load(self) -> SherpaVoice:
+        """Return the voice. Raises ProviderUnavailable, which names what is missing."""
+        settings = self._settings
+        folder = ModelFolder(settings.folder, int8=settings.int8)
+        files = voice_files(folder, settings.kind)
+        if settings.speaker >= files.speakers:
+            raise folder.error(f"has {files.speakers} speakers, there is no {settings.speaker}")
+        if files.phonemes:
+            pronounced("1", Voice(files.phonemes, 165, 50, 100))
+        voice = SherpaVoice(_engine(folder, files, settings.threads), settings, files.phonemes)
+        voice.speak("1", lambda _: True)  # the first run allocates; a device should not wait for it
+        return voice
+
+
+def _engine(folder: ModelFolder, files: VoiceFiles, threads: int) -> Vendor:
+    try:
+        import sherpa_onnx
+    except ImportError as error:
+        raise ProviderUnavailable(NAME, f"sherpa-onnx is not installed: {INSTALL}") from error
+    kinds = {
+        "vits": sherpa_onnx.OfflineTtsVitsModelConfig,
+        "kokoro": sherpa_onnx.OfflineTtsKokoroModelConfig,
+        "matcha": sherpa_onnx.OfflineTtsMatchaModelConfig,
+        "kitten": sherpa_onnx.OfflineTtsKittenModelConfig,
+    }
+    try:
+        config = sherpa_onnx.OfflineTtsConfig(
+            model=sherpa_onnx.OfflineTtsModelConfig(
+                **{files.kind: kinds[files.kind](**files.arguments)}, num_threads=threads
+            ),
+            rule_fsts=files.rule_fsts,
+            rule_fars=files.rule_fars,
+            max_num_sentences=1,  # each sentence is given as soon as it is done
+        )
+        if not config.validate():
+            raise folder.error(f"is no whole {files.kind} voice: see standard error above")
+        return sherpa_onnx.OfflineTts(config)
+    except ProviderUnavailable:
+        raise
+    except Exception as error:  # the library raises whatever its C++ parts throw
+        reason = str(error).strip().partition("\n")[0][:200]
+        raise folder.error(f"cannot be loaded as {files.kind} ({reason})") from error
+
+
+def _create(settings: SherpaTTSSettings) -> SherpaTTSProvider:
+    return SherpaTTSProvider(settings)
+
+
+FACTORY = ProviderFactory(settings_model=SherpaTTSSettings, create=_create)

@@ -1,0 +1,98 @@
+"""The kinds of voice: their files, what the models must say of themselves.
+
+Names of the properties: ``sherpa-onnx/csrc/offline-tts-*-model.cc`` of sherpa-onnx, which ends the
+process where one is missing; so it is looked for before.
+
+Since 2.0 the library has no eSpeak NG inside: a voice without a ``lexicon.txt`` that was trained on
+its phonemes is given them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from vixio.providers.sherpa_onnx.folder import ModelFolder
+
+VoiceKindName = Literal["auto", "vits", "kokoro", "matcha", "kitten"]
+
+_VOCODER = r"(.*[-_])?(vocos|hifigan)[-_.].*onnx"
+_ACOUSTIC = r"(.*[-_.])?model.*\.onnx"
+_LANGUAGES = {"english": "en-us", "chinese": "cmn", "german": "de", "french": "fr"}
+"""Voice of eSpeak NG for a model that names its language, and no voice."""
+_KEYS = {
+    "vits": ("sample_rate", "n_speakers", "language", "comment"),
+    "kokoro": ("sample_rate", "n_speakers", "has_espeak", "style_dim"),
+    "matcha": ("sample_rate", "n_speakers", "use_eos_bos", "pad_id"),
+    "kitten": ("model_type", "sample_rate", "n_speakers", "has_espeak", "style_dim"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceFiles:
+    """A voice that is whole.
+
+    ``arguments``: of the library's configuration of its kind. ``phonemes``: the voice of eSpeak NG
+    that tells how a text is pronounced; empty where the library finds that out itself.
+    """
+
+    kind: str
+    arguments: dict[str, str] = field(default_factory=dict)
+    rule_fsts: str = ""
+    rule_fars: str = ""
+    speakers: int = 1
+    phonemes: str = ""
+
+
+def voice_files(folder: ModelFolder, kind: str = "auto") -> VoiceFiles:
+    """Find a voice's files and look at them. Raises ProviderUnavailable, naming what is missing."""
+    vocoder = folder.find(_VOCODER)
+    model = _model(folder, vocoder)
+    said = folder.header(model).metadata
+    if kind == "auto":
+        kind = _kind(folder, vocoder, said.get("model_type", ""))
+    missing = [key for key in _KEYS[kind] if not said.get(key)]
+    if missing:
+        raise folder.error(f"holds no {kind} voice: {model.name} does not say {', '.join(missing)}")
+    arguments = {"tokens": str(folder.tokens())}
+    if kind == "matcha":
+        if vocoder is None:
+            raise folder.error("has no vocoder (vocos-….onnx or hifigan_….onnx, a file of its own)")
+        arguments |= {"acoustic_model": str(model), "vocoder": str(vocoder)}
+    else:
+        arguments["model"] = str(model)
+    if kind in {"kokoro", "kitten"}:
+        arguments["voices"] = str(folder.require(r"voices.*\.bin", "voices.bin"))
+    lexicons = ",".join(map(str, folder.all(r"lexicon.*\.txt")))
+    if lexicons:
+        arguments["lexicon"] = lexicons
+    spelt = kind == "vits" and said.get("frontend") == "characters"
+    language = said.get("language", "").lower()
+    phonemes = said.get("voice") or _LANGUAGES.get(language, language or "en-us")
+    return VoiceFiles(
+        kind,
+        arguments,
+        rule_fsts=",".join(map(str, folder.all(r".*\.fst"))),
+        rule_fars=",".join(map(str, folder.all(r".*\.far"))),
+        speakers=max(1, int(said["n_speakers"]) if said["n_speakers"].isdigit() else 1),
+        phonemes="" if spelt or lexicons else phonemes,
+    )
+
+
+def _model(folder: ModelFolder, vocoder: Path | None) -> Path:
+    found = folder.find(_ACOUSTIC)
+    if found is not None:
+        return found
+    others = [each for each in folder.all(r".*\.onnx") if each != vocoder]
+    if len(others) == 1:  # en_US-amy-low.onnx and the like
+        return others[0]
+    raise folder.error("has no model.onnx" if not others else "has several models, none model.onnx")
+
+
+def _kind(folder: ModelFolder, vocoder: Path | None, model_type: str) -> str:
+    if vocoder is not None or model_type.startswith("matcha"):
+        return "matcha"
+    if folder.find(r"voices.*\.bin") is not None:
+        return "kitten" if model_type.startswith("kitten") else "kokoro"
+    return "vits"
