@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
-from tests.contract.chains import chained_tts, chained_vad
+from tests.contract.chains import chained_eyes, chained_tts, chained_vad
 from tests.contract.eyes import Eyes
 from tests.support.edge_server import edge_server
 from tests.support.speech_server import SpeechServer
@@ -72,7 +72,8 @@ TTSES: dict[str, Callable[[], AbstractAsyncContextManager[TTSProvider]]] = {
     "openai-mp3": openai_voice("mp3"),
 }
 VISIONS: dict[str, Callable[[], AbstractAsyncContextManager[VisionProvider]]] = {
-    "openai": openai_eyes
+    "chain of broken, openai": chained_eyes(openai_eyes),
+    "openai": openai_eyes,
 }
 
 

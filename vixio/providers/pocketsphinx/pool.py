@@ -13,6 +13,7 @@ import os
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -57,14 +58,29 @@ class WorkerProcess:
         """Start it and wait until its model is loaded. Raises ProviderError."""
         ours, theirs = socket.socketpair()
         with theirs:
+            # In a thread: starting a process takes milliseconds.
+            spawning = asyncio.create_task(asyncio.to_thread(_spawn, settings, theirs))
             try:
-                # In a thread: starting a process takes milliseconds.
-                process = await asyncio.shield(asyncio.to_thread(_spawn, settings, theirs))
+                process = await asyncio.shield(spawning)
+            except asyncio.CancelledError:
+                ours.close()
+                with suppress(OSError):  # there is none
+                    orphan = await spawning
+                    orphan.kill()
+                    await asyncio.to_thread(orphan.wait)
+                raise
             except BaseException:
                 ours.close()
                 raise
         ours.setblocking(False)
-        worker = cls(process, *await asyncio.open_connection(sock=ours))
+        try:
+            streams = await asyncio.open_connection(sock=ours)
+        except BaseException:
+            ours.close()
+            process.kill()
+            await asyncio.to_thread(process.wait)
+            raise
+        worker = cls(process, *streams)
         try:
             async with asyncio.timeout(_START_SECONDS):
                 await worker._greeting()
@@ -217,7 +233,8 @@ class WorkerPool:
             workers = await asyncio.gather(*starts)
         except BaseException:
             for start in starts:
-                start.cancel()
+                if not start.cancelling():  # a second time would cut short what cleans up
+                    start.cancel()
             for outcome in await asyncio.gather(*starts, return_exceptions=True):
                 if isinstance(outcome, WorkerProcess):
                     await outcome.stop()
