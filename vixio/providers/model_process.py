@@ -1,49 +1,76 @@
-"""The process with the model, seen from the server."""
+"""A process with a model in it, seen from the server: started, told, heard and ended.
+
+It talks in ``frames`` over a socket pair that is its standard input and output, and ends when that
+is closed, so it cannot outlive the server.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import socket
 import subprocess
-import sys
 from collections.abc import Callable
-from dataclasses import asdict
-from pathlib import Path
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, Generic
 
-import vixio
+from vixio.core.children import command, environment
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
-from vixio.providers.funasr.wire import NAME, Frame, Kind, Unpacker, WorkerSettings, pack
+from vixio.providers.frames import Frame, KindT, Unpacker, pack
 
 _STOP_SECONDS: Final = 2.0
 _READ_BYTES: Final = 1 << 16
 
 
-class ModelProcess:
+@dataclass(frozen=True, slots=True)
+class Program(Generic[KindT]):
+    """What is run, and how it talks. ``provider``: whose errors they are."""
+
+    provider: str
+    module: str
+    kinds: type[KindT]
+    ready: KindT
+    """The model is loaded; its JSON, if it has any, is about it."""
+    unusable: KindT
+    """JSON with ``message``: why it cannot be; the process ends."""
+    max_payload: int
+    quiet: bool = False
+    """What it prints to standard error is of no use."""
+
+    def ended(self) -> ProviderError:
+        """Return what an utterance is told whose process is gone."""
+        return ProviderError(self.provider, "the recognition process ended")
+
+
+class ModelProcess(Generic[KindT]):
     """One process; it ends when :meth:`stop` closes its input, or by itself."""
 
     def __init__(
         self,
+        program: Program[KindT],
         process: subprocess.Popen[bytes],
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
+        self._program = program
         self._process = process
         self._reader = reader
         self._writer = writer
-        self._unpacker = Unpacker()
+        self._unpacker = Unpacker(program.kinds, program.max_payload)
         self.about: dict[str, Any] = {}
         """What it said of its model."""
 
     @classmethod
-    async def start(cls, settings: WorkerSettings, seconds: float) -> ModelProcess:
-        """Start it and wait until its model is loaded. Raises ProviderError."""
+    async def start(
+        cls, program: Program[KindT], argument: str, seconds: float
+    ) -> ModelProcess[KindT]:
+        """Start it and wait until its model is loaded, no longer than ``seconds``.
+
+        Raises ProviderError.
+        """
         ours, theirs = socket.socketpair()
         with theirs:
             # In a thread: starting a process takes milliseconds.
-            spawning = asyncio.create_task(asyncio.to_thread(_spawn, settings, theirs))
+            spawning = asyncio.create_task(asyncio.to_thread(_spawn, program, argument, theirs))
             try:
                 popen = await asyncio.shield(spawning)
             except BaseException:
@@ -54,13 +81,13 @@ class ModelProcess:
                     await asyncio.to_thread(popen.wait)
                 raise
         ours.setblocking(False)
-        process = cls(popen, *await asyncio.open_connection(sock=ours))
+        process = cls(program, popen, *await asyncio.open_connection(sock=ours))
         try:
             async with asyncio.timeout(seconds):
                 await process._greeting()
         except TimeoutError:
             await process.stop(kill=True)
-            raise ProviderTimeout(NAME, "loaded model", seconds) from None
+            raise ProviderTimeout(program.provider, "loaded model", seconds) from None
         except BaseException:
             await process.stop(kill=True)
             raise
@@ -71,7 +98,12 @@ class ModelProcess:
         """Its process id."""
         return self._process.pid
 
-    def send(self, kind: Kind, number: int, payload: bytes | dict[str, Any] = b"") -> None:
+    @property
+    def waiting(self) -> int:
+        """Bytes that were sent and that it has not read yet, beyond what the pipe holds."""
+        return self._writer.transport.get_write_buffer_size()
+
+    def send(self, kind: KindT, number: int = 0, payload: bytes | dict[str, Any] = b"") -> None:
         """Write a frame; nothing happens if the process is gone, which its reader will notice."""
         if not self._writer.is_closing():
             self._writer.write(pack(kind, number, payload))
@@ -81,9 +113,9 @@ class ModelProcess:
         try:
             await self._writer.drain()
         except (ConnectionError, RuntimeError) as error:
-            raise ended() from error
+            raise self._program.ended() from error
 
-    async def run(self, take: Callable[[Frame], None]) -> None:
+    async def run(self, take: Callable[[Frame[KindT]], None]) -> None:
         """Hand on what it says until it ends. Raises ValueError when that makes no sense."""
         while frames := await self._read():
             for frame in frames:
@@ -91,10 +123,13 @@ class ModelProcess:
 
     def kill(self) -> None:
         """End it at once; :meth:`run` returns."""
-        self._process.kill()
+        self._process.kill()  # knows itself whether it is over
 
     async def stop(self, *, kill: bool = False) -> None:
-        """End it: by closing its input, by force if that does not help. Idempotent."""
+        """End it: by closing its input, by force if that does not help. Not while it is read.
+
+        Idempotent, never raises.
+        """
         if kill:
             self.kill()
         self._writer.close()
@@ -109,15 +144,17 @@ class ModelProcess:
             pass
 
     async def _greeting(self) -> None:
+        program = self._program
         for frame in await self._read():
-            if frame.kind is Kind.UNUSABLE:
-                raise ProviderUnavailable(NAME, frame.json()["message"], reason="no_model")
-            if frame.kind is Kind.READY:
-                self.about = frame.json()
+            if frame.kind is program.unusable:
+                message = frame.json()["message"]
+                raise ProviderUnavailable(program.provider, message, reason="no_model")
+            if frame.kind is program.ready:
+                self.about = frame.json() if frame.payload else {}
                 return
-        raise ProviderError(NAME, "the process ended while it loaded the model")
+        raise ProviderError(program.provider, "the process ended while it loaded the model")
 
-    async def _read(self) -> list[Frame]:
+    async def _read(self) -> list[Frame[KindT]]:
         """Return the next frames, none at the end."""
         try:
             while data := await self._reader.read(_READ_BYTES):
@@ -128,25 +165,13 @@ class ModelProcess:
         return []
 
 
-def ended() -> ProviderError:
-    """Return what an utterance is told whose process is gone."""
-    return ProviderError(NAME, "the recognition process ended")
-
-
-def _spawn(settings: WorkerSettings, channel: socket.socket) -> subprocess.Popen[bytes]:
+def _spawn(program: Program[Any], argument: str, channel: socket.socket) -> subprocess.Popen[bytes]:
     # Its own session: a Ctrl-C at the terminal is the server's to handle.
     return subprocess.Popen(  # noqa: S603 - this interpreter, our module, our own JSON
-        [sys.executable, "-m", "vixio.providers.funasr.worker", json.dumps(asdict(settings))],
+        command(program.module, argument),
         stdin=channel.fileno(),
         stdout=channel.fileno(),
-        stderr=subprocess.DEVNULL,
-        env=_environment(),
+        stderr=subprocess.DEVNULL if program.quiet else None,
+        env=environment(),
         start_new_session=True,
     )
-
-
-def _environment() -> dict[str, str]:
-    """Let the process find what the server finds, wherever it was started from."""
-    root = str(Path(vixio.__file__).parent.parent)
-    paths = dict.fromkeys([root, *(path for path in sys.path if path)])
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
