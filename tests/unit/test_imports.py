@@ -26,9 +26,11 @@ SEES_ALL = (
     "commands",
     "demo",
     "eyes",
+    "senses",
     "testing",
     "tool_sources",
     "trial",
+    "waking",
     "workers",
 )
 """Of ``vixio``: the composition root and what stands around the whole server."""

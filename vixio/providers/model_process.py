@@ -10,6 +10,7 @@ import asyncio
 import socket
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Generic
 
@@ -73,15 +74,22 @@ class ModelProcess(Generic[KindT]):
             spawning = asyncio.create_task(asyncio.to_thread(_spawn, program, argument, theirs))
             try:
                 popen = await asyncio.shield(spawning)
+            except asyncio.CancelledError:
+                ours.close()
+                with suppress(OSError):  # there is none
+                    await _bury(await spawning)
+                raise
             except BaseException:
                 ours.close()
-                if not spawning.done() or spawning.exception() is None:  # we were cancelled
-                    popen = await spawning
-                    popen.kill()
-                    await asyncio.to_thread(popen.wait)
                 raise
         ours.setblocking(False)
-        process = cls(program, popen, *await asyncio.open_connection(sock=ours))
+        try:
+            streams = await asyncio.open_connection(sock=ours)
+        except BaseException:
+            ours.close()
+            await _bury(popen)
+            raise
+        process = cls(program, popen, *streams)
         try:
             async with asyncio.timeout(seconds):
                 await process._greeting()
@@ -175,3 +183,9 @@ def _spawn(program: Program[Any], argument: str, channel: socket.socket) -> subp
         env=environment(),
         start_new_session=True,
     )
+
+
+async def _bury(process: subprocess.Popen[bytes]) -> None:
+    """End a process that nobody talks with."""
+    process.kill()
+    await asyncio.to_thread(process.wait)

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE
+from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_seconds
 from vixio.core.errors import ProviderError, ProviderTimeout
 from vixio.providers.chain.health import RestSettings
 from vixio.providers.chain.members import Chain, Member, Members
