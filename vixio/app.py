@@ -1,8 +1,8 @@
 """The composition root: settings → providers → sessions → servers. The only file that sees all.
 
 Devices are accepted as soon as the ports are open; what is heavy loads behind. A device that comes
-earlier is greeted at once, and what it says meanwhile waits in its socket: listening works in audio
-time, so nothing of it is lost.
+earlier is greeted at once. What it says waits in its socket for a short while: listening works in
+audio time, so nothing of it is lost. If the loading takes longer, a turn is told so.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vixio import __version__
-from vixio.core.errors import ConfigError, ProviderError, ProviderUnavailable
+from vixio.core.errors import ConfigError, ProviderUnavailable
 from vixio.core.host import HistoryStore, SessionHost
 from vixio.core.metrics import Counters
 from vixio.core.pipeline import Pipeline
@@ -29,10 +29,10 @@ from vixio.memory.summary import model_summary
 from vixio.place import About, Place
 from vixio.providers.agent import AgentBackend, AgentRequest
 from vixio.providers.asr import ASRProvider
-from vixio.providers.chain.members import Chain
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider
 from vixio.providers.vision import VisionProvider
+from vixio.senses import Senses, chains
 from vixio.settings import Settings
 from vixio.stations.agent import AgentStation
 from vixio.stations.asr import ASRStation
@@ -135,7 +135,9 @@ class App:
         )
         self.http: HttpServer | None = None
         self._loading: asyncio.Task[None] | None = None
-        self._senses_ready = asyncio.Event()
+        self.senses = Senses(
+            self.providers.vad, self.providers.asr, self.providers.tts, self.counters
+        )
         self._levels = VoiceLevels()
 
     async def start(self) -> None:
@@ -196,20 +198,20 @@ class App:
 
     async def create_pipeline(self, transport: TransportBase, session_id: str) -> Pipeline:
         """Make the stations of one session; its agent follows the session's tools."""
-        await self._senses_ready.wait()
+        vad, asr, tts = await self.senses.awake()
         settings = self.settings
         providers = self.providers
         agent = providers.agent.create()
         await agent.initialize(system_prompt=self._system_prompt)
         return Pipeline(
             stations=[
-                VADStation(providers.vad, settings.vad_settings()),
+                VADStation(vad, settings.vad_settings()),
                 TurnDetectorStation(settings.turn_settings()),
-                ASRStation(providers.asr, settings.asr_settings()),
+                ASRStation(asr, settings.asr_settings()),
                 TextAggregatorStation(),
                 AgentStation(agent, settings.agent_settings(), follow_tools=True),
                 SentenceAggregatorStation(),
-                TTSStation(providers.tts, settings.tts_settings(), self._levels),
+                TTSStation(tts, settings.tts_settings(), self._levels),
             ]
         )
 
@@ -220,52 +222,42 @@ class App:
         """Return what the health page shows."""
         loading = self._loading
         ready = loading is not None and loading.done() and not loading.cancelled()
+        unusable = sorted(self.senses.unusable)
+        providers = self.providers
         return {
-            "status": "ok" if ready else "loading",
+            "status": "degraded" if unusable else "ok" if ready else "loading",
             "version": __version__,
-            "providers": self.providers.names(),
-            "models": self.providers.agent.stats(),
-            **self._chains(),
+            "providers": providers.names(),
+            "models": providers.agent.stats(),
+            **chains(providers.vad, providers.asr, providers.tts, providers.vision),
+            **({"unusable": unusable} if unusable else {}),
             **self.host.stats(),
         }
 
-    def _chains(self) -> dict[str, Any]:
-        """Return the state of each provider that stands in a list, by the list's section."""
-        providers = self.providers
-        senses: tuple[object, ...] = (
-            providers.vad,
-            providers.asr,
-            providers.tts,
-            providers.vision,
-        )
-        chains = [sense for sense in senses if isinstance(sense, Chain)]
-        return {"chains": {each.members.kind: each.stats() for each in chains}} if chains else {}
-
     async def _load(self) -> None:
-        # The senses first: they take a second, the agent's framework takes several.
-        senses = (self.providers.vad, self.providers.asr, self.providers.tts)
-        await asyncio.gather(*(self._start(sense) for sense in senses))
-        self._senses_ready.set()
-        await self.tools.start()
-        if self.memory is not None:
-            self.memory.start()
+        self.transport.loading = True
+        senses = asyncio.create_task(self.senses.load())
         try:
-            await self._start(self.providers.agent)
+            # The senses first: they take a second, the agent's framework takes several.
+            await self.senses.over()
+            await self.tools.start()
+            if self.memory is not None:
+                self.memory.start()
+            await self.senses.start("agent", self.providers.agent)
             if self.providers.vision is not None:
-                await self._start(self.providers.vision)
-        finally:
+                await self.senses.start("vision", self.providers.vision)
             if self.memory is not None:
                 self.memory.agent_ready.set()
-
-    async def _start(self, provider: Provider) -> None:
-        try:
-            await provider.start()
-        except ProviderUnavailable:
-            raise
-        except ProviderError as error:
-            # It may be a service that is down just now: its turns will say so.
-            self.counters.add("provider.start_failed")
-            _log.warning("a provider is not ready: %s", error)
+            await senses
+        finally:
+            self.transport.loading = False
+            if self.memory is not None:
+                self.memory.agent_ready.set()
+            if not senses.cancelling():  # a second time would cut short what cleans up
+                senses.cancel()
+            await asyncio.wait([senses])
+        for error in self.senses.unusable.values():
+            raise error
 
     def _eyes(self) -> Eyes | None:
         vision = self.providers.vision
@@ -350,7 +342,7 @@ def settle() -> None:
 async def serve(settings: Settings, source: str, stop: asyncio.Event) -> None:
     """Run a server until ``stop`` is set. ``source`` says where the settings come from.
 
-    Raises ConfigError or ProviderUnavailable when it cannot run at all.
+    Raises ConfigError when it cannot run at all.
     """
     from vixio.banner import banner
 
@@ -374,7 +366,8 @@ def about(app: App) -> About:
 async def run(app: App, stop: asyncio.Event, listening: Callable[[], None]) -> None:
     """Run ``app`` until ``stop`` is set; ``listening`` is called when devices can connect.
 
-    Raises ConfigError or ProviderUnavailable when it cannot run at all.
+    Raises ConfigError when it cannot run at all. A provider that cannot be used is a line in the
+    log; devices are told by the turns that need it.
     """
     raise_descriptor_limit()
     await app.start()
@@ -384,9 +377,12 @@ async def run(app: App, stop: asyncio.Event, listening: Callable[[], None]) -> N
         loading = asyncio.create_task(app.loaded())
         await asyncio.wait([stopping, loading], return_when=asyncio.FIRST_COMPLETED)
         if loading.done():
-            loading.result()
+            error = loading.exception()
+            if error is None:
+                _log.info("all providers are ready")
+            elif not isinstance(error, ProviderUnavailable):
+                raise error
             settle()
-            _log.info("all providers are ready")
         else:
             loading.cancel()
         await stopping

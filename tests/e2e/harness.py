@@ -62,8 +62,12 @@ async def serving(
     agent: AgentBackend | None = None,
     tts: TTSProvider | None = None,
     vision: VisionProvider | None = None,
+    loaded: bool = True,
 ) -> AsyncIterator[RunningServer]:
-    """Run a server until the block ends; then nothing of it may be left on the loop."""
+    """Run a server until the block ends; then nothing of it may be left on the loop.
+
+    ``loaded``: are all providers to be ready before it begins?
+    """
     config = config or settings()
     before = asyncio.all_tasks()
     providers = Providers(
@@ -78,8 +82,9 @@ async def serving(
     assert app.http is not None
     http_url = f"http://127.0.0.1:{app.http.port}"
     try:
-        async with asyncio.timeout(30):
-            await app.loaded()
+        if loaded:
+            async with asyncio.timeout(30):
+                await app.loaded()
         yield RunningServer(
             app,
             ota_url=f"{http_url}/xiaozhi/ota/",

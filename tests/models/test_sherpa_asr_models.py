@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,11 @@ from tests.models.needs import needs
 from tests.models.tiny_sherpa import (
     make_sense_voice,
     make_streaming_nemo_ctc,
+    make_transducer,
     make_zipformer_ctc,
 )
 from vixio.core.errors import ProviderError, ProviderUnavailable
+from vixio.core.tools.types import ToolDefinition
 from vixio.providers.asr import ASRProvider, Recognition, SpeechHints
 from vixio.providers.sherpa_onnx.asr import SherpaASRProvider
 from vixio.providers.sherpa_onnx.asr_model import OfflineModel, load
@@ -26,10 +29,14 @@ from vixio.testing.contract.base import LIMIT, Creator
 
 pytestmark = needs("sherpa", "sherpa_onnx", "onnx")
 
+quick = partial(SherpaASRSettings, try_first=False)
+"""Each try in a process of its own takes a second."""
+
 MAKERS: dict[str, Callable[[Path], Path]] = {
     "zipformer-ctc": make_zipformer_ctc,
     "sense-voice": make_sense_voice,
     "streaming-nemo-ctc": make_streaming_nemo_ctc,
+    "transducer": make_transducer,
 }
 
 
@@ -51,13 +58,13 @@ class TestSherpaASR(ASRContract):
     def creator(self, folder: Path) -> Creator[ASRProvider]:
         @asynccontextmanager
         async def create(mishap: Mishap | None = None) -> AsyncIterator[ASRProvider]:
-            yield SherpaASRProvider(SherpaASRSettings(folder=folder, threads=1))
+            yield SherpaASRProvider(quick(folder=folder, threads=1))
 
         return create
 
 
 async def test_sound_has_words_and_silence_none(folder: Path) -> None:
-    asr = SherpaASRProvider(SherpaASRSettings(folder=folder, threads=1))
+    asr = SherpaASRProvider(quick(folder=folder, threads=1))
     await asr.start()
     try:
         heard = await hear(asr, utterances()[ON])
@@ -69,7 +76,7 @@ async def test_sound_has_words_and_silence_none(folder: Path) -> None:
 
 
 async def test_the_tags_of_sense_voice_are_told_and_not_spoken(folders: dict[str, Path]) -> None:
-    asr = SherpaASRProvider(SherpaASRSettings(folder=folders["sense-voice"]))
+    asr = SherpaASRProvider(quick(folder=folders["sense-voice"]))
     await asr.start()
     try:
         heard = await hear(asr, utterances()[ON])
@@ -79,8 +86,32 @@ async def test_the_tags_of_sense_voice_are_told_and_not_spoken(folders: dict[str
         await asr.close()
 
 
+async def test_expected_words_are_heard_sooner(folders: dict[str, Path]) -> None:
+    """Configured words and those of tools weigh more; one that cannot be written is left out."""
+    lamp = ToolDefinition("lamp.turn", "音量 🎉", {"properties": {"room": {"enum": ["灯开"]}}})
+
+    async def words(hints: SpeechHints, **options: object) -> str:
+        settings = SherpaASRSettings.model_validate(
+            {"folder": folders["transducer"], "try_first": False, **options}
+        )
+        asr = SherpaASRProvider(settings)
+        await asr.start()
+        try:
+            return (await hear(asr, utterances()[ON], hints=hints)).text
+        finally:
+            await asr.close()
+
+    plain = await words(SpeechHints())
+    biased = {"modeling_unit": "cjkchar", "hotwords_score": 15.0}
+    assert "灯" not in plain
+    assert "灯" in await words(SpeechHints(), hotwords=["灯", "lamp", "小智"], **biased)
+    from_tools = await words(SpeechHints([lamp]), tool_words=True, **biased)
+    assert from_tools != plain
+    assert await words(SpeechHints([lamp])) == plain
+
+
 async def test_growing_words_are_told_before_the_end(folders: dict[str, Path]) -> None:
-    asr = SherpaASRProvider(SherpaASRSettings(folder=folders["streaming-nemo-ctc"]))
+    asr = SherpaASRProvider(quick(folder=folders["streaming-nemo-ctc"]))
     await asr.start()
     try:
         assert asr.streaming
@@ -104,12 +135,14 @@ async def test_those_that_wait_are_decoded_together(
     sizes: list[int] = []
     decode = OfflineModel.decode
 
-    def counted(self: OfflineModel, pcm: list[bytes]) -> list[Recognition]:
-        sizes.append(len(pcm))
-        return decode(self, pcm)
+    def counted(
+        self: OfflineModel, utterances: list[tuple[bytes, Sequence[str]]]
+    ) -> list[Recognition]:
+        sizes.append(len(utterances))
+        return decode(self, utterances)
 
     monkeypatch.setattr(OfflineModel, "decode", counted)
-    asr = SherpaASRProvider(SherpaASRSettings(folder=folders["sense-voice"], max_batch=4))
+    asr = SherpaASRProvider(quick(folder=folders["sense-voice"], max_batch=4))
     await asr.start()
     try:
         pcm = utterances()[ON]
@@ -125,9 +158,7 @@ async def test_those_that_wait_are_decoded_together(
 
 
 async def test_too_many_and_too_long_are_refused(folders: dict[str, Path]) -> None:
-    asr = SherpaASRProvider(
-        SherpaASRSettings(folder=folders["zipformer-ctc"], max_waiting=2, max_seconds=1)
-    )
+    asr = SherpaASRProvider(quick(folder=folders["zipformer-ctc"], max_waiting=2, max_seconds=1))
     await asr.start()
     try:
         results = await asyncio.gather(
@@ -147,15 +178,35 @@ async def test_a_folder_of_something_else_costs_no_process(
 ) -> None:
     """The library itself would end the process on most of these."""
     for kind in ("nemo-ctc", "paraformer", "sense-voice", "streaming-zipformer-ctc"):
-        settings = SherpaASRSettings(folder=folders["zipformer-ctc"], kind=kind)
+        settings = quick(folder=folders["zipformer-ctc"], kind=kind)
         with pytest.raises(ProviderUnavailable, match="does not say its"):
             load(settings)
     broken = make_zipformer_ctc(tmp_path / "broken")
     data = (broken / "model.onnx").read_bytes()
     (broken / "model.onnx").write_bytes(data[:-40])
     with pytest.raises(ProviderUnavailable, match="cut off"):
-        load(SherpaASRSettings(folder=broken))
+        load(quick(folder=broken))
     (broken / "model.onnx").write_bytes(data)
     (broken / "tokens.txt").write_text("a 0\nb 1\n", encoding="utf-8")
     with pytest.raises(ProviderUnavailable, match="names no <blk>"):
-        load(SherpaASRSettings(folder=broken))
+        load(quick(folder=broken))
+
+
+async def test_a_model_that_ends_the_process_costs_no_server(tmp_path: Path) -> None:
+    """Its normalisation is no list of numbers."""
+    folder = make_sense_voice(tmp_path / "bad")
+    model = folder / "model.int8.onnx"
+    model.write_bytes(model.read_bytes().replace(b"-10,-10,", b"ten,ten,", 1))
+    asr = SherpaASRProvider(SherpaASRSettings(folder=folder))
+    with pytest.raises(ProviderUnavailable, match=r"cannot use .*bad: .*neg_mean"):
+        await asr.start()
+    await asr.close()
+
+
+async def test_a_good_model_passes_its_trial(folders: dict[str, Path]) -> None:
+    asr = SherpaASRProvider(SherpaASRSettings(folder=folders["sense-voice"]))
+    await asr.start()
+    try:
+        assert (await hear(asr, utterances()[ON])).text
+    finally:
+        await asr.close()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,7 @@ import numpy.typing as npt
 import pytest
 
 from tests.models.needs import needs
-from tests.models.tiny_voice import RATE, make_letters, make_sounds
+from tests.models.tiny_voice import RATE, make_kokoro, make_letters, make_matcha, make_sounds
 from vixio.core.errors import ProviderUnavailable
 from vixio.providers.sherpa_onnx.tts import SherpaTTSProvider, SherpaTTSSettings, SherpaVoice
 from vixio.providers.tts import TTSProvider
@@ -24,10 +26,21 @@ from vixio.testing.contract.tts import SENTENCE, say, speech
 pytestmark = needs("sherpa", "sherpa_onnx", "onnx")
 
 
+quick = partial(SherpaTTSSettings, try_first=False)
+"""Each try in a process of its own takes a second."""
+
+MAKERS: dict[str, Callable[[Path], Path]] = {
+    "kokoro": make_kokoro,
+    "letters": make_letters,
+    "matcha": make_matcha,
+    "sounds": make_sounds,
+}
+
+
 @pytest.fixture(scope="module")
 def voices(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     base = tmp_path_factory.mktemp("voices")
-    return {"letters": make_letters(base / "letters"), "sounds": make_sounds(base / "sounds")}
+    return {name: make(base / name) for name, make in MAKERS.items()}
 
 
 @pytest.fixture
@@ -36,13 +49,13 @@ def voice(voices: dict[str, Path]) -> Path:
 
 
 class TestSherpaTTS(TTSContract):
-    @pytest.fixture(params=["letters", "sounds"])
+    @pytest.fixture(params=sorted(MAKERS))
     def creator(
         self, request: pytest.FixtureRequest, voices: dict[str, Path]
     ) -> Creator[TTSProvider]:
         @asynccontextmanager
         async def create() -> AsyncIterator[TTSProvider]:
-            settings = SherpaTTSSettings(folder=voices[request.param], threads=1)
+            settings = quick(folder=voices[request.param], threads=1)
             yield SherpaTTSProvider(settings)
 
         return create
@@ -54,7 +67,7 @@ async def test_what_is_given_all_at_the_end_is_given(
     """Some kinds never call back."""
     import sherpa_onnx
 
-    tts = SherpaTTSProvider(SherpaTTSSettings(folder=voices["letters"]))
+    tts = SherpaTTSProvider(quick(folder=voices["letters"]))
     await tts.start()
     try:
         whole = await say(tts, "three words here")
@@ -67,9 +80,22 @@ async def test_what_is_given_all_at_the_end_is_given(
         await tts.close()
 
 
+@pytest.mark.parametrize("text", ["w" * 160, "3" * 39, "WWW. " * 30, "ʍ" * 160])
+async def test_more_sounds_than_kokoro_takes_end_no_process(
+    voices: dict[str, Path], text: str
+) -> None:
+    tts = SherpaTTSProvider(quick(folder=voices["kokoro"]))
+    await tts.start()
+    try:
+        await say(tts, text)
+        assert await say(tts, SENTENCE)
+    finally:
+        await tts.close()
+
+
 async def test_a_text_is_pronounced_by_espeak(voices: dict[str, Path]) -> None:
     """Each sound is a tone and a pause: the number of them tells that it was not spelt."""
-    tts = SherpaTTSProvider(SherpaTTSSettings(folder=voices["sounds"]))
+    tts = SherpaTTSProvider(quick(folder=voices["sounds"]))
     await tts.start()
     try:
         short, long = [len(await say(tts, text)) for text in ("1", "1777")]
@@ -81,7 +107,7 @@ async def test_a_text_is_pronounced_by_espeak(voices: dict[str, Path]) -> None:
 async def test_speed_and_rate_are_the_voices(voice: Path) -> None:
     lengths = []
     for speed in (1.0, 2.0):
-        tts = SherpaTTSProvider(SherpaTTSSettings(folder=voice, speed=speed))
+        tts = SherpaTTSProvider(quick(folder=voice, speed=speed))
         await tts.start()
         try:
             assert tts.sample_rate == RATE
@@ -113,7 +139,7 @@ async def test_a_listener_who_goes_stops_the_generation(
         speak(self, text, one)
         loop.call_soon_threadsafe(done.set)
 
-    tts = SherpaTTSProvider(SherpaTTSSettings(folder=voice))
+    tts = SherpaTTSProvider(quick(folder=voice))
     await tts.start()
     monkeypatch.setattr(SherpaVoice, "speak", watched)
     chunks = speech(tts, "one. two. three. four. five. six. seven. eight. nine. ten.")
@@ -133,7 +159,7 @@ async def test_a_listener_who_goes_stops_the_generation(
 
 
 async def test_each_sentence_is_given_as_it_is_done(voice: Path) -> None:
-    tts = SherpaTTSProvider(SherpaTTSSettings(folder=voice))
+    tts = SherpaTTSProvider(quick(folder=voice))
     await tts.start()
     try:
         async with aclosing(speech(tts, "yes. " * 12)) as chunks:
@@ -144,7 +170,43 @@ async def test_each_sentence_is_given_as_it_is_done(voice: Path) -> None:
 
 
 async def test_a_speaker_that_is_not_there_is_told(voice: Path) -> None:
-    tts = SherpaTTSProvider(SherpaTTSSettings(folder=voice, speaker=2))
+    tts = SherpaTTSProvider(quick(folder=voice, speaker=2))
     with pytest.raises(ProviderUnavailable, match="has 2 speakers, there is no 2"):
         await tts.start()
+    await tts.close()
+
+
+async def test_a_voice_that_ends_the_process_costs_no_server(tmp_path: Path) -> None:
+    tts = SherpaTTSProvider(SherpaTTSSettings(folder=make_matcha(tmp_path / "m", rate=16_000)))
+    with pytest.raises(ProviderUnavailable, match=r"Vocoder sample rate .* does not match"):
+        await tts.start()
+    await tts.close()
+
+
+async def test_a_good_voice_passes_its_trial(voice: Path) -> None:
+    tts = SherpaTTSProvider(SherpaTTSSettings(folder=voice))
+    await tts.start()
+    try:
+        assert await say(tts, SENTENCE)
+    finally:
+        await tts.close()
+
+
+def children() -> set[str]:
+    """Processes that this one has started, by /proc."""
+    lists = Path("/proc/self/task").glob("*/children")
+    return {pid for each in lists for pid in each.read_text("ascii").split()}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system's list of processes is Linux's")
+async def test_a_start_that_is_cancelled_leaves_no_process(voice: Path) -> None:
+    tts = SherpaTTSProvider(SherpaTTSSettings(folder=voice))
+    before = children()
+    starting = asyncio.create_task(tts.start())
+    async with asyncio.timeout(LIMIT):
+        while children() == before:  # noqa: ASYNC110 - the system has no event for it
+            await asyncio.sleep(0.01)
+    starting.cancel()
+    await asyncio.gather(starting, return_exceptions=True)
+    assert children() == before
     await tts.close()

@@ -82,6 +82,27 @@ def _config(*, streaming: bool) -> dict[str, Any]:
     }
 
 
+def _bias(config: dict[str, Any]) -> None:
+    """Add what hears hotwords: an encoder for them and a decoder beside the other."""
+    config["model"] = "SeacoParaformer"
+    config["model_conf"] |= {"inner_dim": _WIDTH, "NO_BIAS": TOKENS.index("<unk>")}
+    config["seaco_decoder"] = config["decoder"]
+    config["seaco_decoder_conf"] = {
+        **config["decoder_conf"],
+        "use_output_layer": False,
+        "wo_input_layer": True,
+    }
+
+
+def _enlarge(config: dict[str, Any]) -> None:
+    """Give the model the published one's numbers."""
+    config["encoder_conf"] |= {"output_size": 512, "num_blocks": 50}
+    config["decoder_conf"] |= {"num_blocks": 16, "att_layer_num": 16}
+    for part in ("encoder_conf", "decoder_conf"):
+        config[part] |= {"attention_heads": 4, "linear_units": 2048}
+    config["predictor_conf"]["idim"] = 512
+
+
 def _normalisation() -> str:
     """Mean and variance of the features as Kaldi writes them: none is changed."""
     size = _MELS * _STACKED
@@ -93,13 +114,32 @@ def _normalisation() -> str:
     )
 
 
-def make_paraformer(folder: Path, *, streaming: bool = False) -> Path:
-    """Write the four files of a model to ``folder`` and return it."""
+def make_paraformer(
+    folder: Path,
+    *,
+    streaming: bool = False,
+    hotwords: bool = False,
+    published_size: bool = False,
+) -> Path:
+    """Write the four files of a model to ``folder`` and return it.
+
+    ``hotwords``: one that takes them, as ``paraformer-zh`` does (SeACo).
+
+    ``published_size``: as large as ``paraformer-zh`` (220 million weights), for measuring.
+    """
     import torch
     from funasr import AutoModel
 
     folder.mkdir(parents=True)
     config = _config(streaming=streaming)
+    if hotwords:
+        _bias(config)
+        # How each character is written in tokens: by itself.
+        folder.joinpath("seg_dict").write_text(
+            "".join(f"{token} {token}\n" for token in TOKENS), encoding="utf-8"
+        )
+    if published_size:
+        _enlarge(config)
     folder.joinpath("config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
     folder.joinpath("am.mvn").write_text(_normalisation(), encoding="utf-8")
     folder.joinpath("tokens.json").write_text(

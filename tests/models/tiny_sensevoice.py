@@ -6,6 +6,7 @@ Its answers are those of the real one: four tags (language, emotion, event, numb
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, Final
 
@@ -58,14 +59,24 @@ _CONFIG: Final[dict[str, Any]] = {
 }
 
 
-def make_sensevoice(folder: Path, lessons: Mapping[str, bytes]) -> Path:
-    """Write a model to ``folder`` that hears ``lessons`` (text with tags → PCM); return it."""
+def make_sensevoice(
+    folder: Path, lessons: Mapping[str, bytes], *, published_size: bool = False
+) -> Path:
+    """Write a model to ``folder`` that hears ``lessons`` (text with tags → PCM); return it.
+
+    ``published_size``: as large as SenseVoiceSmall (221 million weights), for measuring; it learns
+    nothing.
+    """
     import sentencepiece
     import torch
     from funasr import AutoModel
 
     folder.mkdir(parents=True)
-    folder.joinpath("config.yaml").write_text(yaml.safe_dump(_CONFIG), encoding="utf-8")
+    config = deepcopy(_CONFIG)
+    if published_size:
+        config["encoder_conf"] |= {"output_size": 512, "attention_heads": 4, "linear_units": 2048}
+        config["encoder_conf"] |= {"num_blocks": 50, "tp_blocks": 20}
+    folder.joinpath("config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
     words = [text.rpartition("|>")[2] for text in lessons]
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(words * 10),
@@ -80,7 +91,8 @@ def make_sensevoice(folder: Path, lessons: Mapping[str, bytes]) -> Path:
     auto = AutoModel(
         model=str(folder), device="cpu", ncpu=1, disable_update=True, disable_pbar=True
     )
-    _teach(auto, lessons)
+    if not published_size:
+        _teach(auto, lessons)
     torch.save(auto.model.state_dict(), folder / "model.pt")
     return folder
 

@@ -238,3 +238,73 @@ def make_streaming_nemo_ctc(folder: Path) -> Path:
     )
     _tokens(folder, *SYMBOLS, "<blk>")
     return folder
+
+
+def make_transducer(folder: Path) -> Path:
+    """Write an offline transducer that takes every eighth frame and knows no language."""
+    from onnx import TensorProto, helper
+
+    folder.mkdir(parents=True)
+    info = helper.make_tensor_value_info
+    size = 1 + len(CHARACTERS)
+    one = np.array([1], np.int64)
+    weights = _weights(_MELS, size) / 20  # so that what is expected can outweigh what is heard
+    bias = np.zeros(size, np.float32)
+    bias[0] = 1.0
+    save(
+        folder / "encoder.onnx",
+        [
+            helper.make_node("Slice", ["x", "zero", "most", "one", "eight"], ["every"]),
+            helper.make_node("Add", ["every", "floor"], ["above"]),
+            helper.make_node("Relu", ["above"], ["loud"]),
+            helper.make_node("MatMul", ["loud", "weights"], ["encoder_out"]),
+            helper.make_node("Add", ["x_lens", "seven"], ["more"]),
+            helper.make_node("Div", ["more", "eight"], ["encoder_out_lens"]),
+        ],
+        [
+            info("x", TensorProto.FLOAT, ["N", "T", _MELS]),
+            info("x_lens", TensorProto.INT64, ["N"]),
+        ],
+        [
+            info("encoder_out", TensorProto.FLOAT, ["N", "U", size]),
+            info("encoder_out_lens", TensorProto.INT64, ["N"]),
+        ],
+        {
+            "zero": 0 * one,
+            "most": one << 40,
+            "one": one,
+            "seven": 7 * one,
+            "eight": 8 * one,
+            "floor": np.array([9.0], np.float32),
+            "weights": weights,
+        },
+        {"model_type": "zipformer2"},
+    )
+    save(
+        folder / "decoder.onnx",
+        [
+            helper.make_node("Slice", ["y", "zero", "one", "one"], ["first"]),
+            helper.make_node("Cast", ["first"], ["number"], to=TensorProto.FLOAT),
+            helper.make_node("MatMul", ["number", "nothing"], ["decoder_out"]),
+        ],
+        [info("y", TensorProto.INT64, ["N", 2])],
+        [info("decoder_out", TensorProto.FLOAT, ["N", size])],
+        {"zero": 0 * one, "one": one, "nothing": np.zeros((1, size), np.float32)},
+        {"vocab_size": size, "context_size": 2},
+    )
+    save(
+        folder / "joiner.onnx",
+        [
+            helper.make_node("Add", ["encoder_out", "decoder_out"], ["both"]),
+            helper.make_node("Add", ["both", "bias"], ["logit"]),
+        ],
+        [
+            info("encoder_out", TensorProto.FLOAT, ["N", size]),
+            info("decoder_out", TensorProto.FLOAT, ["N", size]),
+        ],
+        [info("logit", TensorProto.FLOAT, ["N", size])],
+        {"bias": bias},
+        {"joiner_dim": size},
+    )
+    _tokens(folder, "<blk>", *CHARACTERS)
+    return folder

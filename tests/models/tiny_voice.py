@@ -26,6 +26,9 @@ SOUNDS = "_^$ !,.:;?abdefhijklmnopstuvwxzæðŋɐɑɒɔəɚɛɜɡɪɹɾʃʊʌʒ�
 """Of what eSpeak NG tells; padding, begin and end first, as Piper has them."""
 
 _ONE = np.array([1], np.int64)
+_STYLE = 4
+_HOP = 60
+"""Samples that the vocoder makes of a frame, 80 at most."""
 _SYMBOLS = 256
 """Of each voice; its own set has less."""
 
@@ -137,6 +140,109 @@ def make_sounds(folder: Path) -> Path:
             "sample_rate": RATE,
             "n_speakers": 2,
         },
+    )
+    _tokens(folder, SOUNDS, 0)
+    return folder
+
+
+def make_kokoro(folder: Path) -> Path:
+    """Write a voice in the shape of Kokoro v0.19: sounds, a style for each length, a speed."""
+    from onnx import TensorProto, helper
+
+    folder.mkdir(parents=True)
+    info = helper.make_tensor_value_info
+    save(
+        folder / "model.onnx",
+        [
+            helper.make_node("Gather", ["tones", "tokens"], ["sound"], axis=0),
+            helper.make_node("Div", ["tone", "speed"], ["wanted"]),
+            helper.make_node("Cast", ["wanted"], ["end"], to=TensorProto.INT64),
+            helper.make_node("Slice", ["sound", "zero", "end", "two"], ["cut"]),
+            helper.make_node("Reshape", ["cut", "shape"], ["audio"]),
+        ],
+        [
+            info("tokens", TensorProto.INT64, [1, "L"]),
+            info("style", TensorProto.FLOAT, [1, _STYLE]),
+            info("speed", TensorProto.FLOAT, [1]),
+        ],
+        [info("audio", TensorProto.FLOAT, ["S"])],
+        {
+            "tones": _tones(),
+            "tone": np.array([TONE], np.float32),
+            "zero": 0 * _ONE,
+            "two": 2 * _ONE,
+            "shape": np.array([-1], np.int64),
+        },
+        {
+            "model_type": "kokoro",
+            "language": "English",
+            "voice": "en-us",
+            "has_espeak": 1,
+            "sample_rate": RATE,
+            "n_speakers": 2,
+            "speaker_names": "ann,bob",
+            "style_dim": f"510,1,{_STYLE}",
+        },
+    )
+    _tokens(folder, SOUNDS, 0)
+    folder.joinpath("voices.bin").write_bytes(bytes(4 * 510 * _STYLE * 2))
+    return folder
+
+
+def make_matcha(folder: Path, rate: int = 22_050) -> Path:
+    """Write a voice in the shape of Matcha's, with a HiFi-GAN that repeats what it is given.
+
+    ``rate``: the library ends the process for any other than 22,050 Hz, a HiFi-GAN's own.
+    """
+    from onnx import TensorProto, helper
+
+    folder.mkdir(parents=True)
+    info = helper.make_tensor_value_info
+    frames = TONE // _HOP
+    table = np.repeat(_tones()[:, :80, None], frames, axis=2)  # some 80 values for each symbol
+    save(
+        folder / "model-steps-3.onnx",
+        [
+            helper.make_node("Gather", ["table", "x"], ["each"], axis=0),  # 1, L, 80, frames
+            helper.make_node("Transpose", ["each"], ["turned"], perm=[0, 2, 1, 3]),
+            helper.make_node("Reshape", ["turned", "shape"], ["mel"]),
+        ],
+        [
+            info("x", TensorProto.INT64, ["N", "L"]),
+            info("x_length", TensorProto.INT64, ["N"]),
+            info("noise_scale", TensorProto.FLOAT, [1]),
+            info("length_scale", TensorProto.FLOAT, [1]),
+        ],
+        [info("mel", TensorProto.FLOAT, ["N", 80, "T"])],
+        {"table": table, "shape": np.array([1, 80, -1], np.int64)},
+        {
+            "model_type": "matcha-tts",
+            "language": "English",
+            "voice": "en-us",
+            "has_espeak": 1,
+            "sample_rate": rate,
+            "n_speakers": 1,
+            "use_eos_bos": 1,
+            "pad_id": 0,
+            "version": 1,
+        },
+    )
+    save(
+        folder / "hifigan_tiny.onnx",
+        [
+            helper.make_node("Slice", ["mel", "zero", "hop", "one"], ["some"]),
+            helper.make_node("Transpose", ["some"], ["turned"], perm=[0, 2, 1]),
+            helper.make_node("Reshape", ["turned", "shape"], ["audio"]),
+        ],
+        [info("mel", TensorProto.FLOAT, ["N", 80, "T"])],
+        [info("audio", TensorProto.FLOAT, ["N", 1, "S"])],
+        {
+            "zero": 0 * _ONE,
+            "one": _ONE,
+            "hop": _HOP * _ONE,
+            "shape": np.array([1, 1, -1], np.int64),
+        },
+        {"model_type": "hifigan"},
     )
     _tokens(folder, SOUNDS, 0)
     return folder

@@ -29,9 +29,9 @@ class ConfigError(VixioError):
 class ProviderError(VixioError):
     """A provider (``provider``: its registered name) failed; may the next try work?
 
-    ``reason`` is a key of :data:`~vixio.core.messages.REASONS`, for whoever looks at the device;
-    empty where nothing short can be said. ``retry_after``: seconds for which the service asks to
-    be left alone, None if it does not.
+    ``reason`` is a key of :data:`~vixio.core.messages.REASONS`, for whoever looks at the device, or
+    :data:`~vixio.core.messages.WAKING`; empty where nothing short can be said. ``retry_after``:
+    seconds for which the service asks to be left alone, None if it does not.
     """
 
     def __init__(

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+WAKING = "waking"
+"""The reason of a failure that passes by itself: something that the turn needs is still loading."""
+
 MESSAGES: Mapping[str, Mapping[str, str]] = {
     "en": {
         "not_understood": "Sorry, I did not understand that. Please say it again.",
         "failed": "Sorry, something went wrong. Please try again.",
         "timeout": "Sorry, that took too long. Please try again.",
         "no_answer": "Sorry, I have no answer to that.",
+        "waking": "I am still waking up. Please try again in a moment.",
         "error_status": "Error",
+        "waking_status": "Starting",
     },
     "zh": {
         "not_understood": "抱歉，我没有听懂，请再说一遍。",
         "failed": "抱歉，出了点问题，请再试一次。",
         "timeout": "抱歉，等待时间太长了，请再试一次。",
         "no_answer": "抱歉，这个我回答不了。",
+        "waking": "我还在启动中，请稍等一下再说。",
         "error_status": "错误",
+        "waking_status": "启动中",
     },
 }
 """Language (the first part of BCP 47) → key → words."""
@@ -54,6 +61,11 @@ FALLBACK_LANGUAGE = "en"
 def message(key: str, language: str) -> str:
     """Return the words of ``key`` in ``language``, in English where it has none."""
     return MESSAGES.get(_base(language), MESSAGES[FALLBACK_LANGUAGE])[key]
+
+
+def failure_key(reason: str) -> str:
+    """Return the key of the message for a failure of this reason."""
+    return reason if reason in {"timeout", WAKING} else "failed"
 
 
 def reason(key: str, language: str) -> str:

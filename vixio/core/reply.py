@@ -27,7 +27,7 @@ from vixio.core.errors import (
     VixioError,
     describe,
 )
-from vixio.core.messages import message
+from vixio.core.messages import WAKING, failure_key, message
 from vixio.core.messages import reason as reason_words
 from vixio.core.metrics import ToolTiming, TurnTimeline
 from vixio.core.pacer import Pacer, PacerSettings
@@ -182,6 +182,8 @@ class Reply:
             raise
         except (ProviderTimeout, TimeoutError) as error:
             return self._failure("timeout", error)
+        except ProviderError as error:
+            return self._failure(failure_key(error.reason), error)
         except VixioError as error:
             return self._failure("failed", error)
         except Exception as error:  # noqa: BLE001 - a defect must cost one turn, not the session
@@ -218,9 +220,11 @@ class Reply:
         if not self._made_something:
             why = reason_words(self._reason, language)
             self._reason = ""
-            status = message("error_status", language)
             shown = f"{words} ({why})" if why else words
-            await self._connection.send_alert(status, shown, "sad")
+            status, emotion = ("error_status", "sad")
+            if key == WAKING:
+                status, emotion = ("waking_status", "sleepy")
+            await self._connection.send_alert(message(status, language), shown, emotion)
         self._made_something = self._made_something or spoken_before
 
     async def _show_reason(self) -> None:

@@ -33,6 +33,7 @@ from vixio.core.clock import now
 from vixio.core.errors import ConnectionClosed
 from vixio.core.history import History
 from vixio.core.listen_gate import ListenGate
+from vixio.core.messages import failure_key
 from vixio.core.metrics import Counters, TurnTimeline
 from vixio.core.pacer import Pacer
 from vixio.core.pipeline import Pipeline
@@ -254,8 +255,7 @@ class Session:
                 self.context.counters.add(f"turn.failed.{stage}")
                 _log.warning("turn failed in %s: %s", stage, detail)
                 await self._interrupt("failed")
-                key = "timeout" if reason == "timeout" else "failed"
-                self._start_reply(UserTurn(turn_id, ""), failed=key, reason=reason)
+                self._start_reply(UserTurn(turn_id, ""), failed=failure_key(reason), reason=reason)
             case TurnDropped(turn_id=turn_id):
                 self._has_talked(turn_id)
                 self.context.timelines.pop(turn_id, None)

@@ -22,8 +22,8 @@ from vixio.trial.utterances import Utterance, UtteranceCutter
 CHUNK_MS = 60
 """What a device sends at a time, and so what a recogniser is fed."""
 
-POLL_S = 0.1
-"""How often a partial result is looked at while the final one is awaited."""
+POLL_S = 0.02
+"""How often a partial result is looked for while the final one is awaited."""
 
 VAD_TIMEOUT_S = 10.0
 """For a second of audio."""
@@ -135,6 +135,7 @@ class Hearing:
             for start in range(0, len(pcm), chunk):
                 feeding = stream.feed(pcm[start : start + chunk])
                 await bounded(feeding, name, "progress", limits.feed_timeout)
+                await asyncio.sleep(0)  # what a service has answered meanwhile is read
                 self._look(stream)
             finishing = self._finish(stream)
             return await bounded(finishing, name, "words", limits.finish_timeout)

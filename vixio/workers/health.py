@@ -30,7 +30,8 @@ def whole(parts: Sequence[Health]) -> Health:
         counters.update(part.get("counters", {}))
     merged["counters"] = dict(sorted(counters.items()))
     states = {part.get("status") for part in parts}
-    merged["status"] = "ok" if states == {"ok"} else "loading"
+    worst = (state for state in ("loading", "degraded") if state in states)
+    merged["status"] = "ok" if states == {"ok"} else next(worst, "loading")
     merged["workers"] = [
         {key: part[key] for key in _OF_ONE if key in part}
         for part in sorted(parts, key=lambda part: int(part.get("worker", 0)))

@@ -108,8 +108,8 @@ def put_server(result: Result, before: Json, figures: Json, delays_ms: float) ->
     turns = [turn for turn in figures["turns"] if turn["outcome"] == "answered"]
     elapsed = after["at"] - before["at"]
     result.hold = round(elapsed, 1)
-    result.turns = len(turns)
-    result.turns_per_s = round(len(turns) / elapsed, 2)
+    result.turns = figures["answered"]
+    result.turns_per_s = round(result.turns / elapsed, 2)
     result.share = share(turns, delays_ms)
     for index, stage in enumerate(STAGES):
         values = [turn["stages"][index] for turn in turns if turn["stages"][index] is not None]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from array import array
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
@@ -23,6 +24,8 @@ from vixio.providers.vad import VADProvider, VADStream
 
 STAGES: Final = ("turn_end", "transcript", "first_token", "first_sentence", "first_audio")
 """Each stage of a turn lasts from the mark of its name to the next; the last to first_frame."""
+
+MANY_NOTES: Final = 1_000_000
 
 _COLLECT_S: Final = 1.0
 _KEEP_EVERY: Final = 4
@@ -91,13 +94,18 @@ class _TimedStream(VADStream):
 class Probe:
     """Answers the bench's questions about one server process."""
 
-    def __init__(self, app: App, vad: TimedVAD | None, delays: Delays) -> None:
+    def __init__(
+        self, app: App, vad: TimedVAD | None, delays: Delays, max_notes: int = MANY_NOTES
+    ) -> None:
+        """``max_notes``: turns, and samples of each lag, that are kept; the oldest go first."""
         self._app = app
         self._vad = vad
         self._delays = delays
         self._lag = LoopLag()
+        self._max_notes = max_notes
         self._seen: dict[str, int] = {}
-        self._turns: list[Json] = []
+        self._turns: deque[Json] = deque(maxlen=max_notes)
+        self._turns_seen = self._answered = 0
         self._counted: dict[str, int] = {}
         self._threads_before: dict[str, float] = {}
         self._collecting: asyncio.Task[None] | None = None
@@ -133,6 +141,7 @@ class Probe:
         """Forget all figures so far: what follows is measured."""
         self._collect()
         self._turns.clear()
+        self._turns_seen = self._answered = 0
         self._lag.reset()
         if self._vad is not None:
             self._vad.lags = array("f")
@@ -144,7 +153,7 @@ class Probe:
         stats: dict[str, Any] = self._app.transport.stats()
         return {
             **asdict(look()),
-            "turns": len(self._turns),
+            "turns": self._turns_seen,
             "connected": stats["connected"],
             "lag_p99": Spread.of(self._lag.lags[-250:]).p99,
         }
@@ -158,7 +167,8 @@ class Probe:
                 name: seconds - self._threads_before.get(name, 0.0)
                 for name, seconds in cpu_by_thread().items()
             },
-            "turns": self._turns,
+            "turns": list(self._turns),
+            "answered": self._answered,
             "loop_lag_ms": asdict(Spread.of(self._lag.lags)),
             "decision_lag_ms": asdict(Spread.of(self._vad.lags if self._vad else ())),
             "counters": {
@@ -189,8 +199,13 @@ class Probe:
                 if timeline.outcome:
                     self._seen[session_id] = max(self._seen.get(session_id, 0), timeline.turn_id)
                     self._turns.append(_row(session.context.device_id, timeline))
+                    self._turns_seen += 1
+                    self._answered += timeline.outcome == "answered"
         for session_id in [gone for gone in self._seen if gone not in sessions]:
             del self._seen[session_id]
+        for lags in (self._lag.lags, *((self._vad.lags,) if self._vad is not None else ())):
+            if len(lags) > 2 * self._max_notes:
+                del lags[: -self._max_notes]
 
 
 def _row(device: str, timeline: TurnTimeline) -> Json:

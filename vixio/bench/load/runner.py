@@ -12,6 +12,7 @@ from vixio.bench.load.control import BenchError, Hub, Json
 from vixio.bench.load.crew import Crew, start_crew
 from vixio.bench.load.figures import Result, growth, put_generators, put_server, share
 from vixio.bench.load.mixes import BLOCKED, Mix
+from vixio.bench.load.probe import MANY_NOTES
 from vixio.bench.load.processes import Child, Cores, start_generators
 from vixio.bench.load.providers import Delays
 from vixio.bench.load.server import ServerPlan
@@ -24,6 +25,8 @@ SETTLE_S = 3.0
 _LOOK_S = 1.0
 SLOW_ASR_S = 0.3
 BLOCK_S = 2.0
+CHURN_NOTES = 1_000
+"""Turns whose figures the server keeps in a long run, so that they are not what grows."""
 CHURN_SETTLE = 0.25
 """Of a long run's time: until caches, pools and histories are full."""
 
@@ -116,6 +119,7 @@ class Step:
             settings=self._options.settings,
             tune=self._options.tune,
             processes=self._options.processes,
+            max_notes=CHURN_NOTES if self._mix.behaviour == "churn" else MANY_NOTES,
         )
         self._server = await start_crew(self._hub, plan)
 

@@ -56,6 +56,8 @@ class ServerPlan:
     """Sections of the settings file that differ from the defaults."""
     tune: tuple[str, ...] = ()
     """Names of :data:`TUNINGS`, or ``uvloop``."""
+    max_notes: int = 1_000_000
+    """Of turns and lags: few where memory is what is measured."""
     processes: int = 1
     """How many share the port, this one among them."""
     link: int = -1
@@ -97,7 +99,7 @@ async def serve(plan: ServerPlan) -> None:
         )
         app = App(settings, providers, place=place)
     await app.start()
-    probe = Probe(app, vad, plan.delays)
+    probe = Probe(app, vad, plan.delays, plan.max_notes)
     try:
         if not plan.default_set:
             await app.loaded()

@@ -120,9 +120,10 @@ class Members(Generic[P]):
         if not any(member.ready for member in self.members):
             raise self._failure()
 
-    async def usable(self) -> None:
-        """Wait until one of them has started, or all have failed to."""
+    async def usable(self) -> bool:
+        """Wait until one of them has started, or all have failed to; return whether one has."""
         await self._usable.wait()
+        return any(member.ready for member in self.members)
 
     async def close(self) -> None:
         """Close all of them. Idempotent."""
@@ -209,9 +210,9 @@ class Chain(Generic[P]):
         """Start all; raises ProviderError when none can be used."""
         await self.members.start()
 
-    async def usable(self) -> None:
-        """Wait until one can be used, or all have failed to start."""
-        await self.members.usable()
+    async def usable(self) -> bool:
+        """Wait until one can be used, or all have failed to start; return whether one can."""
+        return await self.members.usable()
 
     def stats(self) -> list[dict[str, Any]]:
         """Return the state of each, in order."""

@@ -35,6 +35,9 @@ class LocalVoiceProvider(TTSProvider):
         self._closed = False
         self._jobs: set[VoiceJob] = set()
 
+    async def prepare(self) -> None:
+        """Do what comes before :meth:`load`, on the loop. Raises ProviderUnavailable."""
+
     @abstractmethod
     def load(self) -> Voice:
         """Return the voice. Called in a thread. Raises ProviderUnavailable."""
@@ -46,6 +49,7 @@ class LocalVoiceProvider(TTSProvider):
                 raise self._refusal()
             if self._thread is not None:
                 return
+            await self.prepare()
             voice = await asyncio.to_thread(self.load)
             self.sample_rate = voice.sample_rate
             self._thread = VoiceThread(voice)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Sequence
 
 from loguru import logger
 
@@ -20,6 +21,8 @@ from vixio.providers.sherpa_onnx.asr_worker import (
     Utterance,
 )
 from vixio.providers.sherpa_onnx.folder import NAME
+from vixio.providers.sherpa_onnx.trial import try_first
+from vixio.providers.tool_words import tool_words
 
 _SECOND = LISTEN_RATE * BYTES_PER_SAMPLE
 _AHEAD = 5 * _SECOND
@@ -47,7 +50,10 @@ class SherpaASRProvider(ASRProvider):
                 raise self.refusal()
             if self._thread is not None:
                 return
-            model = await asyncio.to_thread(self._warm)
+            if self._settings.try_first:
+                folder = self._settings.folder
+                await try_first("asr", folder, self._settings.model_dump_json())
+            model = await asyncio.to_thread(self.load)
             loop, batch = asyncio.get_running_loop(), self._settings.max_batch
             if isinstance(model, OfflineModel):
                 self._thread = OfflineThread(model, loop, batch)
@@ -57,11 +63,8 @@ class SherpaASRProvider(ASRProvider):
         logger.bind(provider=NAME, kind=model.kind.name).debug("ASR loaded")
 
     def load(self) -> OfflineModel | OnlineModel:
-        """Return the model. Called in a thread. Raises ProviderUnavailable."""
-        return load(self._settings)
-
-    def _warm(self) -> OfflineModel | OnlineModel:
-        model = self.load()
+        """Return the model, warmed up. Called in a thread. Raises ProviderUnavailable."""
+        model = load(self._settings)
         warm_up(model)
         return model
 
@@ -69,7 +72,10 @@ class SherpaASRProvider(ASRProvider):
         """Begin an utterance. Raises ProviderError when the provider is closed."""
         if self._closed:
             raise self.refusal()
-        return SherpaASRStream(self, round(self._settings.max_seconds * _SECOND))
+        settings = self._settings
+        words = [*settings.hotwords, *(tool_words(hints.tools) if settings.tool_words else ())]
+        limit = round(settings.max_seconds * _SECOND)
+        return SherpaASRStream(self, limit, words)
 
     async def close(self) -> None:
         """End the thread; open streams fail. Idempotent. Waits for a decoding in progress."""
@@ -113,7 +119,7 @@ class SherpaASRProvider(ASRProvider):
 class SherpaASRStream(ASRStream):
     """One utterance: collected until it ends, or handed on piece by piece."""
 
-    def __init__(self, provider: SherpaASRProvider, limit: int) -> None:
+    def __init__(self, provider: SherpaASRProvider, limit: int, expected: Sequence[str]) -> None:
         self._provider = provider
         self._limit = limit
         self._size = 0
@@ -125,7 +131,7 @@ class SherpaASRStream(ASRStream):
         self._finished = False
         future = asyncio.get_running_loop().create_future()
         future.add_done_callback(lambda _: self._caught_up.set())
-        self._utterance = Utterance(future, self._on_partial)
+        self._utterance = Utterance(future, self._on_partial, expected)
 
     async def feed(self, pcm: bytes) -> None:
         """Take more audio; what is beyond the longest utterance is counted, not kept."""

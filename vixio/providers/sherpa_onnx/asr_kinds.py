@@ -52,8 +52,8 @@ class ASRKind:
 
     ``loader``: of ``OfflineRecognizer`` or, where ``streaming``, ``OnlineRecognizer``. ``files``:
     pattern and usual name for each of its arguments. ``keys``: properties that the first file must
-    have. ``blank``: its ``tokens.txt`` has to name the blank symbol. ``batched``: does it decode
-    several at once? ``extra``: fixed arguments.
+    have; ``decoder_keys``: likewise its ``decoder``. ``blank``: its ``tokens.txt`` has to name the
+    blank symbol. ``batched``: does it decode several at once? ``extra``: fixed arguments.
     """
 
     name: str
@@ -62,6 +62,7 @@ class ASRKind:
     keys: tuple[str, ...] = ()
     blank: bool = False
     batched: bool = True
+    decoder_keys: tuple[str, ...] = ()
     extra: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -74,7 +75,13 @@ KINDS: Mapping[str, ASRKind] = MappingProxyType(
     {
         kind.name: kind
         for kind in (
-            ASRKind("transducer", "from_transducer", _THREE, extra={"model_type": "transducer"}),
+            ASRKind(
+                "transducer",
+                "from_transducer",
+                _THREE,
+                decoder_keys=("vocab_size", "context_size"),
+                extra={"model_type": "transducer"},
+            ),
             ASRKind(
                 "nemo-transducer",
                 "from_transducer",
@@ -99,7 +106,10 @@ KINDS: Mapping[str, ASRKind] = MappingProxyType(
                 "whisper",
                 "from_whisper",
                 _PAIR,
-                ("n_mels", "n_text_layer", "n_text_ctx", "n_text_state", "n_vocab", "sot", "eot"),
+                (
+                    *("n_mels", "n_text_layer", "n_text_ctx", "n_text_state", "n_vocab"),
+                    *("sot", "eot", "sot_sequence", "is_multilingual", "no_timestamps"),
+                ),
                 batched=False,
             ),
             ASRKind("zipformer-ctc", "from_zipformer_ctc", _MODEL, blank=True),
@@ -138,7 +148,8 @@ KINDS: Mapping[str, ASRKind] = MappingProxyType(
                 },
                 batched=False,
             ),
-            ASRKind("streaming-transducer", "from_transducer", _THREE),
+            # NeMo's say window_size and chunk_shift in place of T and decode_chunk_len.
+            ASRKind("streaming-transducer", "from_transducer", _THREE, ("model_type",)),
             ASRKind(
                 "streaming-paraformer",
                 "from_paraformer",
@@ -226,13 +237,13 @@ def files_of(kind: ASRKind, folder: ModelFolder) -> dict[str, Path]:
     Raises ProviderUnavailable that names the file, or the property, that is missing.
     """
     found = {role: folder.require(*file) for role, file in kind.files.items()}
-    header = folder.header(next(iter(found.values())))
-    missing = [key for key in kind.keys if not header.metadata.get(key)]
-    if missing:
-        model = next(iter(found.values())).name
-        raise folder.error(
-            f"holds no {kind.name} model: {model} does not say its {', '.join(missing)}"
-        )
+    first = next(iter(found.values()))
+    for file, keys in ((first, kind.keys), (found.get("decoder", first), kind.decoder_keys)):
+        said = folder.header(file).metadata
+        if missing := [key for key in keys if not said.get(key)]:
+            raise folder.error(
+                f"holds no {kind.name} model: {file.name} does not say its {', '.join(missing)}"
+            )
     tokens = folder.tokens()
     symbols = {line.split(" ")[0] for line in tokens.read_text("utf-8").splitlines()}
     if kind.blank and not symbols.intersection(_BLANKS):

@@ -7,17 +7,20 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from vixio.core.audio import LISTEN_RATE
+from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE
 from vixio.core.errors import ProviderUnavailable
 from vixio.providers.asr import Recognition
 from vixio.providers.sensevoice_tags import parse_tags
 from vixio.providers.sherpa_onnx.asr_kinds import KINDS, ASRKind, detect, files_of
 from vixio.providers.sherpa_onnx.asr_settings import SherpaASRSettings
 from vixio.providers.sherpa_onnx.folder import INSTALL, NAME, ModelFolder
+from vixio.providers.sherpa_onnx.hotwords import Hotwords
 
 Vendor: TypeAlias = Any
 """An object of the library, which has no types."""
 
+_SLICE = 5 * LISTEN_RATE * BYTES_PER_SAMPLE
+"""Bytes that are made a list at a time: the interpreter's lock is held a millisecond."""
 _LEAST_SAMPLES = LISTEN_RATE // 2
 """A shorter utterance is filled up with silence: models have a shortest input."""
 _TAIL_SAMPLES = LISTEN_RATE * 2 // 3
@@ -30,9 +33,10 @@ def samples(pcm: bytes) -> list[float]:
     A list: the binding converts one in 1 ms for ten seconds, a numpy array in 20, and it holds the
     interpreter's lock meanwhile.
     """
-    floats: list[float] = (
-        np.frombuffer(pcm, "<i2").astype(np.float32) / np.float32(32768)
-    ).tolist()
+    floats: list[float] = []
+    for start in range(0, len(pcm), _SLICE):
+        piece = np.frombuffer(pcm[start : start + _SLICE], "<i2").astype(np.float32)
+        floats += (piece / np.float32(32768)).tolist()
     return floats
 
 
@@ -45,16 +49,16 @@ def readable(text: str) -> str:
 class OfflineModel:
     """Decodes whole utterances, several at once. For one thread."""
 
-    def __init__(self, recognizer: Vendor, kind: ASRKind, hotwords: str) -> None:
+    def __init__(self, recognizer: Vendor, kind: ASRKind, hotwords: Hotwords | None) -> None:
         self._recognizer = recognizer
-        self._hotwords = (hotwords,) if hotwords else ()
+        self._hotwords = hotwords
         self.kind = kind
 
-    def decode(self, utterances: Sequence[bytes]) -> list[Recognition]:
-        """Return the words of each of ``utterances``, PCM at 16 kHz."""
+    def decode(self, utterances: Sequence[tuple[bytes, Sequence[str]]]) -> list[Recognition]:
+        """Return the words of each of ``utterances``: PCM at 16 kHz, words to be expected."""
         streams = []
-        for pcm in utterances:
-            stream = self._recognizer.create_stream(*self._hotwords)
+        for pcm, expected in utterances:
+            stream = _stream(self._recognizer, self._hotwords, expected)
             heard = samples(pcm)
             heard += [0.0] * (_LEAST_SAMPLES - len(heard))
             stream.accept_waveform(LISTEN_RATE, heard)
@@ -66,14 +70,14 @@ class OfflineModel:
 class OnlineModel:
     """Decodes utterances while they grow, several at once. For one thread."""
 
-    def __init__(self, recognizer: Vendor, kind: ASRKind, hotwords: str) -> None:
+    def __init__(self, recognizer: Vendor, kind: ASRKind, hotwords: Hotwords | None) -> None:
         self._recognizer = recognizer
-        self._hotwords = (hotwords,) if hotwords else ()
+        self._hotwords = hotwords
         self.kind = kind
 
-    def open(self) -> Vendor:
-        """Return the state of a new utterance."""
-        return self._recognizer.create_stream(*self._hotwords)
+    def open(self, expected: Sequence[str] = ()) -> Vendor:
+        """Return the state of a new utterance with the words to be expected in it."""
+        return _stream(self._recognizer, self._hotwords, expected)
 
     def accept(self, state: Vendor, pcm: bytes) -> None:
         """Take more of an utterance."""
@@ -101,15 +105,15 @@ def load(settings: SherpaASRSettings) -> OfflineModel | OnlineModel:
     """Load the model. Blocking, seconds. Raises ProviderUnavailable."""
     folder = ModelFolder(settings.folder, int8=settings.int8)
     kind = detect(folder) if settings.kind == "auto" else KINDS[settings.kind]
-    arguments: dict[str, Any] = {
-        name: str(path) for name, path in files_of(kind, folder).items()
-    } | dict(kind.extra)
+    files = files_of(kind, folder)
+    arguments: dict[str, Any] = {name: str(path) for name, path in files.items()}
+    arguments |= kind.extra
     arguments["num_threads"] = settings.threads
     if kind.name in {"sense-voice", "whisper"}:
         arguments["language"] = settings.language
     if kind.name == "sense-voice":
         arguments["use_itn"] = settings.itn
-    if settings.hotwords:
+    if settings.biased:
         arguments |= _hotwords(settings, kind, folder)
     try:
         import sherpa_onnx
@@ -118,7 +122,8 @@ def load(settings: SherpaASRSettings) -> OfflineModel | OnlineModel:
     maker = sherpa_onnx.OnlineRecognizer if kind.streaming else sherpa_onnx.OfflineRecognizer
     wrapper = OnlineModel if kind.streaming else OfflineModel
     try:
-        return wrapper(getattr(maker, kind.loader)(**arguments), kind, "/".join(settings.hotwords))
+        hotwords = Hotwords(files["tokens"], settings.modeling_unit) if settings.biased else None
+        return wrapper(getattr(maker, kind.loader)(**arguments), kind, hotwords)
     except Exception as error:  # the library raises whatever its C++ parts throw
         reason = str(error).strip().partition("\n")[0][:200]
         raise folder.error(f"cannot be loaded as {kind.name} ({reason})") from error
@@ -128,7 +133,7 @@ def warm_up(model: OfflineModel | OnlineModel) -> None:
     """Decode half a second of silence: the first run allocates. Raises ProviderUnavailable."""
     try:
         if isinstance(model, OfflineModel):
-            model.decode([b""])
+            model.decode([(b"", ())])
         else:
             state = model.open()
             model.end(state)
@@ -137,6 +142,11 @@ def warm_up(model: OfflineModel | OnlineModel) -> None:
     except Exception as error:  # as in load
         reason = str(error).strip().partition("\n")[0][:200]
         raise ProviderUnavailable(NAME, f"the model does not run ({reason})") from error
+
+
+def _stream(recognizer: Vendor, hotwords: Hotwords | None, expected: Sequence[str]) -> Vendor:
+    written = hotwords(expected) if hotwords is not None else ""
+    return recognizer.create_stream(written) if written else recognizer.create_stream()
 
 
 def _hotwords(settings: SherpaASRSettings, kind: ASRKind, folder: ModelFolder) -> dict[str, Any]:

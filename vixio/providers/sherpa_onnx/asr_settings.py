@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from vixio.providers.sherpa_onnx.asr_kinds import KINDS, KindName
-
-_SPEAKABLE = re.compile(r"[^\W_]+(?:['’ -][^\W_]+)*")
+from vixio.providers.sherpa_onnx.hotwords import SPEAKABLE
 
 
 class SherpaASRSettings(BaseModel):
@@ -34,24 +32,32 @@ class SherpaASRSettings(BaseModel):
     """Words to be expected, for transducers."""
     hotwords_score: float = Field(default=1.5, gt=0.0, le=20.0)
     """How much more they weigh."""
+    tool_words: bool = False
+    """Expect the words of the device's tools as well, for transducers."""
     modeling_unit: Literal["", "cjkchar", "bpe", "cjkchar+bpe"] = ""
     """What a transducer's symbols are; needed for hotwords. ``bpe`` needs ``bpe.vocab``."""
+    try_first: bool = True
+    """Load the model in a process of its own before: a bad one ends that, and not the server."""
     max_batch: int = Field(default=8, ge=1, le=64)
     """Utterances in one decoding, at most."""
-    max_seconds: float = Field(default=35.0, ge=1.0, le=600.0)
+    max_seconds: float = Field(default=35.0, ge=1.0, le=60.0)
     """Longest utterance; a longer one is rejected."""
     max_waiting: int = Field(default=64, ge=1, le=1024)
     """Utterances that may wait for their decoding; more are refused."""
 
     @model_validator(mode="after")
     def _hotwords_fit(self) -> Self:
-        # The library takes ":", "#", "@" and "/" in a hotword for instructions of its own.
         for word in self.hotwords:
-            if not _SPEAKABLE.fullmatch(word):
+            if not SPEAKABLE.fullmatch(word):
                 raise ValueError(f"hotwords: {word!r} is not made of words")
-        if self.hotwords and not self.modeling_unit:
+        if self.biased and not self.modeling_unit:
             raise ValueError("hotwords need modeling_unit: what the model's symbols are")
         kind = KINDS.get(self.kind)
-        if self.hotwords and kind is not None and kind.loader != "from_transducer":
+        if self.biased and kind is not None and kind.loader != "from_transducer":
             raise ValueError(f"hotwords: a model of kind {self.kind} takes none, a transducer does")
         return self
+
+    @property
+    def biased(self) -> bool:
+        """Are there words to be expected?"""
+        return bool(self.hotwords) or self.tool_words

@@ -28,15 +28,20 @@ class Utterance:
     The loop adds to ``pcm`` and then sets ``ended``; who abandons it puts an empty one there.
     """
 
-    __slots__ = ("abandoned", "ended", "future", "on_partial", "pcm", "state")
+    __slots__ = ("abandoned", "ended", "expected", "future", "on_partial", "pcm", "state")
 
     def __init__(
         self,
         future: asyncio.Future[Recognition],
         on_partial: Callable[[str, int], None] | None = None,
+        expected: Sequence[str] = (),
     ) -> None:
-        """``on_partial``: is told, on the loop, the words so far and how many bytes were taken."""
+        """``on_partial``: is told, on the loop, the words so far and how many bytes were taken.
+
+        ``expected``: words that may well be said.
+        """
         self.future = future
+        self.expected = expected
         self.on_partial = on_partial
         self.pcm: deque[bytes] = deque()
         self.ended = False
@@ -114,7 +119,7 @@ class OfflineThread(DecodeThread):
                 continue
             outcomes: Sequence[Recognition | Exception]
             try:
-                outcomes = self._model.decode([pcm for _, pcm in batch])
+                outcomes = self._model.decode([(pcm, each.expected) for each, pcm in batch])
             except Exception as error:  # noqa: BLE001 - the library throws what it likes
                 outcomes = [error] * len(batch)
             for (utterance, _), outcome in zip(batch, outcomes, strict=True):
@@ -178,7 +183,7 @@ class OnlineThread(DecodeThread):
             utterance.state = None
             return
         if utterance.state is None:
-            utterance.state = self._model.open()
+            utterance.state = self._model.open(utterance.expected)
             self._open[utterance] = None
         taken = 0
         waiting = utterance.pcm  # who abandons it puts another in its place

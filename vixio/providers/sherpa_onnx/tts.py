@@ -17,12 +17,17 @@ from vixio.providers.espeak_library import CALLING, Voice, load_espeak
 from vixio.providers.local_voice.provider import LocalVoiceProvider
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.sherpa_onnx.folder import INSTALL, NAME, ModelFolder
+from vixio.providers.sherpa_onnx.trial import try_first
 from vixio.providers.sherpa_onnx.tts_kinds import VoiceFiles, VoiceKindName, voice_files
+from vixio.providers.spoken_text import split
 
 Vendor: TypeAlias = Any
 """An object of the library, which has no types."""
 
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
+
+_MOST_SOUNDS = 400
+"""Of one sentence. Kokoro takes 510, and the library ends the process beyond."""
 
 
 class SherpaTTSSettings(BaseModel):
@@ -42,6 +47,8 @@ class SherpaTTSSettings(BaseModel):
     """1 is the voice's own; more is faster."""
     threads: int = Field(default=2, ge=1, le=64)
     """CPU threads."""
+    try_first: bool = True
+    """Load the voice in a process of its own before: a bad one ends that, and not the server."""
 
 
 class SherpaVoice:
@@ -63,9 +70,9 @@ class SherpaVoice:
             self._generate(text, [], write)
             return
         for sentence in _SENTENCE.split(text):
-            told = pronounced(sentence, self._phonemes)
-            if told and not self._generate("", [[ord(each) for each in told]], write):
-                return
+            for told in split(pronounced(sentence, self._phonemes), lambda _: _MOST_SOUNDS):
+                if not self._generate("", [[ord(each) for each in told]], write):
+                    return
 
     def _generate(
         self,
@@ -110,6 +117,11 @@ class SherpaTTSProvider(LocalVoiceProvider):
     def __init__(self, settings: SherpaTTSSettings) -> None:
         super().__init__()
         self._settings = settings
+
+    async def prepare(self) -> None:
+        """Try the voice in a process of its own. Raises ProviderUnavailable."""
+        if self._settings.try_first:
+            await try_first("tts", self._settings.folder, self._settings.model_dump_json())
 
     def load(self) -> SherpaVoice:
         """Return the voice. Raises ProviderUnavailable, which names what is missing."""

@@ -9,6 +9,7 @@ its phonemes is given them.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -18,6 +19,7 @@ from vixio.providers.sherpa_onnx.folder import ModelFolder
 VoiceKindName = Literal["auto", "vits", "kokoro", "matcha", "kitten"]
 
 _VOCODER = r"(.*[-_])?(vocos|hifigan)[-_.].*onnx"
+_VOCODERS = ("hifigan", "vocos", "matcha-tts vocos")
 _ACOUSTIC = r"(.*[-_.])?model.*\.onnx"
 _LANGUAGES = {"english": "en-us", "chinese": "cmn", "german": "de", "french": "fr"}
 """Voice of eSpeak NG for a model that names its language, and no voice."""
@@ -55,15 +57,23 @@ def voice_files(folder: ModelFolder, kind: str = "auto") -> VoiceFiles:
     missing = [key for key in _KEYS[kind] if not said.get(key)]
     if missing:
         raise folder.error(f"holds no {kind} voice: {model.name} does not say {', '.join(missing)}")
+    for key in ("sample_rate", "n_speakers"):
+        if not said[key].isdigit():
+            raise folder.error(f"holds no {kind} voice: the {key} of {model.name} is no number")
+    speakers = max(1, int(said["n_speakers"]))
     arguments = {"tokens": str(folder.tokens())}
     if kind == "matcha":
         if vocoder is None:
             raise folder.error("has no vocoder (vocos-….onnx or hifigan_….onnx, a file of its own)")
+        if folder.header(vocoder).metadata.get("model_type") not in _VOCODERS:
+            raise folder.error(f"has {vocoder.name}, which is no vocoder of sherpa-onnx's")
         arguments |= {"acoustic_model": str(model), "vocoder": str(vocoder)}
     else:
         arguments["model"] = str(model)
     if kind in {"kokoro", "kitten"}:
-        arguments["voices"] = str(folder.require(r"voices.*\.bin", "voices.bin"))
+        voices = folder.require(r"voices.*\.bin", "voices.bin")
+        _check_voices(folder, voices, said["style_dim"], speakers)
+        arguments["voices"] = str(voices)
     lexicons = ",".join(map(str, folder.all(r"lexicon.*\.txt")))
     if lexicons:
         arguments["lexicon"] = lexicons
@@ -75,9 +85,16 @@ def voice_files(folder: ModelFolder, kind: str = "auto") -> VoiceFiles:
         arguments,
         rule_fsts=",".join(map(str, folder.all(r".*\.fst"))),
         rule_fars=",".join(map(str, folder.all(r".*\.far"))),
-        speakers=max(1, int(said["n_speakers"]) if said["n_speakers"].isdigit() else 1),
+        speakers=speakers,
         phonemes="" if spelt or lexicons else phonemes,
     )
+
+
+def _check_voices(folder: ModelFolder, voices: Path, style_dim: str, speakers: int) -> None:
+    """Raise if the file has not one style of that size for each speaker: it was cut off."""
+    sizes = [int(each) if each.strip().isdigit() else 0 for each in style_dim.split(",")]
+    if len(sizes) != 3 or voices.stat().st_size != 4 * math.prod(sizes) * speakers:
+        raise folder.error(f"has a {voices.name} that does not fit its model")
 
 
 def _model(folder: ModelFolder, vocoder: Path | None) -> Path:

@@ -40,6 +40,10 @@ class LoopLag:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop all samples: what made the loop late is over."""
         self._samples.clear()
         self.busy, self.p95 = False, 0.0
 

@@ -87,8 +87,9 @@ class XiaozhiTransport(TransportBase):
             is_known=lambda device_id: (
                 device_id in self._by_device or self._neighbours.count(DEVICES, device_id) > 0
             ),
-            is_busy=lambda: self._lag.busy,
+            is_busy=lambda: self._lag.busy and not self._loading,
         )
+        self._loading = False
 
     @property
     def port(self) -> int:
@@ -157,6 +158,16 @@ class XiaozhiTransport(TransportBase):
         for hanging in list(server.handlers.values()):
             hanging.cancel()
         await closed
+
+    @property
+    def loading(self) -> bool:
+        """Does the server load what is heavy? The loop's lateness turns nobody away meanwhile."""
+        return self._loading
+
+    @loading.setter
+    def loading(self, value: bool) -> None:
+        self._loading = value
+        self._lag.forget()
 
     def set_device_tools_callback(self, session_id: str, callback: DeviceToolsCallback) -> None:
         """Have ``callback`` told the device's tools, now if known and whenever they change."""

@@ -52,6 +52,7 @@ def test_the_share_leaves_out_scripted_delays_and_unanswered_turns() -> None:
     failed = {"outcome": "failed:timeout", "share": None, "stages": [None] * 5}
     figures = {
         "now": {"at": 120.0, "cpu": 6.0, "rss_kb": 5},
+        "answered": 1,
         "turns": [answered, failed],
         "cpu_by_thread": {"MainThread": 3.0, "vixio-silero": 1.0, "idle": 0.0},
         "loop_lag_ms": spread,

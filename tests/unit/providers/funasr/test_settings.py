@@ -84,7 +84,7 @@ def test_hotwords_are_the_configured_ones_and_the_tools() -> None:
     ]
     words = hotwords(("小智", "Home Assistant"), tools).split()
     assert words[:3] == ["小智", "Home", "Assistant"]
-    assert {"lamp", "客厅", "living", "room", "device", "status"} <= set(words)
+    assert {"lamp", "客厅", "living", "room"} <= set(words)
     assert "self" not in words
     assert hotwords((), ()) == ""
 
@@ -98,11 +98,6 @@ def test_no_tool_makes_an_address_or_a_file_of_the_hotwords(name: str) -> None:
     assert not words.startswith("http")
     assert not words.endswith(".txt")
     assert not set("/.:") & set(words)
-
-
-@pytest.mark.parametrize("schema", [{"type": 3}, {"properties": []}, {"properties": {"a": 1}}])
-def test_a_schema_of_any_shape_breaks_nothing(schema: dict[str, object]) -> None:
-    assert hotwords((), [ToolDefinition("x.\ud800 \0", "", schema)]) == "x"
 
 
 def test_there_is_a_bound() -> None:

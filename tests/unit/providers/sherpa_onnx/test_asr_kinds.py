@@ -96,6 +96,9 @@ def test_its_files_are_found(
     kind = KINDS[name]
     first = next(iter(files))
     files = {**files, first: dict.fromkeys(kind.keys, 1)}
+    for file in files:
+        if file.startswith("decoder"):
+            files[file] = dict.fromkeys(kind.decoder_keys, 1)
     found = files_of(kind, unpack(tmp_path, files))
     assert {path.name for path in found.values()} == {*files, "tokens.txt"}
     assert set(found) == {*kind.files, "tokens"}
@@ -107,6 +110,12 @@ def test_a_model_that_does_not_say_what_it_must_is_refused(tmp_path: Path, name:
     folder = unpack(tmp_path, {file: {} for file in files})
     with pytest.raises(ProviderUnavailable, match=f"does not say its .*{KINDS[name].keys[0]}"):
         files_of(KINDS[name], folder)
+
+
+def test_a_decoder_is_looked_at_as_well(tmp_path: Path) -> None:
+    (files,) = [files for its, files in LAYOUTS if its == "transducer"]
+    with pytest.raises(ProviderUnavailable, match=r"decoder-.*onnx does not say its vocab_size"):
+        files_of(KINDS["transducer"], unpack(tmp_path, files))
 
 
 def test_of_two_precisions_the_asked_for_one_is_taken(tmp_path: Path) -> None:

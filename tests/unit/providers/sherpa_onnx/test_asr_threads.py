@@ -83,9 +83,9 @@ class Library:
 
 class Provider(SherpaASRProvider):
     def __init__(self, kind: str, library: Library, **options: int) -> None:
-        super().__init__(SherpaASRSettings(folder=Path("unused"), **options))  # type: ignore[arg-type]  # numbers alone
+        super().__init__(SherpaASRSettings(folder=Path("unused"), try_first=False, **options))  # type: ignore[arg-type]  # numbers alone
         wrapper = OnlineModel if KINDS[kind].streaming else OfflineModel
-        self.model = wrapper(library, KINDS[kind], "")
+        self.model = wrapper(library, KINDS[kind], None)
 
     def load(self) -> OfflineModel | OnlineModel:
         return self.model

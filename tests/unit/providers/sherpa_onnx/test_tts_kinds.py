@@ -16,7 +16,7 @@ from vixio.providers.sherpa_onnx.tts import SherpaTTSProvider, SherpaTTSSettings
 from vixio.providers.sherpa_onnx.tts_kinds import VoiceFiles, voice_files
 
 VITS = {"sample_rate": 22050, "n_speakers": 0, "language": "English", "comment": "piper"}
-KOKORO = {"sample_rate": 24000, "n_speakers": 53, "has_espeak": 1, "style_dim": "510,1,256"}
+KOKORO = {"sample_rate": 24000, "n_speakers": 53, "has_espeak": 1, "style_dim": "510,1,4"}
 MATCHA = {
     "model_type": "matcha-tts",
     "sample_rate": 22050,
@@ -30,6 +30,10 @@ def unpack(folder: Path, *names: str) -> ModelFolder:
     for name in ("tokens.txt", *names):
         folder.joinpath(name).write_bytes(b"a 0\n")
     return ModelFolder(folder)
+
+
+def styles(folder: Path, size: int = 4 * 510 * 4 * 53) -> None:
+    folder.joinpath("voices.bin").write_bytes(bytes(size))
 
 
 def names(files: VoiceFiles) -> dict[str, str]:
@@ -63,7 +67,8 @@ def test_a_vits_voice_with_a_lexicon_and_rules(tmp_path: Path) -> None:
 
 def test_a_kokoro_voice_of_several_languages(tmp_path: Path) -> None:
     model(tmp_path / "model.onnx", **KOKORO)
-    folder = unpack(tmp_path, "voices.bin", "lexicon-us-en.txt", "lexicon-zh.txt")
+    styles(tmp_path)
+    folder = unpack(tmp_path, "lexicon-us-en.txt", "lexicon-zh.txt")
     files = voice_files(folder)
     assert (files.kind, files.speakers) == ("kokoro", 53)
     assert names(files)["lexicon"] == "lexicon-us-en.txt,lexicon-zh.txt"
@@ -75,7 +80,10 @@ def test_a_matcha_voice_and_its_vocoder(tmp_path: Path) -> None:
     folder = unpack(tmp_path, "lexicon.txt")
     with pytest.raises(ProviderUnavailable, match="no vocoder"):
         voice_files(folder)
-    model(tmp_path / "vocos-22khz-univ.onnx")
+    model(tmp_path / "vocos-22khz-univ.onnx", model_type="some other")
+    with pytest.raises(ProviderUnavailable, match="which is no vocoder"):
+        voice_files(ModelFolder(tmp_path))
+    model(tmp_path / "vocos-22khz-univ.onnx", model_type="vocos")
     files = voice_files(ModelFolder(tmp_path))
     assert files.kind == "matcha"
     assert names(files)["acoustic_model"] == "model-steps-3.onnx"
@@ -83,8 +91,9 @@ def test_a_matcha_voice_and_its_vocoder(tmp_path: Path) -> None:
 
 
 def test_a_kitten_voice(tmp_path: Path) -> None:
+    styles(tmp_path)
     model(tmp_path / "model.fp16.onnx", **{**KOKORO, "model_type": "kitten-tts"})
-    assert voice_files(unpack(tmp_path, "voices.bin")).kind == "kitten"
+    assert voice_files(unpack(tmp_path)).kind == "kitten"
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
@@ -108,7 +117,7 @@ async def test_a_missing_package_names_the_extra(
     model(tmp_path / "model.onnx", **VITS)
     unpack(tmp_path, "lexicon.txt")
     monkeypatch.setitem(sys.modules, "sherpa_onnx", None)
-    tts = SherpaTTSProvider(SherpaTTSSettings(folder=tmp_path))
+    tts = SherpaTTSProvider(SherpaTTSSettings(folder=tmp_path, try_first=False))
     with pytest.raises(ProviderUnavailable, match=r"pip install 'vixio\[sherpa\]'"):
         await tts.start()
     await tts.close()
@@ -117,10 +126,23 @@ async def test_a_missing_package_names_the_extra(
 async def test_a_speaker_too_many_is_told_before_the_library_is_loaded(tmp_path: Path) -> None:
     model(tmp_path / "model.onnx", **VITS)
     unpack(tmp_path, "lexicon.txt")
-    tts = SherpaTTSProvider(SherpaTTSSettings(folder=tmp_path, speaker=1))
+    tts = SherpaTTSProvider(SherpaTTSSettings(folder=tmp_path, speaker=1, try_first=False))
     with pytest.raises(ProviderUnavailable, match="there is no 1"):
         await tts.start()
     await tts.close()
+
+
+def test_styles_that_were_cut_off_are_told(tmp_path: Path) -> None:
+    """The library would end the process."""
+    model(tmp_path / "model.onnx", **KOKORO)
+    styles(tmp_path, 1000)
+    with pytest.raises(ProviderUnavailable, match=r"voices\.bin that does not fit its model"):
+        voice_files(unpack(tmp_path))
+    styles(tmp_path)
+    assert voice_files(ModelFolder(tmp_path)).phonemes == "en-us"
+    model(tmp_path / "model.onnx", **{**KOKORO, "style_dim": "510,256"})
+    with pytest.raises(ProviderUnavailable, match="does not fit"):
+        voice_files(ModelFolder(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -140,7 +162,7 @@ def test_who_tells_the_sounds(tmp_path: Path, said: dict[str, str], voice: str) 
 async def test_a_language_that_espeak_does_not_know_is_told(tmp_path: Path) -> None:
     model(tmp_path / "model.onnx", **{**VITS, "voice": "xx-nowhere"})
     unpack(tmp_path)
-    tts = SherpaTTSProvider(SherpaTTSSettings(folder=tmp_path))
+    tts = SherpaTTSProvider(SherpaTTSSettings(folder=tmp_path, try_first=False))
     with pytest.raises(ProviderUnavailable, match="eSpeak NG has no voice xx-nowhere"):
         await tts.start()
     await tts.close()

@@ -170,6 +170,19 @@ async def test_a_busy_process_takes_nobody_new_and_keeps_who_is_there() -> None:
         assert (await refused(server, "b"))[0] == 101
 
 
+async def test_while_it_loads_a_late_loop_turns_nobody_away() -> None:
+    async with running() as server:
+        transport = server.transport
+        transport._lag.stop()  # no samples but these
+        transport.loading = True
+        for number in range(10):
+            transport._lag.add(float(number) / 10, 0.4)
+        assert (await refused(server, "a"))[0] == 101
+        transport.loading = False
+        assert not transport.stats()["overloaded"]  # what was late was the loading
+        assert (await refused(server, "a"))[0] == 101
+
+
 async def test_headers_without_end() -> None:
     async with running() as server:
         reader, writer = await asyncio.open_connection("127.0.0.1", server.transport.port)

@@ -1,0 +1,33 @@
+"""What a trial in a process of its own tells, without the library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from vixio.core.errors import ProviderUnavailable
+from vixio.providers.sherpa_onnx import trial
+from vixio.providers.sherpa_onnx.asr import SherpaASRProvider
+from vixio.providers.sherpa_onnx.asr_settings import SherpaASRSettings
+
+
+async def test_the_trial_says_what_the_load_says(tmp_path: Path) -> None:
+    asr = SherpaASRProvider(SherpaASRSettings(folder=tmp_path))
+    with pytest.raises(ProviderUnavailable, match=r"has no model .*; it holds: nothing") as caught:
+        await asr.start()
+    assert str(caught.value).count("sherpa-onnx: ") == 1
+    await asr.close()
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (b"", "the library ended without a word"),
+        (b"/a/csrc/x-model.cc:Init:99 'T' is not there\nhint\n", "'T' is not there"),
+        (b"noise\nsherpa-onnx: /m has no decoder\n", "/m has no decoder"),
+        (b"ab" * 900, f"{'ab' * 75} … {'ab' * 75}"),
+    ],
+)
+def test_the_librarys_words_are_one_line(said: bytes, told: str) -> None:
+    assert trial._reason(said) == told
