@@ -41,6 +41,7 @@ TORCH_NEEDS = ("filelock", "fsspec>=0.8.5", "jinja2", "networkx>=2.5.1", "sympy>
 TITLES = {
     "requirements.lock": "The default install and the build backend.",
     "requirements-dev.lock": "What `make test` needs beyond requirements.lock.",
+    "requirements-edge.lock": "What the extra `edge` needs beyond requirements.lock.",
     "requirements-litellm.lock": "What the extra `litellm` needs beyond requirements.lock.",
     "requirements-models.lock": "What `make test-models` needs beyond requirements.lock.",
     "requirements-mp3.lock": "What the extra `mp3` needs beyond requirements.lock.",
@@ -126,7 +127,7 @@ def main() -> None:
         base = resolve(uv, requirements=build)
         pinned = [pin for pins in base.values() for pin in pins]
         write("requirements.lock", base)
-        for extra in ("dev", "litellm", "mp3", "redis", "sqlalchemy"):
+        for extra in ("dev", "edge", "litellm", "mp3", "redis", "sqlalchemy"):
             more = resolve(uv, "--extra", extra, requirements=[*build, *pinned])
             write(f"requirements-{extra}.lock", {n: p for n, p in more.items() if n not in base})
         extras = [part for extra in MODEL_EXTRAS for part in ("--extra", extra)]

@@ -11,9 +11,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
-from tests.contract.chains import chained_tts, chained_vad
+from tests.contract.chains import chained_eyes, chained_tts, chained_vad
 from tests.contract.eyes import Eyes
+from tests.support.edge_server import edge_server
 from tests.support.speech_server import SpeechServer
+from vixio.providers.edge_tts.provider import EdgeTTSProvider
 from vixio.providers.espeak.provider import EspeakTTSProvider
 from vixio.providers.openai_speech.tts import OpenAITTSProvider, OpenAITTSSettings
 from vixio.providers.openai_vision.provider import OpenAIVisionProvider, OpenAIVisionSettings
@@ -52,18 +54,26 @@ def openai_voice(response_format: str) -> Creator[TTSProvider]:
     return made
 
 
+@asynccontextmanager
+async def edge() -> AsyncIterator[TTSProvider]:
+    async with edge_server():
+        yield EdgeTTSProvider()
+
+
 VADS: dict[str, Callable[[], AbstractAsyncContextManager[VADProvider]]] = {
     "chain of broken, silero": chained_vad,
     "silero": silero,
 }
 TTSES: dict[str, Callable[[], AbstractAsyncContextManager[TTSProvider]]] = {
     "chain of broken, espeak": chained_tts,
+    "edge": edge,
     "espeak": espeak,
     "openai": openai_voice("pcm"),
     "openai-mp3": openai_voice("mp3"),
 }
 VISIONS: dict[str, Callable[[], AbstractAsyncContextManager[VisionProvider]]] = {
-    "openai": openai_eyes
+    "chain of broken, openai": chained_eyes(openai_eyes),
+    "openai": openai_eyes,
 }
 
 

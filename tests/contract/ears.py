@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from tests.contract.chains import chained_asr
 from tests.support import funasr_faults
 from tests.support.funasr_server import Flavour, FunASRServer, loud
 from tests.support.speech_server import Fault, SpeechServer, refusal
@@ -86,6 +87,8 @@ def funasr_server(flavour: Flavour, mode: str) -> ASRCreator:
 
 
 ASRS: Final[dict[str, Ears]] = {
+    "chain of broken, openai": Ears(chained_asr(openai(stream=False))),
+    "chain of broken, pocketsphinx": Ears(chained_asr(pocketsphinx)),
     "funasr-server": Ears(funasr_server(Flavour.PYTHON, "2pass"), mishaps=tuple(Mishap)),
     "funasr-server-offline": Ears(
         funasr_server(Flavour.CPP_OFFLINE, "offline"), mishaps=tuple(Mishap)

@@ -39,6 +39,12 @@ def streaming(vendor: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def seaco(vendor: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a Paraformer that takes hotwords."""
+    return make_paraformer(tmp_path_factory.mktemp("models") / "seaco", hotwords=True)
+
+
+@pytest.fixture(scope="session")
 def sensevoice(vendor: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a SenseVoice that knows the two utterances of the contract."""
     said = utterances()

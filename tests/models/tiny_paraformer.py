@@ -82,6 +82,18 @@ def _config(*, streaming: bool) -> dict[str, Any]:
     }
 
 
+def _bias(config: dict[str, Any]) -> None:
+    """Add what hears hotwords: an encoder for them and a decoder beside the other."""
+    config["model"] = "SeacoParaformer"
+    config["model_conf"] |= {"inner_dim": _WIDTH, "NO_BIAS": TOKENS.index("<unk>")}
+    config["seaco_decoder"] = config["decoder"]
+    config["seaco_decoder_conf"] = {
+        **config["decoder_conf"],
+        "use_output_layer": False,
+        "wo_input_layer": True,
+    }
+
+
 def _enlarge(config: dict[str, Any]) -> None:
     """Give the model the published one's numbers."""
     config["encoder_conf"] |= {"output_size": 512, "num_blocks": 50}
@@ -102,8 +114,16 @@ def _normalisation() -> str:
     )
 
 
-def make_paraformer(folder: Path, *, streaming: bool = False, published_size: bool = False) -> Path:
+def make_paraformer(
+    folder: Path,
+    *,
+    streaming: bool = False,
+    hotwords: bool = False,
+    published_size: bool = False,
+) -> Path:
     """Write the four files of a model to ``folder`` and return it.
+
+    ``hotwords``: one that takes them, as ``paraformer-zh`` does (SeACo).
 
     ``published_size``: as large as ``paraformer-zh`` (220 million weights), for measuring.
     """
@@ -112,6 +132,12 @@ def make_paraformer(folder: Path, *, streaming: bool = False, published_size: bo
 
     folder.mkdir(parents=True)
     config = _config(streaming=streaming)
+    if hotwords:
+        _bias(config)
+        # How each character is written in tokens: by itself.
+        folder.joinpath("seg_dict").write_text(
+            "".join(f"{token} {token}\n" for token in TOKENS), encoding="utf-8"
+        )
     if published_size:
         _enlarge(config)
     folder.joinpath("config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")

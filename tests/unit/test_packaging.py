@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[2]
-EXTRAS = ("dev", "litellm", "mp3", "redis", "sqlalchemy")
+EXTRAS = ("dev", "edge", "litellm", "mp3", "redis", "sqlalchemy")
 MODELS = "requirements-models.lock"
 """The runtimes of local models, several extras in one, and torch, on which FunASR runs."""
 MODEL_EXTRAS = ("funasr", "piper", "sherpa", "ten")

@@ -318,6 +318,9 @@ def test_each_configuration_is_what_it_says() -> None:
     assert {part.options.model_dump()["base_url"] for part in parts} == {
         "https://api.openai.com/v1"
     }
+    funasr = load_settings(ROOT / "config/funasr-server.yaml", environment)
+    assert (funasr.asr.name, funasr.agent.name) == ("funasr-server", "openai")
+    assert funasr.asr.options.model_dump()["hotwords"] == {"小智": 20}
     litellm = load_settings(ROOT / "config/litellm.yaml", environment)
     assert (litellm.agent.name, litellm.agent.options.model_dump()["model"]) == ("litellm", "a/b")
     with pytest.raises(ConfigError, match="OPENAI_API_KEY is not set"):

@@ -106,6 +106,9 @@ _BUILTIN: Mapping[tuple[ProviderKind, str], _Target] = {
     ),
     (ProviderKind.TTS, "piper"): _Target("vixio.providers.piper.provider:FACTORY", _VIXIO),
     (ProviderKind.TTS, "sherpa-onnx"): _Target("vixio.providers.sherpa_onnx.tts:FACTORY", _VIXIO),
+    (ProviderKind.TTS, "edge"): _Target(
+        "vixio.providers.edge_tts.provider:FACTORY", "pip install 'vixio[edge]'"
+    ),
     (ProviderKind.TTS, "espeak"): _Target("vixio.providers.espeak.provider:FACTORY", _VIXIO),
     (ProviderKind.TTS, "openai"): _Target("vixio.providers.openai_speech.tts:FACTORY", _VIXIO),
 }

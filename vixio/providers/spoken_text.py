@@ -1,4 +1,4 @@
-"""What a voice is given to speak: clean, and in pieces that it can take."""
+"""What a voice is given to speak: clean, in pieces that it can take, and in which language."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ _BREAKS = (
     re.compile(r"\s"),
 )
 """Where a long text is cut, the best first: behind a sentence, a clause, a word."""
+
+_KANA = re.compile(r"[\u3041-\u30ff]")
+_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_READS_HAN = frozenset({"zh", "cmn", "yue", "hak", "ja", "ko"})
 
 
 def clean(text: str) -> str:
@@ -47,3 +51,15 @@ def _cut(text: str, limit: int) -> int:
             if 0 < end <= limit:
                 return end
     return limit
+
+
+def spoken_language(text: str, language: str) -> str:
+    """Return the language (BCP 47) to read ``text`` in, ``language`` or what its script demands.
+
+    Voices of alphabetic languages read Chinese out as the names of its characters.
+    """
+    if language.partition("-")[0].lower() in _READS_HAN:
+        return language
+    if _KANA.search(text):
+        return "ja"
+    return "zh" if _HAN.search(text) else language

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vixio.providers.espeak.text import PIECE_COST, split, spoken_language
-from vixio.providers.spoken_text import clean
+from vixio.providers.espeak.text import PIECE_COST, split
+from vixio.providers.spoken_text import clean, spoken_language
 
 
 @pytest.mark.parametrize(

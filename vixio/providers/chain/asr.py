@@ -20,7 +20,7 @@ PIECE_BYTES = pcm_bytes(1.0, LISTEN_RATE)
 """Given at a time to a recogniser that has to catch up."""
 
 CATCH_UP_BYTES = pcm_bytes(5.0, LISTEN_RATE)
-"""Given while more audio comes in; so nobody waits long, and it is there before the speech ends."""
+"""Given beside each piece that comes in, so that the speaker's audio is not held up for long."""
 
 FEED_SECONDS = 2.0
 """For which a recogniser may hold the audio up, as long as there is another one."""
@@ -81,7 +81,7 @@ class ChainASRStream(ASRStream):
             stream = self._current()
             try:
                 async with self._bounded("progress", FEED_SECONDS):
-                    await self._give(stream, CATCH_UP_BYTES)
+                    await self._give(stream, len(pcm) + CATCH_UP_BYTES)
             except Exception as error:  # noqa: BLE001 - a member's defect is passed over as its errors are
                 self._pass_over(error)
             else:

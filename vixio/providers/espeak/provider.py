@@ -11,10 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from vixio.core.errors import ProviderError, ProviderUnavailable
 from vixio.providers.espeak.engine import ENGINE, Job
-from vixio.providers.espeak.text import split, spoken_language
+from vixio.providers.espeak.text import split
 from vixio.providers.espeak_library import NAME, Voice
 from vixio.providers.registry import ProviderFactory
-from vixio.providers.spoken_text import clean
+from vixio.providers.spoken_text import clean, spoken_language
 from vixio.providers.tts import TTSProvider
 
 _TAG = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8}){0,3}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from vixio.providers import spoken_text
 
 PIECE_COST = 240
@@ -12,22 +10,6 @@ device waits longer for its turn, and no reply holds more audio than that."""
 
 _WIDE_COST = 4
 """A digit or a character of a script that writes syllables or words, in Latin letters' time."""
-
-_KANA = re.compile(r"[\u3041-\u30ff]")
-_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
-_READS_HAN = frozenset({"zh", "cmn", "yue", "hak", "ja", "ko"})
-
-
-def spoken_language(text: str, language: str) -> str:
-    """Return the language (BCP 47) to read ``text`` in, ``language`` or what its script demands.
-
-    Voices of alphabetic languages read Chinese out as the names of its characters.
-    """
-    if language.partition("-")[0].lower() in _READS_HAN:
-        return language
-    if _KANA.search(text):
-        return "ja"
-    return "zh" if _HAN.search(text) else language
 
 
 def split(text: str) -> list[str]:

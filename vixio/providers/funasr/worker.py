@@ -16,9 +16,10 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final
 
+from vixio.providers.frames import Frame, Unpacker, pack
 from vixio.providers.funasr.desk import Desk, Utterance
 from vixio.providers.funasr.engine import Engine, join, model_name
-from vixio.providers.funasr.wire import Frame, Kind, Unpacker, WorkerSettings, pack
+from vixio.providers.funasr.wire import MAX_PAYLOAD, Kind, WorkerSettings
 
 _READ_BYTES: Final = 1 << 18
 _PRINTED_CHARS: Final = 4_000
@@ -102,7 +103,7 @@ def _writer(channel: int) -> Callable[[bytes], None]:
     return write
 
 
-def _take(desk: Desk, frame: Frame) -> None:
+def _take(desk: Desk, frame: Frame[Kind]) -> None:
     match frame.kind:
         case Kind.OPEN:
             hints = frame.json()
@@ -119,7 +120,7 @@ def _take(desk: Desk, frame: Frame) -> None:
 
 def _read(channel: int, desk: Desk) -> None:
     """Put what comes from the server on the desk; end the process when nothing can come."""
-    unpacker = Unpacker()
+    unpacker = Unpacker(Kind, MAX_PAYLOAD)
     status = 0
     try:
         while data := os.read(channel, _READ_BYTES):

@@ -158,7 +158,7 @@ async def test_a_long_utterance_is_caught_up_with_by_and_by() -> None:
     chain = ChainASRProvider([fragile, sound])
     await chain.start()
     second = bytes(range(256)) * 125
-    whole = [second] * 20
+    whole = [second] * 20  # 13 s are behind when the fragile one fails
     assert len(second) * 13 > 2 * CATCH_UP_BYTES
     assert (await utter(chain, whole)).text == "words"
     assert sound.utterances == [second * 20]

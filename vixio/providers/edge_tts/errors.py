@@ -1,0 +1,45 @@
+"""What an error of edge-tts means. Importing this imports that package and aiohttp."""
+
+from __future__ import annotations
+
+import aiohttp
+from edge_tts.exceptions import EdgeTTSException, NoAudioReceived, SkewAdjustmentError
+
+from vixio.core.errors import ProviderError, ProviderTimeout
+from vixio.providers.edge_tts.settings import NAME
+
+CAUGHT = (EdgeTTSException, aiohttp.ClientError, OSError, ValueError, LookupError, TypeError)
+"""What its ``stream()`` may raise: its own errors, those of the connection, and, since it takes the
+answer's form for granted, those of reading one that has another."""
+
+
+def classify(error: Exception, voice: str, timeout: float) -> ProviderError:
+    """Return ``error`` as a ProviderError. ``timeout``: seconds for the connection."""
+    if isinstance(error, ProviderError):
+        return error
+    if isinstance(error, TimeoutError):  # aiohttp's are of this class too
+        return ProviderTimeout(NAME, "connection", timeout)
+    if isinstance(error, aiohttp.ClientResponseError):
+        return _of_status(error.status)
+    if isinstance(error, NoAudioReceived):
+        # So ends a connection that is cut before the first sound, too.
+        text = f"the service made no sound: is there a voice {voice}, and does it read this text?"
+        return ProviderError(NAME, text, reason="service")
+    if isinstance(error, SkewAdjustmentError):
+        return _of_status(403)
+    if isinstance(error, aiohttp.ClientConnectionError | OSError):
+        cause = getattr(error, "strerror", None) or type(error).__name__
+        text = f"the service cannot be reached: {' '.join(str(cause).split())[:200]}"
+        return ProviderError(NAME, text, reason="unreachable")
+    text = f"the service's answer is not understood ({type(error).__name__})"
+    return ProviderError(NAME, text, reason="service")
+
+
+def _of_status(status: int) -> ProviderError:
+    if status == 403:
+        # By then edge-tts has set its clock by the service's and tried again.
+        text = "the service refuses this client (403): pip install --upgrade edge-tts"
+        return ProviderError(NAME, text, reason="service")
+    if status == 429:
+        return ProviderError(NAME, "too many requests (429)", reason="busy")
+    return ProviderError(NAME, f"the service answers {status}", reason="service")

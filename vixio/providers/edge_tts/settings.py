@@ -1,0 +1,83 @@
+"""The options of Edge TTS, and which voice speaks a text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from vixio.providers.spoken_text import spoken_language
+
+NAME: Final = "edge"
+
+VoiceName = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}-[A-Z]{2,}-[A-Za-z0-9-]+Neural$")]
+Percent = Annotated[str, StringConstraints(pattern=r"^[+-]\d{1,3}%$")]
+Hertz = Annotated[str, StringConstraints(pattern=r"^[+-]\d{1,3}Hz$")]
+
+VOICES: Final[Mapping[str, str]] = {
+    "de": "de-DE-KatjaNeural",
+    "en": "en-US-EmmaMultilingualNeural",
+    "en-gb": "en-GB-SoniaNeural",
+    "es": "es-ES-ElviraNeural",
+    "fr": "fr-FR-DeniseNeural",
+    "it": "it-IT-ElsaNeural",
+    "ja": "ja-JP-NanamiNeural",
+    "ko": "ko-KR-SunHiNeural",
+    "pt": "pt-BR-FranciscaNeural",
+    "ru": "ru-RU-SvetlanaNeural",
+    "yue": "zh-HK-HiuMaanNeural",
+    "zh": "zh-CN-XiaoxiaoNeural",
+    "zh-hk": "zh-HK-HiuMaanNeural",
+    "zh-tw": "zh-TW-HsiaoChenNeural",
+}
+"""By language, where the settings name none. ``edge-tts --list-voices`` has some 400."""
+
+
+class EdgeTTSSettings(BaseModel):
+    """Options of the section ``tts`` when its name is ``edge``. Times are in seconds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    voice: VoiceName | None = None
+    """None: by the language, ``zh-CN-XiaoxiaoNeural`` where none is known."""
+    voices: dict[str, VoiceName] = Field(default_factory=dict)
+    """Voice by language (BCP 47, lower case), before ``voice``."""
+    rate: Percent = "+0%"
+    pitch: Hertz = "+0Hz"
+    volume: Percent = "+0%"
+    proxy: str | None = None
+    """``http://…``; none: HTTPS_PROXY of the environment."""
+    connect_timeout: int = Field(default=5, ge=1)
+    timeout: float = Field(default=10.0, gt=0)
+    """For the first sound, and then for each next piece."""
+
+
+def voice_for(settings: EdgeTTSSettings, text: str, language: str) -> str:
+    """Return the voice for ``text``. ``language``: BCP 47, empty if unknown.
+
+    The language's own of ``voices`` comes first. ``voice`` speaks the rest, but for text in Chinese
+    or Japanese that it cannot read: the service answers that with no sound at all.
+    """
+    wanted = spoken_language(text, language)
+    if found := _of(settings.voices, wanted):
+        return found
+    script = spoken_language(text, "")
+    if settings.voice is not None and (not script or _reads(settings.voice, script)):
+        return settings.voice
+    return _of(VOICES, wanted) or settings.voice or VOICES["zh"]
+
+
+def _of(voices: Mapping[str, str], language: str) -> str | None:
+    """Return the voice of a language, or of its main language."""
+    tag = language.lower().replace("_", "-")
+    while tag:
+        if tag in voices:
+            return voices[tag]
+        tag = tag.rpartition("-")[0]
+    return None
+
+
+def _reads(voice: str, script: str) -> bool:
+    spoken = voice.partition("-")[0]
+    return spoken == script or "Multilingual" in voice or (script == "zh" and spoken == "ja")
