@@ -100,8 +100,11 @@ class _Photographer:
         return await _post(self._http_port, self._source, headers, body, length=length)
 
 
-async def photos(port: int, *, http_port: int, seconds: float) -> Outcome:
-    """Flood the endpoint, with tokens and without, while an honest camera takes its photos."""
+async def photos(port: int, *, http_port: int, seconds: float, stuck: int) -> Outcome:
+    """Flood the endpoint, with tokens and without, while an honest camera takes its photos.
+
+    ``stuck``: further devices whose photos never come to their end.
+    """
     outcome = Outcome()
     end = asyncio.get_running_loop().time() + seconds
 
@@ -113,7 +116,7 @@ async def photos(port: int, *, http_port: int, seconds: float) -> Outcome:
             _honest(outcome, await come("camera", 1), seconds),
             _unseen(outcome, await come("unseen", 2)),
             *[_spoiled(outcome, await come(f"spoiled-{n}", 3 + n)) for n in range(2)],
-            *[_stuck(outcome, await come(f"stuck-{n}", 5 + n)) for n in range(4)],
+            *[_stuck(outcome, await come(f"stuck-{n}", 5 + n)) for n in range(stuck)],
             *[_stranger(outcome, http_port, first, end) for first in range(4)],
         ]
     )

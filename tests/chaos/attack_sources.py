@@ -66,8 +66,8 @@ async def rest_calls(port: int, *, rounds: int) -> Outcome:
     outcome = Outcome()
     for _ in range(rounds):
         await outcome.together(
-            _call_all(outcome, port, f"127.66.52.{index + 1}", "rest", REST_KINDS[index::3])
-            for index in range(3)
+            _call_all(outcome, port, f"127.66.52.{index + 1}", "rest", REST_KINDS[index::6])
+            for index in range(6)
         )
     return outcome
 

@@ -70,7 +70,7 @@ def settings(service_port: int) -> dict[str, Any]:
     }
 
 
-ATTACK_S = 120.0
+ATTACK_S = 240.0
 """An attack that takes longer has stopped the server."""
 
 
@@ -135,11 +135,15 @@ Attack = Callable[[Field], Awaitable[Outcome]]
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """One attack under its name. Those of one ``group`` run side by side in the short form."""
+    """One attack under its name. Those of one ``group`` run side by side in the short form.
+
+    ``lasting``: it takes ten seconds there, or more.
+    """
 
     group: str
     name: str
     run: Attack
+    lasting: bool = False
 
 
 @asynccontextmanager

@@ -14,7 +14,7 @@ from tests.chaos.table import render
 @pytest.mark.chaos
 @pytest.mark.timeout(150)
 async def test_nothing_but_what_is_attacked_is_lost(tmp_path: Path) -> None:
-    report = await run(tmp_path / "server.log", long=False)
+    report = await run(tmp_path / "server.log", long=False, devices=6)
     assert report.passed, f"\n{render(report)}"
     assert all(row.outcome.done for row in report.rows)
     assert all(row.felt.turns for row in report.rows)

@@ -67,6 +67,21 @@ def test_harm_is_noticed(felt: Felt, harmed: bool) -> None:
     assert bool(_harm(felt, QUIET)) is harmed
 
 
+@pytest.mark.parametrize(
+    ("felt", "harmed"),
+    [
+        (Felt(turns=8, own_p95_ms=1_500.0), False),
+        (Felt(turns=8, own_p95_ms=1_900.0), True),
+        (Felt(turns=8, own_frames=200, own_late=4), False),
+        (Felt(turns=8, own_frames=200, own_late=5), True),
+        (Felt(turns=8, crossed=1), True),
+        (Felt(turns=8, lost=1, wrong=["nothing came"]), True),
+    ],
+)
+def test_many_at_a_time_may_slow_but_not_harm(felt: Felt, harmed: bool) -> None:
+    assert bool(_harm(felt, QUIET, together=True)) is harmed
+
+
 def test_growth_is_noticed() -> None:
     before = {"tasks": 20, "rss_kb": 100_000, "threads": 6}
     assert _grown(before, {"tasks": 20, "rss_kb": 110_000, "threads": 8}) == []

@@ -20,13 +20,15 @@ def test_twenty_devices_are_all_answered(tmp_path: Path) -> None:
     assert main(["--mix", "solo", *devices, "--hold", "8", "--json", str(figures)]) == 0
     (step,) = json.loads(figures.read_text(encoding="utf-8"))["steps"]
     counts = step["counts"]
-    assert counts["turns"] >= DEVICES // 4  # those that began and ended within the eight seconds
+    assert (
+        counts.get("turns", 0) >= DEVICES // 4
+    )  # those that began and ended within the eight seconds
     assert step["turns"] >= DEVICES
     assert step["connected"] == DEVICES
     assert step["trouble"] == []
     for mistake in ("lost", "late_turns", "crossed", "unheard", "not_listening", "violations"):
         assert counts.get(mistake, 0) == 0, mistake
     assert step["server_counters"].get("pacer.starved", 0) == 0
-    assert step["share"]["count"] >= counts["turns"]
+    assert step["share"]["count"] >= counts.get("turns", 0)
     assert step["share"]["p50"] < 1_000  # the machine may be busy; a turn of seconds is a defect
     assert counts.get("dropped", 0) == 0

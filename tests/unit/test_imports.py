@@ -52,6 +52,8 @@ SHARED = (
     "vixio.providers.chain.shares",
     "vixio.providers.espeak_library",
     "vixio.providers.local_voice",
+    "vixio.providers.frames",
+    "vixio.providers.model_process",
     "vixio.providers.openai_client",
     "vixio.providers.openai_errors",
     "vixio.providers.sensevoice_tags",

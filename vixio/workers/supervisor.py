@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import os
 import secrets
 import signal
 import socket
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +15,7 @@ from typing import Any, Final
 
 from loguru import logger
 
-import vixio
+from vixio.core.children import command, environment
 from vixio.core.errors import ConfigError, VixioError
 from vixio.place import About
 from vixio.settings import Settings
@@ -126,12 +124,9 @@ class Supervisor:
         ours, theirs = socket.socketpair()
         with theirs:
             process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                "vixio.workers.process",
-                str(theirs.fileno()),
+                *command("vixio.workers.process", str(theirs.fileno())),
                 pass_fds=[theirs.fileno()],
-                env=_environment(),
+                env=environment(),
                 start_new_session=True,  # a Ctrl-C at the terminal is ours
             )
         self._processes[plan.number] = process
@@ -195,10 +190,3 @@ def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):  # it ended just now
             process.send_signal(number)
-
-
-def _environment() -> dict[str, str]:
-    """Let the worker find what the supervisor finds, wherever it was started from."""
-    root = str(Path(vixio.__file__).parent.parent)
-    paths = dict.fromkeys([root, *(path for path in sys.path if path)])
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

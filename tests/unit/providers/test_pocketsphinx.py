@@ -9,13 +9,14 @@ import pytest
 from pydantic import ValidationError
 
 from vixio.core.errors import ProviderUnavailable
+from vixio.providers.frames import Frame, Unpacker, pack
 from vixio.providers.pocketsphinx.lexicon import Lexicon, guess_pronunciation, to_arpabet
 from vixio.providers.pocketsphinx.provider import (
     FACTORY,
     PocketSphinxASRProvider,
     PocketSphinxSettings,
 )
-from vixio.providers.pocketsphinx.wire import Frame, Kind, Unpacker, pack
+from vixio.providers.pocketsphinx.wire import MAX_PAYLOAD, Kind
 
 DICTIONARY = Path(str(resources.files("pocketsphinx"))) / "model" / "en-us" / "cmudict-en-us.dict"
 
@@ -28,7 +29,7 @@ def test_frames_survive_any_cut() -> None:
     ]
     data = b"".join(pack(*frame) for frame in sent)
     for size in (1, 3, 9, len(data)):
-        unpacker = Unpacker()
+        unpacker = Unpacker(Kind, MAX_PAYLOAD)
         got = [
             frame
             for start in range(0, len(data), size)
@@ -40,7 +41,7 @@ def test_frames_survive_any_cut() -> None:
 
 def test_nonsense_on_the_pipe_is_refused() -> None:
     with pytest.raises(ValueError, match="frame"):
-        list(Unpacker().feed(b"\3" + b"\0" * 4 + b"\xff\xff\xff\x7f"))
+        list(Unpacker(Kind, MAX_PAYLOAD).feed(b"\3" + b"\0" * 4 + b"\xff\xff\xff\x7f"))
 
 
 def test_words_come_from_the_dictionary_with_all_their_ways() -> None:
@@ -131,5 +132,5 @@ def test_a_worker_ends_with_its_input() -> None:
         timeout=30,
         check=True,
     )
-    (ready,) = Unpacker().feed(done.stdout)
+    (ready,) = Unpacker(Kind, MAX_PAYLOAD).feed(done.stdout)
     assert ready.kind is Kind.READY

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE
+from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_seconds
 from vixio.core.errors import ProviderError, ProviderTimeout
 from vixio.providers.chain.health import RestSettings
 from vixio.providers.chain.members import Chain, Member, Members
@@ -161,11 +161,13 @@ class ChainVADStream(VADStream):
         pcm = listening.between(listening.given, end)
         done = listening.given
         listening.given = max(end, done)
+        # Packets are short; who brings minutes at once waits as long as a slow machine takes.
+        seconds = ANSWER_SECONDS + pcm_seconds(pcm, LISTEN_RATE) / 10
         try:
-            async with asyncio.timeout(None if last else ANSWER_SECONDS):
+            async with asyncio.timeout(None if last else seconds):
                 heard = await self._stream.process(pcm)
         except TimeoutError:
-            raise ProviderTimeout(member.name, "answer", ANSWER_SECONDS) from None
+            raise ProviderTimeout(member.name, "answer", seconds) from None
         size = member.provider.window_samples * BYTES_PER_SAMPLE
         number = (done - listening.base) // size
         for probability in heard:

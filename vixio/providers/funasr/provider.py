@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import time
+from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -12,12 +14,23 @@ from loguru import logger
 
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
 from vixio.providers.asr import ASRProvider, SpeechHints
+from vixio.providers.frames import Frame
 from vixio.providers.funasr.hotwords import hotwords
-from vixio.providers.funasr.process import ModelProcess, ended
 from vixio.providers.funasr.settings import FunASRSettings
 from vixio.providers.funasr.stream import FunASRStream
-from vixio.providers.funasr.wire import NAME, Frame, Kind
+from vixio.providers.funasr.wire import MAX_PAYLOAD, NAME, Kind
+from vixio.providers.model_process import ModelProcess, Program
 from vixio.providers.registry import ProviderFactory
+
+PROGRAM: Final = Program(
+    provider=NAME,
+    module="vixio.providers.funasr.worker",
+    kinds=Kind,
+    ready=Kind.READY,
+    unusable=Kind.UNUSABLE,
+    max_payload=MAX_PAYLOAD,
+    quiet=True,
+)
 
 _RESTART_SECONDS: Final = (0.0, 1.0, 5.0, 20.0)
 """How long to wait before each further start, until one succeeds."""
@@ -35,7 +48,7 @@ class FunASRProvider(ASRProvider):
         self._worker_settings = self.settings.worker()
         self._starting: asyncio.Task[None] | None = None
         self._keeper: asyncio.Task[None] | None = None
-        self._process: ModelProcess | None = None
+        self._process: ModelProcess[Kind] | None = None
         self._ready = asyncio.Event()
         self._streams: dict[int, FunASRStream] = {}
         self._numbers = itertools.count(1)
@@ -43,7 +56,7 @@ class FunASRProvider(ASRProvider):
         self._closed = False
 
     @property
-    def process(self) -> ModelProcess | None:
+    def process(self) -> ModelProcess[Kind] | None:
         """The process with the model, None while there is none that is ready."""
         return self._process
 
@@ -82,13 +95,13 @@ class FunASRProvider(ASRProvider):
         self._fail_all(_closed())
         self._ready.set()  # who waits for it sees that there is none
 
-    async def get_process(self) -> ModelProcess:
+    async def get_process(self) -> ModelProcess[Kind]:
         """Wait for the model. Raises ProviderError; to be bounded by the caller."""
         if self._process is None and not self._closed:
             await self.start()
             await self._ready.wait()
         if self._process is None:
-            raise _closed() if self._closed else ended()
+            raise _closed() if self._closed else PROGRAM.ended()
         return self._process
 
     def attach(self, stream: FunASRStream) -> None:
@@ -115,23 +128,25 @@ class FunASRProvider(ASRProvider):
         self._take_over(process)
         self._keeper = asyncio.create_task(self._keep(process))
 
-    async def _launch(self) -> ModelProcess:
+    async def _launch(self) -> ModelProcess[Kind]:
         settings = self.settings
         logger.bind(model=settings.model).info("loading the recognition model")
         begun = time.monotonic()
-        process = await ModelProcess.start(self._worker_settings, settings.load_timeout)
+        process = await ModelProcess.start(
+            PROGRAM, json.dumps(asdict(self._worker_settings)), settings.load_timeout
+        )
         seconds = round(time.monotonic() - begun, 1)
         logger.bind(seconds=seconds, pid=process.pid, **process.about).info("model loaded")
         if settings.hotwords and not process.about["hotwords"]:
             logger.bind(model=settings.model).warning("this model takes no hotwords")
         return process
 
-    def _take_over(self, process: ModelProcess) -> None:
+    def _take_over(self, process: ModelProcess[Kind]) -> None:
         self._process = process
         self._answered = time.monotonic()
         self._ready.set()
 
-    async def _keep(self, process: ModelProcess) -> None:
+    async def _keep(self, process: ModelProcess[Kind]) -> None:
         """Watch over the process, and replace it when it ends."""
         try:
             while True:
@@ -141,7 +156,7 @@ class FunASRProvider(ASRProvider):
                     logger.bind(reason=str(error)).warning("recognition process confused")
                 self._process = None
                 self._ready.clear()
-                self._fail_all(ended())
+                self._fail_all(PROGRAM.ended())
                 await process.stop(kill=True)
                 logger.bind(pid=process.pid).warning("recognition process ended, starting another")
                 process = await self._replace()
@@ -150,7 +165,7 @@ class FunASRProvider(ASRProvider):
             self._process = None
             await process.stop()
 
-    async def _replace(self) -> ModelProcess:
+    async def _replace(self) -> ModelProcess[Kind]:
         for delay in itertools.chain(_RESTART_SECONDS, itertools.repeat(_RESTART_SECONDS[-1])):
             await asyncio.sleep(delay)
             try:
@@ -159,7 +174,7 @@ class FunASRProvider(ASRProvider):
                 logger.bind(reason=str(error)).error("recognition process did not start")
         raise AssertionError("unreachable: the delays go on without end")
 
-    def _hand_out(self, frame: Frame) -> None:
+    def _hand_out(self, frame: Frame[Kind]) -> None:
         self._answered = time.monotonic()
         stream = self._streams.get(frame.stream)
         if stream is None:  # given up meanwhile

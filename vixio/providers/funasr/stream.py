@@ -10,8 +10,8 @@ from loguru import logger
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes
 from vixio.core.errors import ProviderError
 from vixio.providers.asr import ASRStream, Recognition
-from vixio.providers.funasr.process import ModelProcess
 from vixio.providers.funasr.wire import NAME, Kind
+from vixio.providers.model_process import ModelProcess
 from vixio.providers.sensevoice_tags import parse_tags
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class FunASRStream(ASRStream):
         self._words = words
         self._left = pcm_bytes(provider.settings.max_seconds, LISTEN_RATE)
         self._early = bytearray()
-        self._process: ModelProcess | None = None
+        self._process: ModelProcess[Kind] | None = None
         self._result: asyncio.Future[Recognition] | None = None
         self._error: ProviderError | None = None
         self._closed = False
@@ -109,7 +109,7 @@ class FunASRStream(ASRStream):
         finally:
             self.waits = False
 
-    def _place(self, process: ModelProcess) -> None:
+    def _place(self, process: ModelProcess[Kind]) -> None:
         self._check()
         self._process = process
         self._provider.attach(self)

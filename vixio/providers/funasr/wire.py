@@ -1,20 +1,12 @@
-"""Frames between the server and the process with the model: kind, utterance, size, payload.
-
-Little-endian: both ends are the same machine and the same version.
-"""
+"""What the server and the process with the model say to each other, in ``frames``."""
 
 from __future__ import annotations
 
-import json
-import struct
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 NAME: Final = "funasr"
-
-_HEADER: Final = struct.Struct("<BIi")
 
 MAX_PAYLOAD: Final = 8_000_000
 """Bytes; the longest that is sent is one feed of audio."""
@@ -51,50 +43,10 @@ class Kind(IntEnum):
     READY = 5
     """JSON: the model is loaded; its class, and whether it hears as the user speaks."""
     UNUSABLE = 6
-    """JSON: why it cannot be loaded; the process ends."""
+    """JSON: why it cannot be loaded, and whether it may be later; the process ends."""
     PARTIAL = 7
     """JSON: the words so far."""
     RESULT = 8
     """JSON: text as the model wrote it; batch, how many utterances shared its call."""
     FAILED = 9
     """JSON: why this utterance cannot be recognised."""
-
-
-class Frame(NamedTuple):
-    """One message; ``stream`` is 0 where it is about no utterance."""
-
-    kind: Kind
-    stream: int
-    payload: bytes
-
-    def json(self) -> Any:  # noqa: ANN401 - whatever was sent
-        """Return the payload parsed."""
-        return json.loads(self.payload)
-
-
-def pack(kind: Kind, stream: int = 0, payload: bytes | dict[str, Any] = b"") -> bytes:
-    """Return a frame as bytes; a dict is sent as JSON."""
-    if isinstance(payload, dict):
-        payload = json.dumps(payload, ensure_ascii=False).encode("utf-8", "replace")
-    return _HEADER.pack(kind, stream, len(payload)) + payload
-
-
-class Unpacker:
-    """Cuts a byte stream into frames. Raises ValueError when the other end writes nonsense."""
-
-    def __init__(self) -> None:
-        self._data = bytearray()
-
-    def feed(self, data: bytes) -> Iterator[Frame]:
-        """Take more bytes and yield the frames that they complete."""
-        self._data += data
-        while len(self._data) >= _HEADER.size:
-            kind, stream, size = _HEADER.unpack_from(self._data)
-            if not 0 <= size <= MAX_PAYLOAD:
-                raise ValueError(f"a frame of {size} bytes")
-            end = _HEADER.size + size
-            if len(self._data) < end:
-                return
-            payload = bytes(self._data[_HEADER.size : end])
-            del self._data[:end]
-            yield Frame(Kind(kind), stream, payload)

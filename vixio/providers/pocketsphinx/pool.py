@@ -9,88 +9,47 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-import os
-import socket
-import subprocess
-import sys
-from contextlib import suppress
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, Final
 
 from loguru import logger
 
-import vixio
 from vixio.core.cores import own_cores
-from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
+from vixio.core.errors import ProviderError
+from vixio.providers.frames import Frame
+from vixio.providers.model_process import ModelProcess, Program
 from vixio.providers.pocketsphinx.preparing import Preparations
-from vixio.providers.pocketsphinx.wire import Frame, Kind, Unpacker, WorkerSettings, pack
+from vixio.providers.pocketsphinx.wire import MAX_PAYLOAD, NAME, Kind, WorkerSettings
 
-NAME: Final = "pocketsphinx"
+PROGRAM: Final = Program(
+    provider=NAME,
+    module="vixio.providers.pocketsphinx.worker",
+    kinds=Kind,
+    ready=Kind.READY,
+    unusable=Kind.UNUSABLE,
+    max_payload=MAX_PAYLOAD,
+)
 
 _START_SECONDS: Final = 30.0
 """A cold disk and a busy machine included; it takes 0.5 s otherwise."""
-_STOP_SECONDS: Final = 2.0
 _RESTART_SECONDS: Final = (0.0, 0.5, 2.0, 5.0)
 """How long to wait before each further start, until one succeeds."""
-_READ_BYTES: Final = 1 << 16
 
 
 class WorkerProcess:
     """One process and the utterances that it has."""
 
-    def __init__(
-        self,
-        process: subprocess.Popen[bytes],
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-    ) -> None:
+    def __init__(self, process: ModelProcess[Kind]) -> None:
         self._process = process
-        self._reader = reader
-        self._writer = writer
         self._results: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._numbers = itertools.count(1)
-        self._unpacker = Unpacker()
         self.preparations = Preparations(lambda request: self.send(Kind.PREPARE, payload=request))
 
     @classmethod
     async def start(cls, settings: WorkerSettings) -> WorkerProcess:
         """Start it and wait until its model is loaded. Raises ProviderError."""
-        ours, theirs = socket.socketpair()
-        with theirs:
-            # In a thread: starting a process takes milliseconds.
-            spawning = asyncio.create_task(asyncio.to_thread(_spawn, settings, theirs))
-            try:
-                process = await asyncio.shield(spawning)
-            except asyncio.CancelledError:
-                ours.close()
-                with suppress(OSError):  # there is none
-                    orphan = await spawning
-                    orphan.kill()
-                    await asyncio.to_thread(orphan.wait)
-                raise
-            except BaseException:
-                ours.close()
-                raise
-        ours.setblocking(False)
-        try:
-            streams = await asyncio.open_connection(sock=ours)
-        except BaseException:
-            ours.close()
-            process.kill()
-            await asyncio.to_thread(process.wait)
-            raise
-        worker = cls(process, *streams)
-        try:
-            async with asyncio.timeout(_START_SECONDS):
-                await worker._greeting()
-        except TimeoutError:
-            await worker.stop(kill=True)
-            raise ProviderTimeout(NAME, "worker process", _START_SECONDS) from None
-        except BaseException:
-            await worker.stop(kill=True)
-            raise
-        return worker
+        argument = json.dumps(asdict(settings))
+        return cls(await ModelProcess.start(PROGRAM, argument, _START_SECONDS))
 
     @property
     def pid(self) -> int:
@@ -121,75 +80,42 @@ class WorkerProcess:
 
     def send(self, kind: Kind, number: int = 0, payload: bytes = b"") -> None:
         """Write a frame; nothing happens if the process is gone, which its reader will notice."""
-        if not self._writer.is_closing():
-            self._writer.write(pack(kind, number, payload))
+        self._process.send(kind, number, payload)
+
+    @property
+    def waiting(self) -> int:
+        """Bytes that it has not read yet."""
+        return self._process.waiting
 
     async def drain(self) -> None:
         """Wait while the pipe is full. Raises ProviderError if the process is gone."""
-        try:
-            await self._writer.drain()
-        except (ConnectionError, RuntimeError) as error:
-            raise _died() from error
+        await self._process.drain()
 
     async def run(self) -> None:
         """Hand results out until the process ends; then fail what is left."""
         preparing = asyncio.create_task(self.preparations.run())
         try:
-            while frames := await self._read():
-                for frame in frames:
-                    self._hand_out(frame)
+            await self._process.run(self._hand_out)
         finally:
             preparing.cancel()
             self._fail_all()
 
     def kill(self) -> None:
         """End it at once; :meth:`run` returns."""
-        self._process.kill()  # knows itself whether it is over
+        self._process.kill()
 
     async def stop(self, *, kill: bool = False) -> None:
-        """End it: by closing its input, by force if that does not help. Not while it is read.
-
-        What it had fails. Idempotent, never raises.
-        """
+        """End it; what it had fails. Not while it is read. Idempotent, never raises."""
         self._fail_all()
-        if kill:
-            self.kill()
-        self._writer.close()
-        try:
-            await asyncio.to_thread(self._process.wait, _STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            await asyncio.to_thread(self._process.wait)
-        try:
-            await self._writer.wait_closed()
-        except OSError:  # broken: it is closed all the same
-            pass
+        await self._process.stop(kill=kill)
 
     def _fail_all(self) -> None:
         results, self._results = self._results, {}
         for result in results.values():
             if not result.done():
-                result.set_exception(_died())
+                result.set_exception(PROGRAM.ended())
 
-    async def _greeting(self) -> None:
-        for frame in await self._read():
-            if frame.kind is Kind.UNUSABLE:
-                raise ProviderUnavailable(NAME, frame.json()["message"])
-            if frame.kind is Kind.READY:
-                return
-        raise ProviderError(NAME, "the worker process ended while it started")
-
-    async def _read(self) -> list[Frame]:
-        """Return the next frames, none at the end."""
-        try:
-            while data := await self._reader.read(_READ_BYTES):
-                if frames := list(self._unpacker.feed(data)):
-                    return frames
-        except ConnectionError:  # it died with something unread: an end like any other
-            pass
-        return []
-
-    def _hand_out(self, frame: Frame) -> None:
+    def _hand_out(self, frame: Frame[Kind]) -> None:
         if frame.kind is Kind.GRAMMAR:
             logger.bind(**frame.json()).debug("grammar made")
             return
@@ -233,8 +159,7 @@ class WorkerPool:
             workers = await asyncio.gather(*starts)
         except BaseException:
             for start in starts:
-                if not start.cancelling():  # a second time would cut short what cleans up
-                    start.cancel()
+                start.cancel()
             for outcome in await asyncio.gather(*starts, return_exceptions=True):
                 if isinstance(outcome, WorkerProcess):
                     await outcome.stop()
@@ -301,30 +226,3 @@ class WorkerPool:
 def default_size() -> int:
     """Return how many workers serve a small machine well: two, but no more than its share."""
     return min(2, own_cores())
-
-
-def _spawn(settings: WorkerSettings, channel: socket.socket) -> subprocess.Popen[bytes]:
-    # Its own session: a Ctrl-C at the terminal is the server's to handle.
-    return subprocess.Popen(  # noqa: S603 - this interpreter, our module, our own JSON
-        [
-            sys.executable,
-            "-m",
-            "vixio.providers.pocketsphinx.worker",
-            json.dumps(asdict(settings)),
-        ],
-        stdin=channel.fileno(),
-        stdout=channel.fileno(),
-        env=_environment(),
-        start_new_session=True,
-    )
-
-
-def _environment() -> dict[str, str]:
-    """Let the worker find what the server finds, wherever it was started from."""
-    root = str(Path(vixio.__file__).parent.parent)
-    paths = dict.fromkeys([root, *(path for path in sys.path if path)])
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-
-
-def _died() -> ProviderError:
-    return ProviderError(NAME, "the recognition worker ended")

@@ -15,8 +15,8 @@ from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
 from vixio.phrasebook import fingerprint, signatures
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
-from vixio.providers.pocketsphinx.pool import NAME, WorkerPool, WorkerProcess, default_size
-from vixio.providers.pocketsphinx.wire import WORST_SCORE, Kind, WorkerSettings
+from vixio.providers.pocketsphinx.pool import WorkerPool, WorkerProcess, default_size
+from vixio.providers.pocketsphinx.wire import NAME, WORST_SCORE, Kind, WorkerSettings
 from vixio.providers.registry import ProviderFactory
 
 REJECTION: Final = -100.0

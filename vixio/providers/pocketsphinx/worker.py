@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes
 from vixio.phrasebook import PhraseBook, ToolSignature
+from vixio.providers.frames import Frame, Unpacker, pack
 from vixio.providers.pocketsphinx.decoder import (
     GrammarDecoder,
     Heard,
@@ -28,7 +29,7 @@ from vixio.providers.pocketsphinx.decoder import (
     SpokenGrammar,
 )
 from vixio.providers.pocketsphinx.lexicon import Lexicon
-from vixio.providers.pocketsphinx.wire import Frame, Kind, Unpacker, WorkerSettings, pack
+from vixio.providers.pocketsphinx.wire import MAX_PAYLOAD, Kind, WorkerSettings
 
 _BLOCK_BYTES: Final = LISTEN_RATE // 10 * BYTES_PER_SAMPLE  # 100 ms
 _SLICE_BLOCKS: Final = 5  # some 20 ms of work
@@ -159,7 +160,7 @@ class Worker:
             for item in self._utterances.values()
         )
 
-    def take(self, frame: Frame) -> list[bytes]:
+    def take(self, frame: Frame[Kind]) -> list[bytes]:
         """Take a frame from the server; return the frames that answer it."""
         if frame.kind in {Kind.PREPARE, Kind.OPEN}:
             return self._open(frame)
@@ -206,7 +207,7 @@ class Worker:
         decoder.renew()
         self._idle.append(decoder)
 
-    def _open(self, frame: Frame) -> list[bytes]:
+    def _open(self, frame: Frame[Kind]) -> list[bytes]:
         request = frame.json()
         answers: list[bytes] = []
         spoken = self._grammars.get(request["key"])
@@ -280,7 +281,7 @@ def main() -> None:
 
 
 def _serve(worker: Worker, out: int) -> None:
-    unpacker = Unpacker()
+    unpacker = Unpacker(Kind, MAX_PAYLOAD)
     while True:
         # Input first, so what was cancelled meanwhile is not decoded.
         wait = 0.0 if worker.busy else None
@@ -295,7 +296,7 @@ def _serve(worker: Worker, out: int) -> None:
             _write(out, answer)
 
 
-def _take(worker: Worker, frame: Frame) -> list[bytes]:
+def _take(worker: Worker, frame: Frame[Kind]) -> list[bytes]:
     try:
         return worker.take(frame)
     except Exception as error:  # noqa: BLE001 - one utterance's bad input must not end the others

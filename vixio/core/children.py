@@ -1,0 +1,19 @@
+"""Processes of ours: how a module of this package is run in one."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+
+def command(module: str, *arguments: str) -> list[str]:
+    """Return the command that runs a module with this interpreter."""
+    return [sys.executable, "-m", module, *arguments]
+
+
+def environment() -> dict[str, str]:
+    """Return ours, so that the process finds what we find, wherever we were started from."""
+    root = str(Path(__file__).parents[2])
+    paths = dict.fromkeys([root, *(path for path in sys.path if path)])
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

@@ -1,0 +1,63 @@
+"""Frames between the server and a process with a model: kind, utterance, size, payload.
+
+Little-endian: both ends are the same machine and the same version. Which kinds there are is each
+provider's own affair.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+_HEADER: Final = struct.Struct("<BIi")
+
+KindT = TypeVar("KindT", bound=IntEnum)
+
+
+class Frame(NamedTuple, Generic[KindT]):
+    """One message; ``stream`` is 0 where it is about no utterance."""
+
+    kind: KindT
+    stream: int
+    payload: bytes
+
+    def json(self) -> Any:  # noqa: ANN401 - whatever was sent
+        """Return the payload parsed."""
+        return json.loads(self.payload)
+
+
+def pack(kind: IntEnum, stream: int = 0, payload: bytes | dict[str, Any] = b"") -> bytes:
+    """Return a frame as bytes; a dict is sent as JSON, half a surrogate pair as ``?``."""
+    if isinstance(payload, dict):
+        text = json.dumps(payload, ensure_ascii=False, default=str)
+        payload = text.encode("utf-8", "replace")
+    return _HEADER.pack(kind, stream, len(payload)) + payload
+
+
+class Unpacker(Generic[KindT]):
+    """Cuts a byte stream into frames. Raises ValueError when the other end writes nonsense.
+
+    ``max_payload``: bytes of the longest payload there is.
+    """
+
+    def __init__(self, kinds: type[KindT], max_payload: int) -> None:
+        self._kinds = kinds
+        self._max_payload = max_payload
+        self._data = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[Frame[KindT]]:
+        """Take more bytes and yield the frames that they complete."""
+        self._data += data
+        while len(self._data) >= _HEADER.size:
+            kind, stream, size = _HEADER.unpack_from(self._data)
+            if not 0 <= size <= self._max_payload:
+                raise ValueError(f"a frame of {size} bytes")
+            end = _HEADER.size + size
+            if len(self._data) < end:
+                return
+            payload = bytes(self._data[_HEADER.size : end])
+            del self._data[:end]
+            yield Frame(self._kinds(kind), stream, payload)
