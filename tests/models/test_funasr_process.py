@@ -14,6 +14,7 @@ from tests.models.needs import needs
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
 from vixio.providers.asr import SpeechHints
 from vixio.providers.funasr.provider import FunASRProvider
+from vixio.providers.funasr.settings import FunASRSettings
 
 pytestmark = [
     *needs("funasr", "funasr", "torch", "kaldi_native_fbank"),
@@ -30,24 +31,28 @@ def gone(pid: int) -> bool:
     return not Path(f"/proc/{pid}").exists()
 
 
-async def test_the_loop_goes_on_while_a_model_is_loaded_and_runs(
-    paraformer: Path, speech: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And all of it without a network: the process notes each address that it asks for."""
-    guard = tmp_path / "guard"
+def cut_off(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the process have no network, and note in ``folder`` when it asks for one."""
+    guard = folder / "guard"
     guard.mkdir()
-    asked, installed = tmp_path / "asked", tmp_path / "installed"
     guard.joinpath("sitecustomize.py").write_text(
         "import sys\n"
         "def note(event, arguments):\n"
         "    if event in ('socket.connect', 'socket.getaddrinfo'):\n"
-        f"        open({str(asked)!r}, 'a').write(event)\n"
+        f"        open({str(folder / 'asked')!r}, 'a').close()\n"
         "        raise OSError('no network')\n"
         "sys.addaudithook(note)\n"
-        f"open({str(installed)!r}, 'w').close()\n",
+        f"open({str(folder / 'cut off')!r}, 'w').close()\n",
         encoding="utf-8",
     )
     monkeypatch.syspath_prepend(str(guard))
+
+
+async def test_the_loop_goes_on_while_a_model_is_loaded_and_runs(
+    paraformer: Path, speech: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And all of it without a network: the process notes each address that it asks for."""
+    cut_off(tmp_path, monkeypatch)
     lags: list[float] = []
     loop = asyncio.get_running_loop()
 
@@ -66,8 +71,8 @@ async def test_the_loop_goes_on_while_a_model_is_loaded_and_runs(
     assert while_loading > 20
     # A busy machine delays a few rounds; an import in the server itself would delay most.
     assert sorted(lags)[len(lags) * 9 // 10] < 0.25
-    assert installed.exists()
-    assert not asked.exists()
+    assert tmp_path.joinpath("cut off").exists()
+    assert not tmp_path.joinpath("asked").exists()
 
 
 async def test_a_dead_or_hung_process_costs_its_utterances_and_is_replaced(
@@ -100,6 +105,20 @@ async def test_a_dead_or_hung_process_costs_its_utterances_and_is_replaced(
         with pytest.raises(ProviderError) as caught:
             await say(provider, speech)
         assert caught.value.reason == "not_ready"
+
+
+async def test_a_hub_out_of_reach_is_an_error_that_may_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut_off(tmp_path, monkeypatch)
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
+    provider = FunASRProvider(FunASRSettings(model="nobody/nothing", hub="hf", threads=1))
+    with pytest.raises(ProviderError, match="could not be downloaded") as caught:
+        await asyncio.wait_for(provider.start(), BOUND)
+    assert caught.value.retryable
+    assert caught.value.reason == "unreachable"
+    assert tmp_path.joinpath("asked").exists()
+    await provider.close()
 
 
 async def test_closing_while_the_model_is_loaded_leaves_nothing(paraformer: Path) -> None:

@@ -44,3 +44,9 @@ def test_every_section_links_to_one_that_is_there() -> None:
     for text in known.values():
         for anchor in re.findall(r"\]\(#([^)]+)\)", text):
             assert anchor in known, f"there is no section #{anchor}"
+
+
+def test_the_presets_that_it_names_are_there() -> None:
+    named = set(re.findall(r"`(config/[^`]+)`", DOCUMENT.read_text(encoding="utf-8")))
+    assert named
+    assert {each for each in named if not DOCUMENT.parents[1].joinpath(each).is_file()} == set()

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vixio.core.errors import ConfigError
+from vixio.providers.registry import names
 from vixio.settings import load_settings
 
 MODEL = "agent:\n  name: openai\n"
@@ -163,7 +164,7 @@ def failure(path: Path, environment: dict[str, str] | None = None) -> str:
             "tts:\n  name: espek",
             (
                 ":2: tts.name: there is no tts provider 'espek', did you mean 'espeak'? "
-                "(known: espeak, openai, piper, sherpa-onnx)"
+                f"(known: {', '.join(names('tts'))})"
             ),
         ),
         ("vad: {name: 7}", ":1: vad.name: expected the name of a provider, found 7"),

@@ -32,7 +32,7 @@ class Program(Generic[KindT]):
     ready: KindT
     """The model is loaded; its JSON, if it has any, is about it."""
     unusable: KindT
-    """JSON with ``message``: why it cannot be; the process ends."""
+    """JSON with ``message``: why it cannot be; the process ends. ``retryable``: it may be later."""
     max_payload: int
     quiet: bool = False
     """What it prints to standard error is of no use."""
@@ -155,8 +155,10 @@ class ModelProcess(Generic[KindT]):
         program = self._program
         for frame in await self._read():
             if frame.kind is program.unusable:
-                message = frame.json()["message"]
-                raise ProviderUnavailable(program.provider, message, reason="no_model")
+                said = frame.json()
+                if said.get("retryable"):
+                    raise ProviderError(program.provider, said["message"], reason="unreachable")
+                raise ProviderUnavailable(program.provider, said["message"], reason="no_model")
             if frame.kind is program.ready:
                 self.about = frame.json() if frame.payload else {}
                 return

@@ -43,7 +43,7 @@ class Kind(IntEnum):
     READY = 5
     """JSON: the model is loaded; its class, and whether it hears as the user speaks."""
     UNUSABLE = 6
-    """JSON: why it cannot be loaded; the process ends."""
+    """JSON: why it cannot be loaded, and whether it may be later; the process ends."""
     PARTIAL = 7
     """JSON: the words so far."""
     RESULT = 8

@@ -23,7 +23,8 @@ from vixio.providers.funasr.wire import MAX_PAYLOAD, Kind, WorkerSettings
 
 _READ_BYTES: Final = 1 << 18
 _PRINTED_CHARS: Final = 4_000
-_HINT_CHARS: Final = 300
+_HINT_CHARS: Final = 200
+_NO_SUCH_MODEL: Final = re.compile(r"\b404\b|not.?(exist|found)|no such", re.IGNORECASE)
 
 
 class Worker:
@@ -135,17 +136,21 @@ def _read(channel: int, desk: Desk) -> None:
         os._exit(status)
 
 
-def _why(error: BaseException, settings: WorkerSettings, printed: str) -> str:
-    """Return one line for a person: why the model cannot be used, and what to do."""
+def why(error: BaseException, settings: WorkerSettings, printed: str) -> dict[str, Any]:
+    """Return what the server is told: in one line for a person why the model cannot be used.
+
+    ``retryable``: the hub could not be asked, and may be later.
+    """
     if isinstance(error, ModuleNotFoundError) and error.name:
         name = error.name.partition(".")[0]
-        return f"the package {name} is missing: pip install {name}"
+        return {"message": f"the package {name} is missing: pip install {name}"}
     # FunASR prints why a download failed, and then fails for lack of the files.
     found = re.search(r"^Download: .* failed!: ?(.*)$", printed, re.MULTILINE)
     cause = " ".join((found[1] if found else str(error) or type(error).__name__).split())
     name = model_name(settings)
-    what = f"{name} could not be downloaded" if found else f"{name} could not be loaded"
-    return f"{what} ({cause[:_HINT_CHARS]})"
+    what = f"{name} could not be {'downloaded' if found else 'loaded'}"
+    retryable = found is not None and _NO_SUCH_MODEL.search(cause) is None
+    return {"message": f"{what} ({cause[:_HINT_CHARS]})", "retryable": retryable}
 
 
 def main() -> None:
@@ -175,7 +180,7 @@ def main() -> None:
             sys.stdout.flush()
             printed.seek(0)
             said = printed.read()[-_PRINTED_CHARS:].decode("utf-8", "replace")
-            send(pack(Kind.UNUSABLE, 0, {"message": _why(error, settings, said)}))
+            send(pack(Kind.UNUSABLE, 0, why(error, settings, said)))
             os._exit(1)
         with open(os.devnull, "wb") as nothing:  # noqa: PTH123 - as above
             for descriptor in (1, 2):

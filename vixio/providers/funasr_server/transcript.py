@@ -58,7 +58,7 @@ class Transcript:
         self._habits = habits
         self._online = online
         self._segments: list[str] = []
-        self._first_pass = ""
+        self._first_pass: list[str] = []
         self._ended = False
         self._final_before = False
         self._last: Result | None = None
@@ -68,7 +68,7 @@ class Transcript:
     @property
     def words(self) -> TaggedText:
         """The words so far; those of the first pass until the second has replaced them."""
-        return parse_tags(join_segments([*self._segments, self._first_pass]))
+        return parse_tags(join_segments([*self._segments, *self._first_pass]))
 
     def end(self) -> None:
         """The server is told now that the utterance is over."""
@@ -78,9 +78,9 @@ class Transcript:
         """Take what the server says of this utterance, errors apart."""
         if result.second_pass:
             self._segments.append(result.text)
-            self._first_pass = ""
+            self._first_pass.clear()
         else:
-            self._first_pass += result.text  # pieces, with their own spaces
+            self._first_pass.append(result.text)
         if result.ended:
             self._habits.ending = Ending.ACKNOWLEDGED
             self.complete = True

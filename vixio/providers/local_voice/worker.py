@@ -19,6 +19,9 @@ import numpy.typing as npt
 from vixio.core.errors import ProviderError
 from vixio.providers.local_voice.job import VoiceJob
 
+JOIN_SECONDS = 20.0
+"""The thread cannot be interrupted in a call of its library; it dies with the process."""
+
 CHUNK_SECONDS = 0.1
 """PCM is handed over in pieces of this length: the first is on its way while others are cut."""
 
@@ -61,8 +64,8 @@ class VoiceThread:
             self._changed.notify()
 
     async def join(self) -> None:
-        """Wait until the thread has ended."""
-        await asyncio.to_thread(self._thread.join)
+        """Wait until the thread has ended, or until the sentence in hand took too long."""
+        await asyncio.to_thread(self._thread.join, JOIN_SECONDS)
 
     def _work(self) -> None:
         while (job := self._next()) is not None:

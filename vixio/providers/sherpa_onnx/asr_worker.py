@@ -18,6 +18,9 @@ from vixio.providers.asr import Recognition
 from vixio.providers.sherpa_onnx.asr_model import OfflineModel, OnlineModel
 from vixio.providers.sherpa_onnx.folder import NAME
 
+JOIN_SECONDS = 20.0
+"""The thread cannot be interrupted in a call of its library; it dies with the process."""
+
 _ALIKE = 2.0
 """Utterances of one batch are filled up to the longest of them: none may be longer by more."""
 
@@ -76,8 +79,8 @@ class DecodeThread:
             self._changed.notify()
 
     async def join(self) -> None:
-        """Wait until the thread has ended."""
-        await asyncio.to_thread(self._thread.join)
+        """Wait until the thread has ended, or until the decoding in hand took too long."""
+        await asyncio.to_thread(self._thread.join, JOIN_SECONDS)
 
     def _take(self, *, block: bool) -> list[Utterance] | None:
         """Return what came in, None when it is time to end."""

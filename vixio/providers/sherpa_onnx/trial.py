@@ -49,18 +49,19 @@ async def try_first(kind: Literal["asr", "tts"], folder: Path, options: str) -> 
                 process.kill()
             await process.wait()
     if process.returncode != 0:
-        raise ProviderUnavailable(NAME, f"cannot use {folder}: {_reason(said)}")
+        raise ProviderUnavailable(NAME, _reason(said, folder))
 
 
-def _reason(said: bytes) -> str:
-    """Return the first line that says what is wrong; the last ones are advice or a trace's end."""
+def _reason(said: bytes, folder: Path) -> str:
+    """Return our own message, or the library's first line; later ones are advice."""
     lines = [_PLACE.sub("", line).strip() for line in said.decode(errors="replace").splitlines()]
-    ours = [line for line in lines if line.startswith(f"{NAME}: ")]
-    told = ours or [line for line in lines if line]
-    if not told:
-        return "the library ended without a word"
-    words = told[0].removeprefix(f"{NAME}: ")
-    return words if len(words) <= 2 * _HALF else f"{words[:_HALF]} … {words[-_HALF:]}"
+    for line in lines:
+        if line.startswith(f"{NAME}: "):
+            return line.removeprefix(f"{NAME}: ")
+    words = next(filter(None, lines), "the library ended without a word")
+    if len(words) > 2 * _HALF:
+        words = f"{words[:_HALF]} … {words[-_HALF:]}"
+    return f"cannot use {folder}: {words}"
 
 
 def main(kind: str, options: str) -> int:

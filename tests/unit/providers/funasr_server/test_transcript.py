@@ -48,7 +48,8 @@ def test_the_second_pass_replaces_the_first() -> None:
         online("开等"),
         offline("打开灯。"),
         online("turn "),
-        online("it "),
+        online("it"),
+        online("off"),
         offline("Turn it off."),
     ]:
         transcript.take(result)
@@ -59,6 +60,7 @@ def test_the_second_pass_replaces_the_first() -> None:
         "打开灯。",
         "打开灯。turn",
         "打开灯。turn it",
+        "打开灯。turn it off",
         "打开灯。Turn it off.",
     ]
 

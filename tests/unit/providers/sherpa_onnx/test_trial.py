@@ -23,11 +23,11 @@ async def test_the_trial_says_what_the_load_says(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        (b"", "the library ended without a word"),
-        (b"/a/csrc/x-model.cc:Init:99 'T' is not there\nhint\n", "'T' is not there"),
+        (b"", "cannot use m: the library ended without a word"),
+        (b"/a/csrc/x-model.cc:Init:99 'T' is not there\nhint\n", "cannot use m: 'T' is not there"),
         (b"noise\nsherpa-onnx: /m has no decoder\n", "/m has no decoder"),
-        (b"ab" * 900, f"{'ab' * 75} … {'ab' * 75}"),
+        (b"ab" * 900, f"cannot use m: {'ab' * 75} … {'ab' * 75}"),
     ],
 )
 def test_the_librarys_words_are_one_line(said: bytes, told: str) -> None:
-    assert trial._reason(said) == told
+    assert trial._reason(said, Path("m")) == told
