@@ -321,6 +321,12 @@ def test_each_configuration_is_what_it_says() -> None:
     funasr = load_settings(ROOT / "config/funasr-server.yaml", environment)
     assert (funasr.asr.name, funasr.agent.name) == ("funasr-server", "openai")
     assert funasr.asr.options.model_dump()["hotwords"] == {"小智": 20}
+    local = load_settings(
+        ROOT / "config/funasr-edge.yaml", {**environment, "FUNASR_DEVICE": "cuda:0"}
+    )
+    assert (local.asr.name, local.agent.name) == ("funasr", "openai")
+    assert local.asr.options.model_dump()["model"] == "iic/SenseVoiceSmall"
+    assert local.asr.options.model_dump()["device"] == "cuda:0"
     litellm = load_settings(ROOT / "config/litellm.yaml", environment)
     assert (litellm.agent.name, litellm.agent.options.model_dump()["model"]) == ("litellm", "a/b")
     with pytest.raises(ConfigError, match="OPENAI_API_KEY is not set"):
