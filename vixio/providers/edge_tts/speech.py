@@ -77,6 +77,9 @@ class Speech:
             async with asyncio.timeout(min(FAREWELL, limit)):
                 return await self._arrived.get()
         except TimeoutError:
+            # Both may come in the same turn of a loop that was held up.
+            if not self._arrived.empty():
+                return self._arrived.get_nowait()
             if self._whole():
                 return None
         try:

@@ -24,6 +24,9 @@ from vixio.providers.tool_words import tool_words
 REPLAY_SECONDS = 60.0
 """An utterance up to this long is sent again if its connection is lost; longer ones fail."""
 
+SECOND_LOOK = 0.02
+"""Seconds for what lies in the socket to be read before silence is taken for an end."""
+
 _numbers = count(1)
 
 
@@ -166,8 +169,11 @@ class FunASRServerStream(ASRStream):
             async with asyncio.timeout(self._transcript.patience):
                 await self._changed.wait()
         except TimeoutError:
-            self._transcript.settle()
-            return
+            # After a hold-up of the loop, what has arrived meanwhile is read only now.
+            await asyncio.sleep(SECOND_LOOK)
+            if not self._changed.is_set():
+                self._transcript.settle()
+                return
         self._changed.clear()
         self._check()
 

@@ -126,6 +126,14 @@ async def test_a_whole_sentence_does_not_wait_for_goodbyes() -> None:
         assert pcm_seconds(pcm, tts.sample_rate) == pytest.approx(len(SENTENCE) * 0.048, abs=0.1)
 
 
+async def test_a_loop_that_is_held_up_loses_no_sound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speech, "FAREWELL", 0.0)  # every wait is over before it has begun
+    async with speaking() as (tts, _):
+        for _ in range(5):
+            pcm = await say(tts, SENTENCE)
+            assert pcm_seconds(pcm, tts.sample_rate) == pytest.approx(1.73, abs=0.1)
+
+
 async def test_no_sound_at_all() -> None:
     async with speaking(Fault(silent=True)) as (tts, _):
         with pytest.raises(ProviderError, match="voice zh-CN-XiaoxiaoNeural"):
