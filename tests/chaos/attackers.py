@@ -17,6 +17,7 @@ from tests.chaos import (
     attack_sources,
     attack_tools,
     attack_wire,
+    attack_workers,
 )
 from tests.chaos.outcome import Outcome
 from tests.chaos.rogue_service import RogueService
@@ -52,6 +53,7 @@ ATTACKS: dict[str, Callable[..., Awaitable[Outcome]]] = {
         attack_sources.web_calls,
         attack_sources.rest_calls,
         attack_camera.photos,
+        attack_workers.server_processes,
     )
 }
 

@@ -30,7 +30,7 @@ SIDE_BY_SIDE = (
     {"floods"},
     {"descriptors"},
 )
-"""The groups whose attacks the short form makes at the same time."""
+"""The groups whose attacks the short form makes at the same time; others it leaves out."""
 
 APART_S = 0.15
 """Between the beginnings of attacks that are made at the same time."""

@@ -331,6 +331,11 @@ def scenarios(seed: int) -> list[Scenario]:
         ),
         Scenario("sources", "bad photos for the camera's endpoint", _photos),
         Scenario("process", "recognisers are killed in mid-utterance", _workers, lasting=True),
+        Scenario(
+            "servers",
+            "server processes are killed in mid-turn",
+            partial(_simple, "server_processes", {"kills": 10}, {"kills": 1}),
+        ),
         Scenario("process", "the wall clock steps", _clock),
         Scenario("descriptors", "no descriptor is left", _descriptors),
     ]
