@@ -38,6 +38,8 @@ PIECE: Final = 720
 
 MP3: Final = MP3_24K_MONO[: len(MP3_24K_MONO) // FRAME * FRAME]
 
+DEAF_SECONDS: Final = 1.0
+
 Stage = Literal["start", "middle", "end"]
 """Before the first audio, behind some of it, in the place of ``turn.end``."""
 
@@ -64,6 +66,8 @@ class Fault:
     send: str | bytes | None = None
     silent: bool = False
     endless: bool = False
+    deaf: bool = False
+    """It does not answer the client's goodbye."""
 
 
 class CutError(Exception):
@@ -136,7 +140,12 @@ class Service:
             await socket.send(_binary(identity, "", b""))
         await socket.send(_text(identity, "audio.metadata", _boundary(spoken.text)))
         await self._stage("end", fault, socket)
+        if fault.deaf:
+            socket.transport.pause_reading()
         await socket.send(_text(identity, "turn.end", {}))
+        if fault.deaf:
+            await asyncio.sleep(DEAF_SECONDS)
+            socket.transport.resume_reading()
         await socket.wait_closed()
 
     async def _audio(

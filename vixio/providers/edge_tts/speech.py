@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from vixio.core.errors import ProviderError, ProviderTimeout
 from vixio.providers.edge_tts.settings import NAME, EdgeTTSSettings
+
+if TYPE_CHECKING:
+    from edge_tts import Communicate
 
 BYTES_PER_SECOND: Final = 6_000
 """edge-tts asks for ``audio-24khz-48kbitrate-mono-mp3``."""
@@ -23,6 +26,9 @@ SLOWEST: Final = 2 * BYTES_PER_SECOND
 
 CLOSE_TIMEOUT: Final = 1.0
 """Seconds for the closing handshake."""
+
+FAREWELL: Final = 0.3
+"""Seconds that a whole sentence waits for it: edge-tts tells its end only when it is over."""
 
 
 class Speech:
@@ -36,6 +42,7 @@ class Speech:
         # a cancellation does not unwind them.
         self._arrived: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._failure: ProviderError | None = None
+        self._communicate: Communicate | None = None
         self._task = asyncio.create_task(self._receive(), name="edge-tts")
 
     async def pieces(self) -> AsyncIterator[bytes]:
@@ -65,11 +72,25 @@ class Speech:
             await asyncio.wait([self._task])
 
     async def _next(self) -> bytes | None:
+        limit = self._settings.timeout
         try:
-            async with asyncio.timeout(self._settings.timeout):
+            async with asyncio.timeout(min(FAREWELL, limit)):
                 return await self._arrived.get()
         except TimeoutError:
-            raise ProviderTimeout(NAME, "speech", self._settings.timeout) from None
+            if self._whole():
+                return None
+        try:
+            async with asyncio.timeout(max(0.0, limit - FAREWELL)):
+                return await self._arrived.get()
+        except TimeoutError:
+            raise ProviderTimeout(NAME, "speech", limit) from None
+
+    def _whole(self) -> bool:
+        """Whether the service has said "turn.end": edge-tts counts a turn's bytes until then."""
+        if self._communicate is None:
+            return False
+        state = self._communicate.state
+        return bool(state["cumulative_audio_bytes"]) and not state["chunk_audio_bytes"]
 
     async def _receive(self) -> None:
         from edge_tts import Communicate
@@ -78,7 +99,7 @@ class Speech:
 
         settings = self._settings
         try:
-            communicate = Communicate(
+            communicate = self._communicate = Communicate(
                 self._text,
                 self._voice,
                 rate=settings.rate,
@@ -94,8 +115,7 @@ class Speech:
                     if left < 0:
                         raise ProviderError(NAME, "the speech has no end", reason="service")
                     self._arrived.put_nowait(message["data"])
-            # It counts these until the service says "turn.end", and takes a cut for an end.
-            if communicate.state["chunk_audio_bytes"]:
+            if not self._whole():  # it takes a cut for an end
                 raise ProviderError(NAME, "the service cut the connection", reason="service")
         except (*CAUGHT, ProviderError) as error:
             self._failure = classify(error, self._voice, settings.connect_timeout)

@@ -119,6 +119,13 @@ async def test_a_cut_is_an_error_and_no_end(stage: Any) -> None:  # noqa: ANN401
         assert await say(tts, SENTENCE)
 
 
+async def test_a_whole_sentence_does_not_wait_for_goodbyes() -> None:
+    async with speaking(Fault(deaf=True), timeout=0.6) as (tts, service):
+        pcm = await say(tts, SENTENCE)
+        assert service.talking == 1  # still deaf
+        assert pcm_seconds(pcm, tts.sample_rate) == pytest.approx(len(SENTENCE) * 0.048, abs=0.1)
+
+
 async def test_no_sound_at_all() -> None:
     async with speaking(Fault(silent=True)) as (tts, _):
         with pytest.raises(ProviderError, match="voice zh-CN-XiaoxiaoNeural"):
