@@ -151,6 +151,8 @@ async def _asr(settings: Settings) -> str:
         finally:
             await stream.close()
     heard = getattr(settings.asr.options, "language", None) or language
+    if heard == "auto":
+        return f"{asr.name}: takes audio, finds the language out by itself"
     if _base(heard) != _base(language):
         raise ConfigError(
             f"{asr.name} hears {heard} (asr.language), but assistant.language is {language}: "

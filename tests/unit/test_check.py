@@ -224,6 +224,16 @@ async def test_ears_for_another_language(tmp_path: Path, monkeypatch: pytest.Mon
     assert failed(await run(tmp_path, "assistant: {language: en-GB}")) == {}
 
 
+async def test_ears_that_find_the_language_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "PROBES", {"asr": PROBES["asr"]})
+    asr = "asr: {name: openai, language: auto, api_key: k, base_url: 'http://127.0.0.1:9/v1'}"
+    parts = await run(tmp_path, f"assistant: {{language: zh-CN}}\n{asr}")
+    assert failed(parts) == {}
+    assert "finds the language out" in parts["asr"].detail
+
+
 @pytest.mark.slow
 async def test_the_built_in_default_is_complete(tmp_path: Path) -> None:
     parts = await run(tmp_path)

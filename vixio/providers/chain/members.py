@@ -158,6 +158,11 @@ class Members(Generic[P]):
         """Begin a piece of work with ``member``."""
         return Attempt(self.kind, member)
 
+    def label(self, member: Member[P]) -> str:
+        """Return the name of ``member``, with its number where others have the same name."""
+        same = [each for each in self.members if each.name == member.name]
+        return f"{member.name}[{self.members.index(member)}]" if len(same) > 1 else member.name
+
     def stats(self) -> list[dict[str, Any]]:
         """Return the state of each, in order."""
         now = asyncio.get_running_loop().time()

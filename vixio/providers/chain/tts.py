@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from array import array
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 
-from vixio.core.audio import BYTES_PER_SAMPLE
+from vixio.core.audio import BYTES_PER_SAMPLE, pcm_bytes
 from vixio.core.errors import ProviderError
 from vixio.core.streams import bounded
 from vixio.providers.chain.health import RestSettings
@@ -15,6 +16,10 @@ from vixio.providers.tts import TTSProvider
 
 CHAIN_RATE = 24_000
 """Hz. What most services speak at and devices are sent by default, so most pass as they are."""
+
+
+TAIL_BYTES = pcm_bytes(0.01, CHAIN_RATE)
+"""Of a sentence that breaks off, which fade: an edge would be heard as a click."""
 
 
 class ChainTTSProvider(Chain[TTSProvider], TTSProvider):
@@ -70,7 +75,7 @@ class ChainVoice(TTSProvider):
             left = len(plan) - position
             seconds = patience(chain.seconds, deadline - loop.time(), left)
             attempt = members.attempt(member)
-            begun = False
+            begun, tail = False, b""
             try:
                 speech = member.provider.synthesize(text, language=language)
                 if left > 1:
@@ -83,10 +88,16 @@ class ChainVoice(TTSProvider):
                     )
                 async with aclosing(_at_rate(speech, member.provider)) as pieces:
                     async for pcm in pieces:
-                        self.name = member.name
+                        self.name = members.label(member)
                         begun = True
-                        yield pcm
+                        # The end is held back: it may be where the voice breaks off.
+                        whole = tail + pcm
+                        ready, tail = whole[:-TAIL_BYTES], whole[-TAIL_BYTES:]
+                        if ready:
+                            yield ready
                 attempt.worked()
+                if tail:
+                    yield tail
                 return
             except Exception as error:  # noqa: BLE001 - a member's defect is passed over as its errors are
                 failure = attempt.failed(error)
@@ -94,10 +105,11 @@ class ChainVoice(TTSProvider):
                 self._failed.add(member)
                 if members.closed:
                     raise failure from None
-                if begun:
-                    if left > 1:
-                        return
+                if begun and left == 1:
                     raise failure from None
+                if begun:
+                    yield _fading(tail)
+                    return
             finally:
                 if begun:
                     attempt.worked()  # a sentence that nobody listened to the end of
@@ -106,6 +118,14 @@ class ChainVoice(TTSProvider):
 
     async def close(self) -> None:
         """The chain is what is closed."""
+
+
+def _fading(pcm: bytes) -> bytes:
+    samples = array("h", pcm)
+    count = len(samples)
+    return array(
+        "h", (each * (count - number) // count for number, each in enumerate(samples))
+    ).tobytes()
 
 
 async def _at_rate(speech: AsyncIterator[bytes], voice: TTSProvider) -> AsyncGenerator[bytes, None]:

@@ -84,7 +84,11 @@ async def test_in_mid_sentence_what_was_heard_stays_and_the_rest_is_the_nexts() 
     chain = ChainTTSProvider([first, second], rest=RestSettings(first=0.0))
     await chain.start()
     turn = chain.turn()
-    assert len(await say(turn, "one")) == 3_003 // 2
+    heard = await say(turn, "one")
+    assert len(heard) == 3_003 // 2
+    assert np.abs(heard[:-240]).max() > 7_000
+    assert np.abs(np.diff(heard)).max() < 1_500  # it fades out: an edge would be a click
+    assert abs(heard[-1]) < 100
     assert len(await say(turn, "two")) == CHAIN_RATE // 2
     first.good = 1_000
     assert len(await say(turn, "three")) == CHAIN_RATE // 2
@@ -132,6 +136,20 @@ async def test_every_rate_becomes_the_chains_without_a_click(rate: int) -> None:
     middle = slice(600, len(heard) - 600)
     tone = 8_000 * np.sin(2 * np.pi * 300 / CHAIN_RATE * np.arange(len(heard)))
     assert float(np.max(np.abs(heard[middle] - tone[middle]))) < 40
+    await chain.close()
+
+
+async def test_voices_of_one_name_are_told_apart() -> None:
+    """Their loudness differs, and is remembered by name."""
+    first = Voice("same")
+    chain = ChainTTSProvider([first, Voice("same")])
+    await chain.start()
+    turn = chain.turn()
+    await say(turn, "one")
+    assert turn.name == "same[0]"
+    first.good = 0
+    await say(turn, "two")
+    assert turn.name == "same[1]"
     await chain.close()
 
 
