@@ -90,7 +90,9 @@ async def interrupted(held: Bench, stage: str, name: str, all_idle: asyncio.Barr
         assert_played_well(reply)
         assert_nothing_wrong(device)
         history = held.server.app.host.histories.get(config.device_id).items()
-        assert_remembered(history, stage, heard)
+        # On a busy machine the cause itself takes a while to arrive, and the user hears on.
+        played = device.replies[count - 1].played_ms / 1000 if stage == "speaking" else 0.0
+        assert_remembered(history, stage, heard, max(heard, played))
         await all_idle.wait()
     finally:
         await device.close()
@@ -140,8 +142,14 @@ def is_cause(frame: Frame) -> bool:
     return frame.direction == "out" and frame.type in {"abort", "listen"}
 
 
-def assert_remembered(history: Sequence[HistoryItem], stage: str, heard: float) -> None:
-    """Only what was heard, and every tool call closed."""
+def assert_remembered(
+    history: Sequence[HistoryItem], stage: str, before_cause: float, in_all: float
+) -> None:
+    """Only what was heard, and every tool call closed.
+
+    ``before_cause``, ``in_all``: seconds of the interrupted reply that the device had played when
+    the cause left it, and at its end.
+    """
     first = UserMessage(WORDS[stage])
     rest = [UserMessage(NEXT), AssistantMessage(ANSWER)]
     assert list(history[-2:]) == rest
@@ -160,8 +168,8 @@ def assert_remembered(history: Sequence[HistoryItem], stage: str, heard: float) 
         assert said == first
         assert isinstance(told, AssistantMessage)
         assert STORY.startswith(told.text)
-        letters = heard / 0.05  # ScriptedTTS: 50 ms each
-        assert letters - 4 <= len(told.text) <= letters + 12
+        letter = 0.05  # ScriptedTTS: 50 ms each
+        assert before_cause / letter - 4 <= len(told.text) <= in_all / letter + 12
 
 
 async def test_each_cause_at_each_stage() -> None:

@@ -229,7 +229,10 @@ async def test_who_feeds_faster_than_it_is_decoded_waits(library: Library) -> No
         stream = asr.open(SpeechHints())
         second = bytes(32_000)
         await stream.feed(second)
-        for _ in range(4):
+        async with asyncio.timeout(LIMIT):
+            while not library.calls:  # noqa: ASYNC110 - as above
+                await asyncio.sleep(0.001)
+        for _ in range(5):
             await stream.feed(second)
         waiting = asyncio.create_task(stream.feed(second * 3))
         for _ in range(100):
