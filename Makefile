@@ -91,8 +91,7 @@ lock: setup-dev ## remake the requirements*.lock files from pyproject.toml (need
 	$(BIN)/python scripts/lock.py
 
 audit: ## known vulnerabilities in the locked packages (needs a network)
-	@python=$$(scripts/find_python.sh) && $$python scripts/audit.py requirements.lock \
-	  requirements-dev.lock requirements-litellm.lock requirements-models.lock
+	@python=$$(scripts/find_python.sh) && $$python scripts/audit.py $(wildcard requirements*.lock)
 
 docker: ## build the image
 	docker build --tag $(IMAGE) .

@@ -47,6 +47,18 @@ def no_config_around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("VIXIO_CONFIG", raising=False)
 
 
+# ── commands of other modules ────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("command", [["bench", "speech"], ["bench", "load"], ["demo"]])
+def test_their_options_are_theirs(command: list[str]) -> None:
+    shown = CliRunner().invoke(main, [*command, "--help"])
+    assert (shown.exit_code, shown.exception and str(shown.exception)) in {(0, None), (0, "0")}
+    assert "vixio " + " ".join(command) in shown.output
+    wrong = CliRunner().invoke(main, [*command, "--no-such-option"])
+    assert wrong.exit_code == 2
+
+
 # ── light ────────────────────────────────────────────────────────────────────────────────────
 
 

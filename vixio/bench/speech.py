@@ -18,6 +18,8 @@ from dataclasses import asdict, dataclass
 from types import ModuleType
 from typing import Any
 
+from loguru import logger
+
 from vixio.bench.speech_audio import Voices
 from vixio.bench.speech_corpus import held_out, tuning
 from vixio.bench.speech_corpus.device import TOOLS, Expected, Speaker
@@ -299,14 +301,16 @@ def table(report: SpeechReport, *, errors: bool = False) -> str:
     return "\n".join(lines)
 
 
-def run(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str]) -> int:
     """Measure and print; return 0 if the marks are met, 1 if not."""
     parser = argparse.ArgumentParser(prog="vixio bench speech", description=__doc__)
     parser.add_argument("--corpus", choices=sorted(CORPORA), default="held-out")
     parser.add_argument("--rejection", type=float, help="another threshold than the default")
     parser.add_argument("--json", action="store_true", help="everything, as JSON")
     parser.add_argument("--errors", action="store_true", help="list what went wrong")
-    options = parser.parse_args(argv)
+    options = parser.parse_args(list(argv))
+    logger.remove()
+    logger.add(sys.stderr, level="WARNING")
     report = asyncio.run(bench_speech(options.corpus, rejection=options.rejection))
     if options.json:
         data: dict[str, Any] = {**asdict(report), "passed": report.passed}
@@ -314,16 +318,3 @@ def run(argv: Sequence[str] | None = None) -> int:
     else:
         sys.stdout.write(table(report, errors=options.errors) + "\n")
     return 0 if report.passed else 1
-
-
-def main() -> None:
-    """Run from the command line."""
-    from loguru import logger
-
-    logger.remove()
-    logger.add(sys.stderr, level="WARNING")
-    sys.exit(run())
-
-
-if __name__ == "__main__":
-    main()

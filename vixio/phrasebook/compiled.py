@@ -77,6 +77,13 @@ class CompiledPhrases:
     def match(self, text: str) -> Match | None:
         """Return what ``text`` (typed or heard) means, or None if that is not known."""
         tokens = tokenize(text, self._language.rewrites)
+        match = self._match(tokens)
+        if match is None and (plain := tokenize(text)).words != tokens.words:
+            # What is shorthand for the language may be a tool's own word.
+            match = self._match(plain)
+        return match
+
+    def _match(self, tokens: Tokens) -> Match | None:
         if not tokens.words:
             return None
         polite_starts = [end for end, _ in self._walk(self._language.before, 0, tokens)]

@@ -58,6 +58,16 @@ def test_a_tool_of_any_name_has_phrases_that_call_it(
         assert low <= match.arguments["amount"] <= low + span
 
 
+def test_a_tool_may_be_called_by_what_is_shorthand_elsewhere() -> None:
+    phrases = PhraseBook.load("en").compile([tool("self.u", "", amount=integer(0, 9))])
+    match = phrases.match("please u seven")
+    assert match is not None
+    assert match.arguments == {"amount": 7}
+    thanks = phrases.match("thank u")
+    assert thanks is not None
+    assert thanks.tool is None
+
+
 def test_what_cannot_be_pronounced_is_left_out_and_counted() -> None:
     phrases = PhraseBook.load("en").compile(list(LAMP))
     whole = phrases.grammar()
