@@ -159,7 +159,8 @@ class WorkerPool:
             workers = await asyncio.gather(*starts)
         except BaseException:
             for start in starts:
-                start.cancel()
+                if not start.cancelling():  # a second time would cut short what cleans up
+                    start.cancel()
             for outcome in await asyncio.gather(*starts, return_exceptions=True):
                 if isinstance(outcome, WorkerProcess):
                     await outcome.stop()
