@@ -33,6 +33,8 @@ class Asked:
     ramp: float | None
     pinned: bool = False
     """On a core of its own whatever the others do."""
+    processes: int = 1
+    """Of the server, where the command line does not say."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -84,7 +86,13 @@ def _steps(options: argparse.Namespace) -> list[Asked]:
     if options.check and not options.mix:
         several = len(usable_cores()) > 1
         return [
-            Asked(MIXES[step.mix], step.devices, step.ramp, step.pinned and several)
+            Asked(
+                MIXES[step.mix],
+                step.devices,
+                step.ramp,
+                step.pinned and several,
+                step.processes if sys.platform == "linux" else 1,
+            )
             for step in SERIES
         ]
     steps: list[Asked] = []
@@ -163,6 +171,7 @@ async def _run(steps: Sequence[Asked], options: Options) -> list[Result]:
 
 
 def _for_step(options: Options, step: Asked) -> Options:
+    options = replace(options, processes=max(options.processes, step.processes))
     if not step.pinned or options.cores.server:
         return options
     cores = Cores.split(pinned=True, server=1)

@@ -51,6 +51,8 @@ class Result:
     hold: float = 0.0
     server_cores: int = 0
     """0: not pinned."""
+    processes: int = 1
+    """Of the server."""
     generators: int = 0
     turns: int = 0
     turns_per_s: float = 0.0

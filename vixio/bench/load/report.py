@@ -46,6 +46,7 @@ def table(results: Sequence[Result]) -> str:
         ("mix", [result.mix for result in results]),
         ("devices", [str(result.devices) for result in results]),
         ("connected at the end", [str(result.connected) for result in results]),
+        ("server processes", [str(result.processes) for result in results]),
         ("held, s", [f"{result.hold:.0f}" for result in results]),
     ]
 

@@ -76,6 +76,7 @@ class Step:
             mix.name,
             devices,
             server_cores=len(options.cores.server),
+            processes=options.processes,
             generators=min(options.generators, devices),
         )
 
