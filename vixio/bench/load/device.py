@@ -24,6 +24,8 @@ MONOLOGUE_MS: Final = 60_000
 ROOM_DBFS: Final = -45.0
 """RMS of the room's noise: loud enough that DTX never sets in, so every packet is a whole one."""
 _LOOK_S: Final = 0.1
+_REFUSED_RETRY_S: Final = 5.0
+"""What the server's Retry-After asks of whom it has no room for."""
 _RETRY_S: Final = 0.25
 
 
@@ -86,19 +88,20 @@ class LoadDevice:
         """Connect; tries again until there is a server. Notes how long the last try took."""
         clock = asyncio.get_running_loop().time
         while True:
-            began = clock()
+            began, wait = clock(), _RETRY_S
             try:
                 await self.device.start()
             except ConnectError as error:
                 if error.status is not None:
                     self._notes.wrong("refused", str(error))
+                    wait = _REFUSED_RETRY_S
             except DeviceError as error:
                 self._notes.wrong("not_greeted", str(error))
             else:
                 self._notes.hello_ms.append((clock() - began) * 1000)
                 return
             self._renew()
-            await asyncio.sleep(_RETRY_S)
+            await asyncio.sleep(wait)
 
     async def live(self) -> None:
         """Do what the device is there for, and come back whenever it is thrown out."""

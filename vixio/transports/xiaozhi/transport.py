@@ -31,6 +31,7 @@ from vixio.transports.xiaozhi.connection import (
 from vixio.transports.xiaozhi.device_socket import DeviceSocket, LibraryLog
 from vixio.transports.xiaozhi.entrance import Entrance, socket_factory
 from vixio.transports.xiaozhi.hello import Hello, HelloRefused, parse_hello
+from vixio.transports.xiaozhi.learned_limit import LearnedLimit
 from vixio.transports.xiaozhi.listener import BACKLOG, NO_DESCRIPTORS, Listener
 from vixio.transports.xiaozhi.loop_lag import LoopLag
 from vixio.transports.xiaozhi.opus import load_codec
@@ -88,6 +89,9 @@ class XiaozhiTransport(TransportBase):
                 device_id in self._by_device or self._neighbours.count(DEVICES, device_id) > 0
             ),
             is_busy=lambda: self._lag.busy and not self._loading,
+            learned=LearnedLimit(
+                lambda: self._lag.late_at, lambda: len(self._identities), monotonic
+            ),
         )
         self._loading = False
 
@@ -202,6 +206,7 @@ class XiaozhiTransport(TransportBase):
             "addresses": self._visitors.addresses,
             "overloaded": self._lag.busy,
             "loop_lag_p95_ms": round(self._lag.p95 * 1000, 1),
+            "loop_lag_median_ms": round(self._lag.median * 1000, 1),
         }
 
     def _process_request(self, socket: ServerConnection, request: Request) -> Response | None:

@@ -18,13 +18,33 @@ def feed(lag: LoopLag, at: float, late: float, number: int) -> float:
 
 def test_a_lasting_lag_makes_it_busy_and_calm_ends_it() -> None:
     lag = LoopLag(0.15)
-    at = feed(lag, 0.0, 0.001, 60)
+    at = feed(lag, 0.0, 0.001, 5)
     seen = [lag.busy]
-    for late in (0.2, 0.1, 0.05):  # the second is less than the limit, and not calm yet
-        at = feed(lag, at, late, 60)
+    for late, number in ((0.2, 15), (0.1, 20), (0.05, 30)):
+        at = feed(lag, at, late, number)  # the second is less than the limit, and not calm yet
         seen.append(lag.busy)
     assert seen == [False, True, True, False]
     assert lag.p95 == 0.05
+
+
+def test_a_little_late_for_long_is_busy_and_ends_when_half_of_the_time_is_well() -> None:
+    lag, at = LoopLag(0.15), 0.0
+    seen = []
+    # The first are not yet ten seconds; the third are less than the share, and not calm yet.
+    for late, number in ((0.004, 170), (0.004, 30), (0.002, 200), (0.001, 120)):
+        at = feed(lag, at, late, number)
+        seen.append(lag.busy)
+    assert seen == [False, True, True, False]
+    assert lag.median == 0.001
+
+
+def test_a_storm_of_four_seconds_is_nothing_that_lasts() -> None:
+    lag = LoopLag(0.15)
+    at = feed(lag, 0.0, 0.001, 250)
+    for late, number in ((0.1, 27), (0.001, 250)):
+        for _ in range(number):
+            at = feed(lag, at, late, 1)
+            assert not lag.busy
 
 
 def test_one_late_sample_is_no_overload_however_late() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
+from contextlib import AsyncExitStack
 
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
@@ -168,6 +170,27 @@ async def test_a_busy_process_takes_nobody_new_and_keeps_who_is_there() -> None:
         for number in range(60):
             lag.add(10 + number / 20, 0.0)
         assert (await refused(server, "b"))[0] == 101
+
+
+async def test_after_an_overload_that_lasted_a_crowd_comes_in_by_and_by() -> None:
+    async with running() as server, server.client("a") as client, server.client("b"):
+        lag = server.transport._lag
+        lag.stop()  # no samples but these
+        now = time.monotonic()
+        for number in range(400):  # the first half was late, and the second is well
+            lag.add(now - 20 + number / 20, 0.02 if number < 200 else 0.0)
+        assert not server.transport.stats()["overloaded"]
+        answer = (503, "5", "The server is busy, try again.\n")
+        async with AsyncExitStack() as crowd:
+            for number in range(30):
+                if await refused(server, "c") == answer:
+                    break
+                await crowd.enter_async_context(server.client(f"d{number}"))
+            assert 0 < number < 29, "the crowd is not let in at once"
+            await answers(client)
+            async with asyncio.timeout(10):
+                while await refused(server, "c") == answer:  # noqa: ASYNC110  nothing tells it
+                    await asyncio.sleep(0.1)
 
 
 async def test_while_it_loads_a_late_loop_turns_nobody_away() -> None:
