@@ -11,7 +11,6 @@ from websockets.http11 import Request
 
 from vixio.core.metrics import Counters
 from vixio.transports.xiaozhi.auth import TokenCheck
-from vixio.transports.xiaozhi.learned_limit import LearnedLimit
 from vixio.transports.xiaozhi.refusal import Refusal, busy
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 from vixio.transports.xiaozhi.visitors import Visit, Visitors
@@ -54,8 +53,7 @@ def read_identity(request: Request) -> Identity:
 class Admission:
     """The checks, cheapest first. ``count`` devices are connected, ``is_known`` tells which.
 
-    ``is_busy`` tells whether the process is too late to take on more, ``learned`` how many it
-    can bear, as far as that is known.
+    ``is_busy`` tells whether the process has too much to do to take on more.
     """
 
     def __init__(
@@ -65,7 +63,6 @@ class Admission:
         count: Callable[[], int],
         is_known: Callable[[str], bool],
         is_busy: Callable[[], bool],
-        learned: LearnedLimit,
     ) -> None:
         self._settings = settings
         self._visitors = visitors
@@ -73,7 +70,6 @@ class Admission:
         self._count = count
         self._is_known = is_known
         self._is_busy = is_busy
-        self._learned = learned
         self.closing = False
 
     def check(self, request: Request, visit: Visit) -> Identity | Refusal:
@@ -114,7 +110,7 @@ class Admission:
             and self._is_known(read_identity(request).device_id)
         ):
             return visit.refusal
-        if self._is_busy() or self._learned.full:
+        if self._is_busy():
             return busy("overload", "The server is busy, try again.\n")
         return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import statistics
+import time
 from collections import deque
 
 INTERVAL_S = 0.05
@@ -20,6 +21,10 @@ in conversation and 4 ms with 700, whom they answer in time, and 66 ms with 800,
 (``vixio bench load --mix talk``). A storm of connects is over before it is half of the window; one
 long hiccup leaves fewer samples than this."""
 
+OWN_WORK = 0.4
+"""Of a core, so much the process itself must have worked in that window. Else what makes it late is
+other work on the machine, and turning devices away would not make it less."""
+
 CALM = 0.5
 """Devices are let in again when the lag has fallen to this share of the limit: without a gap
 between the two, each device let in would shut the door on the next."""
@@ -33,11 +38,11 @@ class LoopLag:
 
     def __init__(self, limit: float) -> None:
         self._limit = limit
-        self._samples: deque[tuple[float, float]] = deque()
+        self._samples: deque[tuple[float, float, float]] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._due = 0.0
-        self._since: float | None = None
-        """When the first sample was taken; None before it."""
+        self._full = False
+        """Do the samples fill the lasting window?"""
         self._late_now = self._late_long = False
         self.p95 = 0.0
         """Of the last two seconds, in seconds."""
@@ -66,29 +71,32 @@ class LoopLag:
     def forget(self) -> None:
         """Drop all samples: what made the loop late is over."""
         self._samples.clear()
-        self._since = None
+        self._full = False
         self._late_now = self._late_long = False
         self.p95 = self.median = 0.0
         self.late_at = None
 
-    def add(self, at: float, lag: float) -> None:
-        """Take a sample that is ``lag`` seconds late, at ``at`` (of the loop's clock)."""
+    def add(self, at: float, lag: float, worked: float) -> None:
+        """Take a sample that is ``lag`` seconds late, at ``at`` (of the loop's clock); the process
+        has had ``worked`` seconds of processor time until then.
+        """
         samples = self._samples
-        samples.append((at, lag))
+        samples.append((at, lag, worked))
         while samples[0][0] < at - LASTING_WINDOW_S:
             samples.popleft()
-        if self._since is None:
-            self._since = at
-        recent = sorted(late for then, late in samples if then >= at - WINDOW_S)
+            self._full = True
+        recent = sorted(late for then, late, _ in samples if then >= at - WINDOW_S)
         self.p95 = recent[int(0.95 * (len(recent) - 1))]
-        if at - self._since >= LASTING_WINDOW_S and len(samples) >= LASTING_SAMPLES:
-            self.median = statistics.median(late for _, late in samples)
+        if self._full and len(samples) >= LASTING_SAMPLES:
+            self.median = statistics.median(late for _, late, _ in samples)
         if not self._limit:
             return
         if len(recent) >= MIN_SAMPLES:
             self._late_now = self.p95 > self._limit * (CALM if self._late_now else 1.0)
+        first_at, _, first_worked = samples[0]
+        works = worked - first_worked >= OWN_WORK * (at - first_at)
         lasting = self._limit * LASTING
-        self._late_long = self.median > lasting * (CALM if self._late_long else 1.0)
+        self._late_long = works and self.median > lasting * (CALM if self._late_long else 1.0)
         if self._late_long:
             self.late_at = at
 
@@ -98,5 +106,5 @@ class LoopLag:
 
     def _tick(self, loop: asyncio.AbstractEventLoop) -> None:
         at = loop.time()
-        self.add(at, max(0.0, at - self._due))
+        self.add(at, max(0.0, at - self._due), time.process_time())
         self._wait(loop)

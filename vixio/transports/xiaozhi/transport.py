@@ -88,10 +88,10 @@ class XiaozhiTransport(TransportBase):
             is_known=lambda device_id: (
                 device_id in self._by_device or self._neighbours.count(DEVICES, device_id) > 0
             ),
-            is_busy=lambda: self._lag.busy and not self._loading,
-            learned=LearnedLimit(
-                lambda: self._lag.late_at, lambda: len(self._identities), monotonic
-            ),
+            is_busy=self._is_busy,
+        )
+        self._learned = LearnedLimit(
+            lambda: self._lag.late_at, lambda: len(self._identities), monotonic
         )
         self._loading = False
 
@@ -204,10 +204,13 @@ class XiaozhiTransport(TransportBase):
             "max_connections": self._settings.max_connections,
             "handshakes": self._entrance.handshakes,
             "addresses": self._visitors.addresses,
-            "overloaded": self._lag.busy,
+            "overloaded": self._is_busy(),
             "loop_lag_p95_ms": round(self._lag.p95 * 1000, 1),
             "loop_lag_median_ms": round(self._lag.median * 1000, 1),
         }
+
+    def _is_busy(self) -> bool:
+        return not self._loading and (self._lag.busy or self._learned.full)
 
     def _process_request(self, socket: ServerConnection, request: Request) -> Response | None:
         assert isinstance(socket, DeviceSocket)  # noqa: S101  start() makes no other

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from time import monotonic
 
 import pytest
 from websockets.asyncio.client import connect
@@ -15,7 +14,6 @@ from tests.unit.transports.xiaozhi.support import Server, running, until
 from vixio.transports.xiaozhi.addresses import Proxies
 from vixio.transports.xiaozhi.admission import Admission, Identity, read_identity
 from vixio.transports.xiaozhi.auth import TokenAuthenticator
-from vixio.transports.xiaozhi.learned_limit import LearnedLimit
 from vixio.transports.xiaozhi.refusal import Refusal
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 from vixio.transports.xiaozhi.visitors import Visitors
@@ -137,12 +135,7 @@ def test_a_server_that_stops_lets_nobody_in() -> None:
     settings = XiaozhiSettings()
     visitors = Visitors(settings.limits, Proxies(), lambda: 0.0)
     admission = Admission(
-        settings,
-        visitors,
-        lambda: 0,
-        lambda device_id: False,
-        is_busy=lambda: False,
-        learned=LearnedLimit(lambda: None, lambda: 0, monotonic),
+        settings, visitors, lambda: 0, lambda device_id: False, is_busy=lambda: False
     )
     visit = visitors.arrive("10.0.0.1")
     assert isinstance(admission.check(request(**{"Device-Id": "a"}), visit), Identity)

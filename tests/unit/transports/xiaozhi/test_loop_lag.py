@@ -9,10 +9,11 @@ from tests.unit.transports.xiaozhi.support import until
 from vixio.transports.xiaozhi.loop_lag import INTERVAL_S, LoopLag
 
 
-def feed(lag: LoopLag, at: float, late: float, number: int) -> float:
+def feed(lag: LoopLag, at: float, late: float, number: int, work: float = 1.0) -> float:
+    """``work``: how many cores the process keeps busy."""
     for _ in range(number):
         at += INTERVAL_S + late
-        lag.add(at, late)
+        lag.add(at, late, work * at)
     return at
 
 
@@ -36,6 +37,14 @@ def test_a_little_late_for_long_is_busy_and_ends_when_half_of_the_time_is_well()
         seen.append(lag.busy)
     assert seen == [False, True, True, False]
     assert lag.median == 0.001
+
+
+def test_who_is_late_because_others_work_takes_on_more() -> None:
+    lag = LoopLag(0.15)
+    at = feed(lag, 0.0, 0.1, 200, work=0.2)
+    assert (lag.busy, lag.late_at) == (False, None)
+    feed(lag, at, 0.1, 200, work=1.0)
+    assert lag.busy
 
 
 def test_a_storm_of_four_seconds_is_nothing_that_lasts() -> None:

@@ -159,7 +159,7 @@ async def test_a_busy_process_takes_nobody_new_and_keeps_who_is_there() -> None:
         lag = server.transport._lag
         lag.stop()  # no samples but these
         for number in range(10):
-            lag.add(float(number) / 10, 0.2)
+            lag.add(float(number) / 10, 0.2, 0.0)
         stats = server.transport.stats()
         assert (stats["overloaded"], stats["loop_lag_p95_ms"]) == (True, 200.0)
         for device in ("b", "a"):  # known or not
@@ -168,7 +168,7 @@ async def test_a_busy_process_takes_nobody_new_and_keeps_who_is_there() -> None:
         assert server.counters.get("xiaozhi.limited.overload") == 2
         await answers(client)
         for number in range(60):
-            lag.add(10 + number / 20, 0.0)
+            lag.add(10 + number / 20, 0.0, 0.0)
         assert (await refused(server, "b"))[0] == 101
 
 
@@ -178,8 +178,8 @@ async def test_after_an_overload_that_lasted_a_crowd_comes_in_by_and_by() -> Non
         lag.stop()  # no samples but these
         now = time.monotonic()
         for number in range(400):  # the first half was late, and the second is well
-            lag.add(now - 20 + number / 20, 0.02 if number < 200 else 0.0)
-        assert not server.transport.stats()["overloaded"]
+            lag.add(now - 20 + number / 20, 0.02 if number < 200 else 0.0, number / 20)
+        assert not lag.busy
         answer = (503, "5", "The server is busy, try again.\n")
         async with AsyncExitStack() as crowd:
             for number in range(30):
@@ -199,7 +199,12 @@ async def test_while_it_loads_a_late_loop_turns_nobody_away() -> None:
         transport._lag.stop()  # no samples but these
         transport.loading = True
         for number in range(10):
-            transport._lag.add(float(number) / 10, 0.4)
+            transport._lag.add(float(number) / 10, 0.4, 0.0)
+        assert (await refused(server, "a"))[0] == 101
+        for number in range(400):
+            transport._lag.add(1 + number / 20, 0.1, number / 20)
+        assert transport._lag.busy
+        assert not transport.stats()["overloaded"]
         assert (await refused(server, "a"))[0] == 101
         transport.loading = False
         assert not transport.stats()["overloaded"]  # what was late was the loading
