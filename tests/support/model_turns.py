@@ -1,0 +1,26 @@
+"""Turns of the real SDK with tools behind it, and what the stand-in model was told in them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.support.llm_server import LLMServer
+from tests.support.tool_turns import Talk
+from vixio.providers.openai_agent.backend import OpenAIAgentBackend
+from vixio.tools.runtime import ToolRuntime
+
+
+def made(runtime: ToolRuntime, backend: OpenAIAgentBackend, device_id: str = "aa:bb") -> Talk:
+    return Talk(runtime, backend.create(), device_id)
+
+
+def outputs(server: LLMServer, request: int = -1) -> list[str]:
+    """What the model was told by tools in one of its requests."""
+    messages = server.requests[request]["messages"]
+    return [message["content"] for message in messages if message["role"] == "tool"]
+
+
+def error(output: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(output)["error"]
+    return found
