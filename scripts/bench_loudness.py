@@ -9,7 +9,7 @@ from time import process_time
 
 import numpy as np
 
-from vixio.dsp.loudness import Leveller, VoiceLevels
+from vixio.audio.loudness import Leveller, VoiceLevels
 
 RATE = 24_000
 SECONDS = 60

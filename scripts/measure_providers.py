@@ -21,13 +21,13 @@ from time import perf_counter
 
 from vixio.core.audio import LISTEN_RATE, pcm_bytes, pcm_seconds
 from vixio.core.streams import closing
-from vixio.logs import configure_logging
+from vixio.diagnostics.providers import started, usual_hints
+from vixio.diagnostics.spoken import as_heard, spoken
+from vixio.diagnostics.transcribe import CHUNK_MS, Hearing
+from vixio.logging.setup import configure_logging
 from vixio.providers.asr import ASRProvider
 from vixio.settings import Settings, load_settings
 from vixio.settings.provider import ASRSection, TTSSection
-from vixio.trial.providers import started, usual_hints
-from vixio.trial.spoken import as_heard, spoken
-from vixio.trial.transcribe import CHUNK_MS, Hearing
 
 SENTENCES = {
     "en": "Please set the volume to thirty percent.",

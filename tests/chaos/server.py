@@ -20,13 +20,13 @@ from tests.chaos.rpc import serve_commands
 from tests.chaos.seeing import NumberEyes
 from tests.chaos.speaking import NumberBackend, TonedTTS, broken_tools
 from tests.support.held_up import waited_ns
-from vixio.app import App, Providers
 from vixio.core.host import SessionHost
 from vixio.core.tools.local import func_to_tool_definition
 from vixio.core.tools.types import ToolOptions
 from vixio.core.transport import DeviceConnection
-from vixio.logs import configure_logging, flush_logs
+from vixio.logging.setup import configure_logging, flush_logs
 from vixio.providers.pocketsphinx.provider import PocketSphinxASRProvider
+from vixio.server import Providers, Server
 from vixio.settings import Settings
 from vixio.tools.source import FixedSource
 
@@ -52,7 +52,7 @@ COMMANDS = (
 )
 
 
-class Server:
+class ChaosServer:
     """The application, and what the chaos run asks of it. Each command is a method below."""
 
     def __init__(self, settings: Settings) -> None:
@@ -67,7 +67,7 @@ class Server:
             func_to_tool_definition(tool, options=options) for tool in broken_tools(self.plan)
         ]
         providers = Providers(self.vad, self.asr, self.agent, self.tts, NumberEyes(self.plan))
-        self.app = App(settings, providers, [FixedSource("broken", broken)])
+        self.app = Server(settings, providers, [FixedSource("broken", broken)])
         _tell_tasks_their_device(self.app.host)
         self.lag_ms = 0.0
         self.words: PocketSphinxASRProvider | None = None
@@ -215,7 +215,7 @@ def main() -> None:
     """Run the process; its argument: settings as JSON."""
     options = json.loads(sys.argv[1])
     configure_logging("INFO")
-    asyncio.run(Server(Settings.model_validate(options["settings"])).run())
+    asyncio.run(ChaosServer(Settings.model_validate(options["settings"])).run())
 
 
 if __name__ == "__main__":

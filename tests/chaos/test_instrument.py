@@ -89,7 +89,7 @@ def test_growth_is_noticed() -> None:
 
 
 def test_errors_in_the_log_are_noticed() -> None:
-    line = "2026-01-01 00:00:00.000 {} vixio.app  it happened"
+    line = "2026-01-01 00:00:00.000 {} vixio.server  it happened"
     assert _log_problems([line.format("INFO    "), line.format("WARNING ")]) == []
     assert _log_problems([line.format("ERROR   ")])
     assert _log_problems(["Traceback (most recent call last):"])

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from firmware_test_client import DeviceConfig
-from vixio.app import App, Providers
 from vixio.core.session import Session
 from vixio.providers.agent import AgentBackend
 from vixio.providers.asr import ASRProvider
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider
 from vixio.providers.vision import VisionProvider
+from vixio.server import Providers, Server
 from vixio.settings import Settings
 
 
@@ -28,9 +28,9 @@ def settings(**sections: dict[str, Any]) -> Settings:
 
 @dataclass
 class RunningServer:
-    """A started App and its addresses."""
+    """A started Server and its addresses."""
 
-    app: App
+    app: Server
     ota_url: str
     ws_url: str
     http_url: str
@@ -77,7 +77,7 @@ async def serving(
         tts=tts or config.tts.create(),
         vision=vision or (config.vision.create() if config.vision is not None else None),
     )
-    app = App(config, providers)
+    app = Server(config, providers)
     await app.start()
     assert app.http is not None
     http_url = f"http://127.0.0.1:{app.http.port}"

@@ -15,7 +15,7 @@ from vixio.demo.conversation import Line, Served, serving
 
 BOUND = 80.0
 
-RUN = "from vixio.cli import main; main()"
+RUN = "from vixio.cli.commands import main; main()"
 
 
 @pytest.mark.timeout(120)

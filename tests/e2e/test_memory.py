@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from tests.e2e.doubles import EarASR
 from tests.e2e.harness import RunningServer, serving, settings, until
-from vixio.cli import main
+from vixio.cli.commands import main
 from vixio.core.history import AssistantMessage, HistoryItem, UserMessage
 from vixio.settings import Settings
 from vixio.testing import ScriptedAgentBackend, ScriptedTTS

@@ -12,10 +12,10 @@ from tests.e2e.checks import assert_nothing_wrong, assert_played_well
 from tests.e2e.doubles import EarASR, recordings
 from tests.e2e.harness import serving, settings, until
 from tests.e2e.test_http import get
-from vixio.app import serve
 from vixio.core.errors import ProviderUnavailable
 from vixio.core.messages import message
 from vixio.providers.chain.asr import ChainASRProvider
+from vixio.server import serve
 from vixio.testing import ScriptedAgentBackend, ScriptedTTS, ScriptedVAD
 
 SOUND = "good morning"

@@ -45,7 +45,7 @@ def wav(
 
 def opus_packets(samples: NDArray[np.int16], rate: int, channels: int = 1) -> list[bytes]:
     """Encode 20 ms packets with libopus."""
-    from vixio.libopus import load_libopus
+    from vixio.audio.libopus import load_libopus
 
     load_libopus()
     import opuslib

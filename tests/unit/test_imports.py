@@ -18,18 +18,16 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 SEES_ALL = (
-    "app",
-    "banner",
+    "__main__",
     "bench",
-    "check",
     "cli",
-    "commands",
     "demo",
+    "diagnostics",
     "eyes",
     "senses",
+    "server",
     "testing",
     "tool_sources",
-    "trial",
     "waking",
     "workers",
 )
@@ -45,7 +43,7 @@ INTERFACES = tuple(f"vixio.providers.{kind}" for kind in ("vad", "asr", "agent",
 
 
 SHARED = (
-    "vixio.libopus",
+    "vixio.audio.libopus",
     "vixio.providers.audio_stream",
     "vixio.providers.batched_vad",
     "vixio.providers.chain.health",
@@ -107,15 +105,16 @@ RULES = (
         (ANY,),
     ),
     Rule("vixio.phrasebook", ("vixio.core",), ("hassil", "loguru", "yaml")),
-    Rule("vixio.dsp", ("vixio.core",), ("numpy",)),
-    Rule("vixio.stations", ("vixio.core", "vixio.dsp", *INTERFACES), ("loguru",)),
+    Rule("vixio.audio", ("vixio.core",), ("numpy",)),
+    Rule("vixio.text", ("vixio.core",)),
+    Rule("vixio.stations", ("vixio.core", "vixio.audio", "vixio.text", *INTERFACES), ("loguru",)),
     # A kind of tool that needs a library or much code is a package of its own.
     Rule("vixio.tools.mcp", ("vixio.core", "vixio.tools"), (ANY,)),
     Rule("vixio.tools.rest", ("vixio.core", "vixio.tools"), (ANY,)),
     Rule("vixio.tools", ("vixio.core",), ("jsonschema", "loguru", "referencing")),
     Rule("vixio.memory", ("vixio.core", *INTERFACES), (ANY,)),
     Rule("vixio.transports", alone=True),
-    Rule("vixio.transports.*", ("vixio.core", "vixio.libopus"), (ANY,)),
+    Rule("vixio.transports.*", ("vixio.core", "vixio.audio.libopus"), (ANY,)),
     Rule(
         "vixio.settings",
         (
@@ -128,9 +127,7 @@ RULES = (
         ("annotated_types", "pydantic", "pydantic_core", "yaml"),
     ),
     Rule("vixio.memory", ("vixio.core", "vixio.providers.agent"), (ANY,)),
-    Rule("vixio.logs", ("vixio.log_writer",), ("loguru",)),
-    Rule("vixio.log_writer"),
-    Rule("vixio.scaffold", ("vixio.core",)),
+    Rule("vixio.logging", (), ("loguru",)),
 )
 """The first that fits holds."""
 
@@ -259,13 +256,13 @@ def plant(base: Path, path: str, source: str) -> None:
         ("transports/xiaozhi/t.py", "import vixio.stations.vad", "vixio.stations.vad"),
         ("transports/xiaozhi/t.py", "import vixio.transports.mqtt", "vixio.transports.mqtt"),
         ("phrasebook/p.py", "import vixio.providers.agent", "vixio.providers.agent"),
-        ("settings/s.py", "import vixio.app", "vixio.app"),
+        ("settings/s.py", "import vixio.server", "vixio.server"),
         (
             "settings/s.py",
-            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import vixio.cli",
-            "vixio.cli",
+            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import vixio.cli.commands",
+            "vixio.cli.commands",
         ),
-        ("app.py", "import firmware_test_client", "firmware_test_client"),
+        ("server.py", "import firmware_test_client", "firmware_test_client"),
     ],
 )
 def test_a_planted_violation_is_found(
@@ -291,7 +288,7 @@ def test_a_module_in_no_area_is_found(tmp_path: Path) -> None:
         ("providers/acme/p.py", "from vixio.phrasebook import book\nimport vixio.providers.tts"),
         ("stations/vad.py", "from vixio.providers.vad import VADProvider"),
         ("transports/xiaozhi/t.py", "import websockets\nfrom vixio import __version__"),
-        ("demo.py", "import firmware_test_client\nimport vixio.app"),
+        ("demo.py", "import firmware_test_client\nimport vixio.server"),
     ],
 )
 def test_what_is_allowed_passes(tmp_path: Path, path: str, source: str) -> None:

@@ -9,12 +9,12 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
+from vixio.cli.scaffold import template
 from vixio.core.audio import AudioFormat
 from vixio.core.errors import ConfigError
 from vixio.core.session import SessionSettings
 from vixio.providers import registry
 from vixio.providers.registry import ProviderKind
-from vixio.scaffold import template
 from vixio.settings import ServerSettings, Settings, load_settings, override
 from vixio.settings.provider import ProviderSection
 from vixio.settings.schema import fields, submodel

@@ -16,7 +16,7 @@ from pathlib import Path
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the demo; return the exit status."""
     from vixio.demo import offline, tools
-    from vixio.logs import configure_logging
+    from vixio.logging.setup import configure_logging
 
     parser = argparse.ArgumentParser(prog="vixio demo", description=__doc__)
     parser.add_argument(

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vixio.app import App
 from vixio.core.metrics import TurnTimeline
+from vixio.server import Server
 from vixio.settings import Settings
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ class Served:
 
 
 @asynccontextmanager
-async def running(settings: Settings) -> AsyncIterator[App]:
+async def running(settings: Settings) -> AsyncIterator[Server]:
     """Run a server until the block ends, and say when it is ready and with what."""
-    app = App(settings)
+    app = Server(settings)
     await app.start()
     try:
         await app.loaded()
@@ -53,7 +53,7 @@ async def running(settings: Settings) -> AsyncIterator[App]:
         await app.stop()
 
 
-def device_config(app: App) -> DeviceConfig:
+def device_config(app: Server) -> DeviceConfig:
     """Return the configuration of a device for this server."""
     from firmware_test_client import DeviceConfig
 
@@ -61,13 +61,15 @@ def device_config(app: App) -> DeviceConfig:
     return DeviceConfig(ota_url=f"http://127.0.0.1:{app.http.port}/xiaozhi/ota/")
 
 
-def tool_names(app: App) -> list[str]:
+def tool_names(app: Server) -> list[str]:
     """Return the tools of all sessions."""
     sessions = app.host.sessions.values()
     return [tool.name for session in sessions for tool in session.context.tools.definitions()]
 
 
-async def hold(app: App, device: SimulatedDevice, lines: Sequence[Line], wav: Path | None) -> int:
+async def hold(
+    app: Server, device: SimulatedDevice, lines: Sequence[Line], wav: Path | None
+) -> int:
     """Hold the conversation and print it; return how many turns were not as expected."""
     failed = 0
     for line in lines:
@@ -101,7 +103,7 @@ def serving(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, Se
     }
 
 
-def _last_timeline(app: App) -> TurnTimeline | None:
+def _last_timeline(app: Server) -> TurnTimeline | None:
     for session in app.host.sessions.values():
         if session.timelines:
             return session.timelines[-1]

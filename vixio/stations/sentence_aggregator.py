@@ -9,7 +9,7 @@ from vixio.core.emotions import EMOTIONS, emotion_of
 from vixio.core.station import ReplyStation
 from vixio.core.streams import closing
 from vixio.stations.speech_text import SpeechText
-from vixio.stations.text.splitter import Face, Limits, Words
+from vixio.text.splitter import Face, Limits, Words
 
 
 class SentenceAggregatorStation(ReplyStation):

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 
+from vixio.audio.loudness import Leveller, VoiceLevels
 from vixio.core.chunk import AudioOut, Chunk, Sentence, TextDelta
 from vixio.core.clock import now
 from vixio.core.station import ReplyStation
 from vixio.core.streams import bounded, closing
-from vixio.dsp.loudness import Leveller, VoiceLevels
 from vixio.providers.tts import TTSProvider
 
 

@@ -1,4 +1,4 @@
-"""One worker process: an App that shares its ports, and a link to the supervisor's hub.
+"""One worker process: a Server that shares its ports, and a link to the supervisor's hub.
 
 Run as ``python -m vixio.workers.process FD``, FD being its end of the socket pair. What it is to be
 comes as the first message, so no secret stands among its arguments.
@@ -57,8 +57,8 @@ async def _serve(plan: Plan, wire: Wire) -> None:
     share_cores(plan.processes)  # before anything asks how many threads it may have
     from loguru import logger
 
-    from vixio import app as application
-    from vixio.logs import configure_logging
+    from vixio import server as application
+    from vixio.logging.setup import configure_logging
     from vixio.place import Place
     from vixio.settings import load_settings, override
     from vixio.workers.health import whole
@@ -77,7 +77,7 @@ async def _serve(plan: Plan, wire: Wire) -> None:
     async def health() -> dict[str, Any]:
         return whole(await link.health())
 
-    app = application.App(
+    app = application.Server(
         settings, place=Place(link, plan.secret, share_ports=True, whole_health=health)
     )
     link.own_health = lambda: {**app.health(), "worker": plan.number, "pid": os.getpid()}
@@ -96,7 +96,7 @@ async def _serve(plan: Plan, wire: Wire) -> None:
 
 def main(argv: list[str]) -> int:
     """Run the process; return its exit status."""
-    from vixio.logs import flush_logs
+    from vixio.logging.setup import flush_logs
 
     # Ctrl-C in a terminal is the supervisor's to handle.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -20,7 +20,7 @@ from tests.load.tool_churn.device import ChangingDevice
 from tests.load.tool_churn.model import ChoosingModel
 from tests.load.tool_churn.notes import TOOLS, Notes, clock
 
-MAIN = "from vixio.cli import main; main()"
+MAIN = "from vixio.cli.commands import main; main()"
 CONFIG = """\
 server: {{host: 127.0.0.1, port: {port}, http_port: {http_port}}}
 assistant: {{language: en}}

@@ -45,7 +45,7 @@ def run(site: Path, cwd: Path, *arguments: str) -> subprocess.CompletedProcess[s
 
 
 def vixio(site: Path, cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return run(site, cwd, "-c", "from vixio.cli import main; main()", *arguments)
+    return run(site, cwd, "-c", "from vixio.cli.commands import main; main()", *arguments)
 
 
 def test_its_own_tests_pass_where_it_is_installed(site: Path, tmp_path: Path) -> None:

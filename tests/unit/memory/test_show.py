@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from vixio.check import Part, check_all
-from vixio.cli import main
+from vixio.cli.commands import main
+from vixio.diagnostics.check import Part, check_all
 from vixio.memory import create
 
 A = "02:00:00:00:00:0a"

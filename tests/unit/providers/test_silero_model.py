@@ -12,8 +12,8 @@ import onnxruntime
 import pytest
 
 from vixio.core.errors import ProviderUnavailable
+from vixio.diagnostics.spoken import spoken
 from vixio.providers.silero_vad.model import WINDOW, WINDOW_BYTES, SileroModel, find_model
-from vixio.trial.spoken import spoken
 
 Floats = npt.NDArray[np.float32]
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vixio.stations.speech_text import SpeechText, clean
-from vixio.stations.text.splitter import Face, Words
+from vixio.text.splitter import Face, Words
 
 # What is most likely to meet at a bad place: marks, markup, halves of both, and plain words.
 WORDS = """

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from vixio.stations.speech_text import SpeechText
-from vixio.stations.text.boundaries import MARK, judge
-from vixio.stations.text.splitter import Limits, Words
+from vixio.text.boundaries import MARK, judge
+from vixio.text.splitter import Limits, Words
 
 NO_FIRST_CLAUSE = Limits(first_clause=10**6)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vixio.stations.speech_text import SpeechText, clean
-from vixio.stations.text.splitter import Face, Words
+from vixio.text.splitter import Face, Words
 
 
 def read(*deltas: str) -> list[Words | Face]:

@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator
 import numpy as np
 import pytest
 
+from vixio.audio.loudness import VoiceLevels
 from vixio.core.chunk import AudioOut, Chunk, Sentence
 from vixio.core.history import History
 from vixio.core.metrics import Counters
 from vixio.core.station import StationContext
 from vixio.core.tools.toolset import ToolSet
-from vixio.dsp.loudness import VoiceLevels
 from vixio.providers.tts import TTSProvider
 from vixio.stations.tts import TTSSettings, TTSStation
 

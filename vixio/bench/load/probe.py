@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from vixio.app import App, settle
 from vixio.bench.load.control import Handler, Json
 from vixio.bench.load.providers import Delays
 from vixio.bench.load.usage import LoopLag, Spread, cpu_by_thread, look
@@ -21,6 +20,7 @@ from vixio.core.audio import LISTEN_RATE, pcm_seconds
 from vixio.core.clock import now
 from vixio.core.metrics import TurnTimeline
 from vixio.providers.vad import VADProvider, VADStream
+from vixio.server import Server, settle
 
 STAGES: Final = ("turn_end", "transcript", "first_token", "first_sentence", "first_audio")
 """Each stage of a turn lasts from the mark of its name to the next; the last to first_frame."""
@@ -95,7 +95,7 @@ class Probe:
     """Answers the bench's questions about one server process."""
 
     def __init__(
-        self, app: App, vad: TimedVAD | None, delays: Delays, max_notes: int = MANY_NOTES
+        self, app: Server, vad: TimedVAD | None, delays: Delays, max_notes: int = MANY_NOTES
     ) -> None:
         """``max_notes``: turns, and samples of each lag, that are kept; the oldest go first."""
         self._app = app

@@ -81,14 +81,14 @@ class ServerPlan:
 async def serve(plan: ServerPlan) -> None:
     """Run the server until the bench hangs up."""
     share_cores(plan.processes)  # before anything asks how many threads it may have
-    from vixio.app import App, Providers, settle
     from vixio.bench.load.probe import Probe, TimedVAD
+    from vixio.server import Providers, Server, settle
 
     settings = _settings(plan)
     place, listening = await _place(plan)
     vad: TimedVAD | None = None
     if plan.default_set:
-        app = App(settings, place=place)
+        app = Server(settings, place=place)
     else:
         vad = TimedVAD(settings.vad.create())
         providers = Providers(
@@ -97,7 +97,7 @@ async def serve(plan: ServerPlan) -> None:
             EchoBackend(plan.delays, plan.tool),
             CannedTTS(plan.delays),
         )
-        app = App(settings, providers, place=place)
+        app = Server(settings, providers, place=place)
     await app.start()
     probe = Probe(app, vad, plan.delays, plan.max_notes)
     try:
@@ -169,7 +169,7 @@ def main(argv: list[str]) -> None:
     """Run the process; the one argument is a :class:`ServerPlan` as JSON."""
     plan = ServerPlan.from_json(argv[0])
     pin(plan.cores)  # before any thread is started
-    from vixio.logs import configure_logging
+    from vixio.logging.setup import configure_logging
 
     configure_logging("WARNING")
     factory = None

@@ -28,7 +28,7 @@ def load(provider: str, asked: AudioFormatName) -> None:
     What was not asked for may be missing, and is loaded for the case that it arrives. Raises
     ProviderUnavailable.
     """
-    from vixio.libopus import load_libopus
+    from vixio.audio.libopus import load_libopus
     from vixio.providers.audio_stream import mixing, mp3
 
     try:

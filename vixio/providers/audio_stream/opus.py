@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from vixio.audio.libopus import LibopusState, load_libopus
 from vixio.core.audio import BYTES_PER_SAMPLE
-from vixio.libopus import LibopusState, load_libopus
 from vixio.providers.audio_stream.formats import AudioError, FormatDecoder
 from vixio.providers.audio_stream.ogg import OggDemuxer, Page
 

@@ -11,9 +11,9 @@ import pytest_asyncio
 
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE
 from vixio.core.errors import ProviderError
+from vixio.diagnostics.spoken import spoken
 from vixio.providers.vad import VADProvider, VADStream
 from vixio.testing.contract.base import LIMIT, ProviderContract
-from vixio.trial.spoken import spoken
 
 
 async def hear(stream: VADStream, pcm: bytes, size: int = 1920) -> list[float]:

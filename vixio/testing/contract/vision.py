@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from vixio.core.errors import ProviderError
+from vixio.diagnostics.pictures import BLUE, RED, plain_png
 from vixio.providers.vision import Photo, VisionProvider
 from vixio.testing.contract.base import LIMIT, ProviderContract
-from vixio.trial.pictures import BLUE, RED, plain_png
 
 PHOTO = Photo(plain_png(RED), "image/png")
 QUESTION = "Which colour is this?"

@@ -15,10 +15,10 @@ import functools
 from types import TracebackType
 from typing import Any, Final, Literal, Self
 
+from vixio.audio.libopus import LibopusState, load_libopus
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, AudioFormat
 from vixio.core.errors import ConfigError
 from vixio.core.transport import AudioEncoder
-from vixio.libopus import LibopusState, load_libopus
 
 MAX_PACKET_MS: Final = 120
 """The longest audio that one Opus packet can hold (RFC 6716 §3.2.5)."""

@@ -10,13 +10,13 @@ import pytest
 from tests.contract.eyes import Eyes
 from tests.support.llm_server import Answer, Cut, LLMServer, Stall, failure, whole
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
+from vixio.diagnostics.pictures import RED, plain_png
 from vixio.providers.openai_vision.provider import (
     MAX_ANSWER_CHARS,
     OpenAIVisionProvider,
     OpenAIVisionSettings,
 )
 from vixio.providers.vision import Photo
-from vixio.trial.pictures import RED, plain_png
 
 PHOTO = Photo(plain_png(RED), "image/png")
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from tests.unit.transports.xiaozhi.support import opus_packets, rms, tone
-from vixio import libopus
+from vixio.audio import libopus
+from vixio.audio.libopus import MISSING_LIBOPUS, load_libopus
 from vixio.core.audio import AudioFormat, pcm_seconds
 from vixio.core.errors import ConfigError
-from vixio.libopus import MISSING_LIBOPUS, load_libopus
 from vixio.transports.xiaozhi.opus import OpusDecoder, OpusEncoder, load_codec
 
 

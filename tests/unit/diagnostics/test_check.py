@@ -1,0 +1,241 @@
+"""``vixio check``: each part is really tried, and a failure says what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from pydantic import BaseModel, ConfigDict
+
+from vixio.cli.commands import main
+from vixio.core.errors import ConfigError, ProviderError, ProviderUnavailable
+from vixio.diagnostics import check
+from vixio.diagnostics.check import PROBES, Part, check_all
+from vixio.providers import registry
+from vixio.providers.registry import ProviderFactory, ProviderKind
+from vixio.settings import Settings
+from vixio.testing import ScriptedAgentBackend, ScriptedASR, ScriptedTTS, ScriptedVAD
+
+PARTS = ["settings", *PROBES]
+LOOPBACK = "server: {host: 127.0.0.1, port: 0, http_port: 0}\n"
+
+
+class NoOptions(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@dataclass
+class Kit:
+    """The four providers of the settings under test, and which of them were closed."""
+
+    providers: dict[ProviderKind, Any] = field(
+        default_factory=lambda: {
+            ProviderKind.VAD: ScriptedVAD(),
+            ProviderKind.ASR: ScriptedASR(),
+            ProviderKind.AGENT: ScriptedAgentBackend(),
+            ProviderKind.TTS: ScriptedTTS(),
+        }
+    )
+    started: list[str] = field(default_factory=list)
+    closed: list[str] = field(default_factory=list)
+
+    def resolve(self, kind: ProviderKind, name: str) -> ProviderFactory[Any, Any]:
+        return ProviderFactory(NoOptions, lambda _: self.providers[kind])
+
+
+@pytest.fixture
+def kit(monkeypatch: pytest.MonkeyPatch) -> Kit:
+    kit = Kit()
+    monkeypatch.setattr(registry, "resolve", kit.resolve)
+    for kind, provider in kit.providers.items():
+
+        async def start(kind: ProviderKind = kind) -> None:
+            kit.started.append(kind)
+
+        async def close(kind: ProviderKind = kind) -> None:
+            kit.closed.append(kind)
+
+        monkeypatch.setattr(provider, "start", start)
+        monkeypatch.setattr(provider, "close", close)
+    return kit
+
+
+async def run(directory: Path, text: str = "") -> dict[str, Part]:
+    path = directory / "vixio.yaml"
+    path.write_text(LOOPBACK + text if "server" not in text else text, encoding="utf-8")
+    parts: list[Part] = []
+    all_ok = await check_all(path, "my settings", parts.append)
+    assert all_ok == all(part.ok for part in parts)
+    return {part.name: part for part in parts}
+
+
+def failed(parts: dict[str, Part]) -> dict[str, str]:
+    return {name: part.detail for name, part in parts.items() if not part.ok}
+
+
+async def test_a_complete_configuration(kit: Kit, tmp_path: Path) -> None:
+    parts = await run(tmp_path)
+    assert list(parts) == PARTS
+    assert failed(parts) == {}
+    assert kit.started == ["vad", "asr", "agent", "tts"]
+    assert kit.closed == kit.started
+    assert parts["settings"].detail == "my settings"
+    assert parts["libopus"].detail == "encodes 24000 Hz in frames of 60 ms"
+    assert parts["tts"].detail == "scripted: 250 ms of audio for 'hello', 24000 Hz"
+    assert kit.providers[ProviderKind.VAD].open_streams == 0
+    assert kit.providers[ProviderKind.ASR].open_streams == 0
+    assert parts["address"].detail.startswith("127.0.0.1: only this machine can connect")
+
+
+async def test_wrong_settings_are_the_only_line(kit: Kit, tmp_path: Path) -> None:
+    parts = await run(tmp_path, "zzz: 1")
+    assert list(parts) == ["settings"]
+    assert "there is no such key" in failed(parts)["settings"]
+    assert kit.started == []
+
+
+@pytest.mark.parametrize("kind", ["vad", "asr", "agent", "tts"])
+@pytest.mark.parametrize(
+    ("error", "detail"),
+    [
+        (ProviderUnavailable("x", "no model;\nput one there"), "x: no model; put one there"),
+        (ConfigError("tts.voice: no such voice"), "tts.voice: no such voice"),
+        (OSError("disk"), "OSError: disk"),
+        (TimeoutError("server asleep"), "timed out: server asleep"),
+    ],
+)
+async def test_a_part_that_does_not_start(
+    kit: Kit,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    error: Exception,
+    detail: str,
+) -> None:
+    async def start() -> None:
+        raise error
+
+    monkeypatch.setattr(kit.providers[ProviderKind(kind)], "start", start)
+    parts = await run(tmp_path)
+    assert failed(parts) == {kind: detail}
+    assert list(parts) == PARTS
+    assert sorted(kit.closed) == ["agent", "asr", "tts", "vad"]
+
+
+async def test_a_part_that_hangs(kit: Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def start() -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(check, "PART_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(kit.providers[ProviderKind.ASR], "start", start)
+    part = await check._try("asr", PROBES["asr"], Settings())
+    assert part == Part("asr", False, "nothing came of it within 0.01 s")
+    assert kit.closed == ["asr"]
+
+
+async def test_a_voice_that_says_nothing(kit: Kit, tmp_path: Path) -> None:
+    kit.providers[ProviderKind.TTS].seconds_per_char = 0.0
+    parts = await run(tmp_path, "assistant: {language: zh-CN}")
+    assert failed(parts) == {"tts": "tts.scripted: no audio for '你好'; does its voice fit zh-CN?"}
+
+
+async def test_a_detector_that_loads_and_then_fails(kit: Kit, tmp_path: Path) -> None:
+    kit.providers[ProviderKind.VAD].error = ProviderError("vad.scripted", "its file is damaged")
+    assert failed(await run(tmp_path)) == {"vad": "vad.scripted: its file is damaged"}
+    assert kit.providers[ProviderKind.VAD].open_streams == 0
+
+
+async def test_a_port_that_is_taken(kit: Kit, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        parts = await run(tmp_path, f"server: {{host: 127.0.0.1, port: 0, http_port: {port}}}")
+    detail = failed(parts)["ports"]
+    assert detail.startswith(f"127.0.0.1:{port} cannot be opened")
+    assert detail.endswith("stop what uses it, or set another server.http_port")
+
+
+async def test_an_address_of_another_machine(kit: Kit, tmp_path: Path) -> None:
+    parts = await run(tmp_path, "server: {host: 192.0.2.7, port: 0, http_port: 0}")
+    assert failed(parts)["ports"].startswith("192.0.2.7:0 cannot be opened")
+
+
+async def test_authentication_is_told(kit: Kit, tmp_path: Path) -> None:
+    auth = "auth: {enabled: true, token_lifetime_days: 2, secret: 0123456789abcdef}"
+    parts = await run(tmp_path, f"server: {{host: 127.0.0.1, port: 0, http_port: 0, {auth}}}")
+    assert parts["auth"].detail == "on: tokens of 2 days, signed with the secret"
+    parts = await run(tmp_path, "server: {auth: {enabled: true}}")
+    assert failed(parts)["settings"].endswith("`openssl rand -hex 32` prints")
+
+
+async def test_the_address_for_devices(kit: Kit, tmp_path: Path) -> None:
+    head = "server: {host: 127.0.0.1, port: 0, http_port: 0, public_host: "
+    parts = await run(tmp_path, head + "192.0.2.9}")
+    assert parts["address"].detail == "http://192.0.2.9:PORT/xiaozhi/ota/ for the device"
+    parts = await run(tmp_path, head + "localhost}")
+    assert parts["address"].detail.startswith("localhost: only this machine can connect")
+    parts = await run(tmp_path, head + "'no_such-host.invalid'}")
+    assert failed(parts)["address"].startswith("server.public_host 'no_such-host.invalid' has no")
+
+
+async def test_a_machine_without_libopus(
+    kit: Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing() -> None:
+        raise ConfigError("libopus is missing; install it: …")
+
+    monkeypatch.setattr("vixio.transports.xiaozhi.opus.load_codec", missing)
+    assert failed(await run(tmp_path)) == {"libopus": "libopus is missing; install it: …"}
+
+
+def test_the_command(kit: Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "vixio.yaml"
+    path.write_text(LOOPBACK)
+    monkeypatch.setattr("vixio.logging.setup.configure_logging", lambda *_: None)
+    done = CliRunner().invoke(main, ["check", "--config", str(path)])
+    assert done.exit_code == 0
+    lines = done.output.splitlines()
+    assert [line.split()[0] for line in lines] == PARTS
+    assert {line[11:19] for line in lines} == {"ok      "}
+    assert "\x1b" not in done.output
+
+    kit.providers[ProviderKind.TTS].seconds_per_char = 0.0
+    done = CliRunner().invoke(main, ["check", "--config", str(path)])
+    assert done.exit_code == 2
+    (line,) = [line for line in done.output.splitlines() if "FAILED" in line]
+    assert line.startswith("tts        FAILED  tts.scripted: no audio for 'hello'")
+
+    done = CliRunner().invoke(main, ["check", "--config", str(path)], color=True)
+    assert "\x1b[31mFAILED\x1b[0m" in done.output
+
+
+async def test_ears_for_another_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        check, "PROBES", {name: PROBES[name] for name in PROBES if name in {"asr", "auth"}}
+    )
+    parts = await run(tmp_path, "assistant: {language: zh-CN}")
+    assert failed(parts)["asr"].startswith(
+        "pocketsphinx hears en (asr.language), but assistant.language is zh-CN: set both alike"
+    )
+    assert failed(await run(tmp_path, "assistant: {language: en-GB}")) == {}
+
+
+async def test_ears_that_find_the_language_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "PROBES", {"asr": PROBES["asr"]})
+    asr = "asr: {name: openai, language: auto, api_key: k, base_url: 'http://127.0.0.1:9/v1'}"
+    parts = await run(tmp_path, f"assistant: {{language: zh-CN}}\n{asr}")
+    assert failed(parts) == {}
+    assert "finds the language out" in parts["asr"].detail
+
+
+@pytest.mark.slow
+async def test_the_built_in_default_is_complete(tmp_path: Path) -> None:
+    parts = await run(tmp_path)
+    assert failed(parts) == {}
+    assert parts["asr"].detail.startswith("pocketsphinx: ")

@@ -1,0 +1,238 @@
+"""Log lines: from loguru and logging alike, fields shown, nothing private, nobody waits."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from loguru import logger
+from websockets.asyncio.client import connect
+from websockets.asyncio.server import ServerConnection, serve
+
+from vixio.logging import setup as logs
+from vixio.logging.writer import MAX_WAITING, LogWriter
+from vixio.transports.xiaozhi.device_socket import LibraryLog
+
+
+@pytest.fixture
+def stream() -> Iterator[io.StringIO]:
+    """Takes what is logged; ``logging`` and loguru are put back afterwards."""
+    root = logging.getLogger()
+    touched = [root, *map(logging.getLogger, ("vixio", *logs._CHATTY))]
+    before = [(log, log.level, log.handlers[:]) for log in touched]
+    yield io.StringIO()
+    logs.flush_logs()
+    logger.remove()
+    logger.add(sys.__stderr__ or io.StringIO())
+    for log, level, handlers in before:
+        log.setLevel(level)
+        log.handlers = handlers
+
+
+def lines(stream: io.StringIO) -> list[str]:
+    logs.flush_logs()
+    return stream.getvalue().splitlines()
+
+
+def objects(stream: io.StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in lines(stream)]
+
+
+def test_message_and_fields_on_one_line(stream: io.StringIO) -> None:
+    logs.configure_logging(stream=stream)
+    logger.bind(device="aa:bb", ms=12, why="not now", text='a "b"\nc').info("turn over")
+    (line,) = lines(stream)
+    assert line.endswith(r'turn over device=aa:bb ms=12 why="not now" text="a \"b\"\nc"')
+    assert " INFO     " in line
+    assert __name__.rpartition(".")[2] in line
+
+
+def test_nothing_in_a_message_is_markup_or_template(stream: io.StringIO) -> None:
+    logs.configure_logging(stream=stream)
+    logger.bind(x="<red>{time}</red>").warning("<level>{name}</level> {0} {")
+    logging.getLogger("vixio.x").warning("%s", "<b>{message}")
+    first, second = lines(stream)
+    assert first.endswith("<level>{name}</level> {0} { x=<red>{time}</red>")
+    assert second.endswith("<b>{message}")
+
+
+def test_a_line_break_cannot_forge_a_line(stream: io.StringIO) -> None:
+    logs.configure_logging(stream=stream)
+    logging.getLogger("vixio.x").info("name %s", "a\n2026-01-01 ERROR forged\x1b[31m\u2028b")
+    (line,) = lines(stream)
+    assert line.endswith(r"name a\n2026-01-01 ERROR forged\x1b[31m\u2028b")
+
+
+def test_the_level_holds_for_both(stream: io.StringIO) -> None:
+    logs.configure_logging("WARNING", stream=stream)
+    logger.info("no")
+    logging.getLogger("vixio.core").info("no")
+    logger.warning("one")
+    logging.getLogger("vixio.core").warning("two")
+    assert [line.rpartition("  ")[2] for line in lines(stream)] == ["one", "two"]
+
+
+def test_records_of_logging_keep_name_level_and_traceback(stream: io.StringIO) -> None:
+    logs.configure_logging("debug", json=True, stream=stream)
+    log = logging.getLogger("vixio.core.session")
+    log.debug("turn %d %s", 3, "answered")
+    try:
+        raise ValueError("inside")
+    except ValueError:
+        log.exception("a task of the session failed")
+    first, second = objects(stream)
+    assert (first["level"], first["logger"], first["message"]) == (
+        "DEBUG",
+        "vixio.core.session",
+        "turn 3 answered",
+    )
+    assert second["level"] == "ERROR"
+    assert second["exception"].startswith("Traceback")
+    assert "ValueError: inside" in second["exception"]
+
+
+def test_a_traceback_shows_no_values(stream: io.StringIO) -> None:
+    for as_json in (False, True):
+        logs.configure_logging(json=as_json, stream=stream)
+        try:
+            words = "my secret words"
+            int(len(words) * "x")
+        except ValueError:
+            logger.exception("failed")
+        text = "\n".join(lines(stream))
+        assert "ValueError" in text
+        assert "my secret words" not in text
+
+
+def test_json_is_one_object_a_line(stream: io.StringIO) -> None:
+    logs.configure_logging(json=True, stream=stream)
+    logger.bind(device="a", odd=object, message="x", text="词\n").info("<hello> {you}")
+    (line,) = lines(stream)
+    found = json.loads(line)
+    assert found["message"] == "<hello> {you}"
+    assert (found["device"], found["text"], found["level"]) == ("a", "词\n", "INFO")
+    assert found["time"][10] == "T"
+    assert "词" in line
+
+
+@pytest.mark.parametrize("level", ["TRACE", "DEBUG", "INFO"])
+def test_other_libraries_only_warn(stream: io.StringIO, level: str) -> None:
+    logs.configure_logging(level, json=True, stream=stream)
+    logging.getLogger("openai._base_client").debug("Request options: the user's words")
+    logging.getLogger("httpx").info("HTTP Request: POST https://host/?key=k")
+    logging.getLogger("asyncio").warning("slow")
+    assert [found["logger"] for found in objects(stream)] == ["asyncio"]
+
+
+@pytest.mark.parametrize("level", ["TRACE", "DEBUG", "INFO"])
+async def test_the_wire_is_never_shown(stream: io.StringIO, level: str) -> None:
+    logs.configure_logging(level, stream=stream)
+    logger.warning("still here")
+
+    async def handler(connection: ServerConnection) -> None:
+        await connection.recv()
+
+    async with serve(handler, "127.0.0.1", 0, logger=LibraryLog(lambda: None)) as server:
+        port = next(iter(server.sockets)).getsockname()[1]
+        headers = {"Authorization": "Bearer hunter2"}
+        url = f"ws://127.0.0.1:{port}/"
+        async with connect(url, additional_headers=headers) as client:
+            await client.send("hunter2")
+            await client.wait_closed()
+    text = "\n".join(lines(stream))
+    assert "still here" in text
+    assert "hunter2" not in text
+
+
+def test_servers_are_lowered(stream: io.StringIO) -> None:
+    def log() -> None:
+        logging.getLogger("websockets.server").debug("< TEXT 'words'")
+        logging.getLogger("websockets.server").info("connection open")
+        logging.getLogger("uvicorn.error").info("Started server process")
+        try:
+            raise EOFError("no request")
+        except EOFError:
+            logging.getLogger("websockets.server").exception("opening handshake failed")
+        logging.getLogger("websockets.server").error("connection handler failed")
+
+    logs.configure_logging("INFO", json=True, stream=stream)
+    log()
+    assert [found["message"] for found in objects(stream)] == ["connection handler failed"]
+    logs.configure_logging("DEBUG", json=True, stream=stream)
+    log()
+    found = objects(stream)[1:]
+    assert [(one["level"], one["message"]) for one in found] == [
+        ("DEBUG", "connection open"),
+        ("DEBUG", "Started server process"),
+        ("DEBUG", "opening handshake failed"),
+        ("ERROR", "connection handler failed"),
+    ]
+    assert not any("exception" in one for one in found)
+
+
+def test_a_wrong_argument_does_not_stop_whoever_logs(stream: io.StringIO) -> None:
+    logs.configure_logging(stream=stream)
+    logging.getLogger("vixio.x").warning("%d of %d", *[1])
+    (line,) = lines(stream)
+    assert line.endswith("%d of %d")
+
+
+def test_the_last_configuration_holds(stream: io.StringIO) -> None:
+    logs.configure_logging("DEBUG", stream=stream)
+    logs.configure_logging("INFO", json=True, stream=stream)
+    logger.debug("no")
+    logger.info("once")
+    assert [found["message"] for found in objects(stream)] == ["once"]
+
+
+class StuckStream(io.StringIO):
+    """A pipe that nobody reads, until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reached = threading.Event()
+        self.let_go = threading.Event()
+
+    def write(self, text: str, /) -> int:
+        self.reached.set()
+        assert self.let_go.wait(30)
+        return super().write(text)
+
+
+def test_a_stuck_stream_holds_nobody_up_and_loses_are_told() -> None:
+    stuck = StuckStream()
+    writer = LogWriter()
+    writer.open(stuck)
+    writer.write("first\n")
+    assert stuck.reached.wait(10)
+    for number in range(MAX_WAITING + 5):
+        writer.write(f"{number}\n")
+    began = time.monotonic()
+    writer.flush(timeout=0.05)
+    assert time.monotonic() - began < 10
+    assert stuck.getvalue() == ""
+    stuck.let_go.set()
+    writer.flush(10)
+    written = stuck.getvalue().splitlines()
+    assert written[:3] == ["first", "0", "1"]
+    assert written[-2:] == [str(MAX_WAITING - 1), "(5 log lines lost: the stream was too slow)"]
+
+
+def test_a_closed_stream_is_left_alone() -> None:
+    closed, good = io.StringIO(), io.StringIO()
+    closed.close()
+    writer = LogWriter()
+    writer.open(closed)
+    writer.write("lost\n")
+    writer.flush(10)
+    writer.open(good)
+    writer.write("kept\n")
+    writer.flush(10)
+    assert good.getvalue() == "kept\n"

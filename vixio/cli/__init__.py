@@ -1,0 +1,1 @@
+"""The command line: one module a command, each importing what is heavy when it runs."""

@@ -1,0 +1,221 @@
+"""The command line. Whatever is heavy is imported inside the command that needs it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vixio import __version__
+from vixio.cli.check import check
+from vixio.cli.config import CONFIG_NAME, choose_config, config_option
+from vixio.cli.speech import say, transcribe
+from vixio.core.errors import ConfigError, VixioError
+
+if TYPE_CHECKING:
+    from vixio.settings import Settings
+
+SIMULATED_DEVICE = "firmware_test_client"
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+LEVELS = ("TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+
+PASSED_ON: dict[str, Any] = {"ignore_unknown_options": True, "help_option_names": []}
+"""For commands whose options, ``--help`` too, belong to the module behind them."""
+
+
+class _Commands(click.Group):
+    """Shows an error made for people as one line, without a traceback; exit status 2."""
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as click has it
+        try:
+            return super().invoke(ctx)
+        except VixioError as error:
+            _fail(error)
+        except BaseExceptionGroup as group:
+            # A task group wraps what ended it; several of ours at once are told one by one.
+            ours, others = group.split(VixioError)
+            if ours is None or others is not None:
+                raise
+            _fail(*_leaves(ours))
+
+
+def _leaves(group: BaseExceptionGroup[VixioError]) -> list[BaseException]:
+    leaves: list[BaseException] = []
+    for error in group.exceptions:
+        leaves.extend(_leaves(error) if isinstance(error, BaseExceptionGroup) else [error])
+    return leaves
+
+
+def _fail(*errors: BaseException) -> None:
+    for error in errors:
+        click.echo(f"vixio: {' '.join(str(error).split())}", err=True)
+    raise click.exceptions.Exit(2)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="vixio", message="%(prog)s %(version)s")
+def main() -> None:
+    """Voice-assistant server for ESP32 xiaozhi devices."""
+
+
+@main.command()
+@config_option
+@click.option("--host", metavar="ADDRESS", help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65_535), help="Port of the WebSocket; 0: any.")
+@click.option("--http-port", type=click.IntRange(0, 65_535), help="Port of OTA; 0: any.")
+@click.option("--workers", type=click.IntRange(1, 64), help="Processes that share the ports.")
+@click.option("--log-level", type=click.Choice(LEVELS, case_sensitive=False), help="What to log.")
+def serve(
+    config: Path | None,
+    host: str | None,
+    port: int | None,
+    http_port: int | None,
+    workers: int | None,
+    log_level: str | None,
+) -> None:
+    """Run the server.
+
+    Ctrl-C or SIGTERM stops it in order, a second one at once.
+    """
+    from loguru import logger
+
+    from vixio.logging.setup import configure_logging, flush_logs
+    from vixio.settings import load_settings, override
+
+    path, source = choose_config(config)
+    settings = override(
+        load_settings(path), host=host, port=port, http_port=http_port, log_level=log_level
+    )
+    configure_logging(settings.logging.level, json=settings.logging.as_json)
+    logger.bind(source=source).info("settings loaded")
+    try:
+        asyncio.run(_serve(settings, source, path, workers or settings.server.workers, log_level))
+    finally:
+        flush_logs()
+
+
+async def _serve(
+    settings: Settings, source: str, config: Path | None, workers: int, log_level: str | None
+) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def on_signal() -> None:
+        stop.set()
+        for number in STOP_SIGNALS:
+            loop.remove_signal_handler(number)
+            # The next one ends the process even if the event loop is what hangs.
+            signal.signal(number, signal.SIG_DFL)
+
+    for number in STOP_SIGNALS:
+        loop.add_signal_handler(number, on_signal)
+    if workers == 1:
+        from vixio import server as app
+
+        await app.serve(settings, source, stop)
+        return
+    from vixio.cli.banner import banner
+    from vixio.workers.supervisor import Request, Supervisor
+
+    request = Request(settings, config, workers, log_level)
+    await Supervisor(request, lambda about: click.echo(banner(about, source))).run(stop)
+
+
+main.add_command(check)
+main.add_command(say)
+main.add_command(transcribe)
+
+
+@main.command()
+@click.argument("directory", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--force", is_flag=True, help="Overwrite files that are there already.")
+def init(directory: Path, force: bool) -> None:
+    """Write a commented settings file into DIR to start from."""
+    from vixio.cli.scaffold import write_scaffold
+
+    for path in write_scaffold(directory, force=force):
+        click.echo(f"wrote {path}")
+    config = directory / CONFIG_NAME
+    click.echo(
+        "\nEvery key is there with its default; delete what you do not change.\n"
+        f"  1. edit       {config}\n"
+        f"  2. if it uses ${{VARIABLES}}: copy {directory / '.env.example'} to .env, fill it in,\n"
+        "                and load it:  set -a; . ./.env; set +a\n"
+        f"  3. try it     vixio check --config {config}\n"
+        f"  4. run it     vixio serve --config {config}"
+    )
+
+
+@main.command()
+@click.argument("device", metavar="[DEVICE", required=False)
+@click.argument(
+    "action", metavar="[show|clear]]", type=click.Choice(["show", "clear"]), default="show"
+)
+@click.option("--json", "as_json", is_flag=True, help="Show everything as one JSON object.")
+@config_option
+def memory(device: str | None, action: str, as_json: bool, config: Path | None) -> None:
+    """Show or erase what is remembered of a device.
+
+    DEVICE is its id, the MAC address; without it, all devices are listed. Works whether or not the
+    server runs.
+    """
+    from vixio.logging.setup import configure_logging, flush_logs
+    from vixio.memory.show import run
+    from vixio.settings import load_settings
+
+    configure_logging("ERROR")  # what fails stands in the one line of its error
+    path, _ = choose_config(config)
+    section = load_settings(path).memory
+    place = (section.store, section.path, section.url.get_secret_value())
+    try:
+        click.echo(asyncio.run(run(place, device, erase=action == "clear", as_json=as_json)))
+    finally:
+        flush_logs()
+
+
+@main.command(context_settings=PASSED_ON, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def demo(arguments: Sequence[str]) -> None:
+    """Hold a spoken conversation with the simulated device."""
+    sys.exit(_run("vixio.demo", arguments))
+
+
+@main.group()
+def bench() -> None:
+    """Measure how well it works."""
+
+
+@bench.command(context_settings=PASSED_ON, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def speech(arguments: Sequence[str]) -> None:
+    """How much speech is understood, and how much is wrongly acted on."""
+    sys.exit(_run("vixio.bench.speech", arguments))
+
+
+@bench.command(context_settings=PASSED_ON, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def load(arguments: Sequence[str]) -> None:
+    """How many devices the server bears, and what each costs it."""
+    sys.exit(_run("vixio.bench.load.command", arguments))
+
+
+def _run(module: str, arguments: Sequence[str]) -> int:
+    """Run the ``main`` of a module that drives the simulated device; return its exit status."""
+    try:
+        status: int = import_module(module).main(list(arguments))
+    except ModuleNotFoundError as error:
+        if error.name != SIMULATED_DEVICE:
+            raise
+        raise ConfigError(
+            "this needs the simulated device, a package of its own in Vixio's source tree: "
+            "pip install ./firmware-test-client"
+        ) from error
+    return status

@@ -1,0 +1,107 @@
+"""``vixio say`` and ``vixio transcribe``: the configured voice and ears, on a file."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from vixio.cli.config import choose_config, config_option
+from vixio.cli.status import StatusLine
+
+if TYPE_CHECKING:
+    from vixio.diagnostics.utterances import Utterance
+    from vixio.providers.asr import Recognition
+    from vixio.settings import Settings
+
+_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+
+
+def _checked_language(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not _TAG.fullmatch(value):
+        raise click.BadParameter(f"expected a tag such as en or zh-CN, found {value!r}")
+    return value
+
+
+def _language_option(command: Callable[..., None]) -> Callable[..., None]:
+    return click.option(
+        "--language",
+        metavar="TAG",
+        callback=_checked_language,
+        help="Such as en or zh-CN (default: assistant.language of the settings).",
+    )(command)
+
+
+@click.command()
+@click.argument("text")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.wav",
+    required=True,
+    help="Where the WAV goes; one that is there is overwritten.",
+)
+@_language_option
+@config_option
+def say(text: str, out: Path, language: str | None, config: Path | None) -> None:
+    """Speak TEXT with the configured voice into a WAV file.
+
+    TEXT - is read from standard input.
+    """
+    from vixio.diagnostics.say import say as speak
+
+    words = sys.stdin.read() if text == "-" else text
+    settings = _settings(config)
+    spoken = language or settings.assistant.language
+    with StatusLine() as status:
+        timing = asyncio.run(speak(settings, words, out, language=spoken, progress=status.show))
+        status.line(f"{out}: {timing.told('first audio')}")
+
+
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@_language_option
+@config_option
+def transcribe(file: Path, language: str | None, config: Path | None) -> None:
+    """Write what is said in the audio FILE to standard output, one line an utterance.
+
+    All else goes to standard error: partial results as they come, and what it took.
+    """
+    from vixio.diagnostics.transcribe import Listener
+    from vixio.diagnostics.transcribe import transcribe as hear
+
+    settings = _settings(config)
+    status = StatusLine()
+    lines = 0
+
+    def heard(utterance: Utterance, recognition: Recognition) -> None:
+        nonlocal lines
+        text = " ".join(recognition.text.split())
+        if not text:
+            why = "not understood" if recognition.rejected else "no words"
+            status.line(f"what begins at {utterance.start:.1f} s: {why}")
+            return
+        lines += 1
+        status.clear()
+        click.echo(text)
+
+    listener = Listener(status.show, lambda words: status.show(f"… {words}"), heard)
+    spoken = language or settings.assistant.language
+    with status:
+        timing = asyncio.run(hear(settings, file, language=spoken, listener=listener))
+        if not lines:
+            status.line(f"{file}: no words in it")
+        status.line(f"{file}: {timing.told('first words')}")
+
+
+def _settings(config: Path | None) -> Settings:
+    from vixio.logging.setup import configure_logging
+    from vixio.settings import load_settings
+
+    configure_logging("ERROR")  # what fails stands in the one line of its error
+    return load_settings(choose_config(config)[0])

@@ -1,0 +1,216 @@
+"""The voice, the detector and the recogniser, each used on the same sentence."""
+
+from __future__ import annotations
+
+import asyncio
+import unicodedata
+from collections.abc import AsyncIterator, Callable
+from difflib import SequenceMatcher
+from functools import partial
+from time import perf_counter
+
+from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_seconds
+from vixio.core.errors import ProviderError
+from vixio.core.streams import bounded as bounded_stream
+from vixio.core.streams import closing
+from vixio.diagnostics.phrases import sentence
+from vixio.diagnostics.providers import bounded, started, usual_hints
+from vixio.diagnostics.row import Row, numbered, quoted, tried
+from vixio.diagnostics.spoken import as_heard, resampled, spoken
+from vixio.diagnostics.transcribe import CHUNK_MS, VAD_TIMEOUT_S, Hearing, longest_utterance
+from vixio.diagnostics.utterances import UtteranceCutter
+from vixio.providers.asr import ASRProvider, Recognition
+from vixio.providers.vad import VADProvider
+from vixio.settings import Settings
+from vixio.settings.provider import ASRSection, TTSSection, VADSection
+
+ALIKE = 0.6
+"""Of the letters, in order, for words that were understood: spelling and endings may differ."""
+
+NO_SPEECH = "not tried: there is no speech to hear; mend the voice, or install espeakng-loader"
+
+
+class Senses:
+    """Tries the three one after another; each hears what the one before it gave, if it gave any.
+
+    Where several stand in a list each is tried. ``limit``: seconds for each.
+    """
+
+    def __init__(self, settings: Settings, limit: float) -> None:
+        self._settings = settings
+        self._limit = limit
+        self._language = settings.assistant.language
+        self._sentence = sentence(self._language)
+        self._speech = b""
+        """The configured voice's, as a device hears it."""
+        self._reserve = b""
+        """eSpeak NG's."""
+        self._found = b""
+        """What the detector found in the configured voice's speech."""
+        self._odd_voice = False
+
+    async def rows(self, progress: Callable[[str], None]) -> AsyncIterator[Row]:
+        """Yield what became of each; ``progress`` is told what is being done."""
+        progress("speaking a sentence")
+        voices = [await self._voice(part, voice) for part, voice in numbered(self._settings.tts)]
+        speaker, self._speech = next((each for each in voices if each[1]), voices[0])
+        self._reserve = await self._made_up()
+        progress("finding the speech")
+        detectors = [await self._detector(part, vad) for part, vad in numbered(self._settings.vad)]
+        if self._odd_voice and not self._found:
+            speaker.fail(
+                "no speech was found in what it says, but in eSpeak's: listen to it with "
+                "`vixio say`; does the voice fit the language?"
+            )
+        for row, _ in voices:
+            yield row
+        for row in detectors:
+            yield row
+        progress("hearing the words")
+        for part, recogniser in numbered(self._settings.asr):
+            row = Row(part)
+            await tried(row, partial(self._recognise, recogniser), None, self._limit)
+            yield row
+
+    async def _voice(self, part: str, section: TTSSection) -> tuple[Row, bytes]:
+        row = Row(part)
+        return row, await tried(row, partial(self._speak, section), b"", self._limit)
+
+    async def _detector(self, part: str, section: VADSection) -> Row:
+        row = Row(part)
+        found = await tried(row, partial(self._detect, section), b"", self._limit)
+        self._found = self._found or found
+        return row
+
+    async def _made_up(self) -> bytes:
+        try:
+            speech = await spoken(self._sentence, language=self._language)
+        except ProviderError:
+            return b""  # eSpeak NG may have been uninstalled
+        return as_heard(speech)
+
+    async def _speak(self, section: TTSSection, row: Row) -> bytes:
+        tts = section.create()
+        row.provider = tts.name
+        limits = self._settings.tts_settings()
+        pcm = bytearray()
+        async with started(tts, self._limit):
+            row.is_ready()
+            pieces = bounded_stream(
+                tts.synthesize(self._sentence, language=self._language),
+                provider=tts.name,
+                what="audio",
+                first=limits.first_timeout,
+                next=limits.next_timeout,
+            )
+            async with closing(pieces) as stream:
+                async for piece in stream:
+                    row.has_first()
+                    pcm += piece
+            row.is_done()
+            rate = tts.sample_rate
+        said = quoted(self._sentence)
+        if not pcm:
+            row.fail(f"no audio for {said}: does its voice fit {self._language}?")
+            return b""
+        row.detail = f"{pcm_seconds(bytes(pcm), rate):.1f} s of audio at {rate} Hz for {said}"
+        return await asyncio.to_thread(lambda: as_heard(resampled(bytes(pcm), rate)))
+
+    async def _detect(self, section: VADSection, row: Row) -> bytes:
+        vad = section.create()
+        row.provider = vad.name
+        async with started(vad, self._limit):
+            if found := await self._utterance(row, vad, self._speech):
+                row.detail = self._length(found, self._speech)
+                return found
+            if found := await self._utterance(row, vad, self._reserve):
+                self._odd_voice = bool(self._speech)
+                row.detail = f"{self._length(found, self._reserve)} of eSpeak's"
+                return b""
+        if self._speech or self._reserve:
+            row.fail("finds no speech where there is some: see listening.threshold in the settings")
+        else:
+            row.fail(NO_SPEECH)
+        return b""
+
+    @staticmethod
+    def _length(found: bytes, speech: bytes) -> str:
+        seconds = pcm_seconds(found, LISTEN_RATE), pcm_seconds(speech, LISTEN_RATE)
+        return f"found {seconds[0]:.1f} s of speech in {seconds[1]:.1f} s"
+
+    async def _utterance(self, row: Row, vad: VADProvider, speech: bytes) -> bytes:
+        """Return all that is speech of ``speech``, as a recogniser would be given it."""
+        settings = self._settings
+        cutter = UtteranceCutter(
+            vad.window_samples,
+            settings.vad_settings(),
+            settings.turn_settings(),
+            longest_utterance(settings),
+        )
+        row.is_ready()
+        found = bytearray()
+        size = LISTEN_RATE * CHUNK_MS // 1000 * BYTES_PER_SAMPLE
+        stream = vad.open()
+        try:
+            for start in range(0, len(speech), size):
+                pcm = speech[start : start + size]
+                answer = await bounded(stream.process(pcm), vad.name, "answer", VAD_TIMEOUT_S)
+                row.has_first()
+                for utterance in cutter.feed(pcm, answer):
+                    found += utterance.pcm
+            for utterance in cutter.finish():
+                found += utterance.pcm
+        finally:
+            stream.close()
+        row.is_done()
+        return bytes(found)
+
+    async def _recognise(self, section: ASRSection, row: Row) -> None:
+        asr = section.create()
+        row.provider = asr.name
+        async with started(asr, self._limit):
+            heard: Recognition | None = None
+            if self._found:
+                heard = await self._words(row, asr, self._found)
+                if alike(heard.text, self._sentence):
+                    row.detail = f"understood {quoted(heard.text)}"
+                    return
+            if not self._reserve:
+                row.fail(NO_SPEECH if heard is None else self._misheard(heard))
+                return
+            reserve = await self._words(row, asr, self._reserve)
+        if not alike(reserve.text, self._sentence):
+            row.fail(self._misheard(reserve if heard is None else heard))
+        elif heard is None:
+            row.detail = f"understood {quoted(reserve.text)} of eSpeak's"
+        else:
+            row.detail = f"understood eSpeak's voice, but of yours {_words(heard)}"
+
+    async def _words(self, row: Row, asr: ASRProvider, pcm: bytes) -> Recognition:
+        row.is_ready()
+        hearing = Hearing(asr, usual_hints(self._language), self._settings.asr_settings())
+        heard = await hearing.hear(pcm)
+        row.has_first(perf_counter() if hearing.first is None else hearing.first)
+        row.is_done()
+        return heard
+
+    def _misheard(self, heard: Recognition) -> str:
+        return (
+            f"{_words(heard)} for {quoted(self._sentence)}: "
+            f"does it know assistant.language, {self._language}?"
+        )
+
+
+def _words(heard: Recognition) -> str:
+    if heard.text:
+        return f"heard {quoted(heard.text)}"
+    return "understood nothing" if heard.rejected else "heard nothing"
+
+
+def alike(heard: str, said: str) -> bool:
+    """Return whether the words are the same but for spelling."""
+    return SequenceMatcher(None, _letters(heard), _letters(said)).ratio() >= ALIKE
+
+
+def _letters(text: str) -> str:
+    return "".join(c for c in unicodedata.normalize("NFKC", text).casefold() if c.isalnum())

@@ -1,0 +1,1 @@
+"""Logging: the standard library in the code, loguru behind it."""

@@ -1,0 +1,91 @@
+"""Placeholders for what is never cut in two: URLs, inline code, emoji.
+
+Each stands as one private-use character in the stripped text, so that whoever looks for sentence
+boundaries cannot see into it, and is put back when its sentence is complete. Private-use
+characters of the model's own are removed before, so no text can forge one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from vixio.text.characters import ATOM_SLOT, BREAK, EMOJI_CLUSTER, EMOJI_SLOT
+
+_SLOT: Final = re.compile(f"[{ATOM_SLOT}]")
+_EMOJI_PART: Final = re.compile(f"{EMOJI_CLUSTER.pattern}|[\ufe0e\ufe0f\u20e3]")
+_EMOJI_RUN: Final = re.compile(f" *[{EMOJI_SLOT}][{EMOJI_SLOT} ]*")
+_PUNCTUATION: Final = ".,!?;:…，。！？；：、)）」』”’"
+# host.tld/path without a scheme: read as far as the host
+_BARE_PATH: Final = re.compile(
+    r"(?<![\w@./-])((?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,})"
+    r"/(?:[^\s，。！？；、）」”]*[^\s，。！？；、）」”.,;:!?)\"'])?"
+)
+_MANY_SPACES: Final = re.compile(" {2,}")
+
+
+def without_emoji(text: str) -> str:
+    """Return ``text`` without emoji and the halves of such; for text that is read in one piece."""
+    return text if text.isascii() else _EMOJI_PART.sub("", text)
+
+
+class Atom(NamedTuple):
+    """What a placeholder stands for: on the screen and in the TTS's mouth."""
+
+    shown: str
+    spoken: str
+
+
+class Atoms:
+    """The placeholders of one reply that have not been put back yet."""
+
+    def __init__(self) -> None:
+        self._atoms: dict[str, Atom] = {}
+        self._emoji: dict[str, str] = {}
+        self._next_atom = 0
+        self._next_emoji = 0
+
+    def put(self, shown: str, spoken: str) -> str:
+        """Return the placeholder of something that must stay whole."""
+        # The slots go round: far fewer can wait in one sentence than there are.
+        slot = chr(0xF000 + self._next_atom)
+        self._next_atom = (self._next_atom + 1) % 0x8FF
+        self._atoms[slot] = Atom(without_emoji(shown), without_emoji(spoken))
+        return slot
+
+    def put_emoji(self, cluster: str) -> str:
+        """Return the placeholder of an emoji."""
+        slot = chr(0xE001 + self._next_emoji)
+        self._next_emoji = (self._next_emoji + 1) % 0xFFE
+        self._emoji[slot] = cluster
+        return slot
+
+    def take_emoji(self, slot: str) -> str:
+        """Return the emoji that ``slot`` stood for, and forget it."""
+        return self._emoji.pop(slot)
+
+    def spoken_length(self, text: str) -> int:
+        """Return how many characters the atoms in ``text`` have in speech."""
+        if not self._atoms or text.isascii():
+            return 0
+        return sum(len(self._atoms[slot].spoken) for slot in _SLOT.findall(text))
+
+    def restore(self, text: str) -> Atom:
+        """Return ``text`` shown and spoken: atoms put back, emoji removed; forget them."""
+        text = text.replace(BREAK, " ")
+        emoji = _EMOJI_RUN.search(text)
+        if emoji:
+            text = _EMOJI_RUN.sub(self._drop_emoji, text)
+            text = _MANY_SPACES.sub(" ", text)
+        text = text.strip()
+        shown = _SLOT.sub(lambda match: self._atoms[match[0]].shown, text)
+        spoken = _SLOT.sub(lambda match: self._atoms.pop(match[0]).spoken, text)
+        if "/" in spoken:
+            spoken = _BARE_PATH.sub(r"\1", spoken)
+        return Atom(shown, spoken)
+
+    def _drop_emoji(self, match: re.Match[str]) -> str:
+        for slot in match[0]:
+            self._emoji.pop(slot, None)
+        following = match.string[match.end() : match.end() + 1]
+        return "" if following and following in _PUNCTUATION else " "

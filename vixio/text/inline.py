@@ -1,0 +1,368 @@
+"""Markup within a line: emphasis, links, code, tags, entities, URLs, emoji, table cells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from vixio.text.atoms import Atoms
+from vixio.text.characters import (
+    BREAK,
+    CLOSERS,
+    EMOJI_CLUSTER,
+    EMOJI_SLOT,
+    EMOJI_START,
+    FULL_STOPS,
+    STRAY_MARKS,
+    TERMINALS,
+    is_wide,
+)
+from vixio.text.constructs import (
+    Reading,
+    host_of,
+    read_code,
+    read_entity,
+    read_label,
+    read_tag,
+    read_target,
+    read_url,
+)
+from vixio.text.scan import Scan
+
+_RUN: Final = 16
+"""Longer runs of one marker are several."""
+_CELL_GAP: Final = 120
+
+_PLAIN: Final = re.compile(
+    rf"(?:[^\s*_~`\\<&\[\]!|#0-9hHwW{EMOJI_START}{STRAY_MARKS}]"
+    r"|(?<=[A-Za-z0-9])[hHwW]|[0-9](?![\ufe0f\u20e3]|\Z))+"
+)
+_ANY_EMOJI: Final = re.compile(f"[{EMOJI_START}]")
+_MARKS: Final = re.compile(f"[{TERMINALS}{FULL_STOPS}{re.escape(CLOSERS)}]")
+_EMOJI_SLOTS: Final = re.compile(f"[{EMOJI_SLOT}]")
+_PUNCTUATION: Final = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
+_BLOCK_TAGS: Final = frozenset(
+    {"br", "p", "div", "li", "ul", "ol", "tr", "table", "hr", "pre", "blockquote", "section"}
+    | {f"h{level}" for level in range(1, 7)}
+)
+
+
+class InlineStripper:
+    """Writes the plain text of lines. Spaces are held back until something follows them."""
+
+    def __init__(self, atoms: Atoms) -> None:
+        self._atoms = atoms
+        self._out: list[str] = []
+        self._last = BREAK
+        self._space = False
+        self._heading = False
+        self._row = False
+        self.opens_fence = ""
+        self._steps: dict[str, Callable[[Scan], bool]] = {
+            "*": self._emphasis,
+            "_": self._emphasis,
+            "~": self._strike,
+            "`": self._code,
+            "\\": self._escape,
+            "<": self._tag,
+            "&": self._entity,
+            "[": self._bracket,
+            "]": self._orphan_bracket,
+            "!": self._image,
+            "|": self._pipe,
+            "#": self._hash,
+            **dict.fromkeys("hHwW", self._url),
+            **dict.fromkeys("0123456789", self._digit),
+            **dict.fromkeys(STRAY_MARKS, self._stray),
+        }
+
+    # -- writing -------------------------------------------------------------------------------
+
+    def drain(self) -> str:
+        """Return what was written since the last call."""
+        text = "".join(self._out)
+        self._out.clear()
+        return text
+
+    def put_break(self) -> None:
+        """Write the end of a block, once; the line's kind ends with it."""
+        if self._last != BREAK:
+            self._out.append(BREAK)
+        self._last = BREAK
+        self._space = False
+        self.end_line()
+
+    def put_space(self) -> None:
+        """Write a space, in most places once what follows it is written.
+
+        Behind a mark it is written at once: it may be all that the sentence waits for.
+        """
+        if self._last == " " or (self._row or not _MARKS.match(self._last)):
+            self._space = True
+            return
+        self._out.append(" ")
+        self._last = " "
+
+    def begin_heading(self) -> None:
+        """Enter a heading: its line ends the block."""
+        self._heading = True
+
+    def begin_row(self) -> None:
+        """Enter a table row: pipes divide cells, its line ends the block."""
+        self._row = True
+
+    def end_line(self) -> None:
+        """Forget what kind of line this is."""
+        self._heading = self._row = False
+
+    @property
+    def ends_with_break(self) -> bool:
+        """Whether this line's end is the end of a block whatever follows."""
+        return self._heading or self._row
+
+    @property
+    def _before(self) -> str:
+        return " " if self._space else self._last
+
+    def _put(self, text: str) -> None:
+        if self._space and self._last not in (" ", BREAK):
+            self._out.append(" ")
+        self._space = False
+        self._out.append(text)
+        self._last = text[-1]
+
+    def _literal(self, scan: Scan, length: int = 1) -> bool:
+        self._put(scan.text[scan.at : scan.at + length])
+        scan.at += length
+        return True
+
+    # -- steps: each moves the scan, or returns False to wait for more ---------------------------
+
+    def step(self, scan: Scan) -> bool:
+        """Take the next piece of the line; False where more text has to be seen first."""
+        self.opens_fence = ""
+        plain = _PLAIN.match(scan.text, scan.at)
+        if plain:
+            return self._literal(scan, plain.end() - scan.at)
+        character = scan.text[scan.at]
+        if character == " ":
+            self.put_space()
+            scan.at += 1
+            return True
+        special = self._steps.get(character)
+        if special:
+            return special(scan)
+        if _ANY_EMOJI.match(character):
+            return self._emoji(scan)
+        return self._literal(scan)
+
+    def _emoji(self, scan: Scan) -> bool:
+        cluster = EMOJI_CLUSTER.match(scan.text, scan.at)
+        if (cluster.end() if cluster else scan.at + 1) >= len(scan.text) and not scan.final:
+            return False
+        if cluster:
+            self._put(self._atoms.put_emoji(cluster[0]))
+            scan.at = cluster.end()
+            return True
+        return self._literal(scan)
+
+    def _digit(self, scan: Scan) -> bool:
+        for distance in (1, 2):
+            following = scan.peek(distance)
+            if following is None:
+                return False
+            if following == "\u20e3":
+                return self._emoji(scan)
+            if following != "\ufe0f":
+                break
+        return self._literal(scan)
+
+    def _stray(self, scan: Scan) -> bool:
+        if scan.text[scan.at] == "\u200d" and not _EMOJI_SLOTS.match(self._last):
+            return self._literal(scan)
+        scan.at += 1
+        return True
+
+    def _emphasis(self, scan: Scan) -> bool:
+        marker = scan.text[scan.at]
+        if marker == "*":
+            keycap = scan.peek(1)
+            if keycap is None:
+                return False
+            if keycap and keycap in "\ufe0f\u20e3":
+                return self._digit(scan)
+        run = scan.run(marker, _RUN)
+        if run is None:
+            return False
+        following = scan.peek(run)
+        if following is None:
+            return False
+        if self._is_literal_marker(marker, run, self._before, following):
+            return self._literal(scan, run)
+        scan.at += run
+        return True
+
+    @staticmethod
+    def _is_literal_marker(marker: str, run: int, before: str, following: str) -> bool:
+        if before in (" ", BREAK) and following in (" ", "\n", ""):
+            return run <= 2 and before == " " and following == " "  # 5 * 3
+        if marker == "*":
+            return before.isdigit() and following.isdigit()  # 5*3
+        words = before.isalnum() and following.isalnum()
+        return words and not (is_wide(before) or is_wide(following))  # snake_case
+
+    def _strike(self, scan: Scan) -> bool:
+        run = scan.run("~", _RUN)
+        if run is None:
+            return False
+        if run == 1:
+            return self._literal(scan)
+        scan.at += run
+        return True
+
+    def _code(self, scan: Scan) -> bool:
+        run = scan.run("`", _RUN)
+        code = read_code(scan, run) if run else None
+        if run is None or code is None:
+            return False
+        if code.end >= 0:
+            if code.text:
+                self._put(self._atoms.put(code.text, code.text))
+            scan.at = code.end
+        elif code.text:
+            self.opens_fence = code.text
+        else:
+            scan.at += run
+        return True
+
+    def _escape(self, scan: Scan) -> bool:
+        following = scan.peek(1)
+        if following is None:
+            return False
+        if following and following in _PUNCTUATION:
+            scan.at += 1
+        return self._literal(scan)
+
+    def _tag(self, scan: Scan) -> bool:
+        tag = read_tag(scan)
+        if tag is None:
+            return False
+        if tag.end < 0:
+            return self._literal(scan)
+        scan.at = tag.end
+        if tag.text.startswith("<"):
+            link = tag.text[1:-1].removeprefix("mailto:")
+            self._put(self._atoms.put(link, (host_of(link) if "://" in link else "") or link))
+        elif tag.text in _BLOCK_TAGS:
+            self._break_within()
+        return True
+
+    def _break_within(self) -> None:
+        row, heading = self._row, self._heading
+        if row:
+            self._space = True  # a line break within a cell
+        else:
+            self.put_break()
+        self._row, self._heading = row, heading
+
+    def _entity(self, scan: Scan) -> bool:
+        entity = read_entity(scan)
+        if entity is None:
+            return False
+        if entity.end < 0:
+            return self._literal(scan)
+        scan.at = entity.end
+        if entity.text.isspace():
+            self.put_space()
+        elif entity.text and not _ANY_EMOJI.search(entity.text):
+            self._put(entity.text)
+        return True
+
+    # -- links ---------------------------------------------------------------------------------
+
+    def _replace(self, scan: Scan, label: Reading) -> bool:
+        """Go on with a link's label in place of the link: it has markup of its own."""
+        scan.text = label.text + scan.text[label.end :]
+        scan.at = 0
+        return True
+
+    def _bracket(self, scan: Scan) -> bool:
+        following = scan.peek(1)
+        second = scan.peek(2)
+        if following is None or (following == "!" and second is None):
+            return False
+        if following == "!" and second == "[":
+            scan.at += 1  # an image that is a link: the target is dropped behind it
+            return True
+        return self._label(scan, 1)
+
+    def _image(self, scan: Scan) -> bool:
+        following = scan.peek(1)
+        if following is None:
+            return False
+        return self._label(scan, 2) if following == "[" else self._literal(scan)
+
+    def _label(self, scan: Scan, opening: int) -> bool:
+        label = read_label(scan, opening)
+        if label is None:
+            return False
+        return self._literal(scan) if label.end < 0 else self._replace(scan, label)
+
+    def _orphan_bracket(self, scan: Scan) -> bool:
+        following = scan.peek(1)
+        target = read_target(scan, scan.at + 1) if following is not None else None
+        if target is None:
+            return False
+        is_target = "/" in target.text or target.text.startswith("#")
+        if target.end < 0 or " " in target.text or not is_target:
+            return self._literal(scan)
+        scan.at = target.end
+        return True
+
+    def _url(self, scan: Scan) -> bool:
+        if self._before.isascii() and self._before.isalnum():
+            return self._literal(scan)
+        url = read_url(scan)
+        if url is None:
+            return False
+        if url.end < 0:
+            return self._literal(scan)
+        self._put(self._atoms.put(url.text, host_of(url.text)))
+        scan.at = url.end
+        return True
+
+    # -- tables and headings -------------------------------------------------------------------
+
+    def _pipe(self, scan: Scan) -> bool:
+        spaced = self._before == " " and not self._row
+        end = scan.at + 1
+        while end < len(scan.text) and end - scan.at < _CELL_GAP and scan.text[end] in " |":
+            end += 1
+        if end == len(scan.text) and end - scan.at < _CELL_GAP and not scan.final:
+            return False
+        if not self._row and not (spaced and end > scan.at + 1):
+            return self._literal(scan)
+        last = end == len(scan.text) or scan.text[end] == "\n"
+        scan.at = end
+        self._space = False
+        if not last and self._last not in (BREAK, ","):
+            self._put(",")
+            self._space = True
+        return True
+
+    def _hash(self, scan: Scan) -> bool:
+        following = scan.peek(1)
+        if following is None:
+            return False
+        if following and following in "\ufe0f\u20e3":
+            return self._digit(scan)
+        if not self._heading:
+            return self._literal(scan)
+        run = scan.run("#", _RUN)
+        if run is None:
+            return False
+        if scan.at + run == len(scan.text) or scan.text[scan.at + run] == "\n":
+            scan.at += run
+            return True
+        return self._literal(scan, run)

@@ -1,0 +1,201 @@
+"""Stripped text to sentences, each given as soon as it is certain to be one."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from vixio.text.atoms import Atoms
+from vixio.text.boundaries import MARK, Verdict, judge
+from vixio.text.characters import (
+    BREAK,
+    CLOSERS,
+    ELLIPSIS,
+    EMOJI_SLOT,
+    OPENERS,
+    TERMINALS,
+    count_wide,
+    is_wide,
+)
+
+_QUOTES: Final = "\"'‘’"  # the same character opens, closes and stands for an apostrophe
+_OPENERS: Final = re.escape("".join(mark for mark in OPENERS if mark not in _QUOTES))
+_CLOSERS: Final = re.escape("".join(mark for mark in CLOSERS if mark not in _QUOTES))
+_STRAY: Final = re.compile(rf"\A[{TERMINALS}{ELLIPSIS}{_CLOSERS} {BREAK}]*")
+_EMOJI: Final = re.compile(f"[{EMOJI_SLOT}]")
+_OPENING: Final = re.compile(f"[{_OPENERS}]")
+_CLOSING: Final = re.compile(f"[{_CLOSERS}]")
+_BRACKETS: Final = re.compile(r"[(（\[［{]")
+_BRACKETS_CLOSED: Final = re.compile(r"[)）\]］}]")
+
+# Lengths are in fifths of a wide (CJK) character: a wide one is 5, any other 2, so that
+# 80 Chinese characters and 200 Latin ones, about 15 seconds of speech, weigh the same.
+_WIDE_WEIGHT: Final = 5
+_NARROW_WEIGHT: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Lengths in weights: 2 a letter, 5 a wide (CJK) character."""
+
+    first_clause: int = 24
+    """The first clause may stand alone from here on: 12 letters, 5 CJK characters."""
+    phrase: int = 80
+    """A semicolon, or a space in Thai, ends a sentence from here on."""
+    longest: int = 400
+    """Nothing longer is given: 200 letters, 80 CJK characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A sentence: what is shown and what is spoken. Always has something to speak."""
+
+    shown: str
+    spoken: str
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """An emoji before the next sentence."""
+
+    emoji: str
+
+
+class SentenceSplitter:
+    """Takes stripped text, gives sentences and the emoji before them. One per stretch of text."""
+
+    def __init__(self, atoms: Atoms, limits: Limits) -> None:
+        self._atoms = atoms
+        self._limits = limits
+        self._text = ""  # begins with the sentence
+        self._at = 0  # how far it has been judged
+        self._weight = 0  # of the judged part
+        self._clause = 0  # the last place before _at where a clause ends
+        self._first = True
+        self._stray = False  # closing marks may follow that belong to the sentence before
+        self._open_quotes = 0
+        self._open_straight = False
+
+    def feed(self, text: str) -> Iterator[Words | Face]:
+        """Yield what ``text`` made certain."""
+        self._text += text
+        yield from self._run(final=False)
+
+    def finish(self) -> Iterator[Words | Face]:
+        """Yield the rest: nothing follows."""
+        yield from self._run(final=True)
+        if self._text:
+            yield from self._cut(len(self._text))
+
+    def _run(self, *, final: bool) -> Iterator[Words | Face]:
+        while True:
+            if self._at == 0:
+                yield from self._skip_to_sentence()
+            mark = MARK.search(self._text, self._at)
+            stop = mark.start() if mark else len(self._text)
+            if self._exceeds(stop):
+                yield from self._cut(self._best_cut())
+                continue
+            if not mark:
+                return
+            found = judge(self._text, stop, quoted=self._quoted(stop), final=final)
+            if found.verdict is Verdict.WAIT:
+                return
+            if self._exceeds(found.end) and found.verdict is not Verdict.SENTENCE:
+                yield from self._cut(self._best_cut())
+            elif self._ends(found.verdict, found.end):
+                self._stray = found.verdict is Verdict.AT_ONCE
+                yield from self._cut(found.end)
+            elif found.verdict in (Verdict.CLAUSE, Verdict.PHRASE):
+                self._clause = found.end
+
+    def _skip_to_sentence(self) -> Iterator[Face]:
+        while True:
+            text = self._text.lstrip(f" {BREAK}")
+            if self._stray and text:
+                text = _STRAY.sub("", text, count=1)
+                self._stray = not text
+            if not text or not _EMOJI.match(text):
+                self._text = text
+                return
+            yield Face(self._atoms.take_emoji(text[0]))
+            self._text = text[1:]
+
+    def _ends(self, verdict: Verdict, end: int) -> bool:
+        if verdict in (Verdict.SENTENCE, Verdict.AT_ONCE):
+            return True
+        if verdict is Verdict.PHRASE and self._weight >= self._limits.phrase:
+            return True
+        return (
+            verdict is not Verdict.NOTHING
+            and self._first
+            and self._weight >= self._limits.first_clause
+            and not self._in_brackets(end)
+        )
+
+    def _exceeds(self, stop: int) -> bool:
+        """Judge the text up to ``stop``; stop short, and return true, where it grows too long."""
+        if stop <= self._at:
+            return False
+        weight = self._weight + self._weigh(self._text[self._at : stop])
+        if weight <= self._limits.longest:
+            self._weight, self._at = weight, stop
+            return False
+        while self._weight <= self._limits.longest:
+            self._weight += self._weigh(self._text[self._at])
+            self._at += 1
+        return True
+
+    def _weigh(self, text: str) -> int:
+        narrow = len(text) + self._atoms.spoken_length(text)
+        return _NARROW_WEIGHT * narrow + (_WIDE_WEIGHT - _NARROW_WEIGHT) * count_wide(text)
+
+    def _best_cut(self) -> int:
+        """Return where to cut a sentence that is too long: a clause, a space, or anywhere."""
+        text, end = self._text, max(1, self._at - 1)
+        if self._clause > end * 0.3:
+            return self._clause
+        space = end + 1
+        while (space := text.rfind(" ", 1, space)) > end * 0.3:
+            if not (text[space - 1].isdigit() and text[space + 1 : space + 2].isdigit()):
+                return space
+        if self._clause:
+            return self._clause
+        cut = end
+        while cut > end * 0.5 and _joined(text[cut - 1], text[cut : cut + 1]):
+            cut -= 1
+        return cut if cut > end * 0.5 else end
+
+    def _cut(self, end: int) -> Iterator[Words]:
+        sentence, self._text = self._text[:end], self._text[end:]
+        self._at = self._weight = self._clause = 0
+        self._open_quotes = self._quotes(sentence)
+        self._open_straight ^= sentence.count('"') % 2 == 1
+        if BREAK in sentence:
+            self._open_quotes, self._open_straight = 0, False
+        atom = self._atoms.restore(sentence)
+        if any(map(str.isalnum, atom.spoken)):
+            self._first = False
+            yield Words(atom.shown, atom.spoken)
+
+    def _quotes(self, text: str) -> int:
+        opened = self._open_quotes + len(_OPENING.findall(text)) - len(_CLOSING.findall(text))
+        return max(0, opened)
+
+    def _quoted(self, at: int) -> bool:
+        text = self._text[:at]
+        return self._quotes(text) > 0 or self._open_straight ^ (text.count('"') % 2 == 1)
+
+    def _in_brackets(self, end: int) -> bool:
+        text = self._text[:end]
+        return len(_BRACKETS.findall(text)) > len(_BRACKETS_CLOSED.findall(text))
+
+
+def _joined(before: str, after: str) -> bool:
+    """Tell whether two characters should not be torn apart, even in a pinch."""
+    if not after or unicodedata.category(after)[0] == "M" or "\u200d" in (before, after):
+        return True
+    return not is_wide(before) and before.isalnum() and after.isdigit()
