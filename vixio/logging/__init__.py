@@ -1,1 +1,1 @@
-"""Logging: the standard library in the code, loguru behind it."""
+"""Logging: the code uses the standard library's ``logging``; loguru formats and writes."""

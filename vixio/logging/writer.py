@@ -1,4 +1,4 @@
-"""Writes log lines in a thread of its own: whoever logs never waits for a terminal or a pipe."""
+"""Writes log lines in a thread, so that logging never waits for a terminal or a pipe."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import deque
 from typing import TextIO
 
 MAX_WAITING = 10_000
-"""Lines kept for a stream that does not take them; about 2 MB. Newer ones are counted and lost."""
+"""Lines kept while the stream accepts none; about 2 MB. Newer ones are dropped and counted."""
 
 
 class LogWriter:
@@ -17,21 +17,21 @@ class LogWriter:
     def __init__(self) -> None:
         self._stream: TextIO | None = None
         self._lines: deque[str] = deque()
-        self._lost = 0
+        self._dropped = 0
         self._busy = False
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
     def open(self, stream: TextIO) -> None:
-        """Write to ``stream`` from now on; the thread starts with the first line."""
+        """Write to ``stream`` from now on. The thread starts with the first line."""
         with self._changed:
             self._stream = stream
 
     def write(self, line: str) -> None:
-        """Take one line, its line end included. Returns at once."""
+        """Queue one line, its line end included. Returns at once."""
         with self._changed:
             if len(self._lines) >= MAX_WAITING:
-                self._lost += 1
+                self._dropped += 1
                 return
             self._lines.append(line)
             if self._thread is None:
@@ -53,9 +53,9 @@ class LogWriter:
                 self._changed.wait_for(lambda: bool(self._lines))
                 lines = list(self._lines)
                 self._lines.clear()
-                if self._lost:
-                    lines.append(f"({self._lost} log lines lost: the stream was too slow)\n")
-                    self._lost = 0
+                if self._dropped:
+                    lines.append(f"({self._dropped} log lines dropped: the stream was too slow)\n")
+                    self._dropped = 0
                 stream = self._stream
                 self._busy = True
             if stream is None:
@@ -64,5 +64,5 @@ class LogWriter:
                 stream.write("".join(lines))
                 stream.flush()
             except (OSError, ValueError):
-                # The stream is closed or its reader is gone: there is nobody left to tell.
+                # The stream is closed or its reader is gone: nowhere to report that to.
                 continue

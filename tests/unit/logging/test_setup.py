@@ -1,4 +1,4 @@
-"""Log lines: from loguru and logging alike, fields shown, nothing private, nobody waits."""
+"""Log lines: fields shown, nothing private, logging never blocks."""
 
 from __future__ import annotations
 
@@ -12,25 +12,29 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from loguru import logger
+from loguru import logger as loguru
 from websockets.asyncio.client import connect
 from websockets.asyncio.server import ServerConnection, serve
 
+from vixio.logging import intercept
 from vixio.logging import setup as logs
 from vixio.logging.writer import MAX_WAITING, LogWriter
 from vixio.transports.xiaozhi.device_socket import LibraryLog
 
+_log = logging.getLogger("vixio.test")
+
 
 @pytest.fixture
 def stream() -> Iterator[io.StringIO]:
-    """Takes what is logged; ``logging`` and loguru are put back afterwards."""
+    """Receives the log; ``logging`` and loguru are restored afterwards."""
     root = logging.getLogger()
-    touched = [root, *map(logging.getLogger, ("vixio", *logs._CHATTY))]
+    touched = [root, *map(logging.getLogger, ("vixio", *intercept.CHATTY))]
     before = [(log, log.level, log.handlers[:]) for log in touched]
     yield io.StringIO()
     logs.flush_logs()
-    logger.remove()
-    logger.add(sys.__stderr__ or io.StringIO())
+    loguru.remove()
+    loguru.configure(extra={})
+    loguru.add(sys.__stderr__ or io.StringIO())
     for log, level, handlers in before:
         log.setLevel(level)
         log.handlers = handlers
@@ -47,16 +51,18 @@ def objects(stream: io.StringIO) -> list[dict[str, Any]]:
 
 def test_message_and_fields_on_one_line(stream: io.StringIO) -> None:
     logs.configure_logging(stream=stream)
-    logger.bind(device="aa:bb", ms=12, why="not now", text='a "b"\nc').info("turn over")
+    _log.info(
+        "turn over", extra={"device": "aa:bb", "ms": 12, "why": "not now", "text": 'a "b"\nc'}
+    )
     (line,) = lines(stream)
     assert line.endswith(r'turn over device=aa:bb ms=12 why="not now" text="a \"b\"\nc"')
     assert " INFO     " in line
-    assert __name__.rpartition(".")[2] in line
+    assert " vixio.test  turn over " in line
 
 
 def test_nothing_in_a_message_is_markup_or_template(stream: io.StringIO) -> None:
     logs.configure_logging(stream=stream)
-    logger.bind(x="<red>{time}</red>").warning("<level>{name}</level> {0} {")
+    _log.warning("<level>{name}</level> {0} {", extra={"x": "<red>{time}</red>"})
     logging.getLogger("vixio.x").warning("%s", "<b>{message}")
     first, second = lines(stream)
     assert first.endswith("<level>{name}</level> {0} { x=<red>{time}</red>")
@@ -70,11 +76,11 @@ def test_a_line_break_cannot_forge_a_line(stream: io.StringIO) -> None:
     assert line.endswith(r"name a\n2026-01-01 ERROR forged\x1b[31m\u2028b")
 
 
-def test_the_level_holds_for_both(stream: io.StringIO) -> None:
+def test_the_level_holds_for_all_loggers(stream: io.StringIO) -> None:
     logs.configure_logging("WARNING", stream=stream)
-    logger.info("no")
+    _log.info("no")
     logging.getLogger("vixio.core").info("no")
-    logger.warning("one")
+    _log.warning("one")
     logging.getLogger("vixio.core").warning("two")
     assert [line.rpartition("  ")[2] for line in lines(stream)] == ["one", "two"]
 
@@ -105,7 +111,7 @@ def test_a_traceback_shows_no_values(stream: io.StringIO) -> None:
             words = "my secret words"
             int(len(words) * "x")
         except ValueError:
-            logger.exception("failed")
+            _log.exception("failed")
         text = "\n".join(lines(stream))
         assert "ValueError" in text
         assert "my secret words" not in text
@@ -113,13 +119,50 @@ def test_a_traceback_shows_no_values(stream: io.StringIO) -> None:
 
 def test_json_is_one_object_a_line(stream: io.StringIO) -> None:
     logs.configure_logging(json=True, stream=stream)
-    logger.bind(device="a", odd=object, message="x", text="词\n").info("<hello> {you}")
+    _log.info("<hello> {you}", extra={"device": "a", "odd": object, "text": "词\n"})
     (line,) = lines(stream)
     found = json.loads(line)
     assert found["message"] == "<hello> {you}"
     assert (found["device"], found["text"], found["level"]) == ("a", "词\n", "INFO")
     assert found["time"][10] == "T"
     assert "词" in line
+
+
+def test_a_field_never_replaces_a_standard_key(stream: io.StringIO) -> None:
+    logs.configure_logging(json=True, stream=stream)
+    taken = {"level": "loud", "time": 5, "time_": 6, "logger": "x", "exception": "none", "_line": 7}
+    _log.warning("said", extra=taken)
+    (found,) = objects(stream)
+    assert (found["level"], found["logger"], found["message"]) == ("WARNING", _log.name, "said")
+    assert (found["level_"], found["time_"], found["time__"]) == ("loud", 5, 6)
+    assert (found["logger_"], found["exception"], found["_line"]) == ("x", "none", 7)
+    logs.configure_logging(stream=stream)
+    _log.warning("said", extra=taken)
+    assert lines(stream)[1].endswith(
+        "said level=loud time=5 time_=6 logger=x exception=none _line=7"
+    )
+
+
+def test_fields_reach_records_with_a_traceback_and_of_every_level(stream: io.StringIO) -> None:
+    logs.configure_logging("TRACE", json=True, stream=stream)
+    for level in intercept.LEVELS.values():
+        _log.log(level, "at", extra={"turn": level})
+    try:
+        raise ValueError("inside")
+    except ValueError:
+        _log.exception("failed", extra={"turn": 1})
+    *all_levels, last = objects(stream)
+    assert {one["level"]: one["turn"] for one in all_levels} == intercept.LEVELS
+    assert (last["turn"], "ValueError: inside" in last["exception"]) == (1, True)
+
+
+def test_fields_of_the_process_stand_in_every_record(stream: io.StringIO) -> None:
+    logs.configure_logging(json=True, stream=stream, fields={"worker": 3})
+    _log.info("one", extra={"turn": 1})
+    assert [(one["worker"], one["turn"]) for one in objects(stream)] == [(3, 1)]
+    logs.configure_logging(json=True, stream=stream)
+    _log.info("two")
+    assert "worker" not in objects(stream)[1]
 
 
 @pytest.mark.parametrize("level", ["TRACE", "DEBUG", "INFO"])
@@ -134,7 +177,7 @@ def test_other_libraries_only_warn(stream: io.StringIO, level: str) -> None:
 @pytest.mark.parametrize("level", ["TRACE", "DEBUG", "INFO"])
 async def test_the_wire_is_never_shown(stream: io.StringIO, level: str) -> None:
     logs.configure_logging(level, stream=stream)
-    logger.warning("still here")
+    _log.warning("still here")
 
     async def handler(connection: ServerConnection) -> None:
         await connection.recv()
@@ -177,7 +220,7 @@ def test_servers_are_lowered(stream: io.StringIO) -> None:
     assert not any("exception" in one for one in found)
 
 
-def test_a_wrong_argument_does_not_stop_whoever_logs(stream: io.StringIO) -> None:
+def test_arguments_that_do_not_fit_raise_nothing(stream: io.StringIO) -> None:
     logs.configure_logging(stream=stream)
     logging.getLogger("vixio.x").warning("%d of %d", *[1])
     (line,) = lines(stream)
@@ -187,13 +230,13 @@ def test_a_wrong_argument_does_not_stop_whoever_logs(stream: io.StringIO) -> Non
 def test_the_last_configuration_holds(stream: io.StringIO) -> None:
     logs.configure_logging("DEBUG", stream=stream)
     logs.configure_logging("INFO", json=True, stream=stream)
-    logger.debug("no")
-    logger.info("once")
+    _log.debug("no")
+    _log.info("once")
     assert [found["message"] for found in objects(stream)] == ["once"]
 
 
 class StuckStream(io.StringIO):
-    """A pipe that nobody reads, until it is let go."""
+    """A pipe without a reader, until ``let_go`` is set."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -206,7 +249,7 @@ class StuckStream(io.StringIO):
         return super().write(text)
 
 
-def test_a_stuck_stream_holds_nobody_up_and_loses_are_told() -> None:
+def test_a_stuck_stream_blocks_nothing_and_drops_are_counted() -> None:
     stuck = StuckStream()
     writer = LogWriter()
     writer.open(stuck)
@@ -222,10 +265,10 @@ def test_a_stuck_stream_holds_nobody_up_and_loses_are_told() -> None:
     writer.flush(10)
     written = stuck.getvalue().splitlines()
     assert written[:3] == ["first", "0", "1"]
-    assert written[-2:] == [str(MAX_WAITING - 1), "(5 log lines lost: the stream was too slow)"]
+    assert written[-2:] == [str(MAX_WAITING - 1), "(5 log lines dropped: the stream was too slow)"]
 
 
-def test_a_closed_stream_is_left_alone() -> None:
+def test_a_closed_stream_raises_nothing() -> None:
     closed, good = io.StringIO(), io.StringIO()
     closed.close()
     writer = LogWriter()
