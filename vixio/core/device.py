@@ -1,0 +1,88 @@
+"""The connected device and the profile that says how it is served.
+
+Everything about a device hangs on its id: history, memory, limits, profile, lease, camera tokens.
+The id is normalised once, where a transport admits the device; all other code compares ids as they
+are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+_SEPARATED_MAC = re.compile(r"[0-9a-f]{2}([:-]?)[0-9a-f]{2}(?:\1[0-9a-f]{2}){4}")
+_DOTTED_MAC = re.compile(r"[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}")
+
+
+def normalise_device_id(raw: str) -> str:
+    """Return the one spelling of a device id.
+
+    Spaces around it are removed. A MAC address in any usual notation (``AA-BB-CC-DD-EE-FF``,
+    ``aabbccddeeff``, ``aabb.ccdd.eeff``) becomes lower case with colons; any other id becomes lower
+    case. Normalising twice changes nothing.
+    """
+    lower = raw.strip().lower()
+    if _SEPARATED_MAC.fullmatch(lower) or _DOTTED_MAC.fullmatch(lower):
+        digits = re.sub("[:.-]", "", lower)
+        return ":".join(digits[start : start + 2] for start in range(0, 12, 2))
+    return lower
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A connected device: what it says of itself. A field is empty where it says nothing."""
+
+    id: str
+    """Normalised (:func:`normalise_device_id`); the MAC address on the firmware."""
+    client_id: str = ""
+    """The UUID that the firmware makes when it is installed."""
+    address: str = ""
+    """The IP address it connects from."""
+    features: frozenset[str] = field(default_factory=frozenset)
+    """Of its hello: ``mcp``, ``aec``, …"""
+    sent_id: str = ""
+    """The id in the device's own spelling, where that differs from :attr:`id`. Only for data that
+    was stored before ids were normalised."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAccess:
+    """A tool policy. Patterns have the wildcards of file names and match a tool's name or
+    ``source/name``."""
+
+    allow: tuple[str, ...] = ()
+    """Only these; empty: every tool."""
+    deny: tuple[str, ...] = ()
+    """Never these; stronger than ``allow``."""
+    confirm: tuple[str, ...] = ()
+    """These only after the user's yes."""
+
+
+ProviderConfig = Hashable | None
+"""The choice of a provider and its options; None: the server's default. Equal values share one
+provider. The settings make them (``vixio.settings.provider``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceProfile:
+    """How a device is served. The defaults are neutral: nothing known, nothing restricted."""
+
+    name: str = ""
+    """What the device is called, such as ``Kitchen``."""
+    place: str = ""
+    """Where it stands."""
+    user: str = ""
+    """The name of its user."""
+    language: str = "en"
+    """What it hears and speaks (BCP 47)."""
+    instructions: str = ""
+    """The system prompt, with the names of :data:`vixio.core.instructions.NAMES` in braces."""
+    wake_greeting: str = ""
+    """Said when the device reports its wake word; empty: nothing."""
+    agent: ProviderConfig = None
+    tts: ProviderConfig = None
+    asr: ProviderConfig = None
+    vad: ProviderConfig = None
+    tools: ToolAccess = ToolAccess()
+    """What this device may use of the tools that the server offers to all."""
