@@ -16,6 +16,7 @@ from typing import Any
 
 from vixio import __version__
 from vixio.audio.loudness import VoiceLevels
+from vixio.cluster.context import ClusterContext, ServerInfo
 from vixio.core.errors import ConfigError, ProviderUnavailable
 from vixio.core.host import HistoryStore, SessionHost
 from vixio.core.metrics import Counters
@@ -26,7 +27,6 @@ from vixio.memory.create import check_installed, make_store
 from vixio.memory.link import StoreLink
 from vixio.memory.memory import Memory, MemorySettings
 from vixio.memory.summary import model_summary
-from vixio.place import About, Place
 from vixio.providers.agent import AgentBackend, AgentRequest
 from vixio.providers.asr import ASRProvider
 from vixio.providers.tts import TTSProvider
@@ -93,7 +93,7 @@ class Server:
     """A configured server. ``start`` returns when devices can connect; ``stop`` leaves nothing.
 
     ``providers`` replaces those that the settings name, ``tool_sources`` stand beside theirs.
-    ``place``: where it stands among other processes of the same server.
+    ``context``: its part in a cluster of processes; by default there is only this one.
     """
 
     def __init__(
@@ -101,10 +101,10 @@ class Server:
         settings: Settings,
         providers: Providers | None = None,
         tool_sources: Sequence[ToolSource] = (),
-        place: Place | None = None,
+        context: ClusterContext | None = None,
     ) -> None:
         self.settings = settings
-        self._place = place or Place()
+        self._context = context or ClusterContext()
         self.counters = Counters()
         self.providers = providers or Providers.from_settings(settings)
         self.memory = _memory(settings, self.providers.agent, self.counters)
@@ -131,7 +131,7 @@ class Server:
                 self.memory,
             ),
             tool_host=self.tools,
-            neighbours=self._place.neighbours,
+            cluster=self._context.cluster,
         )
         self.http: HttpServer | None = None
         self._loading: asyncio.Task[None] | None = None
@@ -154,8 +154,8 @@ class Server:
                     trusted_proxies=server.trusted_proxies,
                     counters=self.counters,
                 ),
-                self._place.whole_health or self.health,
-                self._place.neighbours,
+                self._context.cluster_health or self.health,
+                self._context.cluster,
                 more=self.eyes.routes(self.transport.is_live) if self.eyes else (),
             )
             self.http = HttpServer(
@@ -165,8 +165,8 @@ class Server:
                 limits=self._limits,
                 trusted_proxies=server.trusted_proxies,
                 counters=self.counters,
-                neighbours=self._place.neighbours,
-                share_port=self._place.share_ports,
+                cluster=self._context.cluster,
+                share_port=self._context.share_ports,
             )
             await self.http.start()
         except BaseException:
@@ -268,7 +268,7 @@ class Server:
             vision,
             self.counters,
             lambda: self.http.port if self.http is not None else self.settings.server.http_port,
-            self._place.secret,
+            self._context.secret,
         )
 
     def _transport_settings(self) -> XiaozhiSettings:
@@ -281,8 +281,8 @@ class Server:
             limits=self._limits,
             trusted_proxies=settings.server.trusted_proxies,
             counters=self.counters,
-            neighbours=self._place.neighbours,
-            share_port=self._place.share_ports,
+            cluster=self._context.cluster,
+            share_port=self._context.share_ports,
             output_sample_rate=settings.output.sample_rate,
             output_frame_ms=settings.output.frame_ms,
             opus_complexity=settings.output.opus_complexity,
@@ -350,10 +350,10 @@ async def serve(settings: Settings, source: str, stop: asyncio.Event) -> None:
     await run(app, stop, lambda: print(banner(about(app), source), flush=True))
 
 
-def about(app: Server) -> About:
+def about(app: Server) -> ServerInfo:
     """Return what there is to say of a server that listens."""
     server = app.settings.server
-    return About(
+    return ServerInfo(
         host=server.public_host or server.host,
         port=app.transport.port,
         http_port=app.http.port if app.http is not None else server.http_port,

@@ -21,6 +21,7 @@ SEES_ALL = (
     "__main__",
     "bench",
     "cli",
+    "cluster",
     "demo",
     "diagnostics",
     "eyes",
@@ -29,7 +30,6 @@ SEES_ALL = (
     "testing",
     "tool_sources",
     "waking",
-    "workers",
 )
 """Of ``vixio``: the composition root and what stands around the whole server."""
 
@@ -50,7 +50,7 @@ SHARED = (
     "vixio.providers.chain.shares",
     "vixio.providers.espeak_library",
     "vixio.providers.local_voice",
-    "vixio.providers.frames",
+    "vixio.core.framing",
     "vixio.providers.model_process",
     "vixio.providers.openai_client",
     "vixio.providers.openai_errors",
@@ -87,7 +87,6 @@ RULES = (
         for name in SEES_ALL
     ),
     Rule("vixio.core"),
-    Rule("vixio.place", ("vixio.core",)),
     Rule("vixio.providers", alone=True),
     Rule("vixio.providers.registry", ("vixio.core",), ("pydantic",)),
     *(Rule(interface, ("vixio.core",)) for interface in INTERFACES),

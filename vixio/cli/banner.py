@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 
 from vixio import __version__
-from vixio.place import About
+from vixio.cluster.context import ServerInfo
 
 EVERY_ADDRESS = {"0.0.0.0", "::", ""}  # noqa: S104 - compared with, not bound to
 
@@ -28,7 +28,7 @@ def reachable_host(host: str) -> str:
     return address
 
 
-def urls(about: About) -> tuple[str, str]:
+def urls(about: ServerInfo) -> tuple[str, str]:
     """Return the OTA URL and the WebSocket URL as a device on the network uses them."""
     host = reachable_host(about.host)
     shown = f"[{host}]" if ":" in host else host
@@ -36,7 +36,7 @@ def urls(about: About) -> tuple[str, str]:
     return ota, f"ws://{shown}:{about.port}/xiaozhi/v1/"
 
 
-def banner(about: About, source: str) -> str:
+def banner(about: ServerInfo, source: str) -> str:
     """Return the lines to print."""
     ota, websocket = urls(about)
     parts = " · ".join(f"{kind} {name}" for kind, name in about.providers.items())

@@ -123,7 +123,7 @@ async def _serve(
         await app.serve(settings, source, stop)
         return
     from vixio.cli.banner import banner
-    from vixio.workers.supervisor import Request, Supervisor
+    from vixio.cluster.workers.supervisor import Request, Supervisor
 
     request = Request(settings, config, workers, log_level)
     await Supervisor(request, lambda about: click.echo(banner(about, source))).run(stop)

@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 from vixio.core import handover
+from vixio.core.cluster import Cluster
 from vixio.core.cores import own_threads
 from vixio.core.history import History
 from vixio.core.metrics import Counters
-from vixio.core.neighbours import Neighbours
 from vixio.core.pipeline import Pipeline
 from vixio.core.session import Session, SessionSettings
 from vixio.core.tools.runner import ToolHost
@@ -93,7 +93,7 @@ class SessionHost:
 
     ``create_pipeline`` is called once per device, after its hello was answered. ``tool_host``
     gives sessions their tools and runs them; without one a session has its device's only.
-    ``neighbours`` are the processes that a device may have been with before, or may still be.
+    ``cluster`` are the processes that a device may have been with before, or may still be.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class SessionHost:
         counters: Counters | None = None,
         histories: HistoryStore | None = None,
         tool_host: ToolHost | None = None,
-        neighbours: Neighbours | None = None,
+        cluster: Cluster | None = None,
     ) -> None:
         self.transport = transport
         self.counters = counters or Counters()
@@ -115,7 +115,7 @@ class SessionHost:
         self._settings = settings or SessionSettings()
         self._toolsets: dict[str, ToolSet] = {}
         self._sessions: dict[str, Session] = {}
-        self._neighbours = neighbours or Neighbours()
+        self._cluster = cluster or Cluster()
         self._present: Counter[str] = Counter()
         self._encoders: ThreadPoolExecutor | None = None
 
@@ -183,15 +183,15 @@ class SessionHost:
 
     async def _history(self, device_id: str) -> History:
         """Return what the device remembers, wherever it was before."""
-        neighbours = self._neighbours
-        memory = await neighbours.claim(device_id)
+        cluster = self._cluster
+        memory = await cluster.claim(device_id)
         history = self.histories.get(device_id)
-        if neighbours.several and not self.histories.kept:
+        if cluster.several and not self.histories.kept:
             # A session that is just being replaced here writes into the very same history.
             if memory and self._present[device_id] == 1:
                 handover.load(history, memory)
             history.listener = handover.Sharing(
-                lambda: neighbours.remember(device_id, lambda: handover.dump(history))
+                lambda: cluster.remember(device_id, lambda: handover.dump(history))
             )
         return history
 
@@ -199,11 +199,11 @@ class SessionHost:
         self._present[device_id] -= 1
         if self._present[device_id]:
             return
-        if self._neighbours.several:
+        if self._cluster.several:
             await self.histories.written(device_id)
         if not self._present[device_id]:  # it may have come back meanwhile
             del self._present[device_id]
-            self._neighbours.leave(device_id)
+            self._cluster.leave(device_id)
 
     def stats(self) -> dict[str, Any]:
         """Return what a health page shows: sessions, the transport's gauges, all counts."""

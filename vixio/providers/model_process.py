@@ -16,7 +16,7 @@ from typing import Any, Final, Generic
 
 from vixio.core.children import command, environment
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
-from vixio.providers.frames import Frame, KindT, Unpacker, pack
+from vixio.core.framing import Frame, KindT, Unpacker, pack
 
 _STOP_SECONDS: Final = 2.0
 _READ_BYTES: Final = 1 << 16

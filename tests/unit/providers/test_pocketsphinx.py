@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from vixio.core.errors import ProviderUnavailable
-from vixio.providers.frames import Frame, Unpacker, pack
+from vixio.core.framing import Frame, Unpacker, pack
 from vixio.providers.pocketsphinx.lexicon import Lexicon, guess_pronunciation, to_arpabet
 from vixio.providers.pocketsphinx.provider import (
     FACTORY,

@@ -12,8 +12,8 @@ from typing import Any, Final
 from vixio.bench.load.control import Hub, Json
 from vixio.bench.load.processes import Child, start_server
 from vixio.bench.load.server import ServerPlan
-from vixio.workers.hub import Hub as WorkerHub
-from vixio.workers.wire import MAX_LINE, Wire
+from vixio.cluster.workers.channel import MAX_LINE, Channel
+from vixio.cluster.workers.coordinator import Coordinator
 
 _WORST: Final = ("at", "lag_p99")
 """Of several numbers the largest is told; of all others the sum."""
@@ -23,7 +23,7 @@ class Crew:
     """The server's processes. ``said``: what the first said when devices could connect."""
 
     def __init__(
-        self, members: Sequence[Child], hub: WorkerHub, tasks: Sequence[asyncio.Task[None]]
+        self, members: Sequence[Child], hub: Coordinator, tasks: Sequence[asyncio.Task[None]]
     ) -> None:
         self._members = members
         self._hub = hub
@@ -61,7 +61,7 @@ class Crew:
 
 async def start_crew(hub: Hub, plan: ServerPlan) -> Crew:
     """Start ``plan.processes`` servers; returns when devices can connect. Raises BenchError."""
-    workers = WorkerHub()
+    workers = Coordinator()
     if plan.processes == 1:
         return Crew([await start_server(hub, plan)], workers, ())
     members: list[Child] = []
@@ -84,16 +84,16 @@ async def start_crew(hub: Hub, plan: ServerPlan) -> Crew:
 
 
 async def _start_linked(
-    hub: Hub, workers: WorkerHub, plan: ServerPlan
+    hub: Hub, workers: Coordinator, plan: ServerPlan
 ) -> tuple[Child, asyncio.Task[None]]:
     """Start one of several servers, with a line to the others; its task ends with it."""
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
-    wire = Wire(*await asyncio.open_connection(sock=ours, limit=MAX_LINE))
+    channel = Channel(*await asyncio.open_connection(sock=ours, limit=MAX_LINE))
 
     async def attend() -> None:
-        await workers.attend(plan.line.index, wire)
-        await wire.close()
+        await workers.attend(plan.line.index, channel)
+        await channel.close()
 
     task = asyncio.create_task(attend())
     with theirs:

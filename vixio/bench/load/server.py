@@ -18,7 +18,7 @@ from vixio.bench.load.usage import look, pin
 from vixio.core.cores import share_cores
 
 if TYPE_CHECKING:
-    from vixio.place import Place
+    from vixio.cluster.context import ClusterContext
     from vixio.settings import Settings
     from vixio.settings.provider import ProviderSection
 
@@ -85,10 +85,10 @@ async def serve(plan: ServerPlan) -> None:
     from vixio.server import Providers, Server, settle
 
     settings = _settings(plan)
-    place, listening = await _place(plan)
+    context, listening = await _context(plan)
     vad: TimedVAD | None = None
     if plan.default_set:
-        app = Server(settings, place=place)
+        app = Server(settings, context=context)
     else:
         vad = TimedVAD(settings.vad.create())
         providers = Providers(
@@ -97,7 +97,7 @@ async def serve(plan: ServerPlan) -> None:
             EchoBackend(plan.delays, plan.tool),
             CannedTTS(plan.delays),
         )
-        app = Server(settings, providers, place=place)
+        app = Server(settings, providers, context=context)
     await app.start()
     probe = Probe(app, vad, plan.delays, plan.max_notes)
     try:
@@ -119,18 +119,18 @@ async def serve(plan: ServerPlan) -> None:
             await asyncio.wait([listening])
 
 
-async def _place(plan: ServerPlan) -> tuple[Place | None, asyncio.Task[None] | None]:
-    """Return the place among several processes, and the task that listens to the others."""
+async def _context(plan: ServerPlan) -> tuple[ClusterContext | None, asyncio.Task[None] | None]:
+    """Return the part in a cluster, and the task that reads from the coordinator."""
     if plan.link < 0:
         return None, None
-    from vixio.place import Place
-    from vixio.workers.link import LinkedNeighbours
-    from vixio.workers.wire import MAX_LINE, Wire
+    from vixio.cluster.context import ClusterContext
+    from vixio.cluster.workers.channel import MAX_LINE, Channel
+    from vixio.cluster.workers.cluster import WorkerCluster
 
     line = socket.socket(fileno=plan.link)
     line.setblocking(False)
-    link = LinkedNeighbours(Wire(*await asyncio.open_connection(sock=line, limit=MAX_LINE)))
-    return Place(link, share_ports=True), asyncio.create_task(link.run())
+    link = WorkerCluster(Channel(*await asyncio.open_connection(sock=line, limit=MAX_LINE)))
+    return ClusterContext(link, share_ports=True), asyncio.create_task(link.run())
 
 
 def _settings(plan: ServerPlan) -> Settings:

@@ -13,8 +13,8 @@ from typing import Any, Final
 from loguru import logger
 
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
+from vixio.core.framing import Frame
 from vixio.providers.asr import ASRProvider, SpeechHints
-from vixio.providers.frames import Frame
 from vixio.providers.funasr.hotwords import hotwords
 from vixio.providers.funasr.settings import FunASRSettings
 from vixio.providers.funasr.stream import FunASRStream

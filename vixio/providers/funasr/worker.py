@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final
 
-from vixio.providers.frames import Frame, Unpacker, pack
+from vixio.core.framing import Frame, Unpacker, pack
 from vixio.providers.funasr.desk import Desk, Utterance
 from vixio.providers.funasr.engine import Engine, join, model_name
 from vixio.providers.funasr.wire import MAX_PAYLOAD, Kind, WorkerSettings

@@ -16,7 +16,7 @@ from loguru import logger
 
 from vixio.core.cores import own_cores
 from vixio.core.errors import ProviderError
-from vixio.providers.frames import Frame
+from vixio.core.framing import Frame
 from vixio.providers.model_process import ModelProcess, Program
 from vixio.providers.pocketsphinx.preparing import Preparations
 from vixio.providers.pocketsphinx.wire import MAX_PAYLOAD, NAME, Kind, WorkerSettings

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes
+from vixio.core.framing import Frame, Unpacker, pack
 from vixio.phrasebook import PhraseBook, ToolSignature
-from vixio.providers.frames import Frame, Unpacker, pack
 from vixio.providers.pocketsphinx.decoder import (
     GrammarDecoder,
     Heard,

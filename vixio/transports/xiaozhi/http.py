@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from loguru import logger
 
 from vixio import __version__
+from vixio.core.cluster import Cluster
 from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
-from vixio.core.neighbours import Neighbours
 from vixio.transports.xiaozhi.addresses import Proxies, address_key, parse_address
 from vixio.transports.xiaozhi.limits import KeyedBuckets, Limits
 from vixio.transports.xiaozhi.listener import NO_DESCRIPTORS, Listener
@@ -41,13 +41,13 @@ MAX_BODY_BYTES = 64 * 1024
 def create_http_app(
     settings: OtaSettings,
     status: Status = dict,
-    neighbours: Neighbours | None = None,
+    cluster: Cluster | None = None,
     more: Sequence[Route] = (),
 ) -> Starlette:
     """Return the ASGI application. ``status`` gives the health page its gauges.
 
     ``more``: routes that stand beside OTA and health, as the one for cameras' photos.
-    ``neighbours``: the processes that share this one's limit of OTA requests.
+    ``cluster``: the processes that share this one's limit of OTA requests.
     """
     from starlette.applications import Starlette
     from starlette.requests import ClientDisconnect
@@ -57,7 +57,7 @@ def create_http_app(
     counters = settings.counters
     proxies = Proxies(settings.trusted_proxies)
     buckets = KeyedBuckets(settings.limits.ota_per_address)
-    others = neighbours or Neighbours()
+    others = cluster or Cluster()
     others.on_act("ota", lambda key, number: buckets.charge(key, number, monotonic()))
 
     def refuse(request: Request) -> Response | None:
@@ -135,13 +135,13 @@ class HttpServer:
         limits: Limits | None = None,
         trusted_proxies: Sequence[str] = TRUSTED_PROXIES,
         counters: Counters | None = None,
-        neighbours: Neighbours | None = None,
+        cluster: Cluster | None = None,
         share_port: bool = False,
     ) -> None:
         # Requests are counted where they are answered; here it is about connections.
         limits = replace(limits or Limits(), connects_per_address=0)
         self._visitors = Visitors(
-            limits, Proxies(trusted_proxies), monotonic, what="http_", neighbours=neighbours
+            limits, Proxies(trusted_proxies), monotonic, what="http_", cluster=cluster
         )
         self._share_port = share_port
         self._counters = counters if counters is not None else Counters()

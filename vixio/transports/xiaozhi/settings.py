@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from vixio.core.audio import AudioFormat
+from vixio.core.cluster import Cluster
 from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
-from vixio.core.neighbours import Neighbours
 from vixio.transports.xiaozhi.auth import Authenticator
 from vixio.transports.xiaozhi.hello import FRAME_DURATIONS_MS, SAMPLE_RATES
 from vixio.transports.xiaozhi.limits import Limits
@@ -36,7 +36,7 @@ class XiaozhiSettings:
     trusted_proxies: Sequence[str] = TRUSTED_PROXIES
     """Addresses or networks whose X-Forwarded-For is believed."""
     counters: Counters = field(default_factory=Counters)
-    neighbours: Neighbours = field(default_factory=Neighbours)
+    cluster: Cluster = field(default_factory=Cluster)
     """The processes that serve the same port; ``max_connections`` and the limits are of all."""
     share_port: bool = False
     """Let other processes listen on the same port."""

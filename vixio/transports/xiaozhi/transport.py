@@ -17,8 +17,8 @@ from websockets.exceptions import ConnectionClosed as SocketClosed
 from websockets.http11 import Request, Response
 from websockets.protocol import State
 
+from vixio.core.cluster import DEVICES, SOCKETS
 from vixio.core.errors import ConfigError, ConnectionClosed, VixioError
-from vixio.core.neighbours import DEVICES, SOCKETS
 from vixio.core.tools.types import JsonObject
 from vixio.core.transport import DeviceInfo, DeviceToolsCallback, SessionHandler, TransportBase
 from vixio.transports.xiaozhi.addresses import Proxies, parse_address
@@ -71,22 +71,22 @@ class XiaozhiTransport(TransportBase):
         self._tasks: set[asyncio.Task[None]] = set()
         limits = self._settings.limits
         self._lag = LoopLag(limits.loop_lag_ms / 1000)
-        self._neighbours = self._settings.neighbours
-        self._neighbours.on_release(self.release)
+        self._cluster = self._settings.cluster
+        self._cluster.on_release(self.release)
         self._proxies = Proxies(self._settings.trusted_proxies)
         self._visitors = Visitors(
             limits,
             self._proxies,
             monotonic,
-            neighbours=self._neighbours,
+            cluster=self._cluster,
         )
         self._entrance = Entrance(limits, self._visitors, self._counters)
         self._admission = Admission(
             self._settings,
             self._visitors,
-            count=lambda: len(self._identities) + self._neighbours.count(SOCKETS),
+            count=lambda: len(self._identities) + self._cluster.count(SOCKETS),
             is_known=lambda device_id: (
-                device_id in self._by_device or self._neighbours.count(DEVICES, device_id) > 0
+                device_id in self._by_device or self._cluster.count(DEVICES, device_id) > 0
             ),
             is_busy=self._is_busy,
         )
@@ -183,7 +183,7 @@ class XiaozhiTransport(TransportBase):
         """Does the session run? Of a device on another process only that it is connected."""
         if session_id in self._connections:
             return True
-        return self._neighbours.count(DEVICES, device_id) > 0
+        return self._cluster.count(DEVICES, device_id) > 0
 
     async def release(self, device_id: str) -> None:
         """Close the device's connection (4001), if there is one; return when its session is over.
@@ -226,14 +226,14 @@ class XiaozhiTransport(TransportBase):
             return response
         self._entrance.admitted(socket)
         self._identities[socket] = verdict
-        self._neighbours.tell(SOCKETS, "", len(self._identities))
+        self._cluster.tell(SOCKETS, "", len(self._identities))
         socket.on_excess = lambda what: self._cut_off(socket, verdict, what)
         socket.on_lost = lambda: self._forget(socket)
         return None
 
     def _forget(self, socket: DeviceSocket) -> None:
         self._identities.pop(socket, None)
-        self._neighbours.tell(SOCKETS, "", len(self._identities))
+        self._cluster.tell(SOCKETS, "", len(self._identities))
 
     async def _serve(self, socket: ServerConnection) -> None:
         """Serve one device from its upgrade to its end; the library's task, so it never raises."""

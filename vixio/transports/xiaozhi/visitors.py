@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from vixio.core.neighbours import OPEN, Neighbours
+from vixio.core.cluster import OPEN, Cluster
 from vixio.transports.xiaozhi.addresses import Address, Proxies, address_key, parse_address
 from vixio.transports.xiaozhi.limits import KeyedBuckets, Limits
 from vixio.transports.xiaozhi.refusal import Refusal, too_many
@@ -35,7 +35,7 @@ class Visit:
 class Visitors:
     """The connections of one port. ``clock`` is monotonic, in seconds.
 
-    ``neighbours``: the processes that serve this port too; the limits hold for all together.
+    ``cluster``: the processes that serve this port too; the limits hold for all together.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Visitors:
         clock: Callable[[], float],
         *,
         what: str = "",
-        neighbours: Neighbours | None = None,
+        cluster: Cluster | None = None,
     ) -> None:
         self._limits = limits
         self._proxies = proxies
@@ -55,9 +55,9 @@ class Visitors:
         self._devices = KeyedBuckets(limits.connects_per_device)
         self._open: Counter[str] = Counter()
         self._all = 0
-        self._neighbours = neighbours or Neighbours()
-        self._neighbours.on_act(f"{what}connects", self._connected_elsewhere)
-        self._neighbours.on_act(f"{what}device_connects", self._device_elsewhere)
+        self._cluster = cluster or Cluster()
+        self._cluster.on_act(f"{what}connects", self._connected_elsewhere)
+        self._cluster.on_act(f"{what}device_connects", self._device_elsewhere)
 
     @property
     def addresses(self) -> int:
@@ -102,7 +102,7 @@ class Visitors:
         key = f"{visit.key}|{device_id}"
         wait = self._devices.take(key, self._clock())
         if not wait:
-            self._neighbours.act(f"{self._what}device_connects", key)
+            self._cluster.act(f"{self._what}device_connects", key)
             return None
         return too_many(
             f"{self._what}device_connects",
@@ -114,7 +114,7 @@ class Visitors:
         """A connection was closed because it flooded."""
         if visit.key:
             self._connects.charge(visit.key, FLOOD_COSTS_CONNECTS, self._clock())
-            self._neighbours.act(f"{self._what}connects", visit.key, FLOOD_COSTS_CONNECTS)
+            self._cluster.act(f"{self._what}connects", visit.key, FLOOD_COSTS_CONNECTS)
 
     def _connected_elsewhere(self, key: str, number: int) -> None:
         self._connects.charge(key, number, self._clock())
@@ -124,10 +124,10 @@ class Visitors:
 
     def _tell_all(self, change: int) -> None:
         self._all += change
-        self._neighbours.tell(f"{self._what}{OPEN}", "", self._all)
+        self._cluster.tell(f"{self._what}{OPEN}", "", self._all)
 
     def _tell(self, key: str) -> None:
-        self._neighbours.tell(f"{self._what}addresses", key, self._open.get(key, 0))
+        self._cluster.tell(f"{self._what}addresses", key, self._open.get(key, 0))
 
     def _count(self, visit: Visit, address: Address) -> None:
         limits = self._limits
@@ -135,9 +135,9 @@ class Visitors:
         self._open[key] += 1
         self._tell(key)
         wait = self._connects.take(key, self._clock())
-        elsewhere = self._neighbours.count(f"{self._what}addresses", key)
+        elsewhere = self._cluster.count(f"{self._what}addresses", key)
         if not wait:
-            self._neighbours.act(f"{self._what}connects", key)
+            self._cluster.act(f"{self._what}connects", key)
         if wait:
             visit.refusal = too_many(
                 f"{self._what}connects",

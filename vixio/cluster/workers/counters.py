@@ -1,4 +1,4 @@
-"""How many of what each process has: the hub's tables, summed up for the others."""
+"""How many of what each process has: the coordinator's tables, summed up for the others."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Row = tuple[str, str]
 """Table and key."""
 
 
-class Tables:
+class SharedCounters:
     """Counts by table, key and process. A row without any count is not kept."""
 
     def __init__(self) -> None:

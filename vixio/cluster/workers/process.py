@@ -1,7 +1,7 @@
-"""One worker process: a Server that shares its ports, and a link to the supervisor's hub.
+"""One worker process: a Server that shares its ports, and a channel to the coordinator.
 
-Run as ``python -m vixio.workers.process FD``, FD being its end of the socket pair. What it is to be
-comes as the first message, so no secret stands among its arguments.
+Run as ``python -m vixio.cluster.workers.process FD``; FD is its end of the socket pair. Its plan
+comes as the first message, so that its arguments hold no secret.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from vixio.cluster.workers.channel import MAX_LINE, Channel
+from vixio.cluster.workers.cluster import WorkerCluster
 from vixio.core.cores import share_cores
 from vixio.core.errors import VixioError
-from vixio.workers.link import LinkedNeighbours
-from vixio.workers.wire import MAX_LINE, Wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,29 +39,29 @@ class Plan:
         return asdict(self)
 
 
-async def _connect(descriptor: int) -> Wire:
+async def _connect(descriptor: int) -> Channel:
     ours = socket.socket(fileno=descriptor)
     ours.setblocking(False)
-    return Wire(*await asyncio.open_connection(sock=ours, limit=MAX_LINE))
+    return Channel(*await asyncio.open_connection(sock=ours, limit=MAX_LINE))
 
 
 async def _main(descriptor: int) -> None:
-    wire = await _connect(descriptor)
-    first = await wire.receive()
+    channel = await _connect(descriptor)
+    first = await channel.receive()
     if first is None:
         return  # the supervisor is gone already
-    await _serve(Plan(**first[1]), wire)
+    await _serve(Plan(**first[1]), channel)
 
 
-async def _serve(plan: Plan, wire: Wire) -> None:
+async def _serve(plan: Plan, channel: Channel) -> None:
     share_cores(plan.processes)  # before anything asks how many threads it may have
     from loguru import logger
 
     from vixio import server as application
+    from vixio.cluster.context import ClusterContext
+    from vixio.cluster.workers.health import merge_health
     from vixio.logging.setup import configure_logging
-    from vixio.place import Place
     from vixio.settings import load_settings, override
-    from vixio.workers.health import whole
 
     settings = override(
         load_settings(Path(plan.config) if plan.config else None),
@@ -72,13 +72,13 @@ async def _serve(plan: Plan, wire: Wire) -> None:
     )
     configure_logging(settings.logging.level, json=settings.logging.as_json)
     logger.configure(extra={"worker": plan.number})
-    link = LinkedNeighbours(wire)
+    link = WorkerCluster(channel)
 
     async def health() -> dict[str, Any]:
-        return whole(await link.health())
+        return merge_health(await link.health())
 
     app = application.Server(
-        settings, place=Place(link, plan.secret, share_ports=True, whole_health=health)
+        settings, context=ClusterContext(link, plan.secret, share_ports=True, cluster_health=health)
     )
     link.own_health = lambda: {**app.health(), "worker": plan.number, "pid": os.getpid()}
     stop = asyncio.Event()
@@ -91,7 +91,7 @@ async def _serve(plan: Plan, wire: Wire) -> None:
     finally:
         listening.cancel()
         await asyncio.wait([listening])
-        await wire.close()
+        await channel.close()
 
 
 def main(argv: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""The hub and its links over real socket pairs."""
+"""The coordinator and its links over real socket pairs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from vixio.core.neighbours import DEVICES, SOCKETS
-from vixio.workers import link as link_module
-from vixio.workers.hub import Hub
-from vixio.workers.link import LinkedNeighbours
-from vixio.workers.wire import MAX_LINE, Wire
+from vixio.cluster.workers import cluster as link_module
+from vixio.cluster.workers.channel import MAX_LINE, Channel
+from vixio.cluster.workers.cluster import WorkerCluster
+from vixio.cluster.workers.coordinator import Coordinator
+from vixio.core.cluster import DEVICES, SOCKETS
 
 BOUND = 10.0
 
@@ -25,9 +25,9 @@ async def until(true: Callable[[], object]) -> None:
 
 
 class Worker:
-    """A link with both of its ends, and what the hub does with it."""
+    """A link with both of its ends, and what the coordinator does with it."""
 
-    def __init__(self, link: LinkedNeighbours, ours: Wire, tasks: list[asyncio.Task[None]]) -> None:
+    def __init__(self, link: WorkerCluster, ours: Channel, tasks: list[asyncio.Task[None]]) -> None:
         self.link = link
         self.ours = ours
         self.tasks = tasks
@@ -38,33 +38,33 @@ class Worker:
         await asyncio.wait(self.tasks)
 
 
-async def join(hub: Hub, number: int) -> Worker:
+async def join(coordinator: Coordinator, number: int) -> Worker:
     ends = socket.socketpair()
-    wires = []
+    channels = []
     for end in ends:
         end.setblocking(False)
-        wires.append(Wire(*await asyncio.open_connection(sock=end, limit=MAX_LINE)))
-    theirs, ours = wires
-    link = LinkedNeighbours(ours)
+        channels.append(Channel(*await asyncio.open_connection(sock=end, limit=MAX_LINE)))
+    theirs, ours = channels
+    link = WorkerCluster(ours)
     link.own_health = lambda: {"worker": number}
 
     async def attend() -> None:
-        await hub.attend(number, theirs)
+        await coordinator.attend(number, theirs)
         await theirs.close()
 
     return Worker(link, ours, [asyncio.create_task(attend()), asyncio.create_task(link.run())])
 
 
 @asynccontextmanager
-async def workers(count: int) -> AsyncIterator[list[LinkedNeighbours]]:
-    hub = Hub()
-    made = [await join(hub, number) for number in range(1, count + 1)]
+async def workers(count: int) -> AsyncIterator[list[WorkerCluster]]:
+    coordinator = Coordinator()
+    made = [await join(coordinator, number) for number in range(1, count + 1)]
     yield [worker.link for worker in made]
     for worker in made:
         await worker.die()
-    await hub.close()
-    assert not hub._owners
-    assert not hub._tables._rows
+    await coordinator.close()
+    assert not coordinator._owners
+    assert not coordinator._counters._rows
 
 
 async def test_counts_reach_the_others_and_only_them() -> None:
@@ -79,16 +79,16 @@ async def test_counts_reach_the_others_and_only_them() -> None:
 
 
 async def test_who_joins_late_learns_what_there_is() -> None:
-    hub = Hub()
-    first = await join(hub, 1)
+    coordinator = Coordinator()
+    first = await join(coordinator, 1)
     first.link.tell("addresses", "10.0.0.1", 4)
-    await until(lambda: hub._tables._rows)
-    second = await join(hub, 2)
+    await until(lambda: coordinator._counters._rows)
+    second = await join(coordinator, 2)
     await until(lambda: second.link.count("addresses", "10.0.0.1") == 4)
     await first.die()
     await until(lambda: second.link.count("addresses", "10.0.0.1") == 0)
     await second.die()
-    await hub.close()
+    await coordinator.close()
 
 
 async def test_acts_are_told_to_the_others() -> None:
@@ -146,7 +146,7 @@ async def test_what_is_remembered_often_is_sent_once(monkeypatch: pytest.MonkeyP
 async def test_a_process_that_does_not_let_go_costs_a_bounded_wait(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("vixio.workers.hub.RELEASE_S", 0.05)
+    monkeypatch.setattr("vixio.cluster.workers.coordinator.RELEASE_S", 0.05)
     async with workers(2) as (one, two):
         hangs = asyncio.Event()
 
@@ -160,8 +160,8 @@ async def test_a_process_that_does_not_let_go_costs_a_bounded_wait(
 
 
 async def test_devices_of_a_process_that_died_are_nobodys() -> None:
-    hub = Hub()
-    first, second = await join(hub, 1), await join(hub, 2)
+    coordinator = Coordinator()
+    first, second = await join(coordinator, 1), await join(coordinator, 2)
     await first.link.claim("aa")
     first.link.remember("aa", lambda: "kept")
     first.link._flush("aa")
@@ -170,17 +170,17 @@ async def test_devices_of_a_process_that_died_are_nobodys() -> None:
     await until(lambda: second.link.count(DEVICES, "aa") == 0)
     assert await second.link.claim("aa") == "kept"
     await second.die()
-    await hub.close()
+    await coordinator.close()
 
 
 async def test_a_claim_is_answered_also_when_the_hub_is_gone() -> None:
-    hub = Hub()
-    worker = await join(hub, 1)
+    coordinator = Coordinator()
+    worker = await join(coordinator, 1)
     await worker.die()
     async with asyncio.timeout(link_module.CLAIM_S + BOUND):
         assert await worker.link.claim("aa") == ""
     assert await worker.link.health() == [{"worker": 1}]
-    await hub.close()
+    await coordinator.close()
 
 
 async def test_everybody_is_asked_for_health() -> None:
@@ -190,8 +190,8 @@ async def test_everybody_is_asked_for_health() -> None:
 
 
 async def test_nonsense_ends_the_one_that_talks_it() -> None:
-    hub = Hub()
-    good, bad = await join(hub, 1), await join(hub, 2)
+    coordinator = Coordinator()
+    good, bad = await join(coordinator, 1), await join(coordinator, 2)
     bad.link.tell(SOCKETS, "", 3)
     await until(lambda: good.link.count(SOCKETS) == 3)
     bad.ours.send("tell", "sockets", "", "many")
@@ -201,4 +201,4 @@ async def test_nonsense_ends_the_one_that_talks_it() -> None:
     assert await good.link.claim("aa") == ""
     await bad.ours.close()
     await good.die()
-    await hub.close()
+    await coordinator.close()

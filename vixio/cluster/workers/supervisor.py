@@ -15,14 +15,14 @@ from typing import Any, Final
 
 from loguru import logger
 
+from vixio.cluster.context import ServerInfo
+from vixio.cluster.workers.channel import MAX_LINE, Channel
+from vixio.cluster.workers.coordinator import Coordinator
+from vixio.cluster.workers.process import Plan
 from vixio.core.children import command, environment
 from vixio.core.errors import ConfigError, VixioError
-from vixio.place import About
 from vixio.settings import Settings
 from vixio.transports.xiaozhi.listener import raise_descriptor_limit
-from vixio.workers.hub import Hub
-from vixio.workers.process import Plan
-from vixio.workers.wire import MAX_LINE, Wire
 
 _RESTART_S: Final = (0.0, 0.5, 2.0, 5.0)
 """Pauses before each further start of a worker that did not get ready; the last one repeats."""
@@ -48,10 +48,10 @@ class Request:
 class Supervisor:
     """``listening`` is called once all workers accept devices."""
 
-    def __init__(self, request: Request, listening: Callable[[About], None]) -> None:
+    def __init__(self, request: Request, listening: Callable[[ServerInfo], None]) -> None:
         self._request = request
         self._listening = listening
-        self._hub = Hub(self._ready)
+        self._coordinator = Coordinator(self._ready)
         self._secret = secrets.token_hex(32)
         self._about: dict[int, dict[str, Any]] = {}
         self._announced = False
@@ -79,7 +79,7 @@ class Supervisor:
                 stopping.cancel()
                 self._stopping.set()
                 await self._end(keepers)
-                await self._hub.close()
+                await self._coordinator.close()
             for keeper in keepers:
                 keeper.result()
 
@@ -124,21 +124,21 @@ class Supervisor:
         ours, theirs = socket.socketpair()
         with theirs:
             process = await asyncio.create_subprocess_exec(
-                *command("vixio.workers.process", str(theirs.fileno())),
+                *command("vixio.cluster.workers.process", str(theirs.fileno())),
                 pass_fds=[theirs.fileno()],
                 env=environment(),
                 start_new_session=True,  # a Ctrl-C at the terminal is ours
             )
         self._processes[plan.number] = process
         ours.setblocking(False)
-        wire = Wire(*await asyncio.open_connection(sock=ours, limit=MAX_LINE))
-        wire.send("plan", plan.to_json())
+        channel = Channel(*await asyncio.open_connection(sock=ours, limit=MAX_LINE))
+        channel.send("plan", plan.to_json())
         if self._stopping.is_set():  # it was started while the others were told to stop
             _signal(process, signal.SIGTERM)
         try:
-            await self._hub.attend(plan.number, wire)
+            await self._coordinator.attend(plan.number, channel)
         finally:
-            await wire.close()
+            await channel.close()
         # Its end of the pair is closed: it is ending, or has lost its mind.
         try:
             async with asyncio.timeout(_STOP_S):
@@ -152,7 +152,7 @@ class Supervisor:
         logger.bind(worker=number).info("a worker accepts devices")
         if len(self._about) == self._request.processes and not self._announced:
             self._announced = True
-            self._listening(replace(About(**about), workers=self._request.processes))
+            self._listening(replace(ServerInfo(**about), workers=self._request.processes))
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vixio.providers.frames import Frame, Unpacker, pack
+from vixio.core.framing import Frame, Unpacker, pack
 from vixio.providers.funasr.wire import MAX_PAYLOAD, Kind
 
 frames = st.lists(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from vixio.workers.health import whole
-from vixio.workers.memories import Memories
-from vixio.workers.tables import Tables
+from vixio.cluster.workers.counters import SharedCounters
+from vixio.cluster.workers.handovers import HandoverStore
+from vixio.cluster.workers.health import merge_health
 
 
 def test_a_process_sees_what_the_others_have() -> None:
-    tables = Tables()
+    tables = SharedCounters()
     assert tables.put(1, ("sockets", ""), 3)
     assert tables.put(2, ("sockets", ""), 4)
     assert not tables.put(2, ("sockets", ""), 4)
@@ -22,7 +22,7 @@ def test_a_process_sees_what_the_others_have() -> None:
 
 
 def test_what_nobody_has_is_not_kept() -> None:
-    tables = Tables()
+    tables = SharedCounters()
     for number in range(100):
         tables.put(1, ("addresses", str(number)), 1)
         tables.put(1, ("addresses", str(number)), 0)
@@ -31,7 +31,7 @@ def test_what_nobody_has_is_not_kept() -> None:
 
 
 def test_memories_are_bounded_in_number_and_size() -> None:
-    memories = Memories(max_devices=3, max_characters=100)
+    memories = HandoverStore(max_devices=3, max_characters=100)
     for name in "abcd":
         memories.put(name, name * 10)
     assert [memories.get(name) for name in "abcd"] == ["", "b" * 10, "c" * 10, "d" * 10]
@@ -59,7 +59,7 @@ def test_healths_are_put_together() -> None:
     }
     other = {**one, "worker": 1, "pid": 10, "status": "loading", "overloaded": False}
     other |= {"counters": {"b": 3}, "loop_lag_p95_ms": 9.0}
-    found = whole([one, other])
+    found = merge_health([one, other])
     assert found["status"] == "loading"
     assert found["sessions"] == 6
     assert found["addresses"] == 2

@@ -1,7 +1,7 @@
-"""Messages between the hub and a worker process: JSON arrays, one a line, on a socket pair.
+"""Messages between the coordinator and a worker process: JSON arrays, one a line, on a socket pair.
 
 ====================================  ===========================================================
-to the hub                            meaning
+to the coordinator                            meaning
 ====================================  ===========================================================
 ``ready``, about                      the process accepts devices
 ``tell``, table, key, count           it has so many of ``key`` now
@@ -10,7 +10,7 @@ to the hub                            meaning
 ``leave``, device                     it has no session here any more
 ``remember``, device, text            its memory, for the process that it comes to next
 ``health``, request                   asks for everybody's health
-``answer``, request, body             what the hub has asked for
+``answer``, request, body             what the coordinator has asked for
 ====================================  ===========================================================
 
 ====================================  ===========================================================
@@ -43,7 +43,7 @@ MAX_WAITING: Final = 32 * 1024 * 1024
 """Bytes that may wait for the other end; it hangs when there are more."""
 
 
-class Wire:
+class Channel:
     """One end of the socket pair."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -9,7 +9,7 @@ MAX_DEVICES: Final = 10_000
 MAX_CHARACTERS: Final = 64 * 1024 * 1024
 
 
-class Memories:
+class HandoverStore:
     """The latest dump of each device; those not seen longest go first."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A worker process's side: its neighbours, as the hub tells of them."""
+"""A worker process's side: its cluster, as the coordinator tells of them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
-from vixio.core.neighbours import Acted, Neighbours, Release
-from vixio.workers.wire import Message, Wire
+from vixio.cluster.workers.channel import Channel, Message
+from vixio.core.cluster import Acted, Cluster, Release
 
 CLAIM_S: Final = 3.0
-"""A device waits so long for what it remembers; the hub gives the old session two of them."""
+"""Longest wait for the handover; the coordinator gives the older session two of them."""
 
 REMEMBER_S: Final = 0.05
 """What a device remembers changes several times at a turn's end: it is sent once."""
@@ -20,13 +20,13 @@ HEALTH_S: Final = 2.0
 Health = dict[str, Any]
 
 
-class LinkedNeighbours(Neighbours):
-    """What the other processes of this server have and do. :meth:`run` listens to the hub."""
+class WorkerCluster(Cluster):
+    """This process's end of the coordinator. :meth:`run` reads its messages."""
 
     several = True
 
-    def __init__(self, wire: Wire) -> None:
-        self._wire = wire
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
         self._others: dict[tuple[str, str], int] = {}
         self._own: dict[tuple[str, str], int] = {}
         self._acted: dict[str, Acted] = {}
@@ -37,9 +37,9 @@ class LinkedNeighbours(Neighbours):
         """Asked when somebody looks at any process's health page."""
 
     async def run(self) -> None:
-        """Take what the hub tells until it is gone."""
+        """Take what the coordinator tells until it is gone."""
         try:
-            while (message := await self._wire.receive()) is not None:
+            while (message := await self._channel.receive()) is not None:
                 self._handle(message)
         finally:
             for timer, _ in self._dumps.values():
@@ -49,11 +49,11 @@ class LinkedNeighbours(Neighbours):
 
     def ready(self, about: Health) -> None:
         """Tell the supervisor that devices are accepted."""
-        self._wire.send("ready", about)
+        self._channel.send("ready", about)
 
     async def health(self) -> list[Health]:
-        """Return what all processes say of their health; only its own if the hub is silent."""
-        answers = await self._wire.ask("health", seconds=HEALTH_S)
+        """Return the health of all processes; at least this one's."""
+        answers = await self._channel.ask("health", seconds=HEALTH_S)
         return answers if isinstance(answers, list) and answers else [self.own_health()]
 
     def tell(self, table: str, key: str, count: int) -> None:
@@ -63,13 +63,13 @@ class LinkedNeighbours(Neighbours):
             self._own[table, key] = count
         else:
             del self._own[table, key]
-        self._wire.send("tell", table, key, count)
+        self._channel.send("tell", table, key, count)
 
     def count(self, table: str, key: str = "") -> int:
         return self._others.get((table, key), 0)
 
     def act(self, kind: str, key: str, number: int = 1) -> None:
-        self._wire.send("act", kind, key, number)
+        self._channel.send("act", kind, key, number)
 
     def on_act(self, kind: str, acted: Acted) -> None:
         self._acted[kind] = acted
@@ -78,12 +78,12 @@ class LinkedNeighbours(Neighbours):
         self._release = release
 
     async def claim(self, device_id: str) -> str:
-        memory = await self._wire.ask("claim", device_id, seconds=CLAIM_S)
+        memory = await self._channel.ask("claim", device_id, seconds=CLAIM_S)
         return memory if isinstance(memory, str) else ""
 
     def leave(self, device_id: str) -> None:
         self._flush(device_id)
-        self._wire.send("leave", device_id)
+        self._channel.send("leave", device_id)
 
     def remember(self, device_id: str, dump: Callable[[], str]) -> None:
         if known := self._dumps.pop(device_id, None):
@@ -95,7 +95,7 @@ class LinkedNeighbours(Neighbours):
         if known := self._dumps.pop(device_id, None):
             timer, dump = known
             timer.cancel()
-            self._wire.send("remember", device_id, dump())
+            self._channel.send("remember", device_id, dump())
 
     def _handle(self, message: Message) -> None:
         match message:
@@ -110,17 +110,17 @@ class LinkedNeighbours(Neighbours):
             case ["release", int(request), str(device)]:
                 self._spawn(self._let_go(request, device))
             case ["health", int(request)]:
-                self._wire.send("answer", request, self.own_health())
+                self._channel.send("answer", request, self.own_health())
             case ["answer", int(request), body]:
-                self._wire.answered(request, body)
+                self._channel.answered(request, body)
             case _:
-                raise ValueError("no message of the hub")
+                raise ValueError("no message of the coordinator")
 
     async def _let_go(self, request: int, device: str) -> None:
         if self._release is not None:
             await self._release(device)
         self._flush(device)
-        self._wire.send("answer", request, True)
+        self._channel.send("answer", request, True)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

@@ -15,7 +15,7 @@ _WORST = ("addresses", *_LAGS)
 _OF_ONE = ("worker", "pid", "status", *_SUMMED, "overloaded", *_LAGS)
 
 
-def whole(parts: Sequence[Health]) -> Health:
+def merge_health(parts: Sequence[Health]) -> Health:
     """Put the healths of all processes together; what is the same in all is taken from the first.
 
     ``workers`` lists them one by one.

@@ -1,7 +1,7 @@
 """The other processes that serve the same ports, as a session and a transport see them.
 
 What holds for the server as a whole (how many may connect, who is connected where, what a device
-remembers) is asked here. :class:`Neighbours` itself is the answer of a process that is alone.
+remembers) is asked here. :class:`Cluster` itself is the answer of a process that is alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Release = Callable[[str], Awaitable[None]]
 """Ends the session of a device, which has come to another process; returns when it is over."""
 
 
-class Neighbours:
+class Cluster:
     """There are none. What they know is at most a few hundredths of a second old elsewhere."""
 
     several = False

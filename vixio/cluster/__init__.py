@@ -1,0 +1,1 @@
+"""Implementations of the cluster seam, ``vixio.core.cluster``: ``workers`` is one machine."""
