@@ -20,6 +20,9 @@ from vixio.core.pipeline import Pipeline
 from vixio.core.tools.local import BUILTIN_LOCAL_TOOLS
 from vixio.core.tools.types import ToolDefinition
 from vixio.core.transport import TransportBase
+from vixio.http.app import create_http_app
+from vixio.http.ota import OtaSettings
+from vixio.http.server import HttpServer
 from vixio.providers.espeak.provider import EspeakTTSProvider
 from vixio.providers.openai_agent.provider import OpenAIAgentProvider
 from vixio.providers.openai_agent.tools import OpenAIAgentToolConverter
@@ -32,8 +35,6 @@ from vixio.stations.text_aggregator import TextAggregatorStation
 from vixio.stations.tts import TTSStation
 from vixio.stations.turn_detector import TurnDetectorStation
 from vixio.stations.vad import VADStation
-from vixio.transports.xiaozhi.http import HttpServer, create_http_app
-from vixio.transports.xiaozhi.ota import OtaSettings
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 from vixio.transports.xiaozhi.transport import XiaozhiTransport
 

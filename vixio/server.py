@@ -22,7 +22,10 @@ from vixio.core.host import HistoryStore, SessionHost
 from vixio.core.metrics import Counters
 from vixio.core.pipeline import Pipeline
 from vixio.core.transport import TransportBase
-from vixio.eyes import Eyes
+from vixio.http.app import create_http_app
+from vixio.http.ota import OtaSettings
+from vixio.http.server import HttpServer
+from vixio.http.vision_service import VisionService
 from vixio.memory.create import check_installed, make_store
 from vixio.memory.link import StoreLink
 from vixio.memory.memory import Memory, MemorySettings
@@ -43,11 +46,9 @@ from vixio.stations.turn_detector import TurnDetectorStation
 from vixio.stations.vad import VADStation
 from vixio.tool_sources import make_runtime
 from vixio.tools.source import ToolSource
-from vixio.transports.xiaozhi.auth import TokenAuthenticator
-from vixio.transports.xiaozhi.http import HttpServer, create_http_app
-from vixio.transports.xiaozhi.limits import Limits
-from vixio.transports.xiaozhi.listener import raise_descriptor_limit
-from vixio.transports.xiaozhi.ota import OtaSettings
+from vixio.transports.admission.auth import TokenAuthenticator
+from vixio.transports.admission.limits import Limits
+from vixio.transports.admission.listener import raise_descriptor_limit
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 from vixio.transports.xiaozhi.transport import XiaozhiTransport
 from vixio.transports.xiaozhi.wake_words import DEFAULT_WAKE_WORDS
@@ -117,7 +118,7 @@ class Server:
         self._instructions = settings.instructions()
         self._authenticator = _authenticator(settings)
         self._limits = Limits(**settings.server.limits.model_dump())
-        self.eyes = self._eyes()
+        self.vision = self._vision_service()
         self.transport = XiaozhiTransport(self._transport_settings())
         self.host = SessionHost(
             self.transport,
@@ -156,7 +157,7 @@ class Server:
                 ),
                 self._context.cluster_health or self.health,
                 self._context.cluster,
-                more=self.eyes.routes(self.transport.is_live) if self.eyes else (),
+                more=self.vision.routes(self.transport.is_live) if self.vision else (),
             )
             self.http = HttpServer(
                 app,
@@ -259,16 +260,20 @@ class Server:
         for error in self.senses.unusable.values():
             raise error
 
-    def _eyes(self) -> Eyes | None:
+    def _vision_service(self) -> VisionService | None:
         vision = self.providers.vision
         if vision is None:
             return None
-        return Eyes(
-            self.settings,
+        settings = self.settings
+        return VisionService(
             vision,
             self.counters,
-            lambda: self.http.port if self.http is not None else self.settings.server.http_port,
+            lambda: self.http.port if self.http is not None else settings.server.http_port,
             self._context.secret,
+            timeout=settings.timeouts.vision,
+            language=settings.assistant.language,
+            photos_per_device=settings.server.limits.photos_per_device,
+            public_host=settings.server.public_host,
         )
 
     def _transport_settings(self) -> XiaozhiSettings:
@@ -289,7 +294,7 @@ class Server:
             wake_words=(*DEFAULT_WAKE_WORDS, *settings.assistant.wake_words),
             hello_timeout=settings.timeouts.hello,
             tool_timeout=settings.timeouts.device_tool,
-            vision=self.eyes.offer if self.eyes is not None else None,
+            vision=self.vision.offer if self.vision is not None else None,
         )
 
 

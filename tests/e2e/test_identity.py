@@ -12,7 +12,7 @@ from tests.e2e.doubles import EarASR
 from tests.e2e.harness import serving, settings, until
 from vixio.core.history import AssistantMessage, UserMessage
 from vixio.testing import ScriptedAgentBackend, ScriptedTTS
-from vixio.transports.xiaozhi.auth import TokenAuthenticator
+from vixio.transports.admission.auth import TokenAuthenticator
 
 SECRET = "a secret for this test alone"
 DEVICE, CLIENT = "02:00:00:00:00:0a", "client-a"

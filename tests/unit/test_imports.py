@@ -24,7 +24,6 @@ SEES_ALL = (
     "cluster",
     "demo",
     "diagnostics",
-    "eyes",
     "senses",
     "server",
     "testing",
@@ -113,7 +112,15 @@ RULES = (
     Rule("vixio.tools", ("vixio.core",), ("jsonschema", "loguru", "referencing")),
     Rule("vixio.memory", ("vixio.core", *INTERFACES), (ANY,)),
     Rule("vixio.transports", alone=True),
-    Rule("vixio.transports.*", ("vixio.core", "vixio.audio.libopus"), (ANY,)),
+    Rule("vixio.transports.admission", ("vixio.core",)),
+    Rule(
+        "vixio.transports.*",
+        ("vixio.core", "vixio.audio.libopus", "vixio.transports.admission"),
+        (ANY,),
+    ),
+    Rule(
+        "vixio.http", ("vixio.core", "vixio.providers.vision", "vixio.transports.admission"), (ANY,)
+    ),
     Rule(
         "vixio.settings",
         (

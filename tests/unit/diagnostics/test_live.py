@@ -16,12 +16,12 @@ from vixio.diagnostics.live import check_live
 from vixio.diagnostics.live_senses import alike
 from vixio.diagnostics.pictures import BLUE, plain_png
 from vixio.diagnostics.row import Row
+from vixio.http.images import media_type
 from vixio.providers.espeak.provider import EspeakTTSProvider
 from vixio.providers.openai_vision.provider import OpenAIVisionProvider, OpenAIVisionSettings
 from vixio.providers.tts import TTSProvider
 from vixio.settings import Settings
 from vixio.testing import ScriptedASR, ScriptedTTS, ScriptedVAD
-from vixio.transports.xiaozhi.images import media_type
 
 SENSES = ["tts", "vad", "asr", "agent"]
 SENTENCE = "please turn on the lamp"

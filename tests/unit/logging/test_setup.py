@@ -19,7 +19,7 @@ from websockets.asyncio.server import ServerConnection, serve
 from vixio.logging import intercept
 from vixio.logging import setup as logs
 from vixio.logging.writer import MAX_WAITING, LogWriter
-from vixio.transports.xiaozhi.device_socket import LibraryLog
+from vixio.transports.xiaozhi.websocket.device_socket import LibraryLog
 
 _log = logging.getLogger("vixio.test")
 

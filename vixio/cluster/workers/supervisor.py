@@ -22,7 +22,7 @@ from vixio.cluster.workers.process import Plan
 from vixio.core.children import command, environment
 from vixio.core.errors import ConfigError, VixioError
 from vixio.settings import Settings
-from vixio.transports.xiaozhi.listener import raise_descriptor_limit
+from vixio.transports.admission.listener import raise_descriptor_limit
 
 _RESTART_S: Final = (0.0, 0.5, 2.0, 5.0)
 """Pauses before each further start of a worker that did not get ready; the last one repeats."""

@@ -1,1 +1,1 @@
-"""The xiaozhi wire: JSON and Opus over a WebSocket, found by way of an OTA endpoint."""
+"""The xiaozhi wire: JSON and Opus, the same over each carrier."""

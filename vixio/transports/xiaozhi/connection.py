@@ -13,10 +13,9 @@ from vixio.core.clock import now
 from vixio.core.errors import ConnectionClosed
 from vixio.core.tools.types import JsonObject
 from vixio.core.transport import AudioEncoder, DeviceConnection, DeviceInfo, DeviceToolsCallback
+from vixio.transports.admission.limits import Bucket, share
 from vixio.transports.xiaozhi import messages
-from vixio.transports.xiaozhi.device_socket import DeviceSocket
 from vixio.transports.xiaozhi.hello import server_hello
-from vixio.transports.xiaozhi.limits import Bucket, share
 from vixio.transports.xiaozhi.opus import OpusDecoder, OpusEncoder
 from vixio.transports.xiaozhi.protocol import (
     AudioPacket,
@@ -27,6 +26,7 @@ from vixio.transports.xiaozhi.protocol import (
 )
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 from vixio.transports.xiaozhi.tool_feed import ToolFeed
+from vixio.transports.xiaozhi.websocket.device_socket import DeviceSocket
 
 POLICY_VIOLATION = 1008
 

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol
 
 from vixio.core.audio import AudioFormat
 from vixio.core.cluster import Cluster
 from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
-from vixio.transports.xiaozhi.auth import Authenticator
+from vixio.core.tools.types import JsonObject
+from vixio.transports.admission.addresses import TRUSTED_PROXIES
+from vixio.transports.admission.auth import Authenticator
+from vixio.transports.admission.limits import Limits
 from vixio.transports.xiaozhi.hello import FRAME_DURATIONS_MS, SAMPLE_RATES
-from vixio.transports.xiaozhi.limits import Limits
-from vixio.transports.xiaozhi.vision_offer import VisionOffer
 from vixio.transports.xiaozhi.wake_words import DEFAULT_WAKE_WORDS
 
-TRUSTED_PROXIES = ("127.0.0.1", "::1")
-"""This machine: whoever runs on it has easier ways to do harm."""
+
+class CameraOffer(Protocol):
+    """Makes the ``vision`` capability of a session: where its camera posts photos."""
+
+    def for_session(
+        self,
+        session_id: str,
+        device_id: str,
+        headers: Mapping[str, str],
+        own_host: str,
+        *,
+        trust_forwarded: bool,
+    ) -> JsonObject:
+        """Return URL and token. ``headers`` of the device's request, names in lower case."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +66,8 @@ class XiaozhiSettings:
     """For one call of a device's tool."""
     tool_initialize_timeout: float = 10.0
     """For each step of greeting a device's tool server."""
-    vision: VisionOffer | None = None
-    """Where cameras post their photos; None: there is nobody who sees."""
+    vision: CameraOffer | None = None
+    """Where cameras post their photos; None: there is no vision service."""
 
     hello_timeout: float = 10.0
     """The firmware itself waits 10 s for the server's hello (websocket_protocol.cc)."""

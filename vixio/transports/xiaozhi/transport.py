@@ -21,19 +21,18 @@ from vixio.core.cluster import DEVICES, SOCKETS
 from vixio.core.errors import ConfigError, ConnectionClosed, VixioError
 from vixio.core.tools.types import JsonObject
 from vixio.core.transport import DeviceInfo, DeviceToolsCallback, SessionHandler, TransportBase
-from vixio.transports.xiaozhi.addresses import Proxies, parse_address
-from vixio.transports.xiaozhi.admission import Admission, Identity
+from vixio.transports.admission.addresses import Proxies, parse_address
+from vixio.transports.admission.connection_tracker import ConnectionTracker
+from vixio.transports.admission.learned_limit import LearnedLimit
+from vixio.transports.admission.listener import BACKLOG, NO_DESCRIPTORS, Listener
+from vixio.transports.admission.loop_lag import LoopLag
+from vixio.transports.admission.refusal import Refusal
 from vixio.transports.xiaozhi.connection import (
     POLICY_VIOLATION,
     XiaozhiConnection,
     close_socket,
 )
-from vixio.transports.xiaozhi.device_socket import DeviceSocket, LibraryLog
-from vixio.transports.xiaozhi.entrance import Entrance, socket_factory
 from vixio.transports.xiaozhi.hello import Hello, HelloRefused, parse_hello
-from vixio.transports.xiaozhi.learned_limit import LearnedLimit
-from vixio.transports.xiaozhi.listener import BACKLOG, NO_DESCRIPTORS, Listener
-from vixio.transports.xiaozhi.loop_lag import LoopLag
 from vixio.transports.xiaozhi.opus import load_codec
 from vixio.transports.xiaozhi.protocol import (
     MAX_MESSAGE_BYTES,
@@ -41,10 +40,11 @@ from vixio.transports.xiaozhi.protocol import (
     XiaozhiProtocol,
     parse_object,
 )
-from vixio.transports.xiaozhi.refusal import Refusal
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
-from vixio.transports.xiaozhi.visitors import Visitors
 from vixio.transports.xiaozhi.wake_words import WakeWords
+from vixio.transports.xiaozhi.websocket.admission import Admission, Identity
+from vixio.transports.xiaozhi.websocket.device_socket import DeviceSocket, LibraryLog
+from vixio.transports.xiaozhi.websocket.handshakes import Handshakes, socket_factory
 
 INTERNAL_ERROR = 1011
 GOING_AWAY = 1001
@@ -74,16 +74,16 @@ class XiaozhiTransport(TransportBase):
         self._cluster = self._settings.cluster
         self._cluster.on_release(self.release)
         self._proxies = Proxies(self._settings.trusted_proxies)
-        self._visitors = Visitors(
+        self._tracker = ConnectionTracker(
             limits,
             self._proxies,
             monotonic,
             cluster=self._cluster,
         )
-        self._entrance = Entrance(limits, self._visitors, self._counters)
+        self._handshakes = Handshakes(limits, self._tracker, self._counters)
         self._admission = Admission(
             self._settings,
-            self._visitors,
+            self._tracker,
             count=lambda: len(self._identities) + self._cluster.count(SOCKETS),
             is_known=lambda device_id: (
                 device_id in self._by_device or self._cluster.count(DEVICES, device_id) > 0
@@ -120,7 +120,7 @@ class XiaozhiTransport(TransportBase):
                 backlog=BACKLOG,
                 process_request=self._process_request,
                 # A class is asked for, and called: a function does as well.
-                create_connection=socket_factory(self._entrance),  # type: ignore[arg-type]
+                create_connection=socket_factory(self._handshakes),  # type: ignore[arg-type]
                 compression=None,  # Opus does not compress, and deflate costs 50 KB a device
                 server_header=None,
                 open_timeout=settings.hello_timeout,
@@ -202,8 +202,8 @@ class XiaozhiTransport(TransportBase):
         return {
             "connected": len(self._connections),
             "max_connections": self._settings.max_connections,
-            "handshakes": self._entrance.handshakes,
-            "addresses": self._visitors.addresses,
+            "handshakes": self._handshakes.handshakes,
+            "addresses": self._tracker.addresses,
             "overloaded": self._is_busy(),
             "loop_lag_p95_ms": round(self._lag.p95 * 1000, 1),
             "loop_lag_median_ms": round(self._lag.median * 1000, 1),
@@ -214,7 +214,7 @@ class XiaozhiTransport(TransportBase):
 
     def _process_request(self, socket: ServerConnection, request: Request) -> Response | None:
         assert isinstance(socket, DeviceSocket)  # noqa: S101  start() makes no other
-        verdict = self._admission.check(request, socket.visit)
+        verdict = self._admission.check(request, socket.tracked)
         if isinstance(verdict, Refusal):
             logger.bind(reason=verdict.reason).debug("request refused")
             response = socket.respond(verdict.status, verdict.message)
@@ -224,7 +224,7 @@ class XiaozhiTransport(TransportBase):
             if verdict.status is HTTPStatus.UPGRADE_REQUIRED:
                 response.headers["Upgrade"] = "websocket"
             return response
-        self._entrance.admitted(socket)
+        self._handshakes.admitted(socket)
         self._identities[socket] = verdict
         self._cluster.tell(SOCKETS, "", len(self._identities))
         socket.on_excess = lambda what: self._cut_off(socket, verdict, what)
@@ -243,7 +243,7 @@ class XiaozhiTransport(TransportBase):
         code, reason = 1000, ""
         try:
             hello = await self._receive_hello(socket, identity)
-            self._entrance.greeted(socket)
+            self._handshakes.greeted(socket)
             if isinstance(hello, HelloRefused):
                 self._counters.add(f"xiaozhi.refused.hello.{hello.reason}")
                 logger.bind(device_id=identity.device_id, reason=hello.reason).warning(
@@ -290,7 +290,7 @@ class XiaozhiTransport(TransportBase):
         info = DeviceInfo(
             device_id=identity.device_id,
             client_id=identity.client_id,
-            address=socket.visit.address,
+            address=socket.tracked.address,
             features=hello.features,
         )
         connection = XiaozhiConnection(socket, protocol, info, self._settings)
@@ -312,7 +312,7 @@ class XiaozhiTransport(TransportBase):
         """Close a connection that sent too much; its session is told by ``connection.end``."""
         self._counters.add("xiaozhi.closed.too_much")
         logger.bind(device_id=identity.device_id, reason=what).warning("connection cut off")
-        self._visitors.penalise(socket.visit)
+        self._tracker.penalise(socket.tracked)
         self._spawn(close_socket(socket, POLICY_VIOLATION, what, self._settings.close_timeout))
 
     async def _converse(

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from websockets.exceptions import ConnectionClosed as SocketClosed
 
-from tests.unit.transports.xiaozhi.raw_client import BINARY, PING, PONG, TEXT, raw_client
 from tests.unit.transports.xiaozhi.support import (
     BOUND_S,
     HELLO,
@@ -21,6 +20,7 @@ from tests.unit.transports.xiaozhi.support import (
     tone,
     until,
 )
+from tests.unit.transports.xiaozhi.websocket.raw_client import BINARY, PING, PONG, TEXT, raw_client
 from vixio.core.chunk import Abort, AudioIn, ListenStop, TextInput
 from vixio.core.clock import now
 from vixio.core.errors import ConnectionClosed

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from websockets.asyncio.client import ClientConnection
 
-from tests.unit.transports.xiaozhi.raw_client import CLOSE, raw_client
 from tests.unit.transports.xiaozhi.support import (
     BOUND_S,
     HELLO,
@@ -20,6 +19,7 @@ from tests.unit.transports.xiaozhi.support import (
     running,
     until,
 )
+from tests.unit.transports.xiaozhi.websocket.raw_client import CLOSE, raw_client
 from vixio.core.chunk import AudioIn, ListenMode, ListenStart
 from vixio.core.errors import ConfigError, ConnectionClosed
 from vixio.core.transport import DeviceConnection

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vixio.core.errors import ConfigError
+from vixio.http.ota import OtaSettings, device_version, ota_answer, websocket_url
+from vixio.transports.admission.auth import TokenAuthenticator, TokenCheck
+
+PLAIN = OtaSettings()
+PROXIED = OtaSettings(trust_forwarded=True)
+
+
+@pytest.mark.parametrize(
+    ("settings", "headers", "url"),
+    [
+        (PLAIN, {"host": "192.168.1.5:8003"}, "ws://192.168.1.5:8000/xiaozhi/v1/"),
+        (PLAIN, {"host": "vixio.local"}, "ws://vixio.local:8000/xiaozhi/v1/"),
+        (PLAIN, {"host": "[fe80::1]:8003"}, "ws://[fe80::1]:8000/xiaozhi/v1/"),
+        (PLAIN, {}, "ws://10.0.0.1:8000/xiaozhi/v1/"),
+        (PLAIN, {"host": 'evil"/path'}, "ws://10.0.0.1:8000/xiaozhi/v1/"),
+        (PLAIN, {"host": "a@b:1"}, "ws://10.0.0.1:8000/xiaozhi/v1/"),
+        (
+            PLAIN,
+            {"host": "h:1", "x-forwarded-host": "evil.example", "x-forwarded-proto": "https"},
+            "ws://h:8000/xiaozhi/v1/",
+        ),
+        (
+            PROXIED,
+            {"host": "h:1", "x-forwarded-host": "voice.example", "x-forwarded-proto": "https"},
+            "wss://voice.example/xiaozhi/v1/",
+        ),
+        (
+            PROXIED,
+            {"host": "h:1", "x-forwarded-host": "a.example:81, b.example"},
+            "ws://a.example:81/xiaozhi/v1/",
+        ),
+        (
+            PROXIED,
+            {"host": "voice.example", "x-forwarded-proto": "https"},
+            "wss://voice.example/xiaozhi/v1/",
+        ),
+        (PROXIED, {"host": "h:1", "x-forwarded-host": "<bad>"}, "ws://h:8000/xiaozhi/v1/"),
+        (PROXIED, {"host": "h:1"}, "ws://h:8000/xiaozhi/v1/"),
+        (
+            OtaSettings(websocket_url="wss://voice.example/v"),
+            {"host": "h:1"},
+            "wss://voice.example/v",
+        ),
+        (
+            OtaSettings(websocket_port=9, websocket_path="/w"),
+            {"host": "h:1"},
+            "ws://h:9/w",
+        ),
+    ],
+)
+def test_the_url_is_on_the_address_through_which_the_device_came(
+    settings: OtaSettings, headers: dict[str, str], url: str
+) -> None:
+    assert websocket_url(settings, headers, "10.0.0.1") == url
+
+
+@pytest.mark.parametrize(
+    ("body", "user_agent", "version"),
+    [
+        ('{"application":{"version":"2.0.1"}}', "box/1.0", "2.0.1"),
+        ('{"application":{"version":"2.0.1-beta.3"}}', "", "2.0.1"),
+        ('{"application":{"version":""}}', "bread-compact-wifi/1.9.4", "1.9.4"),
+        ('{"application":{"version":7}}', "box/1.0", "1.0"),
+        ('{"application":[]}', "box/1.0", "1.0"),
+        ("[]", "box", "0.0.0"),
+        ("not json", "", "0.0.0"),
+        ("[" * 50_000, "", "0.0.0"),
+        ('{"application":{"version":"v1"}}', "", "0.0.0"),
+        ('{"application":{"version":"99999999999.1"}}', "", "999999999"),
+    ],
+)
+def test_the_device_hears_its_own_version(body: str, user_agent: str, version: str) -> None:
+    assert device_version(body.encode(), user_agent) == version
+
+
+@given(st.binary(max_size=100), st.text(max_size=20))
+def test_no_version_can_end_the_device(body: bytes, user_agent: str) -> None:
+    for part in device_version(body, user_agent).split("."):
+        assert part.isdecimal()
+        assert int(part) < 2**31
+
+
+def has_null(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(map(has_null, value.values()))
+    return value is None
+
+
+def test_the_answer_has_the_sections_and_no_null() -> None:
+    answer = ota_answer(PLAIN, {"host": "h:8003", "device-id": "aa"}, b"", "h")
+    assert set(answer) == {"server_time", "firmware", "websocket"}
+    assert not has_null(answer)
+    assert abs(answer["server_time"]["timestamp"] / 1000 - time.time()) < 5
+    assert isinstance(answer["server_time"]["timezone_offset"], int)
+    assert answer["firmware"] == {"version": "0.0.0", "url": ""}
+    assert answer["websocket"] == {"url": "ws://h:8000/xiaozhi/v1/", "version": 1}
+    json.dumps(answer)
+
+
+def test_the_time_zone_can_be_set() -> None:
+    answer = ota_answer(OtaSettings(timezone_offset=480), {}, b"", "h")
+    assert answer["server_time"]["timezone_offset"] == 480
+
+
+def test_a_token_comes_with_authentication_and_identity_only() -> None:
+    auth = TokenAuthenticator("a secret of enough bytes")
+    settings = OtaSettings(auth=auth, websocket_version=3)
+    websocket = ota_answer(settings, {"device-id": "aa", "client-id": "c"}, b"", "h")["websocket"]
+    assert auth.verify(websocket["token"], "aa", "c") is TokenCheck.VALID
+    assert websocket["version"] == 3
+    assert "token" not in ota_answer(settings, {"client-id": "c"}, b"", "h")["websocket"]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"websocket_version": 4}, {"ota_path": "ota"}, {"websocket_path": "w"}]
+)
+def test_settings_that_make_no_sense(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError):
+        OtaSettings(**wrong)

@@ -1,0 +1,1 @@
+"""The HTTP side: the server, and its routes for OTA, cameras and health."""

@@ -1,0 +1,115 @@
+"""HTTP connections that take no more than their share: of time, of room, of bytes in the head.
+
+uvicorn itself waits without end for a request that does not come, and for one that comes a byte at
+a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+
+from vixio.transports.admission.connection_tracker import ConnectionTracker, TrackedConnection
+from vixio.transports.admission.listener import NO_DESCRIPTORS, descriptor_ceiling
+from vixio.transports.admission.refusal import Refusal
+
+REQUEST_S = 10.0
+"""For a whole request, head and body, from the moment that the connection is there or idle."""
+
+KEEP_ALIVE_S = 5
+MAX_CONNECTIONS = 512
+"""Of all addresses; further requests get 503."""
+
+MAX_HEAD_BYTES = 16 * 1024
+"""Of a request, usually 500 bytes."""
+
+BACKLOG = 256
+
+_log = logging.getLogger("uvicorn.error.connections")
+# uvicorn warns of each broken request: whoever sends them would write our log. They are counted.
+_log.setLevel(logging.ERROR)
+
+
+class GuardedProtocol(H11Protocol):
+    """One HTTP connection; :func:`guarded` gives it the two that it asks."""
+
+    tracker: ClassVar[ConnectionTracker]
+    count: ClassVar[Callable[[str], None]]
+
+    _tracked: TrackedConnection | None = None
+    _timer: asyncio.TimerHandle | None = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  the base's arguments
+        super().__init__(*args, **kwargs)
+        self.logger = _log
+
+    def send_400_response(self, msg: str) -> None:
+        type(self).count("xiaozhi.refused.http")
+        super().send_400_response(msg)
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in the base
+        super().connection_made(transport)
+        self._tracked = tracked = self.tracker.arrive(self.client[0] if self.client else "")
+        sock = transport.get_extra_info("socket")
+        if sock is not None and sock.fileno() >= descriptor_ceiling():
+            self._refuse(NO_DESCRIPTORS)
+        elif tracked.refusal is not None:
+            self._refuse(tracked.refusal)
+        else:
+            self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._stop_watching()
+        if self._tracked is not None:
+            self.tracker.leave(self._tracked)
+
+    def _refuse(self, refusal: Refusal) -> None:
+        type(self).count(refusal.counter)
+        self.transport.write(refusal.raw())
+        self.transport.close()
+
+    def _watch(self) -> None:
+        """A clock runs while a request is awaited, none while it is answered."""
+        # None, whatever its annotation says, until the first request is there.
+        cycle: RequestResponseCycle | None = self.cycle
+        awaited = cycle is None or cycle.response_complete or cycle.more_body
+        if not awaited or self.transport.is_closing():
+            self._stop_watching()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(REQUEST_S, self._too_slow)
+
+    def _stop_watching(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _too_slow(self) -> None:
+        self._timer = None
+        type(self).count("xiaozhi.limited.http_slow")
+        self.transport.abort()
+
+
+def guarded(tracker: ConnectionTracker, count: Callable[[str], None]) -> type[GuardedProtocol]:
+    """Return the protocol of a server whose connections ``tracker`` knows."""
+
+    class Protocol(GuardedProtocol):
+        pass
+
+    Protocol.tracker = tracker
+    Protocol.count = count
+    return Protocol

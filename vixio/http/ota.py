@@ -1,0 +1,132 @@
+"""What the OTA endpoint answers: where the WebSocket is, the time, and no new firmware.
+
+Pure functions; the routes are in :mod:`vixio.http.routes.ota`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from vixio.core.errors import ConfigError
+from vixio.core.metrics import Counters
+from vixio.http.public_url import public_url
+from vixio.transports.admission.addresses import TRUSTED_PROXIES
+from vixio.transports.admission.auth import Authenticator
+from vixio.transports.admission.limits import Limits
+
+UNKNOWN_FIRMWARE = "0.0.0"
+"""Never newer than what a device runs (ota.cc, IsNewVersionAvailable)."""
+
+_VERSION = re.compile(r"\d{1,9}(\.\d{1,9}){0,7}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtaSettings:
+    """What OTA tells devices.
+
+    ``websocket_url`` is used as it is if given; otherwise the URL is made of the address through
+    which the device came, ``websocket_port`` and ``websocket_path``. ``trust_forwarded``: believe
+    X-Forwarded-Host and X-Forwarded-Proto, as a reverse proxy that carries both servers sets them.
+    ``timezone_offset``: minutes east of Greenwich that devices show, None for the server's own.
+    """
+
+    websocket_port: int = 8000
+    websocket_path: str = "/xiaozhi/v1/"
+    websocket_url: str = ""
+    websocket_version: int = 1
+    ota_path: str = "/xiaozhi/ota/"
+    trust_forwarded: bool = False
+    timezone_offset: int | None = None
+    auth: Authenticator | None = None
+    limits: Limits = field(default_factory=Limits)
+    trusted_proxies: Sequence[str] = TRUSTED_PROXIES
+    """Besides, whose X-Forwarded-* are believed, as by ``trust_forwarded`` of everybody."""
+    counters: Counters = field(default_factory=Counters)
+
+    def __post_init__(self) -> None:
+        if self.websocket_version not in (1, 2, 3):
+            raise ConfigError("websocket_version must be 1, 2 or 3")
+        if not self.ota_path.startswith("/") or not self.websocket_path.startswith("/"):
+            raise ConfigError("ota_path and websocket_path must begin with /")
+
+
+def websocket_url(
+    settings: OtaSettings,
+    headers: Mapping[str, str],
+    own_host: str,
+    *,
+    trust_forwarded: bool | None = None,
+) -> str:
+    """Return the WebSocket's URL for the device that sent ``headers`` (names in lower case).
+
+    ``trust_forwarded``: of this request; None for what the settings say.
+    ``own_host`` is the server's address of this connection, for a request without a usable Host.
+    """
+    if settings.websocket_url:
+        return settings.websocket_url
+    return public_url(
+        headers,
+        own_host,
+        schemes=("ws", "wss"),
+        port=settings.websocket_port,
+        path=settings.websocket_path,
+        trust_forwarded=settings.trust_forwarded if trust_forwarded is None else trust_forwarded,
+    )
+
+
+def device_version(body: bytes, user_agent: str) -> str:
+    """Return the firmware version that a device states, in digits and dots.
+
+    It stands in the body's ``application.version`` or behind the board's name in User-Agent
+    (``BOARD/VERSION``). Anything else could end the device: it reads each part with std::stoi,
+    which throws (ota.cc, ParseVersion).
+    """
+    stated: Any = ""
+    try:
+        document: Any = json.loads(body)
+        stated = document["application"]["version"]
+    except (ValueError, RecursionError, TypeError, KeyError, IndexError):
+        pass  # every field is optional, so is the body
+    if not isinstance(stated, str) or not stated:
+        stated = user_agent.partition("/")[2]
+    match = _VERSION.match(stated)
+    return match[0] if match else UNKNOWN_FIRMWARE
+
+
+def ota_answer(
+    settings: OtaSettings,
+    headers: Mapping[str, str],
+    body: bytes,
+    own_host: str,
+    *,
+    trust_forwarded: bool | None = None,
+) -> dict[str, Any]:
+    """Return what a device is told; ``headers`` and the rest as for :func:`websocket_url`.
+
+    No field is null: the firmware stores every string and number of ``websocket`` as it comes
+    (ota.cc, CheckVersion). There is no ``mqtt``, which it would prefer, and no ``activation``.
+    """
+    offset = settings.timezone_offset
+    if offset is None:
+        local = datetime.now().astimezone().utcoffset()
+        offset = round(local.total_seconds() / 60) if local is not None else 0
+    websocket: dict[str, Any] = {
+        "url": websocket_url(settings, headers, own_host, trust_forwarded=trust_forwarded),
+        "version": settings.websocket_version,
+    }
+    device_id = headers.get("device-id", "").strip()
+    if settings.auth is not None and device_id:
+        client_id = headers.get("client-id", "").strip()
+        websocket["token"] = settings.auth.issue(device_id, client_id)
+    return {
+        "server_time": {"timestamp": round(time.time() * 1000), "timezone_offset": offset},
+        # The device's own version and no URL: there is never anything to install.
+        "firmware": {"version": device_version(body, headers.get("user-agent", "")), "url": ""},
+        "websocket": websocket,
+    }

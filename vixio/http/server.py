@@ -1,0 +1,144 @@
+"""The HTTP server: uvicorn inside the running loop, with bounded connections."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from loguru import logger
+
+from vixio.core.cluster import Cluster
+from vixio.core.errors import ConfigError
+from vixio.core.metrics import Counters
+from vixio.transports.admission.addresses import (
+    TRUSTED_PROXIES,
+    Proxies,
+)
+from vixio.transports.admission.connection_tracker import ConnectionTracker
+from vixio.transports.admission.limits import Limits
+from vixio.transports.admission.listener import NO_DESCRIPTORS, Listener
+
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.applications import Starlette
+
+
+class HttpServer:
+    """Serves an ASGI application inside the running loop; the process keeps its own signals.
+
+    ``limits`` bound the connections of one address, unless it is one of ``trusted_proxies``.
+    ``share_port``: let other processes listen on the same port.
+    """
+
+    def __init__(
+        self,
+        app: Starlette,
+        host: str,
+        port: int,
+        *,
+        limits: Limits | None = None,
+        trusted_proxies: Sequence[str] = TRUSTED_PROXIES,
+        counters: Counters | None = None,
+        cluster: Cluster | None = None,
+        share_port: bool = False,
+    ) -> None:
+        # Requests are counted where they are answered; here it is about connections.
+        limits = replace(limits or Limits(), connects_per_address=0)
+        self._tracker = ConnectionTracker(
+            limits, Proxies(trusted_proxies), monotonic, what="http_", cluster=cluster
+        )
+        self._share_port = share_port
+        self._counters = counters if counters is not None else Counters()
+        self._app = app
+        self._host = host
+        self._port = port
+        self._server: uvicorn.Server | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def port(self) -> int:
+        """The port that is listened on, also where 0 was asked for."""
+        return self._port
+
+    async def start(self) -> None:
+        """Listen; requests are answered when this returns. Raises ConfigError if it cannot."""
+        server_class = await asyncio.to_thread(_load_server)
+        sock = self._bind()
+        self._server, started = server_class(self._app, self._tracker, self._counters.add)
+        self._port = sock.getsockname()[1]
+        self._task = asyncio.create_task(self._server.serve(sockets=[sock]))
+        starting = asyncio.create_task(started.wait())
+        await asyncio.wait([self._task, starting], return_when=asyncio.FIRST_COMPLETED)
+        if not starting.done():
+            starting.cancel()
+            await self._task  # raises what went wrong
+            raise ConfigError("the HTTP server ended while it started")
+        logger.bind(host=self._host, port=self._port).info("listening for HTTP")
+
+    async def stop(self) -> None:
+        """Finish open requests and free the port. Idempotent."""
+        task, self._task = self._task, None
+        if task is not None and self._server is not None:
+            self._server.should_exit = True
+            await task
+
+    def _bind(self) -> socket.socket:
+        turned_away = functools.partial(self._counters.add, NO_DESCRIPTORS.counter)
+        try:
+            return Listener(self._host, self._port, turned_away, shared=self._share_port)
+        except OSError as error:
+            raise ConfigError(
+                f"cannot listen on {self._host}:{self._port} for HTTP: {error.strerror}; "
+                "stop the program that has the port, or set another one"
+            ) from None
+
+
+def _load_server() -> Callable[..., tuple[uvicorn.Server, asyncio.Event]]:
+    """Import uvicorn (which takes a while) and return a way to make our kind of its server."""
+    import uvicorn
+
+    from vixio.http import guard as http_guard
+
+    class Server(uvicorn.Server):
+        """Tells when it listens, and leaves the signals alone."""
+
+        def __init__(self, config: uvicorn.Config) -> None:
+            super().__init__(config)
+            self.listening = asyncio.Event()
+
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets=sockets)
+            self.listening.set()
+
+    def make(
+        app: Starlette, tracker: ConnectionTracker, count: Callable[[str], None]
+    ) -> tuple[uvicorn.Server, asyncio.Event]:
+        config = uvicorn.Config(
+            app,
+            http=http_guard.guarded(tracker, count),
+            limit_concurrency=http_guard.MAX_CONNECTIONS,
+            timeout_keep_alive=http_guard.KEEP_ALIVE_S,
+            h11_max_incomplete_event_size=http_guard.MAX_HEAD_BYTES,
+            backlog=http_guard.BACKLOG,
+            lifespan="off",
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,  # OtaSettings.trusted_proxies decides
+            timeout_graceful_shutdown=2,
+        )
+        server = Server(config)
+        return server, server.listening
+
+    return make

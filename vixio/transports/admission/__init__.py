@@ -1,0 +1,1 @@
+"""What all carriers and the HTTP server share: who may connect, how often, and when."""

@@ -1,0 +1,75 @@
+"""Whose connection it is: by its address, or by what a trusted proxy says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
+
+from vixio.core.errors import ConfigError
+
+Address = IPv4Address | IPv6Address
+
+TRUSTED_PROXIES = ("127.0.0.1", "::1")
+"""This machine: a local process has easier ways to do harm."""
+
+MAX_FORWARDED_CHARS = 1_024
+"""Of X-Forwarded-For that are looked at, from its end: what stands there the nearest proxy wrote.
+A longer one is padding."""
+
+
+def parse_address(text: str) -> Address | None:
+    """Return the address in ``text``; also with a port, in brackets, or with a zone."""
+    text = text.strip().strip('"')
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address
+
+
+def address_key(address: Address) -> str:
+    """Return by what an address is counted: itself, or the /64 of an IPv6 address.
+
+    A /64 is what one household or one machine is given; it can take any address within.
+    """
+    if isinstance(address, IPv4Address):
+        return str(address)
+    return str(IPv6Network((int(address) >> 64 << 64, 64)))
+
+
+class Proxies:
+    """The reverse proxies that are believed. Raises ConfigError if one is no address or network."""
+
+    def __init__(self, trusted: Sequence[str] = ()) -> None:
+        try:
+            self._networks = [ip_network(entry.strip(), strict=False) for entry in trusted]
+        except ValueError as error:
+            raise ConfigError(f"trusted_proxies: {error}") from None
+
+    def trusts(self, address: Address | None) -> bool:
+        """Is ``address`` one of the proxies?"""
+        return address is not None and any(
+            address.version == network.version and address in network for network in self._networks
+        )
+
+    def client(self, peer: Address | None, forwarded: Iterable[str]) -> Address | None:
+        """Return who is behind ``peer`` by its X-Forwarded-For headers; None if it is not told.
+
+        Each proxy appends the address that it saw, so the last one that is no proxy of ours is
+        the client; what stands before it the client may have written itself.
+        """
+        if not self.trusts(peer):
+            return peer
+        entries = ",".join(forwarded)[-MAX_FORWARDED_CHARS:].split(",")
+        for entry in reversed(entries):
+            address = parse_address(entry)
+            if address is None:
+                return None
+            if not self.trusts(address):
+                return address
+        return None

@@ -1,0 +1,1 @@
+"""The WebSocket carrier of the xiaozhi wire."""
