@@ -194,7 +194,7 @@ def _tell_tasks_their_device(host: SessionHost) -> None:
     handle = host.handle
 
     async def handle_known(connection: DeviceConnection) -> None:
-        faults.device.set(connection.info.device_id)
+        faults.device.set(connection.device.id)
         await handle(connection)
 
     host.handle = handle_known  # type: ignore[method-assign]  # the only hook before the pipeline

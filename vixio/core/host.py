@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from vixio.core import handover
 from vixio.core.cluster import Cluster
 from vixio.core.cores import own_threads
+from vixio.core.device import Device
 from vixio.core.history import History
 from vixio.core.metrics import Counters
 from vixio.core.pipeline import Pipeline
@@ -32,8 +33,11 @@ class HistoryKeeper(Protocol):
     def key(self, device_id: str) -> str:
         """Return what stands for a device, in whichever form its id came."""
 
-    def connected(self, key: str, history: History) -> None:
-        """Begin to bring ``history`` up to date, and listen to it from now on."""
+    def connected(self, key: str, history: History, sent_id: str = "") -> None:
+        """Begin to bring ``history`` up to date, and listen to it from now on.
+
+        ``sent_id``: the device's own spelling of its id, which older records may stand under.
+        """
 
     def dropped(self, key: str) -> None:
         """The history of this device is no longer held in memory."""
@@ -62,8 +66,11 @@ class HistoryStore:
         self._max_tokens = max_tokens
         self._keeper = keeper
 
-    def get(self, device_id: str) -> History:
-        """Return the history of a device that has connected; a new one if it is not held."""
+    def get(self, device_id: str, sent_id: str = "") -> History:
+        """Return the history of a device that has connected; a new one if it is not held.
+
+        ``sent_id``: the id in the device's own spelling, for a keeper that knows it under that.
+        """
         key = self._keeper.key(device_id) if self._keeper else device_id
         history = self._histories.get(key)
         if history is None:
@@ -74,7 +81,7 @@ class HistoryStore:
             if self._keeper is not None:
                 self._keeper.dropped(dropped)
         if self._keeper is not None:
-            self._keeper.connected(key, history)
+            self._keeper.connected(key, history, sent_id)
         return history
 
     @property
@@ -147,7 +154,7 @@ class SessionHost:
     async def handle(self, connection: DeviceConnection) -> None:
         """Converse with one device until its connection closes."""
         session_id = connection.session_id
-        device_id = connection.info.device_id
+        device_id = connection.device.id
         opened = self._tool_host.open(device_id, session_id) if self._tool_host else None
         tools = opened.toolset if opened else ToolSet()
         self._toolsets[session_id] = tools
@@ -158,7 +165,7 @@ class SessionHost:
         self.transport.set_device_tools_callback(session_id, device_tools_ready)
         self._present[device_id] += 1
         try:
-            history = await self._history(device_id)
+            history = await self._history(connection.device)
             pipeline = await self._create_pipeline(self.transport, session_id)
             session = Session(
                 connection,
@@ -181,11 +188,12 @@ class SessionHost:
             self.counters.add("session.closed")
             await self._leave(device_id)
 
-    async def _history(self, device_id: str) -> History:
+    async def _history(self, device: Device) -> History:
         """Return what the device remembers, wherever it was before."""
         cluster = self._cluster
+        device_id = device.id
         memory = await cluster.claim(device_id)
-        history = self.histories.get(device_id)
+        history = self.histories.get(device_id, device.sent_id)
         if cluster.several and not self.histories.kept:
             # A session that is just being replaced here writes into the very same history.
             if memory and self._present[device_id] == 1:

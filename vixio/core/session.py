@@ -92,7 +92,7 @@ class Session:
         self._cut: Pacer | None = None
         self.context = StationContext(
             session_id=connection.session_id,
-            device_id=connection.info.device_id,
+            device_id=connection.device.id,
             history=history,
             tools=tools,
             counters=counters,

@@ -9,27 +9,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from vixio.core.audio import AudioFormat
 from vixio.core.chunk import Chunk
+from vixio.core.device import Device
 from vixio.core.tools.types import ToolDefinition
 
 DeviceToolsCallback = Callable[[list[ToolDefinition]], Awaitable[None]]
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceInfo:
-    """Who connected: what the device says of itself. Empty where it says nothing.
-
-    ``device_id`` (a MAC address on the firmware) is what memories hang on.
-    """
-
-    device_id: str
-    client_id: str = ""
-    address: str = ""
-    features: frozenset[str] = field(default_factory=frozenset)
 
 
 class AudioEncoder(ABC):
@@ -54,7 +41,7 @@ class DeviceConnection(ABC):
     """One connected device, after its hello. All senders raise ConnectionClosed when it is gone."""
 
     session_id: str
-    info: DeviceInfo
+    device: Device
     output: AudioFormat
 
     @abstractmethod

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from vixio.core.device import normalise_device_id
 from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
 from vixio.http.public_url import public_url
@@ -120,7 +121,7 @@ def ota_answer(
         "url": websocket_url(settings, headers, own_host, trust_forwarded=trust_forwarded),
         "version": settings.websocket_version,
     }
-    device_id = headers.get("device-id", "").strip()
+    device_id = normalise_device_id(headers.get("device-id", ""))
     if settings.auth is not None and device_id:
         client_id = headers.get("client-id", "").strip()
         websocket["token"] = settings.auth.issue(device_id, client_id)

@@ -76,10 +76,19 @@ class DeviceMemory:
         """How many turns wait to be saved."""
         return sum(step.turn is not None for step in self._steps)
 
-    def connected(self) -> None:
-        """Bring the history up to date: somebody else may have written, or erased."""
+    def connected(self, former: str = "") -> None:
+        """Bring the history up to date: another process may have written or erased.
+
+        ``former``: an older key of the device, whose records are moved to its present one.
+        """
         self._loaded.clear()
-        self._add(_Step(Work(lambda store: store.load(self.key)), self._take))
+
+        async def load(store: MemoryStore) -> Remembered:
+            if former:
+                await store.move(former, self.key)
+            return await store.load(self.key)
+
+        self._add(_Step(Work(load), self._take))
 
     async def recall(self) -> None:
         """Wait for what was said earlier; not long, and not for a store that is down."""

@@ -90,16 +90,21 @@ class Memory(HistoryKeeper):
     # ── for the histories ────────────────────────────────────────────────────────────────────
 
     def key(self, device_id: str) -> str:
-        """Return what stands for a device, in whichever form its id came."""
+        """Return the key of a device in the store."""
         return device_key(device_id)
 
-    def connected(self, key: str, history: History) -> None:
-        """Fill ``history`` from the store, beside the connection, and keep what is said."""
+    def connected(self, key: str, history: History, sent_id: str = "") -> None:
+        """Fill ``history`` from the store, beside the connection, and keep what is said.
+
+        ``sent_id``: the device's own spelling of its id. Records of before ids were normalised
+        may stand under it; they are moved.
+        """
         device = self._devices.get(key)
         if device is None:
             device = self._devices[key] = DeviceMemory(self, key, history)
         self._dropped.discard(key)
-        device.connected()
+        former = device_key(sent_id) if sent_id else key
+        device.connected(former if former != key else "")
 
     def dropped(self, key: str) -> None:
         """Let go of a device that is held no longer, as soon as all of it is written."""

@@ -32,12 +32,15 @@ FACTS = "/facts"
 
 
 def device_key(device_id: str) -> str:
-    """Return under what a device (or a user) stands in a store.
+    """Return the key of a device (or a user) in a store.
 
-    A MAC address stands there as it is, in lower case with colons: hashing it would hide nothing,
-    since all the addresses of one maker are tried in seconds. An id in any other form than a plain
-    word is hashed, so that no id, whoever made it up, can reach another's sessions, be it through a
-    separator or through a database that does not tell upper case from lower.
+    A MAC address stays readable, in lower case with colons: hashing it would hide nothing, since
+    all addresses of one maker are tried in seconds. An id in any other form than a plain word is
+    hashed, so that no made-up id can reach another device's sessions through a separator, or
+    through a database that ignores case.
+
+    Ids are normalised at admission; stores from before that hold keys of other spellings, so this
+    function must keep its results for those too.
     """
     lower = device_id.strip().lower()
     if _MAC.fullmatch(lower):
@@ -49,7 +52,7 @@ def device_key(device_id: str) -> str:
 
 
 def key_of(session_id: str) -> str:
-    """Return whose session ``session_id`` is."""
+    """Return the device key of a session."""
     return session_id.partition("/")[0]
 
 

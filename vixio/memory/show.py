@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Protocol, TypeVar
 
+from vixio.core.device import normalise_device_id
 from vixio.core.errors import ConfigError
 from vixio.core.history import (
     AssistantMessage,
@@ -62,9 +63,14 @@ async def run(place: Place, device: str | None, *, erase: bool, as_json: bool) -
     async with opened_store(*place) as call:
         if device is None:
             return _listed(await call(lambda store: store.known()), as_json=as_json)
-        key = device_key(device)
+        key = device_key(normalise_device_id(device))
+        former = device_key(device)  # of a store from before ids were normalised
+        if former != key:
+            await call(lambda store: store.move(former, key))
         if erase:
             there = await call(lambda store: store.clear(key))
+            if former != key:
+                there = await call(lambda store: store.clear(former)) or there
             return f"{device}: erased" if there else f"{device}: nothing was remembered"
         remembered = await call(lambda store: store.load(key))
         facts = list(await call(lambda store: store.load_facts(key)))

@@ -101,6 +101,23 @@ class MemoryStore(ABC):
     async def known(self) -> Sequence[Known]:
         """Return all devices, the one seen last first."""
 
+    async def move(self, former: str, key: str) -> None:
+        """Move everything under ``former`` to ``key``, unless something is stored there already."""
+        old = await self.load(former)
+        facts = await self.load_facts(former)
+        if not (old.turns or old.summary or facts):
+            return
+        new = await self.load(key)
+        if new.turns or new.summary or await self.load_facts(key):
+            return
+        for turn in old.turns:
+            await self.save_turn(key, turn)
+        if old.summary:
+            await self.save_summary(key, old.summary, keep=sum(map(len, old.turns)))
+        if facts:
+            await self.save_facts(key, facts)
+        await self.clear(former)
+
     async def expire(self, before: float) -> int:
         """Erase the devices not seen since ``before`` (seconds since the epoch); return how many.
 

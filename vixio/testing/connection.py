@@ -11,8 +11,9 @@ from itertools import count
 from vixio.core.audio import LISTEN_RATE, AudioFormat, pcm_bytes
 from vixio.core.chunk import AudioIn, Chunk
 from vixio.core.clock import now
+from vixio.core.device import Device
 from vixio.core.errors import ConnectionClosed
-from vixio.core.transport import AudioEncoder, DeviceConnection, DeviceInfo
+from vixio.core.transport import AudioEncoder, DeviceConnection
 
 _numbers = count(1)
 
@@ -70,7 +71,7 @@ class ManualConnection(DeviceConnection):
 
     def __post_init__(self) -> None:
         self.session_id = f"manual-{next(_numbers)}"
-        self.info = DeviceInfo(self.device_id)
+        self.device = Device(self.device_id)
         self._inbox: asyncio.Queue[Chunk | None] = asyncio.Queue()
         self._changed = asyncio.Condition()
         self.closed = False

@@ -118,6 +118,8 @@ def test_a_token_comes_with_authentication_and_identity_only() -> None:
     settings = OtaSettings(auth=auth, websocket_version=3)
     websocket = ota_answer(settings, {"device-id": "aa", "client-id": "c"}, b"", "h")["websocket"]
     assert auth.verify(websocket["token"], "aa", "c") is TokenCheck.VALID
+    other = ota_answer(settings, {"device-id": " AA ", "client-id": "c"}, b"", "h")["websocket"]
+    assert auth.verify(other["token"], "aa", "c") is TokenCheck.VALID, "the id is normalised"
     assert websocket["version"] == 3
     assert "token" not in ota_answer(settings, {"client-id": "c"}, b"", "h")["websocket"]
 

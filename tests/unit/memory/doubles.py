@@ -119,9 +119,9 @@ class Server:
         self.histories = HistoryStore(max_devices, max_turns, max_tokens, self.memory)
         self.memory.agent_ready.set()
 
-    async def connect(self, device_id: str) -> History:
+    async def connect(self, device_id: str, sent_id: str = "") -> History:
         """A device connects, and is about to begin a turn."""
-        history = self.histories.get(device_id)
+        history = self.histories.get(device_id, sent_id)
         await history.ready()
         return history
 

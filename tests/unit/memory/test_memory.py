@@ -11,6 +11,7 @@ from time import perf_counter
 import pytest
 
 from tests.unit.memory.doubles import FlakyStore, Server, talk, users
+from vixio.core.device import normalise_device_id
 from vixio.core.history import (
     INTERRUPTED,
     AssistantMessage,
@@ -64,6 +65,26 @@ async def test_a_restart_is_not_noticed(tmp_path: Path) -> None:
     assert before[-1] == AssistantMessage("It is on")
     assert users(await second.connect(B)) == []
     await second.memory.stop()
+
+
+@pytest.mark.parametrize("sent", ["Kitchen Box", "Kitchen-Box", "aabb.ccdd.ee0f"])
+async def test_records_under_an_older_spelling_are_found(tmp_path: Path, sent: str) -> None:
+    """Before ids were normalised, each spelling had a key of its own."""
+    path = tmp_path / "memory.db"
+    before = Server(path)
+    talk(await before.connect(sent), "one", "answer one")
+    await before.memory.facts.add(sent, "likes tea")
+    await before.memory.stop()
+
+    device_id = normalise_device_id(sent)
+    after = Server(path)
+    assert users(await after.connect(device_id, sent)) == ["one"]
+    assert await after.memory.facts.facts(device_id) == ["likes tea"]
+    await after.memory.stop()
+
+    later = Server(path)
+    assert users(await later.connect(device_id)) == ["one"], "it is moved for good"
+    await later.memory.stop()
 
 
 async def test_a_turn_broken_in_mid_tool_is_closed(tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from tests.unit.memory.doubles import Server, talk
 from vixio.cli.commands import main
 from vixio.diagnostics.check import Part, check_all
 from vixio.memory import create
@@ -32,6 +34,25 @@ def test_an_empty_memory(tmp_path: Path) -> None:
     assert vixio_memory(tmp_path, section) == (0, "nothing is remembered of any device\n")
     assert vixio_memory(tmp_path, section, "--json") == (0, "[]\n")
     assert vixio_memory(tmp_path, section, A) == (0, f"{A}: nothing is remembered\n")
+
+
+def test_a_device_is_found_in_any_spelling(tmp_path: Path) -> None:
+    """In a store that is older than the normalising of ids, too."""
+    path = tmp_path / "memory.db"
+
+    async def talked_to(device_id: str) -> None:
+        server = Server(path)
+        talk(await server.connect(device_id), f"I am {device_id}")
+        await server.memory.stop()
+
+    section = f"{{path: {path}}}"
+    asyncio.run(talked_to("Kitchen Box"))
+    assert "I am Kitchen Box" in vixio_memory(tmp_path, section, "Kitchen Box")[1]
+    assert "I am Kitchen Box" in vixio_memory(tmp_path, section, "kitchen box")[1]
+    asyncio.run(talked_to("Office Box"))
+    asyncio.run(talked_to("office box"))
+    assert vixio_memory(tmp_path, section, "Office Box", "clear")[1] == "Office Box: erased\n"
+    assert vixio_memory(tmp_path, section)[1].count("last seen") == 1
 
 
 def test_a_store_that_does_not_work_is_one_line(tmp_path: Path) -> None:

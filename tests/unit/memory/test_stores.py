@@ -162,6 +162,33 @@ async def test_facts_are_replaced(store: MemoryStore) -> None:
     assert await store.known() == []
 
 
+async def test_records_are_moved_to_another_key(store: MemoryStore) -> None:
+    old, new = device_key("Kitchen Box"), device_key("kitchen box")
+    await store.save_turn(old, TURN)
+    await store.save_turn(old, said(1))
+    await store.save_summary(old, "a summary", keep=100)
+    await store.save_facts(old, ["likes tea"])
+    everything = await store.load(old)
+
+    await store.move(old, new)
+
+    assert await store.load(new) == everything
+    assert await store.load_facts(new) == ["likes tea"]
+    assert await store.load(old) == NOTHING
+    assert [device.key for device in await store.known()] == [new]
+
+
+async def test_a_key_in_use_is_not_overwritten_by_a_move(store: MemoryStore) -> None:
+    old, new = device_key("Kitchen Box"), device_key("kitchen box")
+    await store.save_turn(old, said(1))
+    await store.save_facts(new, ["likes tea"])
+    await store.move(old, new)
+    assert await store.load(new) == NOTHING
+    assert await store.load_facts(new) == ["likes tea"]
+    await store.move(device_key("unknown"), old)
+    assert len((await store.load(old)).turns) == 1
+
+
 async def test_an_erasure_by_somebody_else_is_noticed(store: MemoryStore) -> None:
     await store.save_turn(A, said(1))
     assert await store.save_turn(A, said(2), known=True)

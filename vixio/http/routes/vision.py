@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from loguru import logger
 
+from vixio.core.device import normalise_device_id
 from vixio.core.errors import ProviderError, describe
 from vixio.core.metrics import Counters
 from vixio.http.images import media_type
@@ -111,7 +112,7 @@ class VisionEndpoint:
 
     def _identify(self, request: Request) -> None:
         settings = self._settings
-        device_id = request.headers.get("device-id", "").strip()
+        device_id = normalise_device_id(request.headers.get("device-id", ""))
         scheme, _, token = request.headers.get("authorization", "").strip().rpartition(" ")
         session_id, verdict = settings.offer.session_of(
             token if scheme.strip().lower() in {"", "bearer"} else "", device_id

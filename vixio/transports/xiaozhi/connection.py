@@ -10,9 +10,10 @@ from websockets.exceptions import ConnectionClosed as SocketClosed
 
 from vixio.core.chunk import AudioIn, Chunk
 from vixio.core.clock import now
+from vixio.core.device import Device
 from vixio.core.errors import ConnectionClosed
 from vixio.core.tools.types import JsonObject
-from vixio.core.transport import AudioEncoder, DeviceConnection, DeviceInfo, DeviceToolsCallback
+from vixio.core.transport import AudioEncoder, DeviceConnection, DeviceToolsCallback
 from vixio.transports.admission.limits import Bucket, share
 from vixio.transports.xiaozhi import messages
 from vixio.transports.xiaozhi.hello import server_hello
@@ -50,17 +51,17 @@ class XiaozhiConnection(DeviceConnection):
         self,
         socket: DeviceSocket,
         protocol: XiaozhiProtocol,
-        info: DeviceInfo,
+        device: Device,
         settings: XiaozhiSettings,
     ) -> None:
         self.session_id = protocol.session_id
-        self.info = info
+        self.device = device
         self.output = settings.output
         self._socket = socket
         self._protocol = protocol
         self._settings = settings
         self._counters = settings.counters
-        self._log = logger.bind(session_id=self.session_id, device_id=info.device_id)
+        self._log = logger.bind(session_id=self.session_id, device_id=device.id)
         self._decoder = OpusDecoder()
         self._tools: ToolFeed | None = None
         self._closed = False

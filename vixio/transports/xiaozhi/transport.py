@@ -18,9 +18,10 @@ from websockets.http11 import Request, Response
 from websockets.protocol import State
 
 from vixio.core.cluster import DEVICES, SOCKETS
+from vixio.core.device import Device
 from vixio.core.errors import ConfigError, ConnectionClosed, VixioError
 from vixio.core.tools.types import JsonObject
-from vixio.core.transport import DeviceInfo, DeviceToolsCallback, SessionHandler, TransportBase
+from vixio.core.transport import DeviceToolsCallback, SessionHandler, TransportBase
 from vixio.transports.admission.addresses import Proxies, parse_address
 from vixio.transports.admission.connection_tracker import ConnectionTracker
 from vixio.transports.admission.learned_limit import LearnedLimit
@@ -287,13 +288,14 @@ class XiaozhiTransport(TransportBase):
     def _open(self, socket: DeviceSocket, identity: Identity, hello: Hello) -> XiaozhiConnection:
         protocol = XiaozhiProtocol(str(uuid.uuid4()), hello.version, self._wake_words)
         socket.quota.agree(hello.version)
-        info = DeviceInfo(
-            device_id=identity.device_id,
+        device = Device(
+            identity.device_id,
             client_id=identity.client_id,
             address=socket.tracked.address,
             features=hello.features,
+            sent_id=identity.sent_id,
         )
-        connection = XiaozhiConnection(socket, protocol, info, self._settings)
+        connection = XiaozhiConnection(socket, protocol, device, self._settings)
         socket.intercept = connection.intercept
 
         def lost() -> None:
@@ -338,7 +340,7 @@ class XiaozhiTransport(TransportBase):
         headers = {name.lower(): value for name, value in request.headers.raw_items()}
         return offer.for_session(
             connection.session_id,
-            connection.info.device_id,
+            connection.device.id,
             headers,
             _own_host(socket),
             trust_forwarded=self._proxies.trusts(parse_address(str(socket.remote_address[0]))),
@@ -348,8 +350,8 @@ class XiaozhiTransport(TransportBase):
         self._counters.add("xiaozhi.connections")
         self._connections[connection.session_id] = connection
         self._served[connection.session_id] = asyncio.Event()
-        older = self._by_device.get(connection.info.device_id)
-        self._by_device[connection.info.device_id] = connection
+        older = self._by_device.get(connection.device.id)
+        self._by_device[connection.device.id] = connection
         if older is not None:
             self._replace(older)
 
@@ -368,8 +370,8 @@ class XiaozhiTransport(TransportBase):
         self._connections.pop(connection.session_id, None)
         if (over := self._served.pop(connection.session_id, None)) is not None:
             over.set()
-        if self._by_device.get(connection.info.device_id) is connection:
-            del self._by_device[connection.info.device_id]
+        if self._by_device.get(connection.device.id) is connection:
+            del self._by_device[connection.device.id]
 
 
 def _own_host(socket: ServerConnection) -> str:

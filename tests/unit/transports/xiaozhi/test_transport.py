@@ -55,10 +55,10 @@ async def test_the_hello_says_who_and_how() -> None:
                     "frame_duration": 20,
                 },
             }
-            info = connection.info
-            assert (info.device_id, info.client_id) == ("aa:bb", "client")
-            assert info.address == "127.0.0.1"
-            assert info.features == {"aec"}
+            device = connection.device
+            assert (device.id, device.client_id) == ("aa:bb", "client")
+            assert device.address == "127.0.0.1"
+            assert device.features == {"aec"}
             assert connection.output.sample_rate == 16_000
             assert connection.new_encoder().packet_ms == 20
 
@@ -269,7 +269,7 @@ async def test_twenty_devices_each_hear_their_own() -> None:
         while True:
             chunk = await connection.receive()
             if isinstance(chunk, AudioIn):
-                await connection.send_transcript(connection.info.device_id)
+                await connection.send_transcript(connection.device.id)
 
     packet = opus_packets(0.06)[0]
 

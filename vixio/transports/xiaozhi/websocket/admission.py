@@ -9,8 +9,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 from websockets.http11 import Request
 
+from vixio.core.device import normalise_device_id
 from vixio.core.metrics import Counters
-from vixio.transports.admission.auth import TokenCheck
+from vixio.transports.admission.auth import Authenticator, TokenCheck
 from vixio.transports.admission.connection_tracker import ConnectionTracker, TrackedConnection
 from vixio.transports.admission.refusal import Refusal, busy
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
@@ -21,12 +22,15 @@ MAX_ID_CHARS = 128
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who asks, as the request says."""
+    """The device's identity, as the request states it."""
 
     device_id: str
+    """Normalised."""
     client_id: str
     token: str
     version: str
+    sent_id: str = ""
+    """The device id in the device's own spelling, where that differs."""
 
 
 def read_identity(request: Request) -> Identity:
@@ -42,11 +46,14 @@ def read_identity(request: Request) -> Identity:
         return (values[0] if values else query.get(name.lower(), "")).strip()
 
     scheme, _, token = field("Authorization").rpartition(" ")
+    sent_id = field("Device-Id")
+    device_id = normalise_device_id(sent_id)
     return Identity(
-        device_id=field("Device-Id"),
+        device_id=device_id,
         client_id=field("Client-Id"),
         token=token if scheme.strip().lower() in {"", "bearer"} else "",
         version=field("Protocol-Version"),
+        sent_id=sent_id if sent_id != device_id else "",
     )
 
 
@@ -130,9 +137,7 @@ class Admission:
                 f"Device-Id and Client-Id have at most {MAX_ID_CHARS} printable characters.\n",
             )
         if self._settings.auth is not None:
-            verdict = self._settings.auth.verify(
-                identity.token, identity.device_id, identity.client_id
-            )
+            verdict = _verify(self._settings.auth, identity)
             if verdict is not TokenCheck.VALID:
                 return Refusal(HTTPStatus.UNAUTHORIZED, f"token_{verdict}", "Not authorized.\n")
         return identity
@@ -152,3 +157,11 @@ class Admission:
 
 def _is_id(text: str) -> bool:
     return len(text) <= MAX_ID_CHARS and text.isprintable()
+
+
+def _verify(auth: Authenticator, identity: Identity) -> TokenCheck:
+    """Check the token for the normalised id, then for the spelling that older tokens have."""
+    verdict = auth.verify(identity.token, identity.device_id, identity.client_id)
+    if verdict is TokenCheck.WRONG and identity.sent_id:
+        return auth.verify(identity.token, identity.sent_id, identity.client_id)
+    return verdict

@@ -111,6 +111,30 @@ async def test_a_token_is_checked_before_the_upgrade() -> None:
         assert counted == {"token_missing": 2, "token_wrong": 2, "token_expired": 1}
 
 
+async def test_every_spelling_of_an_id_is_the_same_device() -> None:
+    mac = "aa:bb:cc:dd:ee:0f"
+    async with running() as server, server.client("AA-BB-CC-DD-EE-0F") as older:
+        session = await server.session()
+        assert session.connection.device.id == mac
+        assert session.connection.device.sent_id == "AA-BB-CC-DD-EE-0F"
+        async with server.client(mac):
+            await older.wait_closed()
+            assert older.close_code == 4001, "the newer connection replaces the older one"
+            again = await server.session()
+            assert (again.connection.device.id, again.connection.device.sent_id) == (mac, "")
+            assert server.transport.is_live(again.connection.session_id, mac)
+
+
+@pytest.mark.parametrize("issued_for", ["kitchen", "Kitchen"])
+async def test_a_token_is_valid_for_every_spelling(issued_for: str) -> None:
+    """Also one that was issued before ids were normalised."""
+    token = AUTH.issue(issued_for, "c")
+    async with running(auth=AUTH) as server:
+        headers = {"Client_Id": "c", "Authorization": token}
+        assert (await status(server, server.url(), Device_Id="Kitchen", **headers))[0] == 101
+        assert (await status(server, server.url(), Device_Id="Kitchens", **headers))[0] == 401
+
+
 async def test_the_house_can_be_full_but_not_for_those_inside() -> None:
     async with running(max_connections=2) as server, server.client("a") as first:
         async with server.client("b"):

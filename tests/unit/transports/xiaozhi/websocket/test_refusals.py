@@ -99,10 +99,10 @@ async def test_a_proxy_is_not_taken_for_its_devices() -> None:
         async with server.client("b", X_Forwarded_For="9.9.9.9, 203.0.113.7"):
             while True:
                 session = await server.session()
-                if session.connection.info.device_id == "b":
+                if session.connection.device.id == "b":
                     break
-            assert session.connection.info.address == "203.0.113.7"
-            assert parse_address(session.connection.info.address) is not None
+            assert session.connection.device.address == "203.0.113.7"
+            assert parse_address(session.connection.device.address) is not None
 
 
 async def test_connects_of_one_device() -> None:
