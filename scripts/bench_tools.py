@@ -25,6 +25,7 @@ from openai.types.responses import (
     ResponseOutputText,
 )
 
+from vixio.core.tools.context import ToolContext
 from vixio.core.tools.local import func_to_tool_definition
 from vixio.core.tools.toolset import ToolSet
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition, ToolOptions
@@ -53,7 +54,12 @@ async def nothing(text: str, number: int) -> str:
 
 class _Device:
     async def call_tool(
-        self, tool_name: str, arguments: JsonObject, *, timeout: float | None = None
+        self,
+        tool_name: str,
+        arguments: JsonObject,
+        *,
+        timeout: float | None = None,
+        context: ToolContext | None = None,
     ) -> ToolCallResult:
         return ToolCallResult("", True, "true")
 
@@ -111,7 +117,7 @@ async def main() -> None:
     """Print the table."""
     local = func_to_tool_definition(nothing)
     limited = replace(local, options=ToolOptions(concurrency=4))
-    device = ToolDefinition("nothing", "", local.parameters, "device", device_client=_Device())
+    device = ToolDefinition("nothing", "", local.parameters, "device", caller=_Device())
     turn = ToolRuntime().open("a", "s").begin_turn(1, "", "en", asked=False)
     print("runtime, per call (median µs)")
     alone = await median_us(lambda: nothing("hello", 3), CALLS)

@@ -10,6 +10,7 @@ from tests.session.conversation import Conversation, on_virtual_time
 from vixio.core.chunk import Abort, Chunk, ListenMode, ListenStart, TextInput
 from vixio.core.clock import now
 from vixio.core.history import AssistantMessage, ToolCallItem, ToolResultItem, UserMessage
+from vixio.core.tools.function import FunctionCaller
 from vixio.core.tools.types import ToolDefinition
 from vixio.testing import ScriptedAgent, ScriptedASR, ScriptedTTS, ToolUse, silence, speech
 
@@ -168,7 +169,7 @@ async def test_a_tool_call_that_was_interrupted_is_closed_in_the_history() -> No
         lambda text: ("Well.", ToolUse("slow", {}), "Done.") if text == "talk" else ("Short.",)
     )
     talk = Conversation(asr=ScriptedASR(["talk"]), agent=agent)
-    talk.tools.replace("local", [ToolDefinition("slow", "", executor=slow)])
+    talk.tools.replace("local", [ToolDefinition("slow", "", caller=FunctionCaller(slow))])
     await agent.initialize(talk.tools.definitions())
     async with talk.running():
         talk.listen()

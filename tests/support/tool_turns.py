@@ -10,6 +10,7 @@ from typing import Any, Self
 from vixio.core.chunk import Chunk, Sentence, TextDelta, ToolReturned, UserTurn
 from vixio.core.history import History
 from vixio.core.station import StationContext
+from vixio.core.tools.context import ToolContext
 from vixio.core.tools.toolset import DEVICE_SOURCE
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition, ToolOptions
 from vixio.providers.agent import AgentProvider
@@ -30,7 +31,12 @@ class FakeDevice:
         self._answer = answer
 
     async def call_tool(
-        self, tool_name: str, arguments: JsonObject, *, timeout: float | None = None
+        self,
+        tool_name: str,
+        arguments: JsonObject,
+        *,
+        timeout: float | None = None,
+        context: ToolContext | None = None,
     ) -> ToolCallResult:
         self.asked.append((tool_name, arguments))
         await asyncio.sleep(0)
@@ -46,7 +52,7 @@ class FakeDevice:
             parameters or {},
             DEVICE_SOURCE,
             ToolOptions(confirm=confirm),
-            device_client=self,
+            caller=self,
         )
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from vixio.core.errors import ConfigError, ToolError
 from vixio.core.facts import FactStore, InMemoryFactStore
 from vixio.core.tools.context import ToolContext
+from vixio.core.tools.function import FunctionCaller
 from vixio.core.tools.local import func_to_tool_definition, get_date, get_time
 from vixio.core.tools.types import ToolDefinition, ToolOptions
 from vixio.tools.source import FixedSource
@@ -75,14 +76,14 @@ async def change_volume(
 
 def _in_zone(tool: ToolDefinition, time_zone: str) -> ToolDefinition:
     """Return a tool of the clock that takes ``time_zone`` where none is given."""
-    ask = tool.executor
-    if not time_zone or ask is None:
+    ask = {"get_time": get_time, "get_date": get_date}[tool.name]
+    if not time_zone:
         return tool
 
-    async def here(zone: str = "") -> Any:  # noqa: ANN401 - whatever the tool returns
+    async def here(zone: str = "") -> str:
         return await ask(zone=zone or time_zone)
 
-    return replace(tool, executor=here)
+    return replace(tool, caller=FunctionCaller(here))
 
 
 def _succeeded(success: bool, error: str | None) -> None:

@@ -28,8 +28,8 @@ class Fault:
 class ToolSource(ABC):
     """A named source. The runtime starts it, follows its list and closes it.
 
-    A new kind of tool is one subclass: :meth:`tools` gives definitions that have an ``executor`` or
-    an ``mcp_client`` to run them, and :meth:`changed` is called whenever they would differ.
+    A new kind of tool is one subclass: :meth:`tools` gives definitions whose ``caller`` runs them,
+    and :meth:`changed` is called whenever they would differ.
     """
 
     def __init__(self, name: str) -> None:

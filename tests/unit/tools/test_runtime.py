@@ -7,6 +7,7 @@ import pytest
 from loguru import logger
 
 from vixio.core.metrics import Counters
+from vixio.core.tools.function import FunctionCaller
 from vixio.core.tools.local import func_to_tool_definition
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition, ToolOptions
 from vixio.tools import ToolContext
@@ -54,7 +55,7 @@ class Broken(FixedSource):
 
 
 def named(name: str) -> ToolDefinition:
-    return ToolDefinition(name, name, executor=echo)
+    return ToolDefinition(name, name, caller=FunctionCaller(echo))
 
 
 def names(session: RuntimeSession) -> list[str]:
@@ -175,7 +176,8 @@ async def test_a_source_serves_only_so_many_calls_at_once() -> None:
         return "done"
 
     tools = [
-        ToolDefinition(name, name, executor=work, options=ToolOptions(timeout=5.0)) for name in "ab"
+        ToolDefinition(name, name, caller=FunctionCaller(work), options=ToolOptions(timeout=5.0))
+        for name in "ab"
     ]
     runtime = ToolRuntime(
         [FixedSource("shop", tools)], settings=RuntimeSettings(source_concurrency={"shop": 2})
@@ -202,7 +204,7 @@ async def test_who_waits_too_long_for_a_place_is_told_so() -> None:
 
     slow = func_to_tool_definition(work, options=ToolOptions(timeout=5.0, concurrency=1))
     impatient = ToolDefinition(
-        "work", "", executor=work, options=ToolOptions(timeout=0.01, concurrency=1)
+        "work", "", caller=FunctionCaller(work), options=ToolOptions(timeout=0.01, concurrency=1)
     )
     runtime = ToolRuntime()
     session = runtime.open("x", "1")
@@ -266,7 +268,12 @@ async def test_a_tool_may_not_call_what_the_user_has_to_confirm() -> None:
 
     class Device:
         async def call_tool(
-            self, tool_name: str, arguments: JsonObject, *, timeout: float | None = None
+            self,
+            tool_name: str,
+            arguments: JsonObject,
+            *,
+            timeout: float | None = None,
+            context: ToolContext | None = None,
         ) -> ToolCallResult:
             asked.append(tool_name)
             return ToolCallResult("", True, "true")
@@ -276,10 +283,8 @@ async def test_a_tool_may_not_call_what_the_user_has_to_confirm() -> None:
     session.toolset.replace(
         "device",
         [
-            ToolDefinition("self.lamp", "", device_client=device),
-            ToolDefinition(
-                "self.door", "", device_client=device, options=ToolOptions(confirm=True)
-            ),
+            ToolDefinition("self.lamp", "", caller=device),
+            ToolDefinition("self.door", "", caller=device, options=ToolOptions(confirm=True)),
         ],
     )
     found: list[str] = []

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from vixio.core.tools.function import FunctionCaller
 from vixio.core.tools.types import JsonObject, ToolDefinition
 from vixio.tools.runtime import DIRECT
 
@@ -49,7 +50,7 @@ async def call(schema: JsonObject, arguments: JsonObject) -> tuple[bool, str]:
     async def executor(**arguments: object) -> str:
         return "ran"
 
-    tool = ToolDefinition("it", "", schema, executor=executor)
+    tool = ToolDefinition("it", "", schema, caller=FunctionCaller(executor))
     result = await DIRECT.run(tool, json.dumps(arguments))
     return result.success, result.error_type
 

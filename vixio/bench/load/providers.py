@@ -166,12 +166,12 @@ class EchoAgent(AgentProvider):
 
     async def _call(self, turn_id: int) -> AsyncIterator[AgentEvent]:
         tool = next((tool for tool in self._tools if tool.name == self._tool), None)
-        if tool is None or tool.device_client is None:
+        if tool is None or tool.caller is None:
             return
         call_id = f"call-{turn_id}"
         yield ToolCalled(turn_id, call_id, tool.alias, '{"volume": 40}')
         began = now()
-        result = await tool.device_client.call_tool(tool.name, {"volume": 40})
+        result = await tool.caller.call_tool(tool.name, {"volume": 40})
         output = result.for_model()
         yield ToolReturned(turn_id, call_id, output, result.success, now() - began)
 

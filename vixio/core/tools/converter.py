@@ -1,4 +1,4 @@
-"""The interface that turns tools into what one agent framework wants. One per agent provider."""
+"""The interface that converts tools to an agent framework's own. One for each framework."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Generic, TypeVar
 
+from vixio.core.tools.device import DeviceToolClientBase
+from vixio.core.tools.function import FunctionCaller
 from vixio.core.tools.types import ToolDefinition
 
 ToolT = TypeVar("ToolT")
 
 
 class ToolConverterBase(ABC, Generic[ToolT]):
-    """Converts by kind of source, since frameworks treat local functions natively."""
+    """Converts by kind of source, since many frameworks have their own way for functions."""
 
     @abstractmethod
     def convert_device_tool(self, tool_def: ToolDefinition) -> ToolT:
-        """Convert a tool that ``tool_def.device_client`` executes."""
+        """Convert a tool that a device executes."""
 
     @abstractmethod
     def convert_local_tool(self, func: Callable[..., Awaitable[Any]] | ToolDefinition) -> ToolT:
@@ -24,7 +26,7 @@ class ToolConverterBase(ABC, Generic[ToolT]):
 
     @abstractmethod
     def convert_mcp_tool(self, tool_def: ToolDefinition) -> ToolT:
-        """Convert a tool that ``tool_def.mcp_client`` executes."""
+        """Convert a tool that an MCP client or another remote caller executes."""
 
     def convert_device_tools(self, tool_defs: Iterable[ToolDefinition]) -> list[ToolT]:
         """Convert a device's list, in its order."""
@@ -32,8 +34,9 @@ class ToolConverterBase(ABC, Generic[ToolT]):
 
     def convert(self, tool_def: ToolDefinition) -> ToolT:
         """Convert a definition of any kind."""
-        if tool_def.device_client is not None:
-            return self.convert_device_tool(tool_def)
-        if tool_def.mcp_client is not None:
-            return self.convert_mcp_tool(tool_def)
-        return self.convert_local_tool(tool_def)
+        match tool_def.caller:
+            case DeviceToolClientBase():
+                return self.convert_device_tool(tool_def)
+            case FunctionCaller():
+                return self.convert_local_tool(tool_def)
+        return self.convert_mcp_tool(tool_def)

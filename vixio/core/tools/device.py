@@ -1,22 +1,31 @@
-"""The interface of a device's tools; each transport implements its own."""
+"""The interface to a device's tools; each transport implements it."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
 
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
 
+if TYPE_CHECKING:
+    from vixio.core.tools.context import ToolContext
+
 
 class DeviceToolClientBase(ABC):
-    """Client of the tools of one connected device. Knows no agent framework."""
+    """Client for the tools of one connected device. Independent of agent frameworks."""
 
     @abstractmethod
     async def initialize(self) -> bool:
-        """Greet the device's tool server and fetch its list; false if it did not answer in time."""
+        """Initialize the device's tool server and fetch its list; false if it did not answer."""
 
     @abstractmethod
     async def call_tool(
-        self, tool_name: str, arguments: JsonObject, *, timeout: float | None = None
+        self,
+        tool_name: str,
+        arguments: JsonObject,
+        *,
+        timeout: float | None = None,
+        context: ToolContext | None = None,
     ) -> ToolCallResult:
         """Call a tool and wait for its answer; see :class:`~vixio.core.tools.types.ToolCaller`."""
 
@@ -26,4 +35,4 @@ class DeviceToolClientBase(ABC):
 
     @abstractmethod
     def cancel_all(self) -> None:
-        """Fail every pending call at once: the device is gone."""
+        """Fail all pending calls: the device has disconnected."""

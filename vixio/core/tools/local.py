@@ -1,7 +1,7 @@
-"""Local tools: Python functions that an agent may call, and how a function becomes a definition.
+"""Local tools: Python functions that an agent may call, described as tool definitions.
 
 The JSON Schema comes from the type hints, its descriptions from the docstring's ``Args`` section.
-Types that JSON has no word for are refused: whoever needs them writes the schema by hand.
+Types without a JSON counterpart are refused: write a ToolDefinition with its own schema for these.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from vixio.core.errors import ToolError
 from vixio.core.tools.context import ToolContext
+from vixio.core.tools.function import caller_of
 from vixio.core.tools.types import JsonObject, ToolDefinition, ToolOptions
 
 _SCALARS: dict[Any, str] = {
@@ -52,7 +53,7 @@ async def get_date(zone: str = "") -> str:
 
 
 BUILTIN_LOCAL_TOOLS: list[Callable[..., Awaitable[Any]]] = [get_time, get_date]
-"""Stateless functions that every session may have; any agent framework can convert them."""
+"""Stateless functions for every session; any agent framework can convert them."""
 
 
 def func_to_tool_definition(
@@ -64,11 +65,11 @@ def func_to_tool_definition(
 ) -> ToolDefinition:
     """Describe ``func`` as a tool; a function that is not async runs in a thread when called.
 
-    A parameter annotated :class:`~vixio.core.tools.context.ToolContext` is filled by the runtime
-    and hidden from the model. ``owner``: ``func`` is a method, called on what ``owner`` makes for
-    the session. Raises TypeError, naming the parameter, for hints other than str, int, float,
-    bool, list, dict, Literal, Enum and unions of these, for missing hints and for positional-only
-    or variadic parameters.
+    The runtime fills a parameter annotated :class:`~vixio.core.tools.context.ToolContext`; the
+    model does not see it. ``owner``: ``func`` is a method, called on what ``owner`` makes for the
+    session. Raises TypeError that names the parameter: for hints other than str, int, float, bool,
+    list, dict, Literal, Enum and unions of these, for missing hints, and for positional-only or
+    variadic parameters.
     """
     name = getattr(func, "__name__", "") or type(func).__name__
     hints = get_type_hints(func)
@@ -81,7 +82,7 @@ def func_to_tool_definition(
     for parameter in parameters[1:] if owner is not None else parameters:
         where = f"{name}({parameter.name})"
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            raise TypeError(f"{where}: a tool's parameters are named one by one")
+            raise TypeError(f"{where}: a tool takes named parameters only")
         if parameter.name not in hints:
             raise TypeError(f"{where}: the type hint is missing")
         hint = hints[parameter.name]
@@ -107,37 +108,8 @@ def func_to_tool_definition(
         parameters=schema,
         source=source,
         options=options,
-        executor=_executor(func, enums, context_in, owner),
-        takes_context=bool(context_in) or owner is not None,
+        caller=caller_of(func, enums, context_in, owner),
     )
-
-
-def _executor(
-    func: Callable[..., Any],
-    enums: dict[str, type[Enum]],
-    context_in: str,
-    owner: Callable[[ToolContext], Any] | None,
-) -> Callable[..., Awaitable[Any]]:
-    """Return ``func`` as a coroutine function that takes JSON values (behind a context)."""
-    is_async = inspect.iscoroutinefunction(func)
-    if is_async and not enums and not context_in and owner is None:
-        return func
-
-    @functools.wraps(func)
-    async def execute(*given: ToolContext, **arguments: Any) -> Any:  # noqa: ANN401 - any result
-        for name, enum in enums.items():
-            if arguments.get(name) is not None:
-                arguments[name] = enum(arguments[name])
-        if context_in:
-            arguments[context_in] = given[0]
-        call: Callable[..., Any] = func
-        if owner is not None:
-            call = functools.partial(func, await given[0].instance(owner))
-        if is_async:
-            return await call(**arguments)
-        return await asyncio.to_thread(call, **arguments)
-
-    return execute
 
 
 async def _now(zone: str) -> datetime:

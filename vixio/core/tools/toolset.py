@@ -56,7 +56,7 @@ class Renamed:
         if kept is not None and kept[1].alias == alias:
             return kept[1]
         copy = replace(tool, alias=alias)
-        if tool.device_client is None:  # a device's own tools are nobody else's
+        if tool.source != DEVICE_SOURCE:  # a device's tools belong to one session
             if len(self._kept) >= self.MAX_KEPT:
                 self._kept.pop(next(iter(self._kept)))
             self._kept[id(tool)] = (tool, copy)

@@ -1,13 +1,16 @@
-"""What a tool is, framework-free. Providers convert it to what their agent framework wants."""
+"""Tools without an agent framework: definition, call, result. Providers convert them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from vixio.core.errors import ToolError
+
+if TYPE_CHECKING:
+    from vixio.core.tools.context import ToolContext
 
 JsonObject = dict[str, Any]
 
@@ -18,10 +21,10 @@ EMPTY_SCHEMA: Mapping[str, Any] = {"type": "object", "properties": {}}
 class ToolOptions:
     """How a tool is run.
 
-    ``timeout``: seconds for one call. ``retries``: further tries after a failure that a retry can
-    help, the first after ``backoff`` seconds, doubled each time; only for ``idempotent`` tools.
+    ``timeout``: seconds for one try. ``retries``: further tries after a retryable failure, the
+    first after ``backoff`` seconds, doubled each time; only for ``idempotent`` tools.
     ``max_result_chars``: longer results are cut for the model. ``confirm``: runs only after the
-    user's own yes. ``concurrency``: calls at the same time, 0 for no limit.
+    user has said yes. ``concurrency``: concurrent calls, 0 for no limit.
     """
 
     timeout: float = 30.0
@@ -35,15 +38,14 @@ class ToolOptions:
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """A tool: its name on its source's wire, its description and its full JSON Schema.
+    """A tool: its name at its source, its description and its full JSON Schema.
 
-    Exactly one of ``executor`` (local function), ``device_client`` and ``mcp_client`` executes it.
+    ``caller`` executes it: the device's client, an MCP client, a
+    :class:`~vixio.core.tools.function.FunctionCaller` around a local function, …
+    ``source`` says where it comes from: ``device``, ``local``, an MCP server's name, …
     ``alias`` is the name that the model sees (``[A-Za-z0-9_-]{1,64}``); a
     :class:`~vixio.core.tools.toolset.ToolSet` assigns it, unique in the session.
-    ``source`` says where it comes from: ``device``, ``local``, an MCP server's name, …
-    ``takes_context``: ``executor`` wants a :class:`~vixio.core.tools.context.ToolContext` as its
-    first, positional argument. ``needs``: names of the device's own tools without which this one
-    is not offered.
+    ``needs``: names of the device's own tools without which this one is not offered.
     """
 
     name: str
@@ -51,17 +53,14 @@ class ToolDefinition:
     parameters: Mapping[str, Any] = field(default_factory=lambda: dict(EMPTY_SCHEMA))
     source: str = "local"
     options: ToolOptions = ToolOptions()
-    executor: Callable[..., Awaitable[Any]] | None = None
-    device_client: ToolCaller | None = None
-    mcp_client: ToolCaller | None = None
+    caller: ToolCaller | None = None
     alias: str = ""
-    takes_context: bool = False
     needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCallRequest:
-    """A call as the model made it, arguments parsed."""
+    """A call made by the model, its arguments parsed."""
 
     tool_name: str
     arguments: JsonObject
@@ -78,9 +77,9 @@ class ImagePart:
 
 @dataclass(frozen=True, slots=True)
 class ToolCallResult:
-    """A tool's answer: ``result`` when it succeeded, else ``error`` with its class.
+    """A tool's answer: ``result`` when it succeeded, else ``error`` and its class.
 
-    ``error_type`` is one of :class:`~vixio.core.errors.ToolError`'s types; ``retry_after`` its too.
+    ``error_type``, ``retryable`` and ``retry_after`` as in :class:`~vixio.core.errors.ToolError`.
     """
 
     call_id: str
@@ -94,7 +93,7 @@ class ToolCallResult:
 
     @classmethod
     def failure(cls, error: ToolError, call_id: str = "") -> ToolCallResult:
-        """Return ``error`` as the tool's answer."""
+        """Return ``error`` as a result."""
         return cls(
             call_id,
             success=False,
@@ -105,16 +104,16 @@ class ToolCallResult:
         )
 
     def capped(self, max_chars: int) -> ToolCallResult:
-        """Return it with a result of at most ``max_chars``, and a note of how long it was."""
+        """Return it with at most ``max_chars`` of result; a note gives the full length."""
         text = self.result or ""
         if len(text) <= max_chars:
             return self
         return replace(self, result=f"{text[:max_chars]}… [cut: {len(text)} characters in all]")
 
     def for_model(self) -> str:
-        """Return the text that the model reads: the result, or a structured error as JSON."""
+        """Return the text for the model: the result, or a structured error as JSON."""
         if self.success:
-            # Half a surrogate pair would make every later request to a model fail.
+            # Model APIs reject every request that contains half a surrogate pair.
             return (self.result or "").encode("utf-8", "replace").decode()
         error = {
             "type": self.error_type or "failed",
@@ -125,13 +124,20 @@ class ToolCallResult:
 
 
 class ToolCaller(Protocol):
-    """Whoever can run a tool by its name on the source's wire."""
+    """Executes tools, by their names at the source."""
 
     async def call_tool(
-        self, tool_name: str, arguments: JsonObject, *, timeout: float | None = None
+        self,
+        tool_name: str,
+        arguments: JsonObject,
+        *,
+        timeout: float | None = None,
+        context: ToolContext | None = None,
     ) -> ToolCallResult:
-        """Run it and return its answer; a failure is a result, only cancellation is raised.
+        """Run a tool with checked arguments and return its answer.
 
-        ``timeout`` in seconds replaces the caller's default.
+        A failure is a result, or a raised :class:`~vixio.core.errors.ToolError`. Cancellation ends
+        the call at the source too, where that is possible. ``timeout``: seconds, None for the
+        caller's default. ``context``: the conversation that the call belongs to.
         """
         ...

@@ -46,7 +46,7 @@ class OpenAIAgentToolConverter(ToolConverterBase[FunctionTool]):
     def convert_local_tool(
         self, func: Callable[..., Awaitable[Any]] | ToolDefinition
     ) -> FunctionTool:
-        """Convert a function with type hints and a docstring, or a definition with an executor."""
+        """Convert a function with type hints and a docstring, or its definition."""
         if isinstance(func, ToolDefinition):
             return self._function_tool(func)
         return self._function_tool(func_to_tool_definition(func))

@@ -21,6 +21,7 @@ from vixio.core.history import (
     ToolResultItem,
     UserMessage,
 )
+from vixio.core.tools.context import ToolContext
 from vixio.core.tools.local import BUILTIN_LOCAL_TOOLS
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
 from vixio.providers.agent import AgentBackend, AgentEvent, AgentProvider, AgentRequest
@@ -63,7 +64,12 @@ class Device:
         self._run = run or (lambda name: ToolCallResult("", True, "true"))
 
     async def call_tool(
-        self, tool_name: str, arguments: JsonObject, *, timeout: float | None = None
+        self,
+        tool_name: str,
+        arguments: JsonObject,
+        *,
+        timeout: float | None = None,
+        context: ToolContext | None = None,
     ) -> ToolCallResult:
         self.asked.append((tool_name, arguments))
         if self.holding is not None:
@@ -81,10 +87,8 @@ class Device:
             "required": ["volume"],
         }
         return [
-            ToolDefinition(
-                "self.audio_speaker.set_volume", "", volume, "device", device_client=self
-            ),
-            ToolDefinition("self.lamp.turn_on", "", source="device", device_client=self),
+            ToolDefinition("self.audio_speaker.set_volume", "", volume, "device", caller=self),
+            ToolDefinition("self.lamp.turn_on", "", source="device", caller=self),
         ]
 
 
@@ -215,7 +219,11 @@ class AgentContract(Contract):
             await agent.update_tools([])
 
         async def call_tool(
-            tool_name: str, arguments: JsonObject, *, timeout: float | None = None
+            tool_name: str,
+            arguments: JsonObject,
+            *,
+            timeout: float | None = None,
+            context: ToolContext | None = None,
         ) -> ToolCallResult:
             await pull_the_plug()
             return await Device.call_tool(device, tool_name, arguments, timeout=timeout)

@@ -46,7 +46,7 @@ def to_definitions(
                 parameters=schema,
                 source=config.name,
                 options=_options(tool.annotations, config),
-                mcp_client=caller,
+                caller=caller,
             )
     return tuple(found.values()), faults
 

@@ -15,6 +15,7 @@ from loguru import logger
 
 from vixio.core.errors import ToolError
 from vixio.core.imports import SDK_IMPORT
+from vixio.core.tools.context import ToolContext
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
 from vixio.tools.mcp.config import McpServerConfig
 from vixio.tools.mcp.listing import to_definitions
@@ -67,7 +68,12 @@ class McpSource(ToolSource):
             await asyncio.wait((self._task,))
 
     async def call_tool(
-        self, tool_name: str, arguments: JsonObject, *, timeout: float | None = None
+        self,
+        tool_name: str,
+        arguments: JsonObject,
+        *,
+        timeout: float | None = None,
+        context: ToolContext | None = None,
     ) -> ToolCallResult:
         """Call a tool of the server; see :class:`~vixio.core.tools.device.ToolCaller`."""
         connection = self._connection

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from vixio.core.errors import ConfigError
+from vixio.core.tools.function import FunctionCaller
 from vixio.core.tools.types import ToolDefinition
 from vixio.tools.rest.answer import compile_result, read
 from vixio.tools.rest.client import RestClient
@@ -34,7 +35,7 @@ def to_definition(config: RestToolConfig, client: RestClient, source: str) -> To
         parameters=config.parameters,
         source=source,
         options=config.options,
-        executor=call,
+        caller=FunctionCaller(call),
     )
 
 

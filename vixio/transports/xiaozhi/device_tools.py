@@ -17,6 +17,7 @@ from loguru import logger
 from vixio import __version__
 from vixio.core.errors import ConnectionClosed, ToolError
 from vixio.core.metrics import Counters
+from vixio.core.tools.context import ToolContext
 from vixio.core.tools.device import DeviceToolClientBase
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition, ToolOptions
 from vixio.transports.xiaozhi.mcp_content import parse_answer, parse_error, parse_page
@@ -110,7 +111,12 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
         return True
 
     async def call_tool(
-        self, tool_name: str, arguments: JsonObject, *, timeout: float | None = None
+        self,
+        tool_name: str,
+        arguments: JsonObject,
+        *,
+        timeout: float | None = None,
+        context: ToolContext | None = None,
     ) -> ToolCallResult:
         """Call a tool and wait for its answer; only cancellation is raised."""
         call_id = self._new_id()

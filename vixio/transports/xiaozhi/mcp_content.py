@@ -60,7 +60,7 @@ def parse_page(result: Any, client: ToolCaller) -> ToolPage | None:  # noqa: ANN
                     else "",
                     parameters=parameters,
                     source="device",
-                    device_client=client,
+                    caller=client,
                 )
             )
     cursor = result.get("nextCursor")

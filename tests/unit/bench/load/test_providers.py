@@ -19,6 +19,7 @@ from vixio.bench.load.providers import (
 )
 from vixio.core.audio import LISTEN_RATE
 from vixio.core.chunk import TextDelta, ToolCalled, ToolReturned
+from vixio.core.tools.context import ToolContext
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
 from vixio.providers.agent import AgentEvent, AgentRequest
 from vixio.providers.asr import SpeechHints
@@ -79,7 +80,12 @@ class Volume:
         self._works = works
 
     async def call_tool(
-        self, tool_name: str, arguments: JsonObject, *, timeout: float | None = None
+        self,
+        tool_name: str,
+        arguments: JsonObject,
+        *,
+        timeout: float | None = None,
+        context: ToolContext | None = None,
     ) -> ToolCallResult:
         return ToolCallResult("1", self._works, result="done", error="broken")
 
@@ -92,7 +98,7 @@ async def reply(text: str, tool: str = "", *, works: bool | None = None) -> list
     agent = EchoAgent(Delays(), tool)
     if works is not None:
         await agent.update_tools(
-            [ToolDefinition(tool, "", alias="volume", device_client=Volume(works=works))]
+            [ToolDefinition(tool, "", alias="volume", caller=Volume(works=works))]
         )
     return [event async for event in agent.reply(AgentRequest(7, text))]
 

@@ -86,8 +86,9 @@ async def test_the_schema_comes_from_hints_and_docstring() -> None:
         "additionalProperties": False,
         "required": ["what", "colour"],
     }
-    assert tool.executor is not None
-    assert await tool.executor(what="door", colour="red") == "door RED 1"
+    assert tool.caller is not None
+    result = await tool.caller.call_tool("paint", {"what": "door", "colour": "red"})
+    assert result.result == "door RED 1"
 
 
 async def test_a_function_that_is_not_async_runs_in_a_thread() -> None:
@@ -95,9 +96,9 @@ async def test_a_function_that_is_not_async_runs_in_a_thread() -> None:
         """Tell whether this is the main thread."""
         return threading.current_thread() is threading.main_thread()
 
-    executor = func_to_tool_definition(where).executor
-    assert executor is not None
-    assert await executor() is False
+    caller = func_to_tool_definition(where).caller
+    assert caller is not None
+    assert (await caller.call_tool("where", {})).result == "false"
 
 
 def _complex(value: complex) -> None: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vixio.core.tools.context import ToolContext
 from vixio.core.tools.toolset import Renamed, ToolSet
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
 
@@ -10,7 +11,12 @@ class Caller:
     """Stands for a device."""
 
     async def call_tool(
-        self, tool_name: str, arguments: JsonObject, *, timeout: float | None = None
+        self,
+        tool_name: str,
+        arguments: JsonObject,
+        *,
+        timeout: float | None = None,
+        context: ToolContext | None = None,
     ) -> ToolCallResult:
         return ToolCallResult("", True, tool_name)
 
@@ -46,7 +52,7 @@ def test_one_by_one_or_together_gives_the_same_list() -> None:
 def test_sessions_share_definitions_but_for_their_devices() -> None:
     renamed = Renamed()
     sources = {"a": [tool("x.y")], "b": [tool("z", "b")]}
-    mine = ToolDefinition("x.y", "Mine.", source="device", device_client=Caller())
+    mine = ToolDefinition("x.y", "Mine.", source="device", caller=Caller())
     sets = [ToolSet(renamed=renamed) for _ in range(2)]
     for each in sets:
         each.replace_all(sources)

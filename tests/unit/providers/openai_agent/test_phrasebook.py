@@ -8,6 +8,7 @@ from agents import FunctionTool, ModelSettings, ModelTracing
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage
 
 from vixio.core.chunk import TextDelta, ToolCalled
+from vixio.core.tools.function import FunctionCaller
 from vixio.core.tools.local import BUILTIN_LOCAL_TOOLS
 from vixio.core.tools.types import ToolDefinition
 from vixio.phrasebook import PhraseBook
@@ -52,7 +53,7 @@ def _lamp(name: str = "self.lamp.turn_on") -> ToolDefinition:
     async def execute() -> bool:
         return True
 
-    return ToolDefinition(name, "", source="device", executor=execute)
+    return ToolDefinition(name, "", source="device", caller=FunctionCaller(execute))
 
 
 @pytest.mark.parametrize(("said", "start"), [("what time is it", "It is "), ("现在几点了", "现在")])
@@ -100,8 +101,10 @@ async def test_an_intent_may_need_two_calls(agent: OpenAIAgentProvider) -> None:
     schema = {"type": "object", "properties": {"volume": bounds}, "required": ["volume"]}
     await agent.update_tools(
         [
-            ToolDefinition("self.get_device_status", "", executor=status),
-            ToolDefinition("self.audio_speaker.set_volume", "", schema, executor=set_volume),
+            ToolDefinition("self.get_device_status", "", caller=FunctionCaller(status)),
+            ToolDefinition(
+                "self.audio_speaker.set_volume", "", schema, caller=FunctionCaller(set_volume)
+            ),
         ]
     )
     words, called = await _say(agent, "turn up the volume")
@@ -114,7 +117,9 @@ async def test_a_tool_error_is_said_in_words(agent: OpenAIAgentProvider) -> None
     async def broken() -> None:
         raise RuntimeError
 
-    await agent.update_tools([ToolDefinition("self.lamp.turn_on", "", executor=broken)])
+    await agent.update_tools(
+        [ToolDefinition("self.lamp.turn_on", "", caller=FunctionCaller(broken))]
+    )
     words, called = await _say(agent, "turn on the lamp")
     assert called == ["self_lamp_turn_on"]
     assert words == PhraseBook.load("en").phrase("tool_failed")

@@ -19,6 +19,7 @@ from vixio.core.history import (
     ToolResultItem,
     UserMessage,
 )
+from vixio.core.tools.function import FunctionCaller
 from vixio.core.tools.types import JsonObject, ToolDefinition
 from vixio.providers.agent import AgentEvent, AgentRequest
 from vixio.providers.openai_agent.provider import OpenAIAgentProvider
@@ -43,7 +44,7 @@ def _tool(name: str, answer: str = "done", description: str = "") -> ToolDefinit
     async def execute() -> str:
         return answer
 
-    return ToolDefinition(name, description, executor=execute)
+    return ToolDefinition(name, description, caller=FunctionCaller(execute))
 
 
 def test_importing_the_provider_is_cheap() -> None:

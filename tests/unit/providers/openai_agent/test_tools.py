@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 from agents import FunctionTool, ToolOutputImage, ToolOutputText
-from agents.tool_context import ToolContext
+from agents.tool_context import ToolContext as SdkContext
 
 from vixio.core.errors import ToolError
+from vixio.core.tools.context import ToolContext
+from vixio.core.tools.function import FunctionCaller
 from vixio.core.tools.types import (
     ImagePart,
     JsonObject,
@@ -36,7 +38,12 @@ class Client:
         self._results = list(results)
 
     async def call_tool(
-        self, tool_name: str, arguments: JsonObject, *, timeout: float | None = None
+        self,
+        tool_name: str,
+        arguments: JsonObject,
+        *,
+        timeout: float | None = None,
+        context: ToolContext | None = None,
     ) -> ToolCallResult:
         self.asked.append((tool_name, arguments, timeout))
         result = self._results.pop(0)
@@ -45,8 +52,8 @@ class Client:
         return result
 
 
-def _context(call_id: str = "c1") -> ToolContext[TurnRecord]:
-    return ToolContext(TurnRecord(), tool_name="t", tool_call_id=call_id, tool_arguments="{}")
+def _context(call_id: str = "c1") -> SdkContext[TurnRecord]:
+    return SdkContext(TurnRecord(), tool_name="t", tool_call_id=call_id, tool_arguments="{}")
 
 
 async def _invoke(tool: FunctionTool, arguments: str) -> Any:  # noqa: ANN401 - what a tool returns
@@ -66,13 +73,13 @@ def _device(client: Client, options: ToolOptions = PLAIN, alias: str = "") -> To
         VOLUME,
         "device",
         options,
-        device_client=client,
+        caller=client,
         alias=alias,
     )
 
 
 def _local(executor: Callable[..., Awaitable[Any]], options: ToolOptions = PLAIN) -> ToolDefinition:
-    return ToolDefinition("do", "Do it", options=options, executor=executor)
+    return ToolDefinition("do", "Do it", options=options, caller=FunctionCaller(executor))
 
 
 OK = ToolCallResult("", True, "30")
@@ -95,7 +102,7 @@ def test_the_alias_is_the_name_and_the_schema_is_whole() -> None:
 
 async def test_an_mcp_tool_is_called_through_its_client() -> None:
     client = Client(OK)
-    definition = ToolDefinition("search", "Search", source="web", mcp_client=client)
+    definition = ToolDefinition("search", "Search", source="web", caller=client)
     tool = OpenAIAgentToolConverter().convert(definition)
     assert await _invoke(tool, "") == "30"
     assert client.asked == [("search", {}, 30.0)]
@@ -194,7 +201,7 @@ async def test_long_results_are_cut_and_values_written_as_json() -> None:
 @pytest.mark.parametrize("seen", [True, False])
 async def test_images_are_data_parts_or_named(seen: bool) -> None:
     photo = ToolCallResult("", True, "a cat", images=(ImagePart("QUJD", "image/jpeg"),))
-    definition = ToolDefinition("photo", "", device_client=Client(photo))
+    definition = ToolDefinition("photo", "", caller=Client(photo))
     output = await _invoke(OpenAIAgentToolConverter(image_outputs=seen).convert(definition), "{}")
     if seen:
         assert output == [

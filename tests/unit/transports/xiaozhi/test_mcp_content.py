@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vixio.core.errors import ToolError
+from vixio.core.tools.context import ToolContext
 from vixio.core.tools.types import ImagePart, JsonObject, ToolCallResult
 from vixio.transports.xiaozhi.mcp_content import (
     MAX_DESCRIPTION_CHARS,
@@ -37,7 +38,12 @@ VALUES = st.recursive(
 
 class Caller:
     async def call_tool(
-        self, tool_name: str, arguments: JsonObject, *, timeout: float | None = None
+        self,
+        tool_name: str,
+        arguments: JsonObject,
+        *,
+        timeout: float | None = None,
+        context: ToolContext | None = None,
     ) -> ToolCallResult:
         raise AssertionError("nothing is called here")
 
@@ -61,7 +67,7 @@ def test_a_schema_reaches_the_definition_whole() -> None:
     (tool,) = page.tools
     assert (tool.name, tool.description, tool.parameters) == ("self.x.y", "Does.", NESTED)
     assert tool.source == "device"
-    assert tool.device_client is CALLER
+    assert tool.caller is CALLER
     assert tool.options.timeout == 30.0
 
 

@@ -82,7 +82,7 @@ class Lists:
 
     async def caller(self) -> ToolCaller:
         tools = await asyncio.wait_for(self.told.get(), BOUND_S)
-        caller = tools[0].device_client
+        caller = tools[0].caller
         assert caller is not None
         return caller
 
