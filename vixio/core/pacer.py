@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Coroutine
 from dataclasses import dataclass
+from typing import Any
 
 from vixio.core.clock import now
 from vixio.core.metrics import Counters
@@ -41,9 +43,9 @@ class _Spoken:
 
 
 class Pacer:
-    """The way out of one reply. ``run`` is its task; cancel that task to stop at once.
+    """The output of one reply. ``run`` is its task; :meth:`stop` ends it at once.
 
-    ``before``: the one that was stopped in mid-speech, whose last packet may still sound.
+    ``before``: the pacer of the reply that was interrupted last, whose last packet may still sound.
     """
 
     def __init__(
@@ -65,6 +67,9 @@ class Pacer:
         self._room = asyncio.Event()
         self._room.set()
         self._finished = False
+        self._stopped = False
+        self._idle = asyncio.Event()
+        self._idle.set()
         self._sentences: list[_Spoken] = []
         self._sent_ms = 0
         self._anchor: float | None = None
@@ -73,15 +78,15 @@ class Pacer:
         self._paused_at: float | None = None
         self.first_frame_at: float | None = None
         self.fed = False
-        """Has a packet been put?"""
+        """Whether a packet has been put."""
 
     @property
     def started(self) -> bool:
-        """Has ``tts start`` been sent?"""
+        """Whether ``tts start`` has been sent."""
         return self._anchor is not None
 
     async def put_sentence(self, text: str) -> None:
-        """Have ``text`` shown when the audio that follows is sent."""
+        """Queue ``text`` as the subtitle of the audio that follows."""
         self._queue.append(text)
         self._changed.set()
 
@@ -97,7 +102,7 @@ class Pacer:
             self._changed.set()
 
     def finish(self) -> None:
-        """Say that nothing more will be put: ``run`` ends once all of it has been played."""
+        """Mark the end of the reply: ``run`` ends once all of it has been played."""
         self._finished = True
         self._changed.set()
 
@@ -107,17 +112,26 @@ class Pacer:
             self._paused_at = now()
 
     def resume(self) -> None:
-        """Go on where :meth:`pause` stopped."""
+        """Continue where :meth:`pause` stopped."""
         if self._paused_at is None:
             return
         self._paused_at = None
         self._changed.set()
 
-    def clear(self) -> None:
-        """Drop everything that is not sent yet."""
+    def stop(self) -> None:
+        """Drop everything that is not sent yet and begin no further send. Idempotent.
+
+        A send that is in progress still reaches the device: :meth:`stopped` waits for it.
+        """
+        self._stopped = True
         self._queue.clear()
         self._queued_ms = 0
         self._room.set()
+        self._changed.set()
+
+    async def stopped(self) -> None:
+        """Wait after :meth:`stop` until no send is in progress: no packet follows."""
+        await self._idle.wait()
 
     def heard_ms(self) -> int:
         """Return how many milliseconds of the reply have come out of the loudspeaker."""
@@ -151,22 +165,17 @@ class Pacer:
         return " ".join(part for part in parts if part).strip()
 
     async def run(self) -> None:
-        """Send until finished and played out. Raises ConnectionClosed."""
-        while True:
-            item = await self._next()
-            if item is None:
-                break
+        """Send until stopped, or finished and played out. Raises ConnectionClosed."""
+        while (item := await self._next()) is not None:
             if isinstance(item, str):
-                await self._start()
-                self._sentences.append(_Spoken(item, self._sent_ms))
-                await self._connection.send_sentence(item)
+                await self._send_sentence(item)
             else:
-                await self._send(item)
+                await self._send_packet(item)
         await self._play_out()
 
     async def _next(self) -> bytes | str | None:
         while not self._queue or self._paused_at is not None:
-            if self._finished and not self._queue:
+            if self._stopped or (self._finished and not self._queue):
                 return None
             self._changed.clear()
             await self._changed.wait()
@@ -185,29 +194,45 @@ class Pacer:
                 self._silent_from = self._before.sounding_until()
                 self._before = None
             self._anchor = now()
-            await self._connection.send_speech_start()
+            await self._send(self._connection.send_speech_start())
         if self._sent_ms == 0:
             self._anchor = max(now(), self._silent_from)
         return self._anchor
 
-    async def _send(self, packet: bytes) -> None:
+    async def _send_sentence(self, text: str) -> None:
+        await self._start()
+        if self._stopped:
+            return
+        self._sentences.append(_Spoken(text, self._sent_ms))
+        await self._send(self._connection.send_sentence(text))
+
+    async def _send_packet(self, packet: bytes) -> None:
         anchor = await self._start()
-        if self._sent_ms == 0:
-            self.first_frame_at = now()
         due = anchor + self._sent_ms / 1000
         wait = due - self._lead_ms / 1000 - now()
         if wait > 0:
             await asyncio.sleep(wait)
+        if self._stopped:
+            return
         late = now() - due
         if late > DRIFT_RESYNC_S:
             # The loudspeaker has run dry: from here on the device plays later by that much.
             self._anchor = anchor + late
             self._counters.add("pacer.starved")
-        await self._connection.send_audio(packet, self._sent_ms)
+        if self._sent_ms == 0:
+            self.first_frame_at = now()
+        await self._send(self._connection.send_audio(packet, self._sent_ms))
         self._sent_ms += self._packet_ms
 
+    async def _send(self, message: Coroutine[Any, Any, None]) -> None:
+        self._idle.clear()
+        try:
+            await message
+        finally:
+            self._idle.set()
+
     async def _play_out(self) -> None:
-        if self._anchor is None:
+        if self._anchor is None or self._stopped:
             return
         end = self._anchor + (self._sent_ms + self._settings.device_delay_ms) / 1000
         wait = end - now()

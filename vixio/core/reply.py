@@ -150,11 +150,11 @@ class Reply:
             return
 
     def interrupt(self, cause: str) -> None:
-        """Stop now: nothing more of this reply is sent. The caller sends ``tts stop``."""
+        """Stop now. The caller waits for ``pacer.stopped()`` before it sends ``tts stop``."""
         if self._over:
             return
         self._context.history.cut(self.turn.turn_id, self._pacer.heard_text())
-        self._pacer.clear()
+        self._pacer.stop()
         self._end(f"interrupted:{cause}")
         if self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()

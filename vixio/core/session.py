@@ -371,6 +371,7 @@ class Session:
             self._cut = stopped.pacer if speaking else self._cut
             self._reply = None
             self._gate.speaking(False)
+            await stopped.pacer.stopped()
         if speaking or stop_anyway:
             await self.connection.send_speech_stop()
 
