@@ -118,7 +118,7 @@ async def main() -> None:
     local = func_to_tool_definition(nothing)
     limited = replace(local, options=ToolOptions(concurrency=4))
     device = ToolDefinition("nothing", "", local.parameters, "device", caller=_Device())
-    turn = ToolRuntime().open("a", "s").begin_turn(1, "", "en", asked=False)
+    turn = ToolRuntime().open("a", "s").begin_turn(1, "en")
     print("runtime, per call (median µs)")
     alone = await median_us(lambda: nothing("hello", 3), CALLS)
     print(f"  the function itself            {alone:8.1f}")

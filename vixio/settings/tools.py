@@ -20,6 +20,7 @@ class ToolOptionsSettings(Section):
     retries: int | None = Field(default=None, ge=0, le=10)
     backoff: float | None = Field(default=None, ge=0, le=60, allow_inf_nan=False)
     idempotent: bool | None = None
+    read_only: bool | None = None
     confirm: bool | None = None
     concurrency: int | None = Field(default=None, ge=0, le=10_000)
     max_result_chars: int | None = Field(default=None, ge=100, le=1_000_000)

@@ -1,27 +1,18 @@
-"""Asks the agent, and keeps what was said and done in the history."""
+"""Asks the agent; the bookkeeping of a turn is the turn runner's."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from contextlib import aclosing
 
-from vixio.core.chunk import Chunk, TextDelta, ToolCalled, ToolReturned, UserTurn
-from vixio.core.clock import now
-from vixio.core.history import AssistantMessage, ToolCallItem, ToolResultItem
+from vixio.core.chunk import Chunk, TextDelta, UserTurn
 from vixio.core.messages import message
-from vixio.core.metrics import ModelUse, TurnTimeline
 from vixio.core.station import Emit, ReplyStation, StationContext
-from vixio.core.streams import bounded, closing
-from vixio.core.tools.outbox import merged
-from vixio.providers.agent import AgentProvider, AgentRequest
+from vixio.core.streams import closing
+from vixio.core.turns.runner import AgentSettings, TurnRunner
+from vixio.providers.agent import AgentProvider
 
-
-@dataclass(frozen=True, slots=True)
-class AgentSettings:
-    """Seconds until the agent's first sign of life, and between any two later ones."""
-
-    first_timeout: float = 20.0
-    next_timeout: float = 45.0
+__all__ = ["AgentSettings", "AgentStation"]
 
 
 class AgentStation(ReplyStation):
@@ -36,19 +27,18 @@ class AgentStation(ReplyStation):
         *,
         follow_tools: bool = False,
     ) -> None:
-        """``follow_tools``: tell the agent of every change of the session's tool set."""
+        """``follow_tools``: hand every change of the session's tool set to the agent."""
         self._agent = agent
-        self._settings = settings or AgentSettings()
+        self._settings = settings
         self._follow_tools = follow_tools
+        self._runner: TurnRunner | None = None
 
     def bind(self, context: StationContext, emit: Emit) -> None:
-        """Follow the session's tools from now on, where that is wanted."""
+        """Make the session's turn runner."""
         super().bind(context, emit)
-        if self._follow_tools:
-            context.tools.watch(lambda _: context.spawn(self._update_tools()))
-
-    async def _update_tools(self) -> None:
-        await self._agent.update_tools(self.context.tools.definitions())
+        self._runner = TurnRunner(
+            self._agent, context, self._settings, follow_tools=self._follow_tools
+        )
 
     async def run(self, upstream: AsyncIterator[Chunk]) -> AsyncIterator[Chunk]:
         """Answer turns; everything else passes through."""
@@ -70,60 +60,10 @@ class AgentStation(ReplyStation):
         await self._agent.close()
 
     async def _answer(self, turn: UserTurn) -> AsyncIterator[Chunk]:
-        history = self.context.history
-        timeline = self.context.timeline(turn.turn_id)
-        await history.ready()
-        before = history.items()
-        language = turn.language or self.context.language
-        turn_tools = None
-        if self.context.session_tools is not None:
-            # The last thing the user heard of an unanswered call is no question about it.
-            asked = bool(before) and isinstance(before[-1], AssistantMessage)
-            turn_tools = self.context.session_tools.begin_turn(
-                turn.turn_id, turn.text, language, asked=asked
-            )
-        if self._follow_tools:
-            await self._update_tools()
-        request = AgentRequest(
-            turn.turn_id,
-            turn.text,
-            before,
-            language,
-            turn_tools,
-            self.context.device_id,
-            lambda use: self._note(timeline, use),
-            turn.emotion,
-        )
-        history.begin(turn.turn_id, turn.text)
-        reply: AsyncIterator[Chunk] = self._agent.reply(request)
-        events = bounded(
-            merged(reply, turn_tools.outbox) if turn_tools is not None else reply,
-            provider=self._agent.name,
-            what="answer",
-            first=self._settings.first_timeout,
-            next=self._settings.next_timeout,
-        )
-        async with closing(events) as answer:
-            async for event in answer:
-                match event:
-                    case TextDelta(text=text):
-                        timeline.mark("first_token", now())
-                        history.append(turn.turn_id, AssistantMessage(text))
-                    case ToolCalled():
-                        history.append(
-                            turn.turn_id, ToolCallItem(event.call_id, event.name, event.arguments)
-                        )
-                    case ToolReturned():
-                        history.append(turn.turn_id, ToolResultItem(event.call_id, event.output))
-                yield event
-
-    def _note(self, timeline: TurnTimeline, use: ModelUse) -> None:
-        """Put a model's answer on the turn's record, and count it."""
-        timeline.models.append(use)
-        count = self.context.counters.add
-        count(f"model.answers.{use.model}")
-        count("model.tokens.input", use.input_tokens)
-        count("model.tokens.cached", use.cached_tokens)
-        count("model.tokens.output", use.output_tokens)
-        for name in use.passed_over:
-            count(f"model.passed_over.{name}")
+        if self._runner is None:
+            raise RuntimeError("the station is not bound to a session")
+        async with aclosing(self._runner.prepare(turn)) as prepared:
+            prepared.commit()
+            async with closing(prepared.events()) as events:
+                async for event in events:
+                    yield event

@@ -135,12 +135,13 @@ class _Memory:
 
 def _definitions(facts: FactStore) -> dict[str, ToolDefinition]:
     memory = _Memory(facts)
-    reads = ToolOptions(timeout=5.0, idempotent=True)
+    reads = ToolOptions(timeout=5.0, idempotent=True, read_only=True)
+    repeatable = ToolOptions(timeout=5.0, idempotent=True)
     writes = ToolOptions(timeout=10.0)
     described: list[tuple[Callable[..., Any], ToolOptions]] = [
         (get_time, reads),
         (get_date, reads),
-        (end_conversation, reads),
+        (end_conversation, repeatable),
         (change_volume, writes),
         (memory.remember_fact, writes),
         (memory.recall_facts, reads),

@@ -35,6 +35,7 @@ def tool(
     timeout: float = ...,
     confirm: bool = ...,
     idempotent: bool = ...,
+    read_only: bool = ...,
     retries: int = ...,
     concurrency: int = ...,
     max_result_chars: int = ...,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from loguru import logger
 
+from vixio.core.chunk import Chunk
 from vixio.core.errors import ToolError
 from vixio.core.tools.context import ToolContext
-from vixio.core.tools.outbox import Outbox
 from vixio.core.tools.runner import SessionTools, TurnTools
 from vixio.core.tools.toolset import DEVICE_SOURCE, ToolSet
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
@@ -43,12 +43,17 @@ class RuntimeSession(SessionTools):
         self._made: list[object] = []
         self._closed = False
 
-    def begin_turn(self, turn_id: int, text: str, language: str, *, asked: bool) -> TurnTools:
-        """Begin a turn; hears whether the user agrees to a pending call."""
+    def begin_turn(
+        self, turn_id: int, language: str, emit: Callable[[Chunk], None] | None = None
+    ) -> TurnTools:
+        """Return the runner of one turn's calls."""
+        return RuntimeTurn(self, turn_id, language, emit)
+
+    def hear(self, turn_id: int, text: str, *, asked: bool) -> None:
+        """Take what the user says in a turn; it may be the consent to a pending call."""
         agreed = self.confirmations.hear(turn_id, text, asked=asked)
         if agreed is not None:
             self.runtime.counters.add(f"tool.confirm.{'agreed' if agreed else 'cancelled'}")
-        return RuntimeTurn(self, turn_id, language)
 
     async def call_device(
         self, tool_name: str, arguments: JsonObject, context: ToolContext
@@ -98,8 +103,13 @@ class RuntimeSession(SessionTools):
 class RuntimeTurn(TurnTools):
     """The runner of one turn's calls."""
 
-    def __init__(self, session: RuntimeSession, turn_id: int, language: str) -> None:
-        self.outbox = Outbox()
+    def __init__(
+        self,
+        session: RuntimeSession,
+        turn_id: int,
+        language: str,
+        emit: Callable[[Chunk], None] | None,
+    ) -> None:
         self._session = session
         self._context = ToolContext(
             device_id=session.device_id,
@@ -107,9 +117,13 @@ class RuntimeTurn(TurnTools):
             user=session.user,
             language=language,
             turn_id=turn_id,
-            emit=self.outbox.put,
+            emit=emit,
             session=session,
         )
+
+    def hear(self, text: str, *, asked: bool) -> None:
+        """Take the user's words of this turn."""
+        self._session.hear(self._context.turn_id, text, asked=asked)
 
     async def run(self, tool: ToolDefinition, arguments: str, call_id: str = "") -> ToolCallResult:
         """Run a call of the model: checked, confirmed where it must be, limited, counted."""

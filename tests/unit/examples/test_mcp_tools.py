@@ -33,7 +33,7 @@ async def test_the_settings_in_the_example_work(tmp_path: Path) -> None:
         tools = {tool.name: tool for tool in source.tools()}
         assert set(tools) == {"add_to_shopping_list", "read_shopping_list"}
         session = runtime.open("aa:bb", "s")
-        turn = session.begin_turn(1, "two lemons please", "en", asked=False)
+        turn = session.begin_turn(1, "en")
         added = await turn.run(tools["add_to_shopping_list"], '{"item": "two lemons"}')
         assert added.success
         assert (await turn.run(tools["read_shopping_list"], "{}")).result == "two lemons"

@@ -34,7 +34,7 @@ async def test_the_settings_in_the_example_work(tmp_path: Path) -> None:
     await runtime.start()
     try:
         session = runtime.open("aa:bb", "s")
-        turn = session.begin_turn(1, "when is the tide", "en", asked=False)
+        turn = session.begin_turn(1, "en")
         (tide,) = (each for each in session.toolset.definitions() if each.source == "rest")
         assert (await turn.run(tide, '{"harbour": "brest"}')).result == "06:25"
         wrong = await turn.run(tide, '{"harbour": "berlin"}')

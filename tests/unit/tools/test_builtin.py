@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.tool_turns import FakeDevice
-from vixio.core.chunk import Farewell
+from vixio.core.chunk import Chunk, Farewell
 from vixio.core.errors import ConfigError
 from vixio.core.tools.toolset import DEVICE_SOURCE
 from vixio.tools.builtin import STATUS_TOOL, VOLUME_TOOL, builtin_source
@@ -26,7 +26,7 @@ def session(device: FakeDevice | None = None, device_id: str = "a") -> RuntimeSe
 async def run(opened: RuntimeSession, name: str, arguments: str = "{}") -> str:
     found = opened.toolset.find(name)
     assert found is not None
-    turn = opened.begin_turn(1, "", "en", asked=False)
+    turn = opened.begin_turn(1, "en")
     return (await turn.run(found, arguments)).for_model()
 
 
@@ -104,11 +104,12 @@ async def test_facts_are_remembered_for_their_device_alone() -> None:
 
 async def test_the_conversation_ends_with_a_farewell() -> None:
     opened = session()
-    turn = opened.begin_turn(7, "", "en", asked=False)
+    emitted: list[Chunk] = []
+    turn = opened.begin_turn(7, "en", emitted.append)
     found = opened.toolset.find("end_conversation")
     assert found is not None
     await turn.run(found, "")
-    assert turn.outbox.take() == [Farewell(7)]
+    assert emitted == [Farewell(7)]
 
 
 @pytest.mark.parametrize("names", [None, ["get_time"], []])

@@ -31,7 +31,7 @@ def write(folder: Path, name: str, text: str) -> None:
 
 
 async def call(session: RuntimeSession, name: str, arguments: str = "{}") -> str:
-    turn = session.begin_turn(1, "", "en", asked=False)
+    turn = session.begin_turn(1, "en")
     (found,) = [tool for tool in session.toolset.definitions() if tool.name == name]
     return (await turn.run(found, arguments)).for_model()
 

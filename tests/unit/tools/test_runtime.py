@@ -63,7 +63,7 @@ def names(session: RuntimeSession) -> list[str]:
 
 
 async def run(session: RuntimeSession, tool: ToolDefinition, arguments: str = "{}") -> str:
-    turn = session.begin_turn(1, "", "en", asked=False)
+    turn = session.begin_turn(1, "en")
     return (await turn.run(tool, arguments)).for_model()
 
 

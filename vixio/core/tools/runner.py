@@ -1,21 +1,22 @@
-"""Who runs tools: the interface between agents and stations on one side and a runtime on the other.
+"""Running tools: the interface between agents and turns on one side and a runtime on the other.
 
 A :class:`ToolHost` gives every session its tools; a session's tools give every turn a
-:class:`TurnTools`, which the agent runs its calls by. The implementation is ``vixio.tools``.
+:class:`TurnTools`, which runs the agent's calls. The implementation is ``vixio.tools``.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Protocol
 
-from vixio.core.tools.outbox import Outbox
+from vixio.core.chunk import Chunk
 from vixio.core.tools.toolset import ToolSet
 from vixio.core.tools.types import ToolCallResult, ToolDefinition
 
 
 class ToolRunner(Protocol):
-    """Whoever runs a call that a model made."""
+    """Runs the calls that a model makes."""
 
     async def run(self, tool: ToolDefinition, arguments: str, call_id: str = "") -> ToolCallResult:
         """Run ``tool`` with the JSON text that the model wrote.
@@ -26,10 +27,15 @@ class ToolRunner(Protocol):
 
 
 class TurnTools(ABC):
-    """The tools of one turn: a :class:`ToolRunner` that has heard what the user said."""
+    """The tools of one turn: a :class:`ToolRunner` that knows what the user said."""
 
-    outbox: Outbox
-    """What the tools say and show meanwhile."""
+    @abstractmethod
+    def hear(self, text: str, *, asked: bool) -> None:
+        """Take the user's words of this turn, before any tool that needs consent is run.
+
+        This is where a yes or no to a pending call is heard; nothing else can confirm. ``asked``:
+        the user heard the assistant's words before, at least in part.
+        """
 
     @abstractmethod
     async def run(self, tool: ToolDefinition, arguments: str, call_id: str = "") -> ToolCallResult:
@@ -43,11 +49,12 @@ class SessionTools(ABC):
     """What the session can call; only what its device may use."""
 
     @abstractmethod
-    def begin_turn(self, turn_id: int, text: str, language: str, *, asked: bool) -> TurnTools:
-        """Begin the turn in which the user said ``text``.
+    def begin_turn(
+        self, turn_id: int, language: str, emit: Callable[[Chunk], None] | None = None
+    ) -> TurnTools:
+        """Return the tools of a new turn. This alone has no effect.
 
-        This is where the user's yes or no to a pending call is heard; nothing else can confirm.
-        ``asked``: the assistant's words before were heard, at least in part.
+        ``emit`` takes what tools say and show meanwhile; it is called from any thread.
         """
 
     @abstractmethod

@@ -24,7 +24,8 @@ class ToolOptions:
     ``timeout``: seconds for one try. ``retries``: further tries after a retryable failure, the
     first after ``backoff`` seconds, doubled each time; only for ``idempotent`` tools.
     ``max_result_chars``: longer results are cut for the model. ``confirm``: runs only after the
-    user has said yes. ``concurrency``: concurrent calls, 0 for no limit.
+    user has said yes. ``concurrency``: concurrent calls, 0 for no limit. ``read_only``: has no
+    effect besides its answer, so it may run before it is certain that the turn takes place.
     """
 
     timeout: float = 30.0
@@ -34,6 +35,7 @@ class ToolOptions:
     backoff: float = 0.2
     confirm: bool = False
     concurrency: int = 0
+    read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

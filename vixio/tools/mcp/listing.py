@@ -78,6 +78,7 @@ def _options(annotations: ToolAnnotations | None, config: McpServerConfig) -> To
         timeout=config.timeout,
         confirm=config.confirm == "always" or (config.confirm == "destructive" and destroys),
         idempotent=repeatable,
+        read_only=reads,
         retries=config.retries if repeatable else 0,
     )
 

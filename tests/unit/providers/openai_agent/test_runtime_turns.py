@@ -256,7 +256,7 @@ async def test_what_is_denied_is_neither_shown_nor_run(
             await talk.turn("hello")
         assert listed(server, 0) == {"self_lamp"}
         assert listed(server, 1) == {"self_lamp", "self_door_open"}
-        turn = guest.tools.begin_turn(9, "", "en", asked=False)
+        turn = guest.tools.begin_turn(9, "en")
         refused = await turn.run(tools[1], "{}")
         assert refused.error_type == "denied"
         assert device.asked == []

@@ -53,7 +53,7 @@ async def call(
 ) -> ToolCallResult:
     session = runtime.open("aa:bb", "s")
     try:
-        turn = session.begin_turn(1, "words", "en", asked=False)
+        turn = session.begin_turn(1, "en")
         (found,) = (each for each in session.toolset.definitions() if each.name == name)
         return await turn.run(found, json.dumps(arguments))
     finally:

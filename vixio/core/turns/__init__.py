@@ -1,0 +1,1 @@
+"""Turns: asking the agent, and what a turn changes."""

@@ -1,0 +1,89 @@
+"""The events of one reply, between the agent and its tools on one side and one reader."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from vixio.core.chunk import Chunk
+
+AGENT_LIMIT = 100
+"""Unread chunks above which the agent waits, so that a slow reader slows the model down."""
+
+TOOL_LIMIT = 200
+"""Unread chunks above which those of tools are dropped: a tool cannot wait for the reader."""
+
+
+class ReplyBuffer:
+    """An ordered, bounded queue for one reader."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Chunk] = deque()
+        self._readable = asyncio.Event()
+        self._writable = asyncio.Event()
+        self._finished = False
+        self._error: Exception | None = None
+
+    @property
+    def takes_from_tools(self) -> bool:
+        """Whether a tool may add a chunk: the reply is not over, and is being read."""
+        return not self._finished and len(self._waiting) < TOOL_LIMIT
+
+    def put(self, chunk: Chunk) -> None:
+        """Add a chunk."""
+        self._waiting.append(chunk)
+        self._readable.set()
+
+    async def room(self) -> None:
+        """Wait until the agent may go on."""
+        while len(self._waiting) >= AGENT_LIMIT:
+            self._writable.clear()
+            await self._writable.wait()
+
+    def finish(self, error: Exception | None = None) -> None:
+        """Mark the end. The reader gets what is left, then ``error`` if there is one."""
+        self._finished = True
+        self._error = error
+        self._readable.set()
+
+    def close(self) -> None:
+        """Drop what has not been read."""
+        self._waiting.clear()
+        self.finish()
+
+    async def head(self) -> Chunk | None:
+        """Wait for the next chunk and return it without removing it; None at the end.
+
+        Raises the error that :meth:`finish` was given.
+        """
+        while not self._waiting:
+            if self._finished:
+                if self._error is not None:
+                    raise self._error
+                return None
+            self._readable.clear()
+            await self._readable.wait()
+        return self._waiting[0]
+
+    def take(self) -> Chunk:
+        """Remove and return the chunk that :meth:`head` has just returned."""
+        self._writable.set()
+        return self._waiting.popleft()
+
+
+def from_any_thread(callback: Callable[[Chunk], None]) -> Callable[[Chunk], None]:
+    """Return a function that calls ``callback`` on the running event loop, from any thread."""
+    loop = asyncio.get_running_loop()
+
+    def call(chunk: Chunk) -> None:
+        try:
+            here = asyncio.get_running_loop() is loop
+        except RuntimeError:  # a thread, where synchronous tools run
+            here = False
+        if here:
+            callback(chunk)
+        elif not loop.is_closed():
+            loop.call_soon_threadsafe(callback, chunk)
+
+    return call

@@ -1,0 +1,273 @@
+"""One turn of the agent, and what it changes: history, consent, tools, usage.
+
+A turn is prepared and then committed. A prepared turn already asks the agent, but has no effect:
+the history does not have it, the user's yes or no is not taken, and tools wait unless they are
+marked ``read_only``. ``commit`` makes the effects of what has happened so far, in order, and lets
+the rest happen. A turn that is closed without a commit leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+
+from vixio.core.agent import Agent, AgentRequest
+from vixio.core.chunk import Chunk, TextDelta, ToolCalled, ToolReturned, UserTurn
+from vixio.core.clock import now
+from vixio.core.errors import ProviderTimeout, ToolError
+from vixio.core.history import AssistantMessage, ToolCallItem, ToolResultItem
+from vixio.core.metrics import ModelUse
+from vixio.core.station import StationContext
+from vixio.core.streams import closing
+from vixio.core.tools.runner import TurnTools
+from vixio.core.tools.types import ToolCallResult, ToolDefinition
+from vixio.core.turns.buffer import ReplyBuffer, from_any_thread
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """Seconds until the agent's first event, and between any two later ones.
+
+    What a tool says or shows counts as an event. Time that the reader of the reply takes does not
+    count. The wait starts anew when the turn is committed.
+    """
+
+    first_timeout: float = 20.0
+    next_timeout: float = 45.0
+
+
+class TurnRunner:
+    """Runs the turns of one conversation, one at a time.
+
+    ``follow_tools``: hand every change of the conversation's tool set to the agent.
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        context: StationContext,
+        settings: AgentSettings | None = None,
+        *,
+        follow_tools: bool = False,
+    ) -> None:
+        self.agent = agent
+        self.context = context
+        self.settings = settings or AgentSettings()
+        self._follow_tools = follow_tools
+        if follow_tools:
+            context.tools.watch(lambda _: context.spawn(self._update_tools()))
+
+    def prepare(self, turn: UserTurn) -> PreparedTurn:
+        """Begin to ask the agent, without any effect.
+
+        The result has to be closed. Needs a running event loop.
+        """
+        return PreparedTurn(self, turn)
+
+    async def ready(self) -> None:
+        """Wait for what the request is made of. Each of these waits bounds itself."""
+        await self.context.history.ready()
+        if self._follow_tools:
+            await self._update_tools()
+
+    async def _update_tools(self) -> None:
+        await self.agent.update_tools(self.context.tools.definitions())
+
+
+class PreparedTurn:
+    """A turn that is under way. Close it with ``aclose``, for example by ``contextlib.aclosing``.
+
+    Without a tool runtime the agent runs tools itself, so it is not asked before the commit.
+    """
+
+    def __init__(self, runner: TurnRunner, turn: UserTurn) -> None:
+        self.turn = turn
+        self._runner = runner
+        self._context = runner.context
+        self._buffer = ReplyBuffer()
+        self._tools: TurnTools | None = None
+        self._timer: asyncio.Timeout | None = None
+        self._limit = runner.settings.first_timeout
+        self._decided = asyncio.Event()
+        """Set by the commit, and by closing."""
+        self._committed = False
+        self._ready = False
+        """Whether the conversation before this turn is known."""
+        self._begun = False
+        """Whether effects are made at once: the turn is committed and ready."""
+        self._events: list[tuple[Chunk, float]] = []
+        """What has happened before, and when."""
+        self._uses: list[ModelUse] = []
+        self._task = asyncio.create_task(self._ask())
+
+    async def events(self) -> AsyncIterator[Chunk]:
+        """Yield the reply: text, tool calls and results, and what tools say and show.
+
+        For one reader. Before the commit only text is handed out; the first chunk that is more
+        waits for it. Raises ProviderError.
+        """
+        while (chunk := await self._buffer.head()) is not None:
+            if self._decided.is_set() or isinstance(chunk, TextDelta):
+                yield self._buffer.take()
+            else:
+                await self._decided.wait()
+
+    def commit(self) -> None:
+        """Let the turn have its effects. Idempotent; nothing happens if the turn is closed."""
+        if self._decided.is_set():
+            return
+        self._committed = True
+        self._decided.set()
+        if self._ready:
+            self._begin()
+        self._restart_timer()
+
+    async def aclose(self) -> None:
+        """Stop the model and its tools. Effects of a committed turn stay. Idempotent."""
+        self._decided.set()
+        self._task.cancel()
+        try:
+            await asyncio.wait((self._task,))
+        finally:
+            self._buffer.close()
+
+    # ── asking ───────────────────────────────────────────────────────────────────────────────
+
+    async def _ask(self) -> None:
+        failure: Exception | None = None
+        try:
+            await self._stream(await self._request())
+        except Exception as error:  # noqa: BLE001 - raised again where the reply is read
+            failure = error
+        finally:
+            self._buffer.finish(failure)
+
+    async def _request(self) -> AgentRequest:
+        turn, context = self.turn, self._context
+        await self._runner.ready()
+        before = context.history.items()
+        language = turn.language or context.language
+        gated: _GatedTools | None = None
+        if context.session_tools is not None:
+            self._tools = context.session_tools.begin_turn(
+                turn.turn_id, language, from_any_thread(self._said)
+            )
+            gated = _GatedTools(self._tools, self._may_act)
+        self._ready = True
+        if self._committed:
+            self._begin()
+        elif gated is None:
+            await self._may_act()
+        return AgentRequest(
+            turn.turn_id,
+            turn.text,
+            before,
+            language,
+            gated,
+            context.device_id,
+            self._note,
+            turn.emotion,
+            self._may_act,
+        )
+
+    async def _stream(self, request: AgentRequest) -> None:
+        async with closing(self._runner.agent.reply(request)) as reply:
+            while True:
+                try:
+                    async with asyncio.timeout(self._limit) as self._timer:
+                        event = await anext(reply)
+                except StopAsyncIteration:
+                    return
+                except TimeoutError:
+                    agent = self._runner.agent.name
+                    raise ProviderTimeout(agent, "answer", self._limit) from None
+                finally:
+                    self._timer = None
+                self._limit = self._runner.settings.next_timeout
+                self._happened(event)
+                await self._buffer.room()
+
+    def _said(self, chunk: Chunk) -> None:
+        """Take what a tool says or shows."""
+        if self._buffer.takes_from_tools:
+            self._limit = self._runner.settings.next_timeout
+            self._restart_timer()
+            self._happened(chunk)
+
+    def _happened(self, event: Chunk) -> None:
+        if self._begun:
+            self._record(event, now())
+        else:
+            self._events.append((event, now()))
+        self._buffer.put(event)
+
+    def _restart_timer(self) -> None:
+        if self._timer is not None and not self._timer.expired():
+            self._timer.reschedule(now() + self._limit)
+
+    # ── effects ──────────────────────────────────────────────────────────────────────────────
+
+    async def _may_act(self) -> None:
+        """Wait until the turn may have effects. Raises ToolError if it is closed instead."""
+        await self._decided.wait()
+        if not self._committed:
+            raise ToolError("disconnected", "the turn was given up")
+
+    def _begin(self) -> None:
+        """Make the effects so far; from now on they are made as they come."""
+        turn, history = self.turn, self._context.history
+        if self._tools is not None:
+            # The user has heard a question only if the last thing of the turn before was spoken.
+            before = history.items()
+            asked = bool(before) and isinstance(before[-1], AssistantMessage)
+            self._tools.hear(turn.text, asked=asked)
+        history.begin(turn.turn_id, turn.text)
+        self._begun = True
+        for event, at in self._events:
+            self._record(event, at)
+        self._events.clear()
+        self._context.timeline(turn.turn_id).models.extend(self._uses)
+
+    def _record(self, event: Chunk, at: float) -> None:
+        """Put an event into the history and on the turn's timeline."""
+        history, turn_id = self._context.history, self.turn.turn_id
+        match event:
+            case TextDelta(text=text):
+                self._context.timeline(turn_id).mark("first_token", at)
+                history.append(turn_id, AssistantMessage(text))
+            case ToolCalled(call_id=call_id, name=name, arguments=arguments):
+                history.append(turn_id, ToolCallItem(call_id, name, arguments))
+            case ToolReturned(call_id=call_id, output=output):
+                history.append(turn_id, ToolResultItem(call_id, output))
+
+    def _note(self, use: ModelUse) -> None:
+        """Count a model's answer, which costs its tokens even if the turn is never committed."""
+        count = self._context.counters.add
+        count(f"model.answers.{use.model}")
+        count("model.tokens.input", use.input_tokens)
+        count("model.tokens.cached", use.cached_tokens)
+        count("model.tokens.output", use.output_tokens)
+        for name in use.passed_over:
+            count(f"model.passed_over.{name}")
+        if self._begun:
+            self._context.timeline(self.turn.turn_id).models.append(use)
+        else:
+            self._uses.append(use)
+
+
+class _GatedTools:
+    """Runs read-only tools at once, and others when ``may_act`` returns."""
+
+    def __init__(self, tools: TurnTools, may_act: Callable[[], Awaitable[None]]) -> None:
+        self._tools = tools
+        self._may_act = may_act
+
+    async def run(self, tool: ToolDefinition, arguments: str, call_id: str = "") -> ToolCallResult:
+        """Run a call of the model; see :class:`~vixio.core.tools.runner.ToolRunner`."""
+        if not tool.options.read_only or tool.options.confirm:
+            try:
+                await self._may_act()
+            except ToolError as error:
+                return ToolCallResult.failure(error, call_id)
+        return await self._tools.run(tool, arguments, call_id)
