@@ -5,7 +5,7 @@ Listening half::
     AudioIn, ListenStart, ListenStop, Abort, TextInput    from the device
     VoiceStarted, VoiceEnded                              from the VAD
     TurnStarted, TurnEnded, TurnDropped                   from the turn detector
-    Transcript                                            from the ASR
+    PartialTranscript, Transcript                         from the ASR
     UserTurn                                              the value in which the halves meet
     TurnFailed                                            from whoever could not do its part
 
@@ -117,6 +117,17 @@ class TurnDropped(Chunk):
     """The utterance is void (too short, aborted): forget its audio."""
 
     turn_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartialTranscript(Chunk):
+    """The words recognised so far in the utterance in progress; later ones may change them.
+
+    Turn ids never decrease, and none follows the Transcript of its turn.
+    """
+
+    turn_id: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from vixio.core.chunk import Chunk
+from vixio.core.chunk import Chunk, PartialTranscript
 from vixio.core.history import History
 from vixio.core.metrics import Counters, TurnTimeline
 from vixio.core.tools.runner import SessionTools
@@ -26,7 +26,8 @@ class StationContext:
     ``spawn`` runs a coroutine in the session's task group; it must handle its own errors.
     ``language`` (BCP 47) is what the assistant speaks when it speaks for itself. ``encoders`` are
     the threads in which replies are encoded; None: in the event loop's own. ``session_tools`` runs
-    tools for the session's agent, where there is a runtime.
+    tools for the session's agent, where there is a runtime. ``partial``: the latest partial result
+    of the recogniser, which the turn detector reads although it stands before the recogniser.
     """
 
     session_id: str
@@ -39,6 +40,7 @@ class StationContext:
     encoders: Executor | None = None
     timelines: dict[int, TurnTimeline] = field(default_factory=dict)
     session_tools: SessionTools | None = None
+    partial: PartialTranscript | None = None
 
     def timeline(self, turn_id: int) -> TurnTimeline:
         """Return the record of a turn, made at its first use."""

@@ -1,9 +1,12 @@
-"""Decides where a turn of the user begins and ends, on audio time.
+"""Decides where a turn of the user begins and ends, in audio time.
 
-Silence is counted in audio, so a stall of the network followed by a burst is no silence. A device
-may also stop sending (Opus DTX, a lost network), so a deadline fires without a packet: soon when
-silence was being heard (DTX only sets in after 200 ms of it, silk/define.h
+Silence is counted in audio, so a network stall followed by a burst adds no silence. A device may
+also stop sending (Opus DTX, a lost network), so a deadline fires without a packet: early when the
+last audio was silence (DTX starts only after 200 ms of it, silk/define.h
 NB_SPEECH_FRAMES_BEFORE_DTX), late when the last packet was speech.
+
+How much silence ends a turn is decided by an endpointing policy
+(:mod:`vixio.core.turns.endpointing`).
 """
 
 from __future__ import annotations
@@ -28,16 +31,17 @@ from vixio.core.chunk import (
     VoiceStarted,
 )
 from vixio.core.station import ListeningStation
+from vixio.core.turns.endpointing import EndpointingFactory, FixedSilence, TurnProgress
 
 
 @dataclass(frozen=True, slots=True)
 class TurnSettings:
     """When a turn is over.
 
-    ``end_silence_ms`` of audio without voice end it; ``pre_roll_ms`` of audio before the voice
-    belong to it; ``max_utterance_ms`` bounds it. ``jitter_ms`` is what the network may delay a
-    packet before its absence counts as silence; ``stall_ms`` how long packets may be absent in the
-    middle of speech.
+    ``end_silence_ms`` of audio without voice end it under the default policy; ``pre_roll_ms`` of
+    audio before the voice belong to it; ``max_utterance_ms`` bounds it. ``jitter_ms``: how long the
+    network may delay a packet before its absence counts as silence; ``stall_ms``: how long packets
+    may be absent in mid speech.
     """
 
     end_silence_ms: int = 500
@@ -52,8 +56,17 @@ class TurnDetectorStation(ListeningStation):
 
     name = "turn_detector"
 
-    def __init__(self, settings: TurnSettings | None = None) -> None:
+    def __init__(
+        self,
+        settings: TurnSettings | None = None,
+        endpointing: EndpointingFactory | None = None,
+    ) -> None:
+        """``endpointing`` makes the policy; default: :class:`FixedSilence` of the settings."""
         self._settings = settings or TurnSettings()
+        end_silence = self._settings.end_silence_ms / 1000
+        self._policy = endpointing() if endpointing is not None else FixedSilence(end_silence)
+        self._required = end_silence
+        self._pauses: list[float] = []
         self._mode = ListenMode.AUTO
         self._turn_id = 0
         self._voice = False
@@ -74,7 +87,7 @@ class TurnDetectorStation(ListeningStation):
         settings = self._settings
         if self._voice:
             return self._last_at + settings.stall_ms / 1000
-        left = settings.end_silence_ms / 1000 - self._silence
+        left = self._required - self._silence
         return self._last_at + max(0.0, left) + settings.jitter_ms / 1000
 
     async def feed(self, chunk: Chunk, now: float) -> Sequence[Chunk]:
@@ -87,6 +100,7 @@ class TurnDetectorStation(ListeningStation):
             case VoiceEnded(silence_ms=silence_ms):
                 self._voice = False
                 self._silence = silence_ms / 1000
+                self._ask_policy()
                 return ()
             case ListenStart(mode=mode):
                 dropped = self._drop()
@@ -103,7 +117,9 @@ class TurnDetectorStation(ListeningStation):
                 return (chunk,)
 
     async def expire(self, now: float) -> Sequence[Chunk]:
-        """End a turn whose packets have ceased."""
+        """End a turn whose packets have stopped."""
+        if not self._voice:
+            self._ask_policy()  # a partial result may have arrived since the last packet
         deadline = self.deadline
         if deadline is None or now < deadline:
             return ()
@@ -132,13 +148,16 @@ class TurnDetectorStation(ListeningStation):
             return (chunk, self._end("limit", now)) if self._length >= limit else (chunk,)
         if not self._voice:
             self._silence += seconds + chunk.gap_ms / 1000
-            if self._silence >= self._settings.end_silence_ms / 1000:
+            self._ask_policy()
+            if self._silence >= self._required:
                 return (chunk, self._end("silence", now))
         if self._length >= limit:
             return (chunk, self._end("limit", now))
         return (chunk,)
 
     def _voice_started(self, ago_ms: int) -> Sequence[Chunk]:
+        if self._turn_id and not self._voice:
+            self._pauses.append(self._silence)
         self._voice = True
         self._silence = 0.0
         if self._turn_id or self._mode is ListenMode.MANUAL:
@@ -161,7 +180,7 @@ class TurnDetectorStation(ListeningStation):
     def _remember(self, chunk: AudioIn, seconds: float) -> None:
         self._recent.append(chunk)
         self._recent_s += seconds
-        # Twice the pre-roll also covers the speech that passed before the VAD was sure of it.
+        # Twice the pre-roll also covers the speech that passed before the VAD detected it.
         keep = 2 * self._settings.pre_roll_ms / 1000 + 0.2
         while self._recent_s > keep and len(self._recent) > 1:
             self._recent_s -= pcm_seconds(self._recent.popleft().pcm, LISTEN_RATE)
@@ -171,10 +190,22 @@ class TurnDetectorStation(ListeningStation):
         self._length = 0.0
         self._pre_roll = 0.0
         self._silence = 0.0
+        self._pauses.clear()
         self._heard_any = False
         self._recent.clear()
         self._recent_s = 0.0
         return TurnStarted(self._turn_id)
+
+    def _ask_policy(self) -> None:
+        """Update how much silence ends the current turn."""
+        if not self._turn_id or self._mode is ListenMode.MANUAL:
+            return
+        partial = self.context.partial
+        words = partial.text if partial is not None and partial.turn_id == self._turn_id else ""
+        progress = TurnProgress(self._mode, self._length, self._silence, tuple(self._pauses), words)
+        required = self._policy.required_silence(progress)
+        # Bounded, so that a turn also ends when packets stop.
+        self._required = min(required, self._settings.max_utterance_ms / 1000)
 
     def _stop(self, now: float) -> Sequence[Chunk]:
         if not self._turn_id:
