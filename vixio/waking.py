@@ -132,6 +132,7 @@ class WakingASR(ASRProvider):
 
     def __init__(self, asr: ASRProvider, loading: Loading) -> None:
         self.name = asr.name
+        self.closed_vocabulary = asr.closed_vocabulary
         self._asr = asr
         self._loading = loading
 
@@ -172,6 +173,11 @@ class _WakingASRStream(ASRStream):
             self._too_long = True
             self._held.clear()
 
+    def update_hints(self, hints: SpeechHints) -> None:
+        self._hints = hints
+        if self._stream is not None:
+            self._stream.update_hints(hints)
+
     async def finish(self) -> Recognition:
         if self._too_long:
             raise self._loading.not_yet()
@@ -189,11 +195,12 @@ class _WakingASRStream(ASRStream):
     async def _give(self) -> ASRStream:
         if self._stream is None:
             self._stream = self._asr.open(self._hints)
+            self._stream.on_partial = self.report_partial
         while self._held:
             piece = bytes(self._held[:PIECE_BYTES])
             del self._held[:PIECE_BYTES]
             await self._stream.feed(piece)
-        self.partial = self._stream.partial
+        self.report_partial(self._stream.partial)
         return self._stream
 
 

@@ -16,6 +16,7 @@ from vixio.core.pipeline import Pipeline
 from vixio.core.reply import ReplySettings
 from vixio.core.session import Session, SessionSettings
 from vixio.core.tools.toolset import ToolSet
+from vixio.core.turns.endpointing import EndpointingFactory
 from vixio.stations.agent import AgentSettings, AgentStation
 from vixio.stations.asr import ASRSettings, ASRStation
 from vixio.stations.sentence_aggregator import SentenceAggregatorStation
@@ -51,6 +52,7 @@ class Conversation:
     tools: ToolSet = field(default_factory=ToolSet)
     counters: Counters = field(default_factory=Counters)
     turn: TurnSettings = field(default_factory=TurnSettings)
+    endpointing: EndpointingFactory | None = None
     settings: SessionSettings = field(
         default_factory=lambda: SessionSettings(
             reply=ReplySettings(timeout=30.0, apology_timeout=5.0)
@@ -70,7 +72,7 @@ class Conversation:
         pipeline = Pipeline(
             stations=[
                 VADStation(self.vad, VADSettings(timeout=1.0)),
-                TurnDetectorStation(self.turn),
+                TurnDetectorStation(self.turn, self.endpointing),
                 ASRStation(self.asr, ASRSettings(feed_timeout=2.0, finish_timeout=3.0)),
                 TextAggregatorStation(),
                 AgentStation(

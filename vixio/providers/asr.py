@@ -1,9 +1,9 @@
-"""Speech recognition: one stream an utterance, fed while the user speaks."""
+"""Speech recognition: one stream per utterance, fed while the user speaks."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from vixio.core.tools.types import ToolDefinition
@@ -11,7 +11,7 @@ from vixio.core.tools.types import ToolDefinition
 
 @dataclass(frozen=True, slots=True)
 class SpeechHints:
-    """What the user may be about to say, for recognisers that can be biased.
+    """What the user may say, for recognisers that can be biased.
 
     ``tools``: the session's current tools, aliases set. ``language``: BCP 47, empty if unknown.
     """
@@ -24,8 +24,8 @@ class SpeechHints:
 class Recognition:
     """The words of one utterance.
 
-    ``rejected``: speech was heard, but to name its words would be a guess; ``text`` is then empty.
-    ``confidence``: 0…1 where the provider has one. ``language``, ``emotion``: where it tells them.
+    ``rejected``: speech was heard, but its words would be a guess; ``text`` is then empty.
+    ``confidence``: 0…1 where the provider has one. ``language``, ``emotion``: where it knows them.
     """
 
     text: str
@@ -39,25 +39,45 @@ class ASRStream(ABC):
     """The recognition of one utterance."""
 
     partial: str = ""
-    """The words found so far, where the recogniser tells them before the end; they may change."""
+    """The words found so far, where the recogniser has partial results; they may change."""
+    on_partial: Callable[[str], None] | None = None
+    """Called on the event loop whenever :attr:`partial` changes, until the stream is finished or
+    closed. Set by the user of the stream; must return at once."""
 
     @abstractmethod
     async def feed(self, pcm: bytes) -> None:
         """Take more 16 kHz PCM. May wait when the recogniser is behind; raises ProviderError."""
 
+    def update_hints(self, hints: SpeechHints) -> None:  # noqa: B027 - optional hook, not abstract
+        """Replace the hints of this utterance, its earlier audio included; must return at once.
+
+        Called before :meth:`finish`. Recognisers that cannot change them under way ignore it.
+        """
+
     @abstractmethod
     async def finish(self) -> Recognition:
-        """Say that the utterance is over and return its words; raises ProviderError."""
+        """End the utterance and return its words; raises ProviderError."""
 
     @abstractmethod
     async def close(self) -> None:
-        """Give everything back, whether finished or not. Idempotent, never raises."""
+        """Release everything, whether finished or not. Idempotent, never raises."""
+
+    def report_partial(self, text: str) -> None:
+        """Set :attr:`partial` and report the change. For implementations."""
+        if text == self.partial:
+            return
+        self.partial = text
+        if text and self.on_partial is not None:
+            self.on_partial(text)
 
 
 class ASRProvider(ABC):
     """A recogniser shared by the process."""
 
     name: str
+    closed_vocabulary: bool = False
+    """Whether it recognises nothing but what the hints name. Such a recogniser is finished only
+    when the tools of a device that has just connected are known, within a time limit."""
 
     @abstractmethod
     async def start(self) -> None:
@@ -68,7 +88,7 @@ class ASRProvider(ABC):
         """Begin an utterance."""
 
     def prepare(self, hints: SpeechHints) -> None:  # noqa: B027 - optional hook, not abstract
-        """Be told early what the next utterance's hints will be; must return at once."""
+        """Prepare for the hints of the next utterance; must return at once."""
 
     @abstractmethod
     async def close(self) -> None:

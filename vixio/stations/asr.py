@@ -1,4 +1,4 @@
-"""Hands each turn's audio to the recogniser while the user speaks, and its words on."""
+"""Feeds each turn's audio to the recogniser while the user speaks, and passes on its words."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from vixio.core.chunk import (
     AudioIn,
     Chunk,
     ListenStart,
+    PartialTranscript,
     TextInput,
     Transcript,
     TurnDropped,
@@ -32,8 +33,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 MAX_TRANSCRIPT_CHARS = 4_000
-"""Longer words are cut: the longest utterance has about a thousand characters, and a device shows
-what it is sent."""
+"""Longer transcripts are cut. The longest utterance has about a thousand characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ class ASRSettings:
     """Bounds of one utterance.
 
     ``feed_timeout``, ``finish_timeout``: seconds for taking a piece of audio, and for the words
-    after the end of speech. ``queue_chunks``: audio waiting for a slow recogniser; the oldest is
-    dropped, and counted, beyond it.
+    after the end of speech. ``queue_chunks``: bound of the audio queue for a slow recogniser;
+    beyond it the oldest is dropped and counted.
     """
 
     feed_timeout: float = 5.0
@@ -57,10 +57,20 @@ class _Utterance:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     ended: bool = False
     task: asyncio.Task[None] | None = None
+    partial: str = ""
+    """The words to pass on next; empty when there are none that are new."""
+
+    def hear(self, partial: str) -> None:
+        """Take a partial result of the recogniser."""
+        self.partial = partial
+        self.changed.set()
 
 
 class ASRStation(ListeningStation):
-    """One task an utterance feeds the recogniser, so that no slow one holds up the microphone."""
+    """Turns the audio of a turn into words.
+
+    One task per utterance feeds the recogniser, so a slow recogniser never delays the microphone.
+    """
 
     name = "asr"
 
@@ -69,9 +79,10 @@ class ASRStation(ListeningStation):
         self._settings = settings or ASRSettings()
         self._current: _Utterance | None = None
         self._running: dict[int, _Utterance] = {}
+        self._newest = 0
 
     def bind(self, context: StationContext, emit: Emit) -> None:
-        """Follow the session's tools, so that their words are known before they are spoken."""
+        """Follow the session's tools, so that the recogniser can prepare for their words."""
         super().bind(context, emit)
         context.tools.watch(self._tools_changed)
         self._tools_changed(context.tools.definitions())
@@ -79,11 +90,11 @@ class ASRStation(ListeningStation):
     def _tools_changed(self, tools: tuple[ToolDefinition, ...]) -> None:
         try:
             self._asr.prepare(SpeechHints(tools, self.context.language))
-        except Exception as error:  # noqa: BLE001 - it is for speed alone: no reason to fail
+        except Exception as error:  # noqa: BLE001 - only an optimisation
             self._note("prepare", error)
 
     async def feed(self, chunk: Chunk, now: float) -> Sequence[Chunk]:
-        """Consume a turn's audio; what else there is passes through."""
+        """Consume a turn's audio; everything else passes through."""
         match chunk:
             case AudioIn(pcm=pcm):
                 self._queue(pcm)
@@ -95,7 +106,7 @@ class ASRStation(ListeningStation):
             case TurnDropped(turn_id=turn_id):
                 self._cancel(turn_id)
             case Abort() | TextInput() | ListenStart():
-                # Words that are still being found belong to what the user has just called off.
+                # The user has called off what is still being recognised.
                 for running in list(self._running):
                     self._cancel(running)
             case _:
@@ -111,6 +122,7 @@ class ASRStation(ListeningStation):
         utterance = _Utterance(turn_id)
         self._current = utterance
         self._running[turn_id] = utterance
+        self._newest = turn_id
         self.context.spawn(self._recognise(utterance))
 
     def _queue(self, pcm: bytes) -> None:
@@ -157,6 +169,7 @@ class ASRStation(ListeningStation):
         settings = self._settings
         hints = SpeechHints(self.context.tools.definitions(), self.context.language)
         stream = self._asr.open(hints)
+        stream.on_partial = utterance.hear
         try:
             while True:
                 while utterance.queue:
@@ -164,21 +177,31 @@ class ASRStation(ListeningStation):
                     await self._bounded(stream.feed(pcm), "progress", settings.feed_timeout)
                 if utterance.ended:
                     break
+                if utterance.partial:
+                    await self._pass_on_partial(utterance)
+                    continue
                 utterance.changed.clear()
                 await utterance.changed.wait()
             return await self._finish(stream, utterance.turn_id)
         finally:
             try:
                 await stream.close()
-            except Exception as error:  # noqa: BLE001 - the words are there all the same
+            except Exception as error:  # noqa: BLE001 - the words are known already
                 self._note("close", error)
+
+    async def _pass_on_partial(self, utterance: _Utterance) -> None:
+        words, utterance.partial = _cleaned(utterance.partial), ""
+        # Turn ids never decrease: an earlier utterance that lags behind gives no partials.
+        if words and utterance.turn_id == self._newest:
+            partial = PartialTranscript(utterance.turn_id, words)
+            self.context.partial = partial
+            await self.emit((partial,))
 
     async def _finish(self, stream: ASRStream, turn_id: int) -> Chunk:
         heard = await self._bounded(stream.finish(), "words", self._settings.finish_timeout)
         return Transcript(
             turn_id,
-            # Half a surrogate pair would make every later request to a model fail.
-            heard.text.strip()[:MAX_TRANSCRIPT_CHARS].encode("utf-8", "replace").decode(),
+            _cleaned(heard.text),
             rejected=heard.rejected,
             confidence=heard.confidence,
             language=heard.language,
@@ -186,7 +209,7 @@ class ASRStation(ListeningStation):
         )
 
     async def _failure(self, utterance: _Utterance, error: Exception) -> Chunk:
-        """Wait until the user has finished before saying that it was in vain."""
+        """Report the failure once the user has stopped speaking."""
         self.context.counters.add("asr.failed")
         while not utterance.ended:
             utterance.queue.clear()
@@ -197,7 +220,7 @@ class ASRStation(ListeningStation):
 
     def _note(self, what: str, error: Exception) -> None:
         self.context.counters.add(f"asr.{what}_failed")
-        _log.warning("the recogniser failed at %s: %s", what, describe(error))
+        _log.warning("recogniser failed", extra={"step": what, "error": describe(error)})
 
     async def _bounded(self, work: Awaitable[T], what: str, seconds: float) -> T:
         try:
@@ -205,3 +228,8 @@ class ASRStation(ListeningStation):
                 return await work
         except TimeoutError:
             raise ProviderTimeout(self._asr.name, what, seconds) from None
+
+
+def _cleaned(text: str) -> str:
+    """Return the text bounded and as valid UTF-8: models refuse half a surrogate pair."""
+    return text.strip()[:MAX_TRANSCRIPT_CHARS].encode("utf-8", "replace").decode()

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vixio.core.audio import pcm_bytes
+from vixio.core.audio import LISTEN_RATE, pcm_bytes, pcm_seconds
 from vixio.core.chunk import TextDelta, ToolCalled, ToolReturned
 from vixio.core.tools.runner import ToolRunner
 from vixio.core.tools.types import ToolDefinition
@@ -85,16 +85,22 @@ class ScriptedASR(ASRProvider):
     """Hears the words of its script, one entry an utterance, over and over.
 
     An entry is the words, a Recognition, or an exception to raise. ``delay`` before the words;
-    ``delays``, where set, has one for each entry.
+    ``delays``, where set, has one for each entry. ``words_per_second``: how fast its partial
+    results grow with the audio; 0: it has none.
     """
 
     name = "scripted"
 
     def __init__(
-        self, script: Sequence[str | Recognition | Exception] = ("hello",), *, delay: float = 0.0
+        self,
+        script: Sequence[str | Recognition | Exception] = ("hello",),
+        *,
+        delay: float = 0.0,
+        words_per_second: float = 0.0,
     ) -> None:
         self.script = list(script)
         self.delay = delay
+        self.words_per_second = words_per_second
         self.delays: list[float] = []
         self.utterances: list[bytes] = []
         self.hints: list[SpeechHints] = []
@@ -128,6 +134,11 @@ class _ScriptedStream(ASRStream):
 
     async def feed(self, pcm: bytes) -> None:
         self._pcm += pcm
+        if not self._provider.words_per_second:
+            return
+        found = int(pcm_seconds(bytes(self._pcm), LISTEN_RATE) * self._provider.words_per_second)
+        words = self._entry.text if isinstance(self._entry, Recognition) else str(self._entry)
+        self.report_partial(" ".join(words.split()[:found]))
 
     async def finish(self) -> Recognition:
         delay = self._delay[0] if self._delay else self._provider.delay

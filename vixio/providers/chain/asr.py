@@ -37,10 +37,11 @@ class ChainASRProvider(Chain[ASRProvider], ASRProvider):
     ) -> None:
         self.members = Members("asr", providers, rest)
         self.name = self.members.name
+        self.closed_vocabulary = any(each.closed_vocabulary for each in providers)
         self._seconds = seconds
 
     def prepare(self, hints: SpeechHints) -> None:
-        """Tell all of them."""
+        """Prepare all of them."""
         for member in self.members.members:
             if member.ready:
                 member.provider.prepare(hints)
@@ -88,6 +89,12 @@ class ChainASRStream(ASRStream):
                 break
         if not self._left:  # nobody else will need it
             self._forget(self._given - self._kept_from)
+
+    def update_hints(self, hints: SpeechHints) -> None:
+        """Use these, in this recogniser and in any that follows."""
+        self._hints = hints
+        if self._stream is not None:
+            self._stream.update_hints(hints)
 
     async def finish(self) -> Recognition:
         """Return the words of the first that finds them; raises the first one's failure."""
@@ -141,6 +148,7 @@ class ChainASRStream(ASRStream):
             except Exception as error:  # noqa: BLE001 - as above
                 self._pass_over(error)
             else:
+                self._stream.on_partial = self.report_partial
                 self._given = self._kept_from
                 return
         raise self._failure or ProviderError(self._members.name, "there is nobody to ask")
@@ -151,6 +159,7 @@ class ChainASRStream(ASRStream):
             self._failure = self._failure or failure
             self._attempt = None
         if self._stream is not None:
+            self._stream.on_partial = None
             self._spent.append(self._stream)
             self._stream = None
 
@@ -162,7 +171,7 @@ class ChainASRStream(ASRStream):
             piece = bytes(self._kept[start : min(start + PIECE_BYTES, end - self._kept_from)])
             self._given += len(piece)
             await stream.feed(piece)
-        self.partial = stream.partial
+        self.report_partial(stream.partial)
 
     def _forget(self, count: int) -> None:
         del self._kept[:count]

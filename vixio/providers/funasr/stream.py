@@ -78,7 +78,7 @@ class FunASRStream(ASRStream):
 
     def hear(self, text: str) -> None:
         """Note the words so far."""
-        self.partial = parse_tags(text).text
+        self.report_partial(parse_tags(text).text)
 
     def take(self, text: str, batch: int) -> None:
         """Note the words: the utterance is done."""

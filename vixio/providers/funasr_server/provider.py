@@ -131,7 +131,7 @@ class FunASRServerStream(ASRStream):
             self._broken = ProviderError(NAME, text, retryable=False, reason="service")
         else:
             self._transcript.take(result)
-            self.partial = self._transcript.words.text
+            self.report_partial(self._transcript.words.text)
         self._changed.set()
 
     def lost(self, error: ProviderError) -> None:

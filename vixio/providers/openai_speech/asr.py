@@ -101,6 +101,10 @@ class OpenAIASRStream(ASRStream):
         self._usable()
         self._pcm += pcm[: self._most - len(self._pcm)]
 
+    def update_hints(self, hints: SpeechHints) -> None:
+        """Use these: the request is made at the end of the utterance."""
+        self._hints = hints
+
     async def finish(self) -> Recognition:
         """Send the utterance and return its words; silence is not worth a request."""
         self._usable()
@@ -155,10 +159,11 @@ class OpenAIASRStream(ASRStream):
                     if whole is not None:
                         continue
                     if kind == "transcript.text.delta":
-                        self.partial = (self.partial + event.delta)[:MAX_WORDS]
+                        self.report_partial((self.partial + event.delta)[:MAX_WORDS])
                     elif kind is None and isinstance(text, str):
                         # A segment at a time, as faster-whisper's servers had it before OpenAI.
-                        self.partial = f"{self.partial} {text.strip()}".strip()[:MAX_WORDS]
+                        words = f"{self.partial} {text.strip()}".strip()
+                        self.report_partial(words[:MAX_WORDS])
                     elif kind == "transcript.text.done" and isinstance(text, str):
                         whole = self.partial = text
                         # An answer that is read to its end leaves a connection for the next one.

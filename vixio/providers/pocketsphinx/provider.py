@@ -50,6 +50,7 @@ class PocketSphinxASRProvider(ASRProvider):
     """Closed-grammar recognition; the grammar follows each session's current tools."""
 
     name = NAME
+    closed_vocabulary = True
 
     def __init__(self, settings: PocketSphinxSettings | None = None) -> None:
         """Raises ProviderUnavailable if there is no model for the language."""
@@ -84,10 +85,10 @@ class PocketSphinxASRProvider(ASRProvider):
                 logger.bind(workers=pids).debug("recognition workers started")
 
     def open(self, hints: SpeechHints) -> PocketSphinxStream:
-        return PocketSphinxStream(self, self._encode(hints), self._settings)
+        return PocketSphinxStream(self, self.encode(hints), self._settings)
 
     def prepare(self, hints: SpeechHints) -> None:
-        request = self._encode(hints)
+        request = self.encode(hints)
         if self._pool is not None:
             self._pool.prepare(request)
 
@@ -112,7 +113,8 @@ class PocketSphinxASRProvider(ASRProvider):
         except TimeoutError:
             raise ProviderTimeout(NAME, "recognition worker", self._settings.timeout) from None
 
-    def _encode(self, hints: SpeechHints) -> bytes:
+    def encode(self, hints: SpeechHints) -> bytes:
+        """Return the request for a grammar of these hints."""
         if self._request is not None and self._request[0].tools is hints.tools:
             return self._request[1]
         tools = signatures(hints.tools)
@@ -144,6 +146,7 @@ class PocketSphinxStream(ASRStream):
         self._worker: WorkerProcess | None = None
         self._number = 0
         self._result: asyncio.Future[dict[str, Any]] | None = None
+        self._ended = False
         self._closed = False
         self.guess = ""
         """Once finished: the nearest sentence, rejected or not. For measuring, not for acting."""
@@ -166,7 +169,17 @@ class PocketSphinxStream(ASRStream):
             worker.kill()
             raise ProviderTimeout(NAME, "progress", self._timeout) from None
 
+    def update_hints(self, hints: SpeechHints) -> None:
+        """Decode the utterance again, from its beginning, over the grammar of these hints."""
+        request = self._provider.encode(hints)
+        if self._closed or self._ended or request == self._request:
+            return
+        self._request = request
+        if self._worker is not None:
+            self._worker.send(Kind.HINTS, self._number, request)
+
     async def finish(self) -> Recognition:
+        self._ended = True
         worker = await self._place()
         if self._result is None:
             raise ProviderError(NAME, "the stream is closed", retryable=False)

@@ -1,4 +1,4 @@
-"""What the server and a worker say to each other, in ``frames``."""
+"""The protocol between the server and a worker, in ``frames``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORST_SCORE: Final = -500.0
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """What the server tells a worker on its command line, as JSON."""
+    """Options of a worker; passed on its command line as JSON."""
 
     model: str
     dictionary: str
@@ -29,23 +29,25 @@ class WorkerSettings:
 
 
 class Kind(IntEnum):
-    """What a frame is. The first five go to the worker, the others come from it."""
+    """The type of a frame. The first six go to the worker, the others come from it."""
 
     PREPARE = 1
-    """JSON: a grammar that will be wanted; PREPARED or FAILED tells when that is done."""
+    """JSON: a grammar that will be needed soon; answered by PREPARED or FAILED."""
     OPEN = 2
     """JSON: an utterance begins, over this grammar."""
     AUDIO = 3
     """PCM at 16 kHz."""
-    FINISH = 4
-    CANCEL = 5
-    READY = 6
-    RESULT = 7
+    HINTS = 4
+    """JSON: another grammar for the utterance, from its beginning. Not after FINISH."""
+    FINISH = 5
+    CANCEL = 6
+    READY = 7
+    RESULT = 8
     """JSON: text, rejected, confidence, score."""
-    FAILED = 8
+    FAILED = 9
     """JSON: why this utterance cannot be recognised."""
-    UNUSABLE = 9
+    UNUSABLE = 10
     """JSON: why the worker cannot work at all; it ends."""
-    GRAMMAR = 10
+    GRAMMAR = 11
     """JSON: about a grammar that was made, for the log."""
-    PREPARED = 11
+    PREPARED = 12

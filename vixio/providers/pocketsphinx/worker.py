@@ -48,13 +48,15 @@ _AROUND_WINDOWS: Final = 15
 
 
 class Utterance:
-    """One utterance: its audio until a decoder takes it."""
+    """One utterance with its audio, which is kept until it ends: its grammar may change."""
 
     def __init__(self, spoken: SpokenGrammar, max_bytes: int) -> None:
         self.spoken = spoken
         self.audio = bytearray()
         self.finished = False
         self.decoder: GrammarDecoder | None = None
+        self._decoded = 0
+        """Bytes that the decoder has taken."""
         self._left = max_bytes
         self._loudness: list[int] = []
         """Peak of each window."""
@@ -72,8 +74,22 @@ class Utterance:
     def workable(self) -> bool:
         """Whether there is something to do for it."""
         if self.decoder is not None:
-            return self.finished or len(self.audio) >= _BLOCK_BYTES
+            return self.finished or self._left_to_decode >= _BLOCK_BYTES
         return self.finished or bool(self.prime())
+
+    @property
+    def decoded(self) -> bool:
+        """Whether the decoder has taken all of it."""
+        return self.finished and not self._left_to_decode
+
+    @property
+    def _left_to_decode(self) -> int:
+        return max(0, len(self.audio) - self._decoded)
+
+    def restart(self, spoken: SpokenGrammar) -> None:
+        """Begin again over another grammar; the decoder has been taken away."""
+        self.spoken = spoken
+        self._decoded = 0
 
     @property
     def spoke(self) -> bool:
@@ -123,10 +139,10 @@ class Utterance:
     def decode_slice(self, decoder: GrammarDecoder) -> None:
         """Give the decoder the next half second, in blocks that do not depend on the packets."""
         for _ in range(_SLICE_BLOCKS):
-            if len(self.audio) < (1 if self.finished else _BLOCK_BYTES):
+            if self._left_to_decode < (1 if self.finished else _BLOCK_BYTES):
                 return
-            decoder.process(bytes(self.audio[:_BLOCK_BYTES]))
-            del self.audio[:_BLOCK_BYTES]
+            decoder.process(bytes(self.audio[self._decoded : self._decoded + _BLOCK_BYTES]))
+            self._decoded += _BLOCK_BYTES
 
     def _loud(self) -> list[int]:
         if not self._loudness:
@@ -169,6 +185,8 @@ class Worker:
             return []
         if frame.kind is Kind.AUDIO:
             utterance.feed(frame.payload)
+        elif frame.kind is Kind.HINTS:
+            return self._change_grammar(frame, utterance)
         elif frame.kind is Kind.FINISH:
             utterance.finished = True
         elif frame.kind is Kind.CANCEL:
@@ -191,7 +209,7 @@ class Worker:
                 item.decoder = self._idle.pop()
                 item.decoder.start(item.spoken, self._primer.cepstral_mean(prime))
             item.decode_slice(item.decoder)
-            if item.finished and not item.audio:
+            if item.decoded:
                 return self._result(stream, item, item.decoder.finish())
             return []
         if self._used:
@@ -208,7 +226,32 @@ class Worker:
         self._idle.append(decoder)
 
     def _open(self, frame: Frame[Kind]) -> list[bytes]:
-        request = frame.json()
+        spoken, answers = self._grammar(frame.json())
+        if frame.kind is Kind.PREPARE:
+            for decoder in self._idle:
+                decoder.load(spoken)
+            answers.append(pack(Kind.PREPARED))
+        else:
+            limit = pcm_bytes(self._settings.max_seconds, LISTEN_RATE)
+            self._utterances[frame.stream] = Utterance(spoken, limit)
+        return answers
+
+    def _change_grammar(self, frame: Frame[Kind], item: Utterance) -> list[bytes]:
+        if item.finished:
+            return []
+        try:
+            spoken, answers = self._grammar(frame.json())
+        except Exception:
+            # The caller reports the utterance as failed: nothing more will be asked of it.
+            self._release(self._utterances.pop(frame.stream))
+            raise
+        if spoken.key != item.spoken.key:
+            self._release(item)
+            item.restart(spoken)
+        return answers
+
+    def _grammar(self, request: dict[str, Any]) -> tuple[SpokenGrammar, list[bytes]]:
+        """Return a grammar, made if it is not known, and the frames that report it."""
         answers: list[bytes] = []
         spoken = self._grammars.get(request["key"])
         if spoken is None:
@@ -218,14 +261,7 @@ class Worker:
         self._grammars.move_to_end(spoken.key)
         while len(self._grammars) > _MAX_GRAMMARS:
             self._grammars.popitem(last=False)
-        if frame.kind is Kind.PREPARE:
-            for decoder in self._idle:
-                decoder.load(spoken)
-            answers.append(pack(Kind.PREPARED))
-        else:
-            limit = pcm_bytes(self._settings.max_seconds, LISTEN_RATE)
-            self._utterances[frame.stream] = Utterance(spoken, limit)
-        return answers
+        return spoken, answers
 
     def _make_grammar(self, request: dict[str, Any]) -> tuple[SpokenGrammar, dict[str, Any]]:
         tools = [ToolSignature(*tool) for tool in request["tools"]]

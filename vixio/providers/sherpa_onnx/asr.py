@@ -208,7 +208,7 @@ class SherpaASRStream(ASRStream):
         if self._behind <= _AHEAD:
             self._caught_up.set()
         if not self._closed:
-            self.partial = text
+            self.report_partial(text)
 
 
 def _failure(future: asyncio.Future[Recognition]) -> BaseException | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from enum import StrEnum
 from functools import cache
+from itertools import pairwise
 
 import pytest
 
@@ -212,6 +213,37 @@ class ASRContract(ProviderContract[ASRProvider]):
             assert isinstance(result, Recognition if found else asyncio.CancelledError)
             await stream.close()
         assert (await hear(asr, pcm)).text == alone
+
+    async def test_partial_results(self, asr: ASRProvider) -> None:
+        pcm = utterances()[ON]
+        partials: list[str] = []
+        stream = asr.open(HINTS)
+        stream.on_partial = partials.append
+        for start in range(0, len(pcm), PACKET):
+            await feed(stream, pcm[start : start + PACKET])
+            await asyncio.sleep(0)
+            assert stream.partial == (partials[-1] if partials else "")
+        await finish(stream)
+        reported = list(partials)
+        assert all(reported), "an empty partial result says nothing"
+        assert all(one != next_ for one, next_ in pairwise(reported)), "only changes are reported"
+        await stream.close()
+        assert (await hear(asr, pcm)).text is not None
+        assert partials == reported, "nothing is reported after the words"
+
+    async def test_hints_that_change_under_way(self, asr: ASRProvider, told: bool) -> None:
+        for share in (0.0, 0.5, 1.0):
+            pcm = utterances()[ON]
+            middle = round(len(pcm) * share / PACKET) * PACKET
+            stream = asr.open(SpeechHints((), "en"))
+            await feed(stream, pcm[:middle])
+            stream.update_hints(HINTS)
+            await feed(stream, pcm[middle:])
+            heard = await finish(stream)
+            await stream.close()
+            stream.update_hints(HINTS)
+            if told:
+                assert (heard.text.lower().strip(" ."), heard.rejected) == (ON, False)
 
     async def test_start_is_idempotent(self, unstarted: ASRProvider) -> None:
         unstarted.prepare(HINTS)

@@ -1,0 +1,69 @@
+"""A session under an endpointing policy of its own."""
+
+from __future__ import annotations
+
+from tests.session.conversation import Conversation, on_virtual_time
+from vixio.core.clock import now
+from vixio.core.turns.endpointing import TurnProgress
+from vixio.testing import ScriptedASR
+
+
+class WaitsForMore:
+    """Waits longer after a word that does not end a sentence."""
+
+    def required_silence(self, progress: TurnProgress) -> float:
+        """Return 1.5 s after "and", else 0.3 s."""
+        return 1.5 if progress.partial.endswith("and") else 0.3
+
+
+async def answered_after(talk: Conversation) -> float:
+    """Return the seconds from the end of speech to the transcript."""
+    async with talk.running():
+        talk.listen()
+        began = now()
+        await talk.say(1.2, pause=3.0)
+        transcript = await talk.device.wait_for("transcript")
+        return transcript.at - (began + 0.3 + 1.2)
+
+
+@on_virtual_time
+async def test_an_unfinished_sentence_is_given_more_time() -> None:
+    asr = ScriptedASR(["turn on the lamp and"], words_per_second=4.0)
+    waited = await answered_after(Conversation(asr=asr, endpointing=WaitsForMore))
+    assert 1.5 <= waited <= 1.62
+
+
+@on_virtual_time
+async def test_a_finished_one_is_answered_sooner_than_by_default() -> None:
+    asr = ScriptedASR(["turn on the big lamp"], words_per_second=4.0)
+    waited = await answered_after(Conversation(asr=asr, endpointing=WaitsForMore))
+    assert 0.3 <= waited <= 0.42
+
+
+@on_virtual_time
+async def test_a_policy_serves_one_session() -> None:
+    made: list[WaitsForMore] = []
+
+    def make() -> WaitsForMore:
+        made.append(WaitsForMore())
+        return made[-1]
+
+    for _ in range(2):
+        await answered_after(Conversation(endpointing=make))
+    assert len(made) == 2
+
+
+@on_virtual_time
+async def test_partial_results_change_nothing_for_the_device() -> None:
+    sent = []
+    for words_per_second in (0.0, 5.0):
+        talk = Conversation(asr=ScriptedASR(["turn on"], words_per_second=words_per_second))
+        async with talk.running():
+            talk.listen()
+            began = now()
+            await talk.say()
+            await talk.device.wait_for("stop")
+            sent.append(
+                [(each.kind, round(each.at - began, 3), each.text) for each in talk.device.sent]
+            )
+    assert sent[0] == sent[1]
