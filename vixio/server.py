@@ -18,7 +18,8 @@ from vixio import __version__
 from vixio.audio.loudness import VoiceLevels
 from vixio.cluster.context import ClusterContext, ServerInfo
 from vixio.core.errors import ConfigError, ProviderUnavailable
-from vixio.core.host import HistoryStore, SessionHost
+from vixio.core.history_store import HistoryStore
+from vixio.core.host import SessionHost
 from vixio.core.metrics import Counters
 from vixio.core.pipeline import Pipeline
 from vixio.core.transport import TransportBase

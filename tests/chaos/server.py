@@ -23,7 +23,7 @@ from tests.support.held_up import waited_ns
 from vixio.core.host import SessionHost
 from vixio.core.tools.local import func_to_tool_definition
 from vixio.core.tools.types import ToolOptions
-from vixio.core.transport import DeviceConnection
+from vixio.core.transport import DeviceConnection, TransportBase
 from vixio.logging.setup import configure_logging, flush_logs
 from vixio.providers.pocketsphinx.provider import PocketSphinxASRProvider
 from vixio.server import Providers, Server
@@ -193,9 +193,9 @@ def _tell_tasks_their_device(host: SessionHost) -> None:
     """Let each task of a session know for whom it works, so that a fault meets one device."""
     handle = host.handle
 
-    async def handle_known(connection: DeviceConnection) -> None:
+    async def handle_known(transport: TransportBase, connection: DeviceConnection) -> None:
         faults.device.set(connection.device.id)
-        await handle(connection)
+        await handle(transport, connection)
 
     host.handle = handle_known  # type: ignore[method-assign]  # the only hook before the pipeline
 

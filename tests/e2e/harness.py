@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from firmware_test_client import DeviceConfig
-from vixio.core.session import Session
+from vixio.core.session.events import Event, TurnEnded
+from vixio.core.session.session import Session
 from vixio.providers.agent import AgentBackend
 from vixio.providers.asr import ASRProvider
 from vixio.providers.tts import TTSProvider
@@ -37,10 +38,18 @@ class RunningServer:
 
     def session(self, device_id: str) -> Session | None:
         """Return the running session of a device, if there is one."""
-        for session in self.app.host.sessions.values():
-            if session.context.device_id == device_id:
-                return session
-        return None
+        return self.app.host.sessions.find(device_id)
+
+    def ended_turns(self) -> list[TurnEnded]:
+        """Return a list to which every turn that ends from now on is added."""
+        ended: list[TurnEnded] = []
+
+        def note(event: Event) -> None:
+            if isinstance(event, TurnEnded):
+                ended.append(event)
+
+        self.app.host.events.attach(note)
+        return ended
 
     def count(self, name: str) -> int:
         """Return one of the server's counters."""
@@ -94,7 +103,7 @@ async def serving(
     finally:
         async with asyncio.timeout(10):
             await app.stop()
-        assert not app.host.sessions
+        assert not len(app.host.sessions)
         # A server that stands in for somebody else's sees the end of its connections a bit later.
         await until(
             lambda: all(task.done() for task in asyncio.all_tasks() - before),

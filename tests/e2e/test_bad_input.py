@@ -132,7 +132,7 @@ async def garbled(server: RunningServer, version: int) -> None:
         asking = asyncio.create_task(device.ask(SECOND))
         session = server.session(device.config.device_id)
         assert session is not None
-        await until(lambda: session._talking, what="the beginning of an utterance")
+        await until(lambda: session.user_speaking, what="the beginning of an utterance")
         await device.send_text("no json")
         device.misdeeds.garbage_opus(3)
         second = await asking

@@ -100,7 +100,7 @@ async def interrupted(held: Bench, stage: str, name: str, all_idle: asyncio.Barr
 
 def busy(held: Bench, device: SimulatedDevice) -> bool:
     session = held.server.session(device.config.device_id)
-    return session is not None and session._reply is not None and session._reply.active
+    return session is not None and session.state in {"thinking", "speaking"}
 
 
 async def next_turn(device: SimulatedDevice) -> Reply:

@@ -46,13 +46,12 @@ async def test_the_second_model_answers_and_is_on_record() -> None:
         )
         voice = ScriptedTTS(seconds_per_char=0.002)
         async with serving(config, asr=EarASR({}), tts=voice) as server:
+            ended = server.ended_turns()
             async with SimulatedDevice(server.device(device_id=ID)) as device:
                 await device.type_text("what time is it")
-                session = server.session(ID)
-                assert session is not None
                 await device.type_text("and now")
-                await until(lambda: len(session.timelines) == 2, what="both turns")
-                uses = [use for timeline in session.timelines for use in timeline.models]
+                await until(lambda: len(ended) == 2, what="both turns")
+                uses = [use for turn in ended for use in turn.timeline.models]
             assert [(use.model, use.passed_over) for use in uses] == [
                 ("openai/m1", ("openai/m0",)),
                 ("openai/m1", ("openai/m0",)),

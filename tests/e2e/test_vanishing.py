@@ -13,7 +13,7 @@ from firmware_test_client import SimulatedDevice
 from tests.e2e.doubles import EarASR
 from tests.e2e.harness import serving, until
 from tests.e2e.stages import STAGES, Bench, bench, drill, knows_tool
-from vixio.core.session import Session
+from vixio.core.session.session import Session
 from vixio.testing import ScriptedTTS
 from vixio.transports.xiaozhi.connection import XiaozhiConnection
 
@@ -38,7 +38,7 @@ async def come_to(bench: Bench, device: SimulatedDevice, moment: str) -> None:
         saying = asyncio.create_task(device.say(STORY))
         session = bench.server.session(device.config.device_id)
         assert session is not None
-        await until(lambda: session._talking, what="the beginning of an utterance")
+        await until(lambda: session.user_speaking, what="the beginning of an utterance")
         saying.cancel()  # the user speaks on: only the waiting for the end is over
         await asyncio.wait([saying])
 
@@ -59,7 +59,7 @@ async def test_nothing_is_left_of_a_device_that_vanished(how: How) -> None:
             async with asyncio.TaskGroup() as group:
                 for moment, device in devices.items():
                     group.create_task(come_to(held, device, moment))
-            sessions = [weakref.ref(session) for session in held.server.app.host.sessions.values()]
+            sessions = [weakref.ref(session) for session in held.server.app.host.sessions]
             connections = _connections(held)
             assert len(sessions) == len(connections) == len(MOMENTS)
             busy = held.in_hand()
@@ -104,7 +104,7 @@ async def test_the_default_agent_keeps_nothing_of_a_session_that_is_over() -> No
             await knows_tool(server, device, "self.audio_speaker.set_volume")
             await device.type_text("set the volume to thirty percent")
             assert device.volume == 30
-            sessions = [weakref.ref(session) for session in server.app.host.sessions.values()]
+            sessions = [weakref.ref(session) for session in server.app.host.sessions]
         await until(lambda: not server.app.host.sessions, what="the session's end", seconds=1)
         gc.collect()
         assert _alive(sessions) == 0

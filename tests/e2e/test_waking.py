@@ -129,7 +129,7 @@ async def test_the_words_of_a_turn_in_which_it_becomes_ready() -> None:
     ):
         asking = asyncio.create_task(device.ask(SOUND))
         await until(
-            lambda: (session := server.session(device.config.device_id)) and session.timelines,
+            lambda: (session := server.session(device.config.device_id)) and session.user_speaking,
             what="the user to speak",
         )
         asr.loads.set()

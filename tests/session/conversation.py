@@ -10,13 +10,18 @@ from dataclasses import dataclass, field
 from typing import Any, ParamSpec
 
 from vixio.core.chunk import ListenMode, ListenStart
+from vixio.core.device import DeviceProfile
 from vixio.core.history import History
-from vixio.core.metrics import Counters
+from vixio.core.metrics import Counters, TurnTimeline
 from vixio.core.pipeline import Pipeline
-from vixio.core.reply import ReplySettings
-from vixio.core.session import Session, SessionSettings
+from vixio.core.session.engine_swap import MakeEngine
+from vixio.core.session.events import Event, EventBus, TurnEnded
+from vixio.core.session.log import SessionLog
+from vixio.core.session.session import Session, SharedParts
+from vixio.core.session.settings import ReplySettings, SessionSettings
 from vixio.core.tools.toolset import ToolSet
 from vixio.core.turns.endpointing import EndpointingFactory
+from vixio.core.turns.interruption import CutAtVoice, InterruptionPolicy
 from vixio.stations.agent import AgentSettings, AgentStation
 from vixio.stations.asr import ASRSettings, ASRStation
 from vixio.stations.sentence_aggregator import SentenceAggregatorStation
@@ -61,15 +66,21 @@ class Conversation:
     runtime: ToolRuntime | None = None
     """Runs the session's tools; its sources are the session's."""
     session: Session | None = None
+    events: EventBus = field(default_factory=EventBus)
+    happened: list[Event] = field(default_factory=list)
+    """Everything that was published."""
+    profile: DeviceProfile | None = None
+    make_engine: MakeEngine | None = None
+    interruption: InterruptionPolicy = field(default_factory=CutAtVoice)
 
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[Conversation]:
-        """Run the session; at the end the device vanishes and nothing may be left of it."""
-        before = asyncio.all_tasks()
-        opened = self.runtime.open("aa:bb", "virtual") if self.runtime is not None else None
-        if opened is not None:
-            self.tools = opened.toolset
-        pipeline = Pipeline(
+    @property
+    def ended(self) -> list[TurnTimeline]:
+        """The records of the turns that have ended."""
+        return [event.timeline for event in self.happened if isinstance(event, TurnEnded)]
+
+    def pipeline(self, *, follow_tools: bool = False) -> Pipeline:
+        """Return the stations around the scripted providers."""
+        return Pipeline(
             stations=[
                 VADStation(self.vad, VADSettings(timeout=1.0)),
                 TurnDetectorStation(self.turn, self.endpointing),
@@ -78,14 +89,33 @@ class Conversation:
                 AgentStation(
                     self.agent,
                     AgentSettings(first_timeout=4.0, next_timeout=6.0),
-                    follow_tools=opened is not None,
+                    follow_tools=follow_tools,
                 ),
                 SentenceAggregatorStation(),
                 TTSStation(self.tts, TTSSettings(first_timeout=2.0, next_timeout=2.0)),
             ]
         )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[Conversation]:
+        """Run the session; at the end the device vanishes and nothing may be left of it."""
+        before = asyncio.all_tasks()
+        opened = self.runtime.open("aa:bb", "virtual") if self.runtime is not None else None
+        if opened is not None:
+            self.tools = opened.toolset
+        self.events.attach(self.happened.append)
+        self.events.attach(SessionLog(self.counters))
         self.session = Session(
-            self.device, pipeline, self.history, self.tools, self.counters, self.settings, opened
+            self.device,
+            self.pipeline(follow_tools=opened is not None),
+            self.history,
+            self.tools,
+            self.counters,
+            self.settings,
+            opened,
+            profile=self.profile,
+            make_engine=self.make_engine,
+            shared=SharedParts(self.events, None, self.interruption),
         )
         task = asyncio.create_task(self.session.run())
         try:

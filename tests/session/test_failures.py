@@ -12,7 +12,7 @@ from tests.session.conversation import Conversation, on_virtual_time
 from vixio.core.chunk import TextInput
 from vixio.core.errors import ProviderError, ProviderUnavailable
 from vixio.core.metrics import ModelUse
-from vixio.core.session import SessionSettings
+from vixio.core.session.settings import SessionSettings
 from vixio.providers.agent import AgentEvent, AgentRequest
 from vixio.providers.asr import ASRStream, SpeechHints
 from vixio.providers.vad import VADStream
@@ -236,13 +236,17 @@ async def test_the_models_of_a_turn_are_on_its_record() -> None:
     async with talk.running() as running:
         talk.device.put(TextInput("one"))
         await talk.device.wait_for("stop")
-        assert running.session is not None
-        (timeline,) = running.session.timelines
+        await asyncio.sleep(0)
+        (timeline,) = running.ended
     assert timeline.models == [use, use]
     assert (timeline.input_tokens, timeline.output_tokens) == (200, 40)
-    assert timeline.model_words() == (
-        "model=openai/m rounds=2 tokens_in=200 tokens_out=40 passed_over=openai/big"
-    )
+    assert timeline.model_fields() == {
+        "model": "openai/m",
+        "rounds": 2,
+        "tokens_in": 200,
+        "tokens_out": 40,
+        "passed_over": "openai/big",
+    }
     counted = {
         name: talk.counters.get(name) for name in talk.counters.snapshot() if "model" in name
     }
@@ -357,5 +361,5 @@ async def test_a_defect_is_logged_in_one_line_without_its_words(
         await answered(talk, 1)
     failed = [record for record in caplog.records if record.getMessage().startswith("turn failed")]
     assert [record.exc_info for record in failed] == [None]
-    assert "KeyError at providers.py:" in failed[0].getMessage()
+    assert "KeyError at providers.py:" in vars(failed[0])["detail"]
     assert "what the user said" not in caplog.text

@@ -10,7 +10,7 @@ from tests.session.conversation import Conversation, on_virtual_time
 from vixio.core.chunk import AudioIn, ListenMode, ListenStop, TextInput
 from vixio.core.clock import now
 from vixio.core.history import AssistantMessage, UserMessage
-from vixio.core.session import SessionSettings
+from vixio.core.session.settings import SessionSettings
 from vixio.providers.asr import Recognition
 from vixio.stations.turn_detector import TurnSettings
 from vixio.testing import ScriptedAgent, ScriptedASR, ScriptedTTS, silence, speech
@@ -286,8 +286,7 @@ async def test_the_timeline_of_a_turn_is_whole_and_in_order() -> None:
         await talk.say()
         await talk.device.wait_for("stop")
         await asyncio.sleep(0)
-        assert running.session is not None
-        (timeline,) = running.session.timelines
+        (timeline,) = running.ended
         marks = timeline.since_turn_end()
         assert list(marks) == [
             "voice_end",

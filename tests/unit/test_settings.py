@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from vixio.cli.scaffold import template
 from vixio.core.audio import AudioFormat
 from vixio.core.errors import ConfigError
-from vixio.core.session import SessionSettings
+from vixio.core.session.settings import SessionSettings
 from vixio.providers import registry
 from vixio.providers.registry import ProviderKind
 from vixio.settings import ServerSettings, Settings, load_settings, override

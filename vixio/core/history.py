@@ -154,11 +154,14 @@ class History:
         self._last_id += 1
         return self._last_id
 
-    def begin(self, turn_id: int, text: str) -> None:
-        """Open a turn with what the user said; one that nobody closed ends here."""
+    def begin(self, turn_id: int, text: str | None = None) -> None:
+        """Open a turn with what the user said; a turn that is still open is closed.
+
+        ``text`` None: the assistant speaks unasked.
+        """
         if self._turns and not self._turns[-1].closed:
             self._close(self._turns[-1].turn_id, None)
-        self._turns.append(Turn(turn_id, [UserMessage(text)]))
+        self._turns.append(Turn(turn_id, [] if text is None else [UserMessage(text)]))
         self._bound()
 
     def append(self, turn_id: int, item: HistoryItem) -> None:
@@ -166,8 +169,9 @@ class History:
         turn = self._last(turn_id)
         if turn is None or turn.closed:
             return
-        if isinstance(item, AssistantMessage) and isinstance(turn.items[-1], AssistantMessage):
-            turn.items[-1] = AssistantMessage(turn.items[-1].text + item.text)
+        last = turn.items[-1] if turn.items else None
+        if isinstance(item, AssistantMessage) and isinstance(last, AssistantMessage):
+            turn.items[-1] = AssistantMessage(last.text + item.text)
         else:
             turn.items.append(item)
 
@@ -187,7 +191,7 @@ class History:
         self._turns.pop()
         if turn.closed and self.listener is not None:
             self.listener.turn_forgotten(turn)
-        first = turn.items[0]
+        first = turn.items[0] if turn.items else None
         return first.text if isinstance(first, UserMessage) else ""
 
     def clear(self) -> None:
@@ -259,6 +263,9 @@ class History:
         ]
         kept.extend(ToolResultItem(call.call_id, INTERRUPTED) for call in open_calls)
         turn.items = [_shortened(item) for item in kept]
+        if not turn.items:  # an unasked speech of which nothing was heard
+            self._turns.pop()
+            return
         turn.tokens = approximate_tokens(turn.items)
         self._bound()
         if self.listener is not None:

@@ -1,135 +1,82 @@
-"""Runs a session for every device that a transport accepts, and remembers devices between them."""
+"""Runs a session for every device that its transports accept, and commands the running ones."""
 
 from __future__ import annotations
 
-import logging
-from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable
+import functools
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol
+from typing import Any
 
 from vixio.core import handover
 from vixio.core.cluster import Cluster
 from vixio.core.cores import own_threads
-from vixio.core.device import Device
+from vixio.core.device import Device, DeviceProfile
 from vixio.core.history import History
+from vixio.core.history_store import HistoryStore
 from vixio.core.metrics import Counters
 from vixio.core.pipeline import Pipeline
-from vixio.core.session import Session, SessionSettings
+from vixio.core.session.directory import SessionDirectory
+from vixio.core.session.engine import Engine, EngineFactory
+from vixio.core.session.events import EventBus
+from vixio.core.session.log import SessionLog
+from vixio.core.session.session import Session, SharedParts
+from vixio.core.session.settings import SessionSettings
 from vixio.core.tools.runner import ToolHost
 from vixio.core.tools.toolset import DEVICE_SOURCE, ToolSet
 from vixio.core.tools.types import ToolDefinition
 from vixio.core.transport import DeviceConnection, TransportBase
 
-_log = logging.getLogger(__name__)
-
 PipelineFactory = Callable[[TransportBase, str], Awaitable[Pipeline]]
 """Makes the stations of one session: ``(transport, session_id) -> Pipeline``. Must be quick."""
 
-
-class HistoryKeeper(Protocol):
-    """Keeps histories beyond the process. All of it returns at once."""
-
-    def key(self, device_id: str) -> str:
-        """Return what stands for a device, in whichever form its id came."""
-
-    def connected(self, key: str, history: History, sent_id: str = "") -> None:
-        """Begin to bring ``history`` up to date, and listen to it from now on.
-
-        ``sent_id``: the device's own spelling of its id, which older records may stand under.
-        """
-
-    def dropped(self, key: str) -> None:
-        """The history of this device is no longer held in memory."""
-
-    async def written(self, key: str) -> None:
-        """Wait, for a bounded time, until all that was said is where other processes see it."""
-
-
-class HistoryStore:
-    """The histories of the devices seen last, in memory; the oldest is dropped when it is full.
-
-    ``max_devices`` bounds how many are held, ``max_turns`` and ``max_tokens`` how much of each.
-    With a ``keeper`` this is the cache in front of it.
-    """
-
-    def __init__(
-        self,
-        max_devices: int = 10_000,
-        max_turns: int = 20,
-        max_tokens: int = 6_000,
-        keeper: HistoryKeeper | None = None,
-    ) -> None:
-        self._histories: OrderedDict[str, History] = OrderedDict()
-        self._max_devices = max_devices
-        self._max_turns = max_turns
-        self._max_tokens = max_tokens
-        self._keeper = keeper
-
-    def get(self, device_id: str, sent_id: str = "") -> History:
-        """Return the history of a device that has connected; a new one if it is not held.
-
-        ``sent_id``: the id in the device's own spelling, for a keeper that knows it under that.
-        """
-        key = self._keeper.key(device_id) if self._keeper else device_id
-        history = self._histories.get(key)
-        if history is None:
-            history = self._histories[key] = History(self._max_turns, self._max_tokens)
-        self._histories.move_to_end(key)
-        while len(self._histories) > self._max_devices:
-            dropped, _ = self._histories.popitem(last=False)
-            if self._keeper is not None:
-                self._keeper.dropped(dropped)
-        if self._keeper is not None:
-            self._keeper.connected(key, history, sent_id)
-        return history
-
-    @property
-    def kept(self) -> bool:
-        """Is there a keeper, which other processes of this server have too?"""
-        return self._keeper is not None
-
-    async def written(self, device_id: str) -> None:
-        """Wait, for a bounded time, until the keeper has all of a device."""
-        if self._keeper is not None:
-            await self._keeper.written(self._keeper.key(device_id))
+ProfileOf = Callable[[Device], DeviceProfile]
+"""Returns how a device is served. Cheap; asked again when profiles change."""
 
 
 class SessionHost:
-    """Connects a transport with pipelines.
+    """Connects transports with engines.
 
-    ``create_pipeline`` is called once per device, after its hello was answered. ``tool_host``
-    gives sessions their tools and runs them; without one a session has its device's only.
-    ``cluster`` are the processes that a device may have been with before, or may still be.
+    The factory is called once per device, after its hello was answered: ``create_pipeline``, or
+    ``create_engine``, which gets the device, its profile and its tools and is called again when the
+    profile changes. ``profile_of`` gives the profiles; without it all devices have the one of
+    ``settings``. ``tool_host`` gives sessions their tools and runs them; without one a session has
+    its device's only. ``cluster`` knows the other processes of this server.
     """
 
     def __init__(
         self,
-        transport: TransportBase,
-        create_pipeline: PipelineFactory,
+        transports: TransportBase | Iterable[TransportBase],
+        create_pipeline: PipelineFactory | None = None,
         *,
+        create_engine: EngineFactory | None = None,
+        profile_of: ProfileOf | None = None,
         settings: SessionSettings | None = None,
         counters: Counters | None = None,
         histories: HistoryStore | None = None,
         tool_host: ToolHost | None = None,
         cluster: Cluster | None = None,
     ) -> None:
-        self.transport = transport
+        """Raises ValueError unless exactly one of the two factories is given."""
+        if (create_pipeline is None) == (create_engine is None):
+            raise ValueError("give either create_pipeline or create_engine")
+        if isinstance(transports, TransportBase):
+            transports = (transports,)
+        self.transports = tuple(transports)
         self.counters = counters or Counters()
         self.histories = histories or HistoryStore()
+        self.sessions = SessionDirectory()
+        self.events = EventBus()
+        self.events.attach(SessionLog(self.counters))
         self._create_pipeline = create_pipeline
-        self._tool_host = tool_host
+        self._create_engine = create_engine
         self._settings = settings or SessionSettings()
+        self._profile_of = profile_of or self._default_profile
+        self._tool_host = tool_host
         self._toolsets: dict[str, ToolSet] = {}
-        self._sessions: dict[str, Session] = {}
         self._cluster = cluster or Cluster()
         self._present: Counter[str] = Counter()
         self._encoders: ThreadPoolExecutor | None = None
-
-    @property
-    def sessions(self) -> dict[str, Session]:
-        """The running sessions by id. Read only."""
-        return self._sessions
 
     def tools(self, session_id: str) -> ToolSet:
         """Return the tool set of a session that is being set up or runs.
@@ -142,51 +89,72 @@ class SessionHost:
         """Accept devices."""
         # Encoding is most of what a speaking device costs, and the codec lets other threads run.
         self._encoders = ThreadPoolExecutor(own_threads(), thread_name_prefix="vixio-encode")
-        await self.transport.start(self.handle)
+        for transport in self.transports:
+            await transport.start(functools.partial(self.handle, transport))
 
     async def stop(self) -> None:
         """Close all devices; returns when every session has ended."""
-        await self.transport.stop()
+        for transport in self.transports:
+            await transport.stop()
+        self.events.close()
         if self._encoders is not None:
             self._encoders.shutdown(wait=False, cancel_futures=True)
             self._encoders = None
 
-    async def handle(self, connection: DeviceConnection) -> None:
+    def profiles_changed(self) -> None:
+        """Have every session whose device's profile is another one now served by it."""
+        for session in self.sessions:
+            profile = self._profile_of(session.device)
+            if profile != session.profile:
+                session.reconfigure(profile)
+
+    async def handle(self, transport: TransportBase, connection: DeviceConnection) -> None:
         """Converse with one device until its connection closes."""
-        session_id = connection.session_id
-        device_id = connection.device.id
-        opened = self._tool_host.open(device_id, session_id) if self._tool_host else None
+        session_id, device = connection.session_id, connection.device
+        profile = self._profile_of(device)
+        opened = self._tool_host.open(device.id, session_id) if self._tool_host else None
         tools = opened.toolset if opened else ToolSet()
         self._toolsets[session_id] = tools
 
         async def device_tools_ready(definitions: list[ToolDefinition]) -> None:
             tools.replace(DEVICE_SOURCE, definitions)
 
-        self.transport.set_device_tools_callback(session_id, device_tools_ready)
-        self._present[device_id] += 1
+        async def make_engine(profile: DeviceProfile) -> Engine:
+            if self._create_engine is not None:
+                return await self._create_engine(device, profile, tools)
+            assert self._create_pipeline is not None  # noqa: S101 - __init__ asked for one of them
+            return await self._create_pipeline(transport, session_id)
+
+        transport.set_device_tools_callback(session_id, device_tools_ready)
+        self._present[device.id] += 1
+        session: Session | None = None
         try:
-            history = await self._history(connection.device)
-            pipeline = await self._create_pipeline(self.transport, session_id)
+            history = await self._history(device)
             session = Session(
                 connection,
-                pipeline,
+                await make_engine(profile),
                 history,
                 tools,
                 self.counters,
                 self._settings,
                 opened,
-                self._encoders,
+                profile=profile,
+                make_engine=make_engine,
+                shared=SharedParts(self.events, self._encoders),
             )
-            self._sessions[session_id] = session
-            self.counters.add("session.opened")
+            self.sessions.add(session)
             await session.run()
         finally:
-            self._sessions.pop(session_id, None)
+            if session is not None:
+                self.sessions.remove(session)
             self._toolsets.pop(session_id, None)
             if opened is not None:
                 await opened.close()
-            self.counters.add("session.closed")
-            await self._leave(device_id)
+            await self._leave(device.id)
+
+    def _default_profile(self, device: Device) -> DeviceProfile:
+        settings = self._settings
+        return DeviceProfile(language=settings.language, wake_greeting=settings.wake_reply)
 
     async def _history(self, device: Device) -> History:
         """Return what the device remembers, wherever it was before."""
@@ -214,9 +182,13 @@ class SessionHost:
             self._cluster.leave(device_id)
 
     def stats(self) -> dict[str, Any]:
-        """Return what a health page shows: sessions, the transport's gauges, all counts."""
+        """Return what a health page shows: sessions, the transports' gauges, all counts."""
+        gauges = [transport.stats() for transport in self.transports]
+        several = {"transports": gauges} if len(gauges) > 1 else {}
         return {
-            "sessions": len(self._sessions),
-            **self.transport.stats(),
+            "sessions": len(self.sessions),
+            **gauges[0],
+            **several,
+            "connected": sum(each.get("connected", 0) for each in gauges),
             "counters": self.counters.snapshot(),
         }

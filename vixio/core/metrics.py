@@ -70,17 +70,18 @@ class TurnTimeline:
         """What the models wrote in this turn."""
         return sum(use.output_tokens for use in self.models)
 
-    def model_words(self) -> str:
-        """Return the models and what they used, for a line of the log; empty if there was none."""
+    def model_fields(self) -> dict[str, str | int]:
+        """Return the models and their tokens, as fields of a log record; empty without a model."""
         if not self.models:
-            return ""
-        names = ",".join(dict.fromkeys(use.model for use in self.models))
-        words = (
-            f"model={names} rounds={len(self.models)} "
-            f"tokens_in={self.input_tokens} tokens_out={self.output_tokens}"
-        )
+            return {}
+        fields: dict[str, str | int] = {
+            "model": ",".join(dict.fromkeys(use.model for use in self.models)),
+            "rounds": len(self.models),
+            "tokens_in": self.input_tokens,
+            "tokens_out": self.output_tokens,
+        }
         passed = dict.fromkeys(name for use in self.models for name in use.passed_over)
-        return f"{words} passed_over={','.join(passed)}" if passed else words
+        return {**fields, "passed_over": ",".join(passed)} if passed else fields
 
     def since_turn_end(self) -> dict[str, int]:
         """Return the marks in milliseconds after the end of turn was decided."""

@@ -8,6 +8,7 @@ goes off and what it was set for is long over.
 from __future__ import annotations
 
 import asyncio
+import math
 from types import TracebackType
 
 
@@ -29,17 +30,26 @@ class Watchdog:
 
     @property
     def expired(self) -> bool:
-        """Was it the watchdog that ended the last await?"""
+        """Whether the watchdog ended the last await: by its deadline or by :meth:`wake`."""
         return self._expired
 
-    def until(self, deadline: float) -> Watchdog:
-        """Set the moment at which the next await is to be over."""
+    def until(self, deadline: float | None) -> Watchdog:
+        """Set when the next await is over at the latest; None: never, but by :meth:`wake`."""
+        if deadline is None:
+            self._deadline = math.inf
+            return self
         self._deadline = deadline
         timer = self._timer
         if timer is None or timer.when() > deadline:
             self.close()
             self._timer = asyncio.get_running_loop().call_at(deadline, self._look)
         return self
+
+    def wake(self) -> None:
+        """End the await that is going on, as its deadline would; without one, nothing happens."""
+        if self._task is not None and not self._expired:
+            self._expired = True
+            self._task.cancel()
 
     def close(self) -> None:
         """Stop the timer. Idempotent."""
@@ -71,7 +81,7 @@ class Watchdog:
 
     def _look(self) -> None:
         self._timer = None
-        if self._task is None:
+        if self._task is None or self._expired or self._deadline == math.inf:
             return  # nothing to watch; the next await sets the timer
         loop = asyncio.get_running_loop()
         if loop.time() < self._deadline:

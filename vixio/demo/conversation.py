@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vixio.core.metrics import TurnTimeline
+from vixio.core.session.events import Subscription, TurnEnded
 from vixio.server import Server
 from vixio.settings import Settings
 
@@ -63,8 +64,9 @@ def device_config(app: Server) -> DeviceConfig:
 
 def tool_names(app: Server) -> list[str]:
     """Return the tools of all sessions."""
-    sessions = app.host.sessions.values()
-    return [tool.name for session in sessions for tool in session.context.tools.definitions()]
+    return [
+        tool.name for session in app.host.sessions for tool in session.context.tools.definitions()
+    ]
 
 
 async def hold(
@@ -72,6 +74,7 @@ async def hold(
 ) -> int:
     """Hold the conversation and print it; return how many turns were not as expected."""
     failed = 0
+    events = app.host.events.subscribe()
     for line in lines:
         before = app.counters.snapshot()
         reply = await device.ask(line.say)
@@ -79,7 +82,8 @@ async def hold(
         good = bool(reply.text) and reply.ended and line.check(reply, device)
         good = good and (not line.source or line.source in served)
         failed += not good
-        _show(line, reply, _last_timeline(app), served, good)
+        _show(line, reply, _last_timeline(events), served, good)
+    events.close()
     if wav is not None:
         device.write_wav(wav)
         print(f"both sides as stereo (left: user, right: device): {wav}")
@@ -103,11 +107,9 @@ def serving(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, Se
     }
 
 
-def _last_timeline(app: Server) -> TurnTimeline | None:
-    for session in app.host.sessions.values():
-        if session.timelines:
-            return session.timelines[-1]
-    return None
+def _last_timeline(events: Subscription) -> TurnTimeline | None:
+    ended = [event.timeline for event in events.take() if isinstance(event, TurnEnded)]
+    return ended[-1] if ended else None
 
 
 def _show(

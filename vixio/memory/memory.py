@@ -12,7 +12,7 @@ from loguru import logger
 
 from vixio.core.errors import VixioError
 from vixio.core.history import History, HistoryItem
-from vixio.core.host import HistoryKeeper
+from vixio.core.history_store import HistoryKeeper
 from vixio.core.metrics import Counters
 from vixio.memory.device import DeviceMemory
 from vixio.memory.facts import PersistentFactStore

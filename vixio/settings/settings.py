@@ -9,8 +9,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from vixio.core.audio import AudioFormat
 from vixio.core.instructions import Instructions, Surroundings
 from vixio.core.pacer import PacerSettings
-from vixio.core.reply import ReplySettings
-from vixio.core.session import SessionSettings
+from vixio.core.session.settings import ReplySettings, SessionSettings
 from vixio.settings.mcp import McpServerSettings, ServerName
 from vixio.settings.memory import MemorySection
 from vixio.settings.provider import (

@@ -8,7 +8,8 @@ import inspect
 from vixio.core.history import History
 from vixio.core.metrics import Counters
 from vixio.core.pipeline import Pipeline
-from vixio.core.session import Session, SessionSettings
+from vixio.core.session.session import Session
+from vixio.core.session.settings import SessionSettings
 from vixio.core.tools.toolset import ToolSet
 from vixio.testing import ManualConnection
 

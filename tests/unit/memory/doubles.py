@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vixio.core.history import AssistantMessage, History, HistoryItem, UserMessage
-from vixio.core.host import HistoryStore
+from vixio.core.history_store import HistoryStore
 from vixio.core.metrics import Counters
 from vixio.memory.create import make_store
 from vixio.memory.link import StoreLink

@@ -1,6 +1,6 @@
 """What the bench sees of the inside of the server: turns, listening backlog, loop lag, usage.
 
-It reads what the server keeps anyway (the turns' timelines, the counters) and stands around one
+It subscribes to the turns' ends, reads the server's counters, and stands around one
 provider interface, the VAD's, to see when each piece of microphone audio has been decided on.
 """
 
@@ -19,6 +19,7 @@ from vixio.bench.load.usage import LoopLag, Spread, cpu_by_thread, look
 from vixio.core.audio import LISTEN_RATE, pcm_seconds
 from vixio.core.clock import now
 from vixio.core.metrics import TurnTimeline
+from vixio.core.session.events import TurnEnded
 from vixio.providers.vad import VADProvider, VADStream
 from vixio.server import Server, settle
 
@@ -99,11 +100,11 @@ class Probe:
     ) -> None:
         """``max_notes``: turns, and samples of each lag, that are kept; the oldest go first."""
         self._app = app
+        self._events = app.host.events.subscribe(MANY_NOTES)
         self._vad = vad
         self._delays = delays
         self._lag = LoopLag()
         self._max_notes = max_notes
-        self._seen: dict[str, int] = {}
         self._turns: deque[Json] = deque(maxlen=max_notes)
         self._turns_seen = self._answered = 0
         self._counted: dict[str, int] = {}
@@ -128,6 +129,7 @@ class Probe:
     async def stop(self) -> None:
         """Watch no more."""
         await self._lag.stop()
+        self._events.close()
         if self._collecting is not None:
             self._collecting.cancel()
             await asyncio.wait([self._collecting])
@@ -190,19 +192,11 @@ class Probe:
 
     def _collect(self) -> None:
         """Note the turns that ended since the last time."""
-        sessions = self._app.host.sessions
-        for session_id, session in sessions.items():
-            seen = self._seen.get(session_id, 0)
-            for timeline in reversed(session.timelines):
-                if timeline.turn_id <= seen:
-                    break
-                if timeline.outcome:
-                    self._seen[session_id] = max(self._seen.get(session_id, 0), timeline.turn_id)
-                    self._turns.append(_row(session.context.device_id, timeline))
-                    self._turns_seen += 1
-                    self._answered += timeline.outcome == "answered"
-        for session_id in [gone for gone in self._seen if gone not in sessions]:
-            del self._seen[session_id]
+        for event in self._events.take():
+            if isinstance(event, TurnEnded):
+                self._turns.append(_row(event.device_id, event.timeline))
+                self._turns_seen += 1
+                self._answered += event.timeline.outcome == "answered"
         for lags in (self._lag.lags, *((self._vad.lags,) if self._vad is not None else ())):
             if len(lags) > 2 * self._max_notes:
                 del lags[: -self._max_notes]

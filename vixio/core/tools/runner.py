@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from vixio.core.chunk import Chunk
+from vixio.core.device import DeviceProfile
 from vixio.core.tools.toolset import ToolSet
 from vixio.core.tools.types import ToolCallResult, ToolDefinition
 
@@ -56,6 +57,9 @@ class SessionTools(ABC):
 
         ``emit`` takes what tools say and show meanwhile; it is called from any thread.
         """
+
+    def reconfigure(self, profile: DeviceProfile) -> None:  # noqa: B027 - optional
+        """Follow the tool policy of another profile."""
 
     @abstractmethod
     async def close(self) -> None:

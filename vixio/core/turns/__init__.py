@@ -1,1 +1,1 @@
-"""Turns: asking the agent, and what a turn changes."""
+"""Turns: who speaks when, what is said to whom, and what a turn changes."""

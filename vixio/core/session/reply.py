@@ -1,11 +1,10 @@
-"""One reply: the stream that the replying stations make, paced to the device, stoppable at once."""
+"""One reply: the stream that an engine makes, paced to the device, stoppable at once."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
 
 from vixio.core.chunk import (
     AudioOut,
@@ -27,11 +26,23 @@ from vixio.core.errors import (
     VixioError,
     describe,
 )
+from vixio.core.history import AssistantMessage
 from vixio.core.messages import WAKING, failure_key, message
 from vixio.core.messages import reason as reason_words
 from vixio.core.metrics import ToolTiming, TurnTimeline
-from vixio.core.pacer import Pacer, PacerSettings
-from vixio.core.pipeline import Pipeline
+from vixio.core.pacer import Pacer
+from vixio.core.session.emitter import Emitter
+from vixio.core.session.engine import Engine
+from vixio.core.session.events import (
+    Failure,
+    SpeechInterrupted,
+    SpeechPlayed,
+    SpeechStarted,
+    ToolEnded,
+    ToolStarted,
+)
+from vixio.core.session.settings import ReplySettings
+from vixio.core.session.speech import SpeechHandle, SpeechStatus
 from vixio.core.station import StationContext
 from vixio.core.streams import closing
 from vixio.core.transport import AudioEncoder, DeviceConnection
@@ -46,41 +57,34 @@ ENCODE_PIECE_MS = 600
 """PCM encoded in one go in a thread: 2 ms of work, far more than the hop costs."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReplySettings:
-    """Bounds of one reply, in seconds.
-
-    ``timeout`` is for the making of it, not for the playing: the wait for the pacer's buffer does
-    not count. ``apology_timeout`` bounds saying that something failed.
-    """
-
-    timeout: float = 60.0
-    apology_timeout: float = 8.0
-    pacer: PacerSettings = field(default_factory=PacerSettings)
-
-
 class Reply:
     """The answer to one turn. ``run`` is its task; :meth:`interrupt` ends it from outside.
 
-    ``before``: the pacer of the reply that was interrupted last while it was spoken.
+    ``before``: the pacer of the reply that was interrupted last while it was spoken. ``speech``:
+    the command that the reply carries out; None: the user's turn is answered.
     """
 
     def __init__(
         self,
         turn: UserTurn,
-        pipeline: Pipeline,
+        engine: Engine,
         connection: DeviceConnection,
         context: StationContext,
         settings: ReplySettings,
+        emit: Emitter,
+        *,
         before: Pacer | None = None,
+        speech: SpeechHandle | None = None,
     ) -> None:
         self.turn = turn
+        self.speech = speech
         self.timeline: TurnTimeline = context.timeline(turn.turn_id)
         self.called_tools = False
         self.farewell = False
-        """Has the conversation to end with it?"""
+        """Whether the session closes after this reply."""
         self.before_speaking: Callable[[], Awaitable[None]] | None = None
-        self._pipeline = pipeline
+        self._engine = engine
+        self._emit = emit
         self._connection = connection
         self._context = context
         self._settings = settings
@@ -93,6 +97,7 @@ class Reply:
             before,
         )
         self._names: dict[str, str] = {}
+        self._failed = False
         self._made_something = False
         self._over = False
         self._silent = True
@@ -102,33 +107,44 @@ class Reply:
 
     @property
     def pacer(self) -> Pacer:
-        """What is played of it, and when."""
+        """Plays it, and knows what was heard."""
         return self._pacer
 
     @property
     def active(self) -> bool:
-        """Is it still being made or played?"""
+        """Whether it is still made or played."""
         return not self._over
 
     @property
     def speaking(self) -> bool:
-        """Has the device been told to speak, and not yet to stop?"""
+        """Whether ``tts start`` was sent, and ``tts stop`` is due."""
         return self._pacer.started and not self._over
 
-    async def run(self, *, failed: str = "", reason: str = "", say: str = "") -> None:
+    @property
+    def heard(self) -> bool:
+        """Whether anything of it has reached the device."""
+        return not self._silent
+
+    @property
+    def interruptible(self) -> bool:
+        """Whether the user's voice may cut it."""
+        return self.speech is None or self.speech.interruptible
+
+    async def run(self, *, failed: str = "", reason: str = "") -> None:
         """Make and play the reply, to its ``tts stop``.
 
         ``failed``: the key of the message to say instead, when the turn failed before it got here;
         ``reason``: why it did, to be shown.
-        ``say``: the words to say, where the agent has not to be asked.
         """
         self._task = asyncio.current_task()
         self._reason = reason
+        if self.speech is not None:
+            self.speech.follow(self._pacer.heard_text)
         try:
             async with asyncio.TaskGroup() as group:
                 pacing = group.create_task(self._pacer.run())
                 try:
-                    await self._make(failed, say)
+                    await self._make(failed)
                 finally:
                     self._pacer.finish()
                 await pacing
@@ -143,6 +159,12 @@ class Reply:
         self.timeline.mark("playout_end", now())
         self._context.history.close(self.turn.turn_id)
         self._end(self.timeline.outcome or "answered")
+        text = self._pacer.heard_text()
+        if not self._silent:
+            self._emit(SpeechPlayed, self.turn.turn_id, text)
+        if self.speech is not None:
+            status = SpeechStatus.FAILED if self._failed else SpeechStatus.PLAYED
+            self.speech.end(status, "" if self._failed else text)
         try:
             await self._show_reason()
             await self._connection.send_speech_stop()
@@ -153,9 +175,16 @@ class Reply:
         """Stop now. The caller waits for ``pacer.stopped()`` before it sends ``tts stop``."""
         if self._over:
             return
-        self._context.history.cut(self.turn.turn_id, self._pacer.heard_text())
+        heard = self._pacer.heard_text()
+        self._context.history.cut(self.turn.turn_id, heard)
         self._pacer.stop()
         self._end(f"interrupted:{cause}")
+        if not self._silent:
+            self._emit(SpeechInterrupted, self.turn.turn_id, heard, cause)
+        if self.speech is not None:
+            self.speech.follow(None)
+            if not self._silent or self.speech.question:
+                self.speech.end(SpeechStatus.INTERRUPTED, heard)
         if self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()
 
@@ -165,14 +194,22 @@ class Reply:
         if self._pacer.first_frame_at is not None:
             self.timeline.mark("first_frame", self._pacer.first_frame_at)
 
-    async def _make(self, failed: str, say: str) -> None:
+    async def _make(self, failed: str) -> None:
         if not failed:
-            turn_id = self.turn.turn_id
-            speak = self._pipeline.speak(turn_id, say) if say else None
-            failed = await self._answer(speak or self._pipeline.reply(self.turn))
+            failed = await self._answer(self._stream())
         if failed:
+            self._failed = True
             self.timeline.outcome = f"failed:{failed}"
             await self._apologise(failed)
+
+    def _stream(self) -> AsyncIterator[Chunk]:
+        turn_id = self.turn.turn_id
+        if self.speech is None or self.speech.question:
+            return self._engine.reply(self.turn)
+        if self.speech.remembered:
+            self._context.history.begin(turn_id)
+            self._context.history.append(turn_id, AssistantMessage(self.speech.text))
+        return self._engine.speak(turn_id, self.speech.text)
 
     async def _answer(self, stream: AsyncIterator[Chunk]) -> str:
         """Play the reply; return the key of the message to say if it could not be made."""
@@ -197,11 +234,8 @@ class Reply:
         self._context.counters.add(f"turn.{key}")
         if isinstance(error, ProviderError):
             self._reason = error.reason
-        _log.warning(
-            "turn failed: %s",
-            describe(error) if error else key,
-            extra={"device": self._context.device_id, "turn": self.turn.turn_id},
-        )
+        detail = describe(error) if error else key
+        self._emit(Failure, self.turn.turn_id, "reply", self._reason or key, detail)
         return key
 
     async def _apologise(self, key: str) -> None:
@@ -211,12 +245,12 @@ class Reply:
         spoken_before = self._made_something
         self._made_something = False
         try:
-            stream = self._pipeline.speak(self.turn.turn_id, words)
+            stream = self._engine.speak(self.turn.turn_id, words)
             await self._play(stream, self._settings.apology_timeout)
         except ConnectionClosed:
             raise
         except Exception as error:  # noqa: BLE001 - the voice itself fails: show it instead
-            _log.warning("apology could not be spoken: %s", type(error).__name__)
+            _log.warning("apology not spoken", extra={"error": type(error).__name__})
         if not self._made_something:
             why = reason_words(self._reason, language)
             self._reason = ""
@@ -271,14 +305,21 @@ class Reply:
                 await self._connection.send_sentence(text)
             case Farewell():
                 self.farewell = True
-            case ToolCalled(call_id=call_id, name=name):
-                self.called_tools = True
-                self._names[call_id] = name
-            case ToolReturned(call_id=call_id, success=success, seconds=seconds):
-                name = self._names.get(call_id, "?")
-                self.timeline.tools.append(ToolTiming(name, seconds, success))
+            case ToolCalled() | ToolReturned():
+                self._note_tool(chunk)
             case TextDelta() | _:
                 pass
+
+    def _note_tool(self, chunk: ToolCalled | ToolReturned) -> None:
+        turn_id, call_id = self.turn.turn_id, chunk.call_id
+        if isinstance(chunk, ToolCalled):
+            self.called_tools = True
+            self._names[call_id] = chunk.name
+            self._emit(ToolStarted, turn_id, call_id, chunk.name, chunk.arguments)
+            return
+        name = self._names.get(call_id, "?")
+        self.timeline.tools.append(ToolTiming(name, chunk.seconds, chunk.success))
+        self._emit(ToolEnded, turn_id, call_id, name, chunk.output, chunk.success, chunk.seconds)
 
     async def _flush(self) -> None:
         if self._encoder is not None:
@@ -305,9 +346,11 @@ class Reply:
 
     async def _before_audio(self) -> None:
         """Take the floor, once, and show the sentence: only now is there something to hear."""
-        if self._silent and self.before_speaking is not None:
-            await self.before_speaking()
-        self._silent = False
+        if self._silent:
+            if self.before_speaking is not None:
+                await self.before_speaking()
+            self._silent = False
+            self._emit(SpeechStarted, self.turn.turn_id)
         if self._subtitle is not None:
             await self._pacer.put_sentence(self._subtitle)
             self._subtitle = None

@@ -1,0 +1,421 @@
+"""Carries out the floor's table: takes turns, starts, cuts and holds replies.
+
+What happens comes in as an :class:`~vixio.core.turns.floor.Input`; the table says what to do. The
+words of the user come out of the engine, partly from a task of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from dataclasses import replace
+
+from vixio.core.chunk import (
+    Abort,
+    AudioIn,
+    Chunk,
+    ListenStart,
+    ListenStop,
+    PartialTranscript,
+    Transcript,
+    TurnDropped,
+    TurnFailed,
+    TurnStarted,
+    UserTurn,
+)
+from vixio.core.clock import now
+from vixio.core.messages import failure_key
+from vixio.core.pacer import Pacer
+from vixio.core.session import events
+from vixio.core.session.emitter import Emitter
+from vixio.core.session.engine import Engine
+from vixio.core.session.reply import Reply
+from vixio.core.session.settings import SessionSettings
+from vixio.core.session.speech import Priority, SpeechHandle, SpeechStatus
+from vixio.core.session.speech_queue import SpeechQueue
+from vixio.core.station import StationContext
+from vixio.core.transport import DeviceConnection
+from vixio.core.turns.floor import Action, Floor, Input
+from vixio.core.turns.interruption import Decision, InterruptionPolicy, Overlap
+
+MAX_TIMELINES = 16
+"""Records of turns that are kept while late stages may still write into them."""
+
+Post = Callable[[Callable[[], Awaitable[None]]], None]
+"""Has something carried out by the listening task."""
+
+
+class Dialogue:
+    """Who speaks, and what about. Belongs to one :class:`~vixio.core.session.session.Session`."""
+
+    def __init__(
+        self,
+        connection: DeviceConnection,
+        engine: Engine,
+        context: StationContext,
+        settings: SessionSettings,
+        emit: Emitter,
+        policy: InterruptionPolicy,
+        post: Post,
+        on_idle: Callable[[], None],
+    ) -> None:
+        """``on_idle`` is called when the floor becomes free."""
+        self.engine = engine
+        self.floor = Floor()
+        self.greeting = ""
+        """Said at a wake word; empty: nothing."""
+        self._connection = connection
+        self._context = context
+        self._settings = settings
+        self._emit = emit
+        self._policy = policy
+        self._post = post
+        self._on_idle = on_idle
+        self._reply: Reply | None = None
+        self._last_cut: Pacer | None = None
+        self._talking: set[int] = set()
+        self._nobody_talks = asyncio.Event()
+        self._nobody_talks.set()
+        self._speeches = SpeechQueue()
+        self._kept_turn: UserTurn | None = None
+
+    # ── the session's side ───────────────────────────────────────────────────────────────────
+
+    def bind(self) -> None:
+        """Connect the engine."""
+        self.engine.bind(self._context, self._heard)
+
+    async def use(self, engine: Engine, audio: Iterable[AudioIn]) -> None:
+        """Go on with another engine, which hears ``audio`` first. Only while :attr:`idle`."""
+        self.engine = engine
+        self.bind()
+        if self.floor.microphone:
+            await engine.feed(ListenStart(self.floor.mode), now())
+        for chunk in audio:
+            await engine.feed(chunk, now())
+
+    @property
+    def idle(self) -> bool:
+        """Whether nobody speaks, and nothing is being answered."""
+        return self.floor.quiet and self._reply is None and not self._talking
+
+    @property
+    def user_speaking(self) -> bool:
+        """Whether an utterance is heard or still recognised."""
+        return bool(self._talking)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a speech waits for a free floor."""
+        return len(self._speeches) > 0
+
+    @property
+    def speech_due(self) -> float | None:
+        """When :meth:`next_speech` has something to do; None: not before something happens."""
+        due = self._speeches.due if self.idle else None
+        return None if due is None else max(due, 0.0)
+
+    async def happen(self, happened: Input, chunk: Chunk | None = None, *, cause: str = "") -> None:
+        """Take an input of the device or a command; ``chunk`` is what the engine may be fed."""
+        actions = self._step(happened)
+        news = True
+        if isinstance(chunk, ListenStart):
+            news = self._microphone(lambda: self.floor.microphone_on(chunk.mode))
+        elif isinstance(chunk, ListenStop):
+            news = self._microphone(self.floor.microphone_off)
+        stopped = False
+        for action in actions:
+            match action:
+                case Action.FEED if chunk is not None and news:
+                    if not isinstance(chunk, ListenStop):
+                        self._forget_talking()
+                    await self.engine.feed(chunk, now())
+                case Action.RESET:
+                    self._forget_talking()
+                    await self.engine.feed(Abort("wake word"), now())
+                case Action.CUT:
+                    stopped = await self._cut(cause)
+                case Action.SILENCE if not stopped:
+                    await self._connection.send_speech_stop()
+                case Action.GREET if self.greeting:
+                    greeting = SpeechHandle(self.greeting, remembered=False)
+                    await self._say(greeting)
+                case _:
+                    pass
+
+    async def offer(self, handle: SpeechHandle) -> None:
+        """Take a speech of a command: now, or when its time has come."""
+        if handle.priority is Priority.HIGH and not self.floor.quiet and not self._talking:
+            await self._say(handle)
+        else:
+            self._speeches.add(handle)
+            await self.next_speech()
+
+    async def next_speech(self) -> None:
+        """Begin the next speech that waits, if the floor is free."""
+        if not self.idle:
+            return
+        handle = self._speeches.take(now())
+        if handle is not None:
+            await self._say(handle)
+
+    async def take_back(self, handle: SpeechHandle) -> None:
+        """Drop a speech that waits, cut one that plays."""
+        if self._speeches.remove(handle):
+            handle.end(SpeechStatus.DROPPED)
+        elif self._reply is not None and self._reply.speech is handle:
+            await self.happen(Input.STOP, cause="cancelled")
+            handle.end(SpeechStatus.DROPPED)
+
+    def hang_up(self) -> None:
+        """The connection is gone: what was heard of the reply stays in the history."""
+        if self._reply is not None and self._reply.active:
+            self._reply.interrupt("disconnected")
+
+    def end(self) -> None:
+        """Settle every speech."""
+        if self._reply is not None and self._reply.speech is not None:
+            self._reply.speech.end(SpeechStatus.DROPPED)
+        self._speeches.clear()
+
+    # ── the user ─────────────────────────────────────────────────────────────────────────────
+
+    async def _heard(self, chunk: Chunk) -> None:
+        match chunk:
+            case TurnStarted(turn_id=turn_id):
+                self._talking.add(turn_id)
+                self._nobody_talks.clear()
+                self._speeches.disturbed(now())
+                await self._overlap()
+            case PartialTranscript(turn_id=turn_id, text=text):
+                self._emit(events.PartialTranscript, turn_id, text)
+                await self._overlap(text)
+            case Transcript(turn_id=turn_id, text=text, rejected=rejected):
+                self._emit(events.FinalTranscript, turn_id, text, not rejected)
+                if text:
+                    await self._connection.send_transcript(text)
+            case UserTurn(turn_id=turn_id):
+                await self._take_turn(chunk)
+                self._has_talked(turn_id)
+            case TurnFailed():
+                await self._turn_failed(chunk)
+            case TurnDropped(turn_id=turn_id):
+                self._context.timelines.pop(turn_id, None)
+                self._perform(self._step(Input.NO_TURN))
+                self._has_talked(turn_id)
+            case _:
+                pass
+
+    async def _overlap(self, text: str = "") -> None:
+        """The user's voice over the assistant's."""
+        reply = self._reply
+        if reply is None or not (self.floor.audible and self.floor.full_duplex):
+            return
+        if not reply.interruptible:
+            return
+        match self._policy.decide(Overlap(reply.pacer.heard_ms(), text)):
+            case Decision.CUT:
+                await self.happen(Input.BARGE_IN, cause="voice")
+            case Decision.PAUSE:
+                self._perform(self._step(Input.HUSH))
+            case Decision.IGNORE:
+                self._perform(self._step(Input.RESUME))
+
+    async def _take_turn(self, turn: UserTurn) -> None:
+        reply = self._reply
+        if reply is not None and reply.active and not reply.interruptible:
+            if turn.understood:
+                self._kept_turn = _joined(self._kept_turn, turn)
+            return
+        for action in self._step(Input.TURN if turn.understood else Input.UNCLEAR):
+            match action:
+                case Action.CUT:
+                    await self._cut("superseded")
+                case Action.REPLY:
+                    self._start(turn)
+                case Action.JOIN:
+                    if reply is not None and not reply.called_tools:
+                        turn = self._join(reply, turn)
+                    await self._cut("superseded")
+                    self._start(turn)
+                case _:
+                    self._perform((action,))
+
+    async def _turn_failed(self, failed: TurnFailed) -> None:
+        self._has_talked(failed.turn_id)
+        self._emit(events.Failure, failed.turn_id, failed.stage, failed.reason, failed.detail)
+        for action in self._step(Input.TURN_FAILED):
+            match action:
+                case Action.CUT:
+                    await self._cut("failed")
+                case Action.APOLOGISE:
+                    key = failure_key(failed.reason)
+                    self._start(UserTurn(failed.turn_id, ""), failed=key, reason=failed.reason)
+                case _:
+                    self._perform((action,))
+
+    def _join(self, pending: Reply, turn: UserTurn) -> UserTurn:
+        """Make one turn of two: the user went on before anything was answered.
+
+        A slow recogniser may bring the earlier words later.
+        """
+        first = pending.turn
+        pending.interrupt("continued")
+        if pending.speech is not None or not (first.understood and first.text):
+            self._put_back(pending)
+            return turn
+        self._context.history.forget(first.turn_id)
+        return _joined(first, turn)
+
+    def _has_talked(self, turn_id: int) -> None:
+        self._talking.discard(turn_id)
+        self._speeches.disturbed(now())
+        if not self._talking:
+            self._nobody_talks.set()
+            self._free()
+
+    def _forget_talking(self) -> None:
+        self._talking.clear()
+        self._nobody_talks.set()
+
+    # ── the assistant ────────────────────────────────────────────────────────────────────────
+
+    async def _say(self, handle: SpeechHandle) -> None:
+        for action in self._step(Input.SPEECH):
+            if action is Action.CUT:
+                await self._cut("replaced")
+            elif action is Action.SAY:
+                turn_id = self._context.history.next_turn_id()
+                text = handle.text if handle.question else ""
+                self._start(UserTurn(turn_id, text), speech=handle)
+
+    def _start(
+        self,
+        turn: UserTurn,
+        *,
+        failed: str = "",
+        reason: str = "",
+        speech: SpeechHandle | None = None,
+    ) -> None:
+        reply = Reply(
+            turn,
+            self.engine,
+            self._connection,
+            self._context,
+            self._settings.reply,
+            self._emit,
+            before=self._last_cut,
+            speech=speech,
+        )
+        reply.before_speaking = self._take_floor
+        self._reply = reply
+        self._emit(events.TurnStarted, turn.turn_id, turn.text)
+        self._context.spawn(self._run(reply, failed, reason))
+
+    async def _run(self, reply: Reply, failed: str, reason: str) -> None:
+        try:
+            await reply.run(failed=failed, reason=reason)
+        finally:
+            self._finish(reply)
+        answered = reply.timeline.outcome == "answered"
+        if reply.farewell and answered and self.idle and not self.waiting:
+            self._context.counters.add("session.ended_by_assistant")
+            await self._connection.close(1000, "the conversation is over")
+
+    async def _take_floor(self) -> None:
+        """Let a user who has gone on speaking finish; their words may change the answer."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._settings.hold):
+                await self._nobody_talks.wait()
+        self._perform(self._step(Input.SPEAKS))
+        if not self.floor.full_duplex:
+            # What the engine was hearing is void. It is fed by the listening task alone.
+            self._post(self._forget_heard)
+
+    async def _forget_heard(self) -> None:
+        self._forget_talking()
+        await self.engine.feed(Abort("speaking"), now())
+
+    def _finish(self, reply: Reply) -> None:
+        if self._reply is reply:
+            self._reply = None
+            self._step(Input.DONE)
+        self._speeches.disturbed(now())
+        self._emit(events.TurnEnded, reply.turn.turn_id, reply.timeline)
+        timelines = self._context.timelines
+        timelines.pop(reply.turn.turn_id, None)
+        while len(timelines) > MAX_TIMELINES:
+            del timelines[next(iter(timelines))]
+        turn, self._kept_turn = self._kept_turn, None
+        if turn is not None and self._reply is None:
+            kept = turn
+            self._post(lambda: self._take_turn(kept))
+        self._free()
+
+    async def _cut(self, cause: str) -> bool:
+        """End the reply; return whether ``tts stop`` was sent."""
+        reply, self._reply = self._reply, None
+        if reply is None or not reply.active:
+            return False
+        speaking = reply.speaking
+        reply.interrupt(cause)
+        await reply.pacer.stopped()
+        if speaking:
+            self._last_cut = reply.pacer
+            await self._connection.send_speech_stop()
+        elif cause in {"superseded", "continued"}:
+            self._put_back(reply)
+        elif reply.speech is not None:
+            reply.speech.end(SpeechStatus.INTERRUPTED)
+        return speaking
+
+    def _put_back(self, reply: Reply) -> None:
+        """A speech that gave way to the user before it was heard waits for its turn again."""
+        handle = reply.speech
+        if handle is not None and not handle.done:
+            if handle.remembered:
+                self._speeches.add(handle, first=True)
+            else:
+                handle.end(SpeechStatus.DROPPED)
+
+    # ── the table ────────────────────────────────────────────────────────────────────────────
+
+    def _step(self, happened: Input) -> tuple[Action, ...]:
+        before = self.floor.state
+        actions = self.floor.step(happened)
+        self._changed(before)
+        return actions
+
+    def _microphone(self, switch: Callable[[], bool]) -> bool:
+        before = self.floor.state
+        news = switch()
+        self._changed(before)
+        return news
+
+    def _changed(self, before: str) -> None:
+        if self.floor.state != before:
+            self._emit(events.StateChanged, str(before), str(self.floor.state))
+            self._free()
+
+    def _free(self) -> None:
+        if self.idle:
+            self._on_idle()
+
+    def _perform(self, actions: Iterable[Action]) -> None:
+        """Carry out what needs no wait."""
+        for action in actions:
+            if self._reply is None:
+                continue
+            if action is Action.PAUSE:
+                self._reply.pacer.pause()
+            elif action is Action.RESUME:
+                self._reply.pacer.resume()
+
+
+def _joined(first: UserTurn | None, then: UserTurn) -> UserTurn:
+    if first is None:
+        return then
+    if then.turn_id < first.turn_id:
+        return replace(then, turn_id=first.turn_id, text=f"{then.text} {first.text}")
+    return replace(then, text=f"{first.text} {then.text}")

@@ -1,0 +1,291 @@
+"""One device's conversation, from its hello to the end of its connection.
+
+One task listens: it is the only reader of the connection and of the session's inbox, and it carries
+out what the floor's table says. One more task runs while a reply is made and played. The listening
+task never waits for a model: what takes long happens in the reply's task or in a station's own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from vixio.core.chunk import Abort, AudioIn, Chunk, ListenMode, ListenStart, ListenStop, TextInput
+from vixio.core.clock import now
+from vixio.core.device import DeviceProfile
+from vixio.core.errors import ConnectionClosed
+from vixio.core.history import History
+from vixio.core.metrics import Counters, TurnTimeline
+from vixio.core.session.dialogue import Dialogue
+from vixio.core.session.emitter import Emitter
+from vixio.core.session.engine import Engine
+from vixio.core.session.engine_swap import EngineSwap, MakeEngine
+from vixio.core.session.events import EventBus, SessionClosed, SessionOpened
+from vixio.core.session.settings import SessionSettings
+from vixio.core.session.speech import Priority, SpeechHandle, SpeechStatus
+from vixio.core.session.tasks import SessionTasks
+from vixio.core.station import StationContext
+from vixio.core.tools.runner import SessionTools
+from vixio.core.tools.toolset import ToolSet
+from vixio.core.transport import DeviceConnection
+from vixio.core.turns.floor import Input
+from vixio.core.turns.interruption import CutAtVoice, InterruptionPolicy
+from vixio.core.watchdog import Watchdog
+
+_log = logging.getLogger(__name__)
+
+Command = Callable[[], Awaitable[None]]
+"""Carried out by the listening task."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedParts:
+    """What all sessions of a process share. ``encoders``: threads for Opus; None: no threads."""
+
+    events: EventBus = field(default_factory=EventBus)
+    encoders: Executor | None = None
+    interruption: InterruptionPolicy = field(default_factory=CutAtVoice)
+
+
+class Session:
+    """A connected device with its engine. :meth:`run` lasts as long as the connection.
+
+    ``say``, ``ask``, ``interrupt``, ``reconfigure`` and ``close`` may be called from any task of
+    the event loop.
+    """
+
+    def __init__(
+        self,
+        connection: DeviceConnection,
+        engine: Engine,
+        history: History,
+        tools: ToolSet,
+        counters: Counters,
+        settings: SessionSettings,
+        session_tools: SessionTools | None = None,
+        *,
+        profile: DeviceProfile | None = None,
+        make_engine: MakeEngine | None = None,
+        shared: SharedParts | None = None,
+    ) -> None:
+        """``make_engine`` makes another engine for another profile, see :meth:`reconfigure`."""
+        shared = shared or SharedParts()
+        self.connection = connection
+        self.session_id = connection.session_id
+        self.device = connection.device
+        self.device_id = connection.device.id
+        self.profile = profile or DeviceProfile(
+            language=settings.language, wake_greeting=settings.wake_reply
+        )
+        self._emit = Emitter(shared.events, self.device_id, self.session_id)
+        self._tasks = SessionTasks(counters)
+        self._watchdog = Watchdog()
+        self._inbox: deque[Command] = deque()
+        self._ended = False
+        self.context = StationContext(
+            session_id=self.session_id,
+            device_id=self.device_id,
+            history=history,
+            tools=tools,
+            counters=counters,
+            spawn=self._tasks.spawn,
+            language=self.profile.language,
+            session_tools=session_tools,
+            encoders=shared.encoders,
+        )
+        self._dialogue = Dialogue(
+            connection,
+            engine,
+            self.context,
+            settings,
+            self._emit,
+            shared.interruption,
+            self._post,
+            self._free,
+        )
+        self._dialogue.greeting = self.profile.wake_greeting
+        self._floor = self._dialogue.floor
+        self._swap = EngineSwap(make_engine)
+
+    @property
+    def state(self) -> str:
+        """Who has the floor: a value of :class:`~vixio.core.turns.floor.State`."""
+        return self._floor.state
+
+    @property
+    def user_speaking(self) -> bool:
+        """Whether an utterance of the user is heard or still recognised."""
+        return self._dialogue.user_speaking
+
+    @property
+    def timelines(self) -> list[TurnTimeline]:
+        """The records of the turns under way, oldest first. Ended ones are events."""
+        return list(self.context.timelines.values())
+
+    # ── commands ─────────────────────────────────────────────────────────────────────────────
+
+    def say(
+        self, text: str, *, priority: Priority = Priority.NORMAL, interruptible: bool = True
+    ) -> SpeechHandle:
+        """Have ``text`` spoken as it is; it stands in the history as far as it is heard."""
+        return self._offer(SpeechHandle(text, priority, interruptible=interruptible))
+
+    def ask(
+        self, text: str, *, priority: Priority = Priority.NORMAL, interruptible: bool = True
+    ) -> SpeechHandle:
+        """Have ``text`` answered as if the user had said it."""
+        return self._offer(SpeechHandle(text, priority, interruptible=interruptible, question=True))
+
+    def interrupt(self, reason: str = "command") -> None:
+        """Cut the reply that is made or played, if any."""
+        self._post(lambda: self._dialogue.happen(Input.STOP, cause=reason))
+
+    def reconfigure(self, profile: DeviceProfile) -> None:
+        """Serve the device by ``profile`` from its next turn on."""
+        self._post(lambda: self._reconfigure(profile))
+
+    async def close(self, reason: str = "closed by the server") -> None:
+        """Close the connection. The session ends soon afterwards."""
+        await self.connection.close(1000, reason)
+
+    def _offer(self, handle: SpeechHandle) -> SpeechHandle:
+        if self._ended or not handle.text.strip():
+            handle.end(SpeechStatus.DROPPED)
+            return handle
+        handle.attach(lambda given: self._post(lambda: self._dialogue.take_back(given)))
+        self._post(lambda: self._dialogue.offer(handle))
+        return handle
+
+    def _post(self, command: Command) -> None:
+        """Have ``command`` carried out by the listening task, in order."""
+        if not self._ended:
+            self._inbox.append(command)
+            self._watchdog.wake()
+
+    # ── the listening task ───────────────────────────────────────────────────────────────────
+
+    async def run(self) -> None:
+        """Converse until the connection closes; nothing of the session is left afterwards."""
+        opened = now()
+        self._emit(SessionOpened)
+        try:
+            self._dialogue.bind()
+            await self._tasks.run(self._converse)
+        finally:
+            self._ended = True
+            self._inbox.clear()
+            self._dialogue.end()
+            await self._swap.close()
+            await self._dialogue.engine.close()
+            self._emit(SessionClosed, now() - opened)
+
+    async def _converse(self) -> None:
+        try:
+            with suppress(ConnectionClosed):
+                await self._listen()
+        finally:
+            self._watchdog.close()
+            # Before its task is cancelled: a reply cut here leaves in the history what was heard
+            # of it, a cancelled one all that was written.
+            self._dialogue.hang_up()
+
+    async def _listen(self) -> None:
+        receive = self.connection.receive
+        watchdog = self._watchdog
+        while True:
+            while self._inbox:
+                await self._inbox.popleft()()
+            try:
+                with watchdog.until(self._deadline()):
+                    chunk = await receive()
+            except TimeoutError:
+                if not watchdog.expired:
+                    raise
+                await self._expire(now())
+            else:
+                await self._take(chunk)
+
+    def _deadline(self) -> float | None:
+        deadline = self._dialogue.engine.deadline
+        if not (self._swap.pending or self._dialogue.waiting) or not self._dialogue.idle:
+            return deadline
+        for other in (self._dialogue.speech_due, self._swap.due):
+            if other is not None and (deadline is None or other < deadline):
+                deadline = other
+        return deadline
+
+    async def _expire(self, at: float) -> None:
+        deadline = self._dialogue.engine.deadline
+        if deadline is not None and deadline <= at:
+            await self._dialogue.engine.expire(at)
+        await self._go_on()
+
+    async def _take(self, chunk: Chunk) -> None:
+        at = now()
+        if isinstance(chunk, AudioIn):
+            if self._floor.hears:
+                if self._swap.pending:
+                    self._swap.keep(chunk)
+                await self._dialogue.engine.feed(chunk, at)
+            else:
+                self.context.counters.add("session.audio_ignored")
+            return
+        await self._control(chunk, at)
+        # What has arrived already is read without a wait: a device that sends controls without end
+        # gives way to the others here.
+        await asyncio.sleep(0)
+
+    async def _control(self, chunk: Chunk, at: float) -> None:
+        happen = self._dialogue.happen
+        match chunk:
+            case ListenStart(mode=mode):
+                follows = self._floor.follows_wake(at)
+                manual = mode is ListenMode.MANUAL
+                start = Input.BUTTON_DOWN if manual else Input.LISTEN_START
+                await happen(Input.WAKE_START if follows else start, chunk, cause="listen")
+            case ListenStop():
+                await happen(Input.LISTEN_STOP, chunk)
+            case TextInput(wake_word=wake_word):
+                self._floor.wake(at)
+                await happen(Input.WAKE_WORD if wake_word else Input.TYPED, chunk, cause="text")
+            case Abort(reason=reason):
+                await happen(Input.ABORT, chunk, cause=reason or "abort")
+            case _:
+                self.context.counters.add("session.chunk_ignored")
+
+    def _free(self) -> None:
+        if self._dialogue.waiting or self._swap.pending:
+            self._post(self._go_on)
+
+    async def _go_on(self) -> None:
+        """Do what has waited for a free floor."""
+        if self._dialogue.idle:
+            if self._swap.ready(now(), microphone=self._floor.hears):
+                await self._swap_engine()
+            await self._dialogue.next_speech()
+
+    # ── another profile ──────────────────────────────────────────────────────────────────────
+
+    async def _reconfigure(self, profile: DeviceProfile) -> None:
+        self.profile = profile
+        self._swap.ask(profile, now())
+        self._tasks.spawn(self._prepare_engine())
+
+    async def _prepare_engine(self) -> None:
+        if await self._swap.prepare():
+            self._post(self._go_on)
+
+    async def _swap_engine(self) -> None:
+        profile, engine, audio = self._swap.take()
+        old = self._dialogue.engine
+        self.context.language = profile.language
+        if self.context.session_tools is not None:
+            self.context.session_tools.reconfigure(profile)
+        self._dialogue.greeting = profile.wake_greeting
+        await self._dialogue.use(engine, audio)
+        self._tasks.spawn(old.close())

@@ -1,0 +1,118 @@
+"""Handles of what the assistant says on command: :meth:`Session.say` and :meth:`Session.ask`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+
+
+class Priority(IntEnum):
+    """When a speech is played. All of them wait for a user who is speaking."""
+
+    LOW = 0
+    """In a pause: no reply, and for some seconds no voice."""
+    NORMAL = 1
+    """Behind the reply that is being made or played."""
+    HIGH = 2
+    """At once; the running reply is cut."""
+
+
+class SpeechStatus(StrEnum):
+    """What became of a speech."""
+
+    PLAYED = "played"
+    """It was heard to its end."""
+    INTERRUPTED = "interrupted"
+    """It was cut; ``heard`` says where."""
+    FAILED = "failed"
+    """It could not be made."""
+    DROPPED = "dropped"
+    """It was cancelled, or the session ended, before anything was heard."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechOutcome:
+    """The end of a speech. ``heard``: the text that was played, cut by the share of its audio."""
+
+    status: SpeechStatus
+    heard: str = ""
+
+
+class SpeechHandle:
+    """A speech on its way: waits for its turn, is played, is over.
+
+    ``text``: the words to say; for an ``ask`` the user's words. ``question`` true: the agent
+    answers, and what is heard is the answer. ``interruptible`` false: the user's voice does not
+    cut it, what the user says meanwhile is answered afterwards.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        priority: Priority = Priority.NORMAL,
+        *,
+        interruptible: bool = True,
+        question: bool = False,
+        remembered: bool = True,
+    ) -> None:
+        self.text = text
+        self.priority = priority
+        self.interruptible = interruptible
+        self.question = question
+        self.remembered = remembered
+        """Whether it stands in the history."""
+        self._outcome: asyncio.Future[SpeechOutcome] | None = None
+        self._result: SpeechOutcome | None = None
+        self._heard: Callable[[], str] | None = None
+        self._on_cancel: Callable[[SpeechHandle], None] | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether it is over."""
+        return self._result is not None
+
+    @property
+    def outcome(self) -> SpeechOutcome | None:
+        """How it ended; None while it has not."""
+        return self._result
+
+    @property
+    def heard(self) -> str:
+        """The text that was heard so far."""
+        if self._result is not None:
+            return self._result.heard
+        return self._heard() if self._heard is not None else ""
+
+    async def played(self) -> SpeechOutcome:
+        """Wait for the end, of whatever kind."""
+        if self._result is not None:
+            return self._result
+        if self._outcome is None:
+            self._outcome = asyncio.get_running_loop().create_future()
+        return await asyncio.shield(self._outcome)
+
+    def cancel(self) -> None:
+        """Take it back: dropped if it waits, cut if it plays. Idempotent."""
+        if self._result is None and self._on_cancel is not None:
+            self._on_cancel(self)
+
+    # ── the session's side ───────────────────────────────────────────────────────────────────
+
+    def attach(self, cancel: Callable[[SpeechHandle], None]) -> None:
+        """Say how it is cancelled."""
+        self._on_cancel = cancel
+
+    def follow(self, heard: Callable[[], str] | None) -> None:
+        """Say where the heard text comes from while it plays; None: it does not play."""
+        self._heard = heard
+
+    def end(self, status: SpeechStatus, heard: str = "") -> None:
+        """Settle it. Idempotent: the first end holds."""
+        if self._result is not None:
+            return
+        self._result = SpeechOutcome(status, heard)
+        self._heard = None
+        if self._outcome is not None and not self._outcome.done():
+            self._outcome.set_result(self._result)

@@ -1,0 +1,66 @@
+"""The speeches that wait for their turn, by priority."""
+
+from __future__ import annotations
+
+import math
+
+from vixio.core.session.speech import Priority, SpeechHandle, SpeechStatus
+
+MAX_WAITING = 16
+"""Speeches of one session. More would play for minutes; the newest is refused."""
+
+QUIET_S = 2.0
+"""Seconds without a voice and without a reply that make a pause for :attr:`Priority.LOW`."""
+
+
+class SpeechQueue:
+    """Pure: time comes in from outside. Higher priorities first, each in the order of arrival."""
+
+    def __init__(self) -> None:
+        self._waiting: list[SpeechHandle] = []
+        self._quiet_since = -math.inf
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, handle: SpeechHandle, *, first: bool = False) -> None:
+        """Queue a speech, ``first`` of its priority or last. Over the limit it is dropped."""
+        if len(self._waiting) >= MAX_WAITING:
+            handle.end(SpeechStatus.DROPPED)
+            return
+        for index, other in enumerate(self._waiting):
+            if other.priority < handle.priority or (first and other.priority == handle.priority):
+                self._waiting.insert(index, handle)
+                return
+        self._waiting.append(handle)
+
+    def remove(self, handle: SpeechHandle) -> bool:
+        """Take a speech back; return whether it waited."""
+        if handle not in self._waiting:
+            return False
+        self._waiting.remove(handle)
+        return True
+
+    def disturbed(self, now: float) -> None:
+        """There was a voice or a reply: a pause begins anew."""
+        self._quiet_since = now
+
+    @property
+    def due(self) -> float | None:
+        """When the first speech may be played, given that the floor is free; None: none waits."""
+        if not self._waiting:
+            return None
+        if self._waiting[0].priority is not Priority.LOW:
+            return -math.inf
+        return self._quiet_since + QUIET_S
+
+    def take(self, now: float) -> SpeechHandle | None:
+        """Return the speech to play now, if any is due."""
+        due = self.due
+        return self._waiting.pop(0) if due is not None and due <= now else None
+
+    def clear(self) -> None:
+        """Drop all of them: the session ends."""
+        waiting, self._waiting = self._waiting, []
+        for handle in waiting:
+            handle.end(SpeechStatus.DROPPED)

@@ -1,0 +1,67 @@
+"""Interruption by voice: pure, replaceable policies.
+
+They decide about the user's voice only. Whatever the user does with the device (button, wake word,
+typed text) interrupts in any case, see :mod:`vixio.core.turns.floor`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+
+class Decision(Enum):
+    """What the user's voice does to the speech that is playing."""
+
+    IGNORE = "ignore"
+    """Play on. Words that turn out to be a turn still replace the speech."""
+    PAUSE = "pause"
+    """Hold the speech; it resumes when the voice was no turn."""
+    CUT = "cut"
+    """End the speech."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """The user's voice over the assistant's speech.
+
+    ``heard_ms``: how much of the speech was played when the voice began. ``text``: the words
+    recognised so far, empty where the recogniser gives none.
+    """
+
+    heard_ms: int
+    text: str = ""
+
+
+class InterruptionPolicy(Protocol):
+    """Decides at the start of the voice, and again with each partial transcript."""
+
+    def decide(self, overlap: Overlap) -> Decision:
+        """Return what to do now."""
+        ...
+
+
+class CutAtVoice:
+    """The default: any voice ends the speech at once."""
+
+    def decide(self, overlap: Overlap) -> Decision:
+        """Cut."""
+        return Decision.CUT
+
+
+@dataclass(frozen=True, slots=True)
+class PauseAtVoice:
+    """Holds the speech at a voice and cuts it at ``words`` words.
+
+    A cough or a word to somebody else costs a pause instead of the answer. With a recogniser that
+    gives no partial transcripts the complete utterance decides.
+    """
+
+    words: int = 2
+
+    def decide(self, overlap: Overlap) -> Decision:
+        """Pause until there are enough words."""
+        text = overlap.text
+        count = len(text.split()) if text.isascii() else len(text.replace(" ", ""))
+        return Decision.CUT if count >= self.words else Decision.PAUSE
