@@ -1,0 +1,148 @@
+"""A provider on its way into service: started behind, tried again after a failure."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from tests.unit.providers.pool.support import Choice, Voice, loader
+from vixio.core.clock import now
+from vixio.core.errors import ConfigError, ProviderError, ProviderUnavailable
+from vixio.core.messages import WAKING
+from vixio.core.metrics import Counters
+from vixio.providers.chain.tts import ChainTTSProvider
+from vixio.providers.pool.choice import MadeProvider
+from vixio.providers.pool.loader import FIRST_RETRY_S, LONGEST_RETRY_S, ProviderLoader
+from vixio.providers.registry import ProviderKind
+from vixio.providers.tts import TTSProvider
+from vixio.testing import run_virtual
+
+MISSING = ProviderUnavailable("voice", "no model: fetch it")
+DOWN = ProviderError("voice", "connection refused", reason="unreachable")
+
+
+def test_it_is_made_and_started_once() -> None:
+    async def run() -> None:
+        choice = Choice("anna")
+        its = loader(choice)
+        assert (its.provider, its.ready) == (None, False)
+        its.begin()
+        its.begin()
+        assert await its.within(1.0) is choice.made[0]
+        assert its.stats() == {"kind": "tts", "provider": "anna", "state": "ready"}
+        assert (len(choice.made), choice.made[0].starts) == (1, 1)
+        await its.close()
+        assert (its.ready, choice.made[0].closes) == (False, 1)
+
+    run_virtual(run())
+
+
+def test_one_that_is_not_ready_in_time() -> None:
+    async def run() -> None:
+        choice = Choice("anna", slow=True)
+        its = loader(choice)
+        its.begin()
+        began = now()
+        with pytest.raises(ProviderError) as caught:
+            await its.within(1.0)
+        assert caught.value.reason == WAKING
+        assert now() - began == pytest.approx(1.0)
+        assert its.stats()["state"] == "loading"
+        waiting = asyncio.create_task(its.within(1.0))
+        await asyncio.sleep(0.5)
+        choice.made[0].loads.set()
+        assert await waiting is choice.made[0]
+        await its.close()
+
+    run_virtual(run())
+
+
+@pytest.mark.parametrize(
+    "error", [MISSING, ConfigError("voice: no such option"), ValueError("a defect")]
+)
+def test_one_that_cannot_be_used_is_tried_again(
+    error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def run() -> None:
+        choice = Choice("anna", errors=[error, error])
+        its = loader(choice)
+        its.begin()
+        await its.settled()
+        with pytest.raises(ProviderUnavailable):
+            await its.within(60.0)
+        assert its.stats()["state"] == "failed"
+        assert choice.made[0].starts == 1
+        await asyncio.sleep(5 * FIRST_RETRY_S)
+        assert await its.within(1.0) is choice.made[0]
+        assert choice.made[0].starts == 3
+        assert len(choice.made) == 1
+        await its.close()
+
+    with caplog.at_level(logging.INFO):
+        run_virtual(run())
+    cannot = [each for each in caplog.records if each.getMessage() == "provider cannot be used"]
+    assert len(cannot) == 1, "repeated failures are no news"
+    assert "provider works again" in caplog.text
+
+
+def test_a_service_that_is_down_is_used_all_the_same() -> None:
+    async def run() -> None:
+        choice = Choice("anna", errors=[DOWN])
+        counters = Counters()
+        its = ProviderLoader(choice, counters)
+        its.begin()
+        assert await its.within(1.0) is choice.made[0]
+        assert its.error is DOWN
+        assert counters.get("provider.start_failed") == 1
+        await asyncio.sleep(2 * FIRST_RETRY_S)
+        assert its.stats()["state"] == "ready"
+        assert choice.made[0].starts == 2
+        await its.close()
+
+    run_virtual(run())
+
+
+def test_attempts_become_rare() -> None:
+    async def run() -> None:
+        choice = Choice("anna", errors=[MISSING] * 1_000)
+        its = loader(choice)
+        its.begin()
+        await asyncio.sleep(24 * 3_600)
+        assert choice.made[0].starts < 24 * 3_600 / LONGEST_RETRY_S * 1.5 + 10
+        await its.close()
+
+    run_virtual(run())
+
+
+def test_a_start_in_progress_ends_with_it() -> None:
+    async def run() -> None:
+        choice = Choice("anna", slow=True)
+        its = loader(choice)
+        its.begin()
+        await asyncio.sleep(1)
+        await its.close()
+        await its.close()
+        with pytest.raises(ProviderError, match="closed"):
+            await its.within(1.0)
+        assert len(asyncio.all_tasks()) == 1
+
+    run_virtual(run())
+
+
+def test_a_list_of_providers_is_ready_with_its_first() -> None:
+    async def run() -> None:
+        quick, slow = Voice("quick"), Voice("slow")
+        slow.loads.clear()
+        made: MadeProvider[TTSProvider] = MadeProvider(
+            ProviderKind.TTS, ChainTTSProvider([slow, quick], 8.0)
+        )
+        its = ProviderLoader(made, Counters())
+        its.begin()
+        await its.within(1.0)
+        assert slow.starts == 1
+        slow.loads.set()
+        await its.close()
+
+    run_virtual(run())

@@ -1,0 +1,1 @@
+"""The pool of providers: made when first needed, shared by equal settings, closed when unused."""
