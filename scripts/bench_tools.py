@@ -29,6 +29,7 @@ from vixio.core.tools.context import ToolContext
 from vixio.core.tools.local import func_to_tool_definition
 from vixio.core.tools.toolset import ToolSet
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition, ToolOptions
+from vixio.providers.agent import AgentRequest
 from vixio.providers.openai_agent.response_events import response_events
 from vixio.providers.openai_agent.run import LiveAgent, run_turn
 from vixio.providers.openai_agent.settings import PhraseBookAgentSettings
@@ -137,7 +138,7 @@ async def main() -> None:
     async def a_turn(calls: int) -> None:
         agent = LiveAgent(_Instant(calls), "", tools, PhraseBookAgentSettings(max_tool_rounds=8))
         items: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
-        async for _ in run_turn(agent, items, 1, "instant", turn):
+        async for _ in run_turn(agent, items, AgentRequest(1, "", runner=turn), "instant"):
             pass
 
     without = await median_us(lambda: a_turn(0), TURNS)

@@ -28,6 +28,8 @@ class FakeDevice:
         self.name = name
         self.answers: dict[str, str] = {}
         self.asked: list[tuple[str, JsonObject]] = []
+        self.delay = 0.0
+        """Seconds before each answer."""
         self._answer = answer
 
     async def call_tool(
@@ -39,7 +41,7 @@ class FakeDevice:
         context: ToolContext | None = None,
     ) -> ToolCallResult:
         self.asked.append((tool_name, arguments))
-        await asyncio.sleep(0)
+        await asyncio.sleep(self.delay)
         return ToolCallResult("", True, self.answers.get(tool_name, self._answer))
 
     def tool(

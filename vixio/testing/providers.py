@@ -11,6 +11,7 @@ from typing import Any
 
 from vixio.core.audio import LISTEN_RATE, pcm_bytes, pcm_seconds
 from vixio.core.chunk import TextDelta, ToolCalled, ToolReturned
+from vixio.core.metrics import ModelUse
 from vixio.core.tools.runner import ToolRunner
 from vixio.core.tools.types import ToolDefinition
 from vixio.providers.agent import (
@@ -163,8 +164,8 @@ class ToolUse:
     arguments: dict[str, Any]
 
 
-Step = str | float | ToolUse | Exception
-"""A piece of text, a pause in seconds, a tool call, or an error to raise."""
+Step = str | float | ToolUse | ModelUse | Exception
+"""A piece of text, a pause in seconds, a tool call, a model's usage, or an error to raise."""
 
 
 class ScriptedAgent(AgentProvider):
@@ -208,6 +209,9 @@ class ScriptedAgent(AgentProvider):
                     raise step
                 if isinstance(step, str):
                     yield TextDelta(request.turn_id, step)
+                elif isinstance(step, ModelUse):
+                    if request.note_model is not None:
+                        request.note_model(step)
                 elif isinstance(step, ToolUse):
                     async for event in self._use(
                         request.turn_id, f"call-{number}", step, request.runner or DIRECT

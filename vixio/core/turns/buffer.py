@@ -31,7 +31,9 @@ class ReplyBuffer:
         return not self._finished and len(self._waiting) < TOOL_LIMIT
 
     def put(self, chunk: Chunk) -> None:
-        """Add a chunk."""
+        """Add a chunk; dropped after the end."""
+        if self._finished:
+            return
         self._waiting.append(chunk)
         self._readable.set()
 
@@ -43,14 +45,15 @@ class ReplyBuffer:
 
     def finish(self, error: Exception | None = None) -> None:
         """Mark the end. The reader gets what is left, then ``error`` if there is one."""
-        self._finished = True
-        self._error = error
+        if not self._finished:
+            self._finished, self._error = True, error
         self._readable.set()
 
     def close(self) -> None:
-        """Drop what has not been read."""
+        """Mark the end, and drop what has not been read."""
         self._waiting.clear()
-        self.finish()
+        self._finished, self._error = True, None
+        self._readable.set()
 
     async def head(self) -> Chunk | None:
         """Wait for the next chunk and return it without removing it; None at the end.

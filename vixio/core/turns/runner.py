@@ -126,11 +126,9 @@ class PreparedTurn:
     async def aclose(self) -> None:
         """Stop the model and its tools. Effects of a committed turn stay. Idempotent."""
         self._decided.set()
+        self._buffer.close()
         self._task.cancel()
-        try:
-            await asyncio.wait((self._task,))
-        finally:
-            self._buffer.close()
+        await asyncio.wait((self._task,))
 
     # ── asking ───────────────────────────────────────────────────────────────────────────────
 

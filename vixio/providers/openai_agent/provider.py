@@ -91,14 +91,7 @@ class OpenAIAgentProvider(AgentProvider):
         )
         events = cast(
             AsyncGenerator[AgentEvent, None],
-            run_turn(
-                agent,
-                to_input_items(request.history, request.text),
-                request.turn_id,
-                self.name,
-                request.runner,
-                request.note_model,
-            ),
+            run_turn(agent, to_input_items(request.history, request.text), request, self.name),
         )
         async with aclosing(events):
             async for event in events:

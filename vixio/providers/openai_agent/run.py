@@ -37,16 +37,16 @@ from openai.types.responses import (
 from vixio.core.chunk import TextDelta, ToolCalled, ToolReturned
 from vixio.core.errors import ProviderTimeout, ToolError
 from vixio.core.metrics import ModelUse
-from vixio.core.tools.runner import ToolRunner
 from vixio.core.tools.types import ToolCallResult
-from vixio.providers.agent import AgentEvent
+from vixio.providers.agent import AgentEvent, AgentRequest
 from vixio.providers.openai_agent.chain import PASSED_OVER
 from vixio.providers.openai_agent.errors import classify
 from vixio.providers.openai_agent.guarded_model import SERVED_BY
 from vixio.providers.openai_agent.history_items import InputItem
 from vixio.providers.openai_agent.settings import TurnSettings
 from vixio.providers.openai_agent.think import ThinkFilter
-from vixio.providers.openai_agent.tools import TurnRecord
+from vixio.providers.openai_agent.tools import ConvertedTool, TurnRecord
+from vixio.tools.runtime import DIRECT
 
 set_tracing_disabled(True)  # traces go to a cloud service, from a thread of their own
 
@@ -91,12 +91,17 @@ class LiveAgent(Agent[TurnRecord]):
         return tools
 
 
-class _Clock(RunHooks[TurnRecord]):
-    """Measures each call for itself: the SDK reports the results of one round together."""
+class _ToolHooks(RunHooks[TurnRecord]):
+    """Measures each call for itself: the SDK reports the results of one round together.
+
+    A call that does not go through the turn's runner waits here for the commit.
+    """
 
     async def on_tool_start(
         self, context: RunContextWrapper[TurnRecord], agent: Agent[TurnRecord], tool: Tool
     ) -> None:
+        if not isinstance(tool, ConvertedTool) or context.context.runner is DIRECT:
+            await context.context.committed()
         if isinstance(context, ToolContext):
             context.context.seconds[context.tool_call_id] = -asyncio.get_running_loop().time()
 
@@ -131,29 +136,28 @@ _RUN_CONFIG = RunConfig(
 async def run_turn(
     agent: LiveAgent,
     items: list[InputItem],
-    turn_id: int,
+    request: AgentRequest,
     provider: str,
-    runner: ToolRunner | None = None,
-    note_model: NoteModel | None = None,
 ) -> AsyncIterator[AgentEvent]:
-    """Run the agent on ``items`` and yield what happens.
+    """Run the agent on ``items``, the conversation with ``request`` at its end.
 
     Closing the iterator cancels model and tools and waits until they are gone. Only the time spent
-    waiting for the agent counts for the turn's limit, not what the listener takes to take it.
-    Raises ProviderError.
+    waiting for the agent counts towards the turn's limit, not the reader's. Raises ProviderError.
     """
-    record = TurnRecord() if runner is None else TurnRecord(runner)
+    record = TurnRecord()
+    record.runner = request.runner or record.runner
+    record.committed = request.committed or record.committed
     limits = agent.limits
     result = Runner.run_streamed(
         agent,
         cast(Any, items),
         context=record,
         max_turns=limits.max_tool_rounds,
-        hooks=_Clock(),
+        hooks=_ToolHooks(),
         run_config=_RUN_CONFIG,
     )
     events = cast(AsyncGenerator[StreamEvent, None], result.stream_events())
-    translate = _Translator(turn_id, record, note_model)
+    translate = _Translator(request.turn_id, record, request.note_model)
     left = limits.turn_timeout
     loop = asyncio.get_running_loop()
     try:

@@ -18,13 +18,25 @@ from vixio.tools.arguments import prepare, whole_schema
 from vixio.tools.runtime import DIRECT
 
 
+async def _at_once() -> None:
+    """A turn that was never prepared only: it may have effects."""
+
+
 @dataclass(slots=True)
 class TurnRecord:
-    """The SDK's run context: who runs the turn's calls, and what is known of them by their ids."""
+    """The SDK's run context: the runner of the turn's calls, and their outcomes by call id.
+
+    ``committed`` returns once the turn may have effects.
+    """
 
     runner: ToolRunner = DIRECT
+    committed: Callable[[], Awaitable[None]] = _at_once
     failed: set[str] = field(default_factory=set)
     seconds: dict[str, float] = field(default_factory=dict)
+
+
+class ConvertedTool(FunctionTool):
+    """A tool of a definition, whose calls go through the turn's runner."""
 
 
 class OpenAIAgentToolConverter(ToolConverterBase[FunctionTool]):
@@ -66,7 +78,7 @@ class OpenAIAgentToolConverter(ToolConverterBase[FunctionTool]):
                 turn.failed.add(context.tool_call_id)
             return self._output(result)
 
-        return FunctionTool(
+        return ConvertedTool(
             name=tool_def.alias or safe_tool_name(tool_def.name),
             description=tool_def.description,
             params_json_schema=whole_schema(tool_def.parameters),

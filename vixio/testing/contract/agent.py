@@ -92,6 +92,19 @@ class Device:
         ]
 
 
+class _HoldingRunner:
+    """Runs every call itself, once ``go`` is set."""
+
+    def __init__(self) -> None:
+        self.reached = asyncio.Event()
+        self.go = asyncio.Event()
+
+    async def run(self, tool: ToolDefinition, arguments: str, call_id: str = "") -> ToolCallResult:
+        self.reached.set()
+        await self.go.wait()
+        return ToolCallResult(call_id, True, "run elsewhere")
+
+
 async def _turn(
     agent: AgentProvider, said: str, history: list[HistoryItem] | None = None
 ) -> list[AgentEvent]:
@@ -161,6 +174,48 @@ class AgentContract(Contract):
         assert json.loads(called.arguments) == {"volume": 30}
         assert (returned.output, returned.success) == ("true", True)
         assert 0 <= returned.seconds < LIMIT
+
+    async def test_calls_go_through_the_runner_of_the_request(
+        self, bench: AgentBench, agent: AgentProvider
+    ) -> None:
+        device = Device()
+        runner = _HoldingRunner()
+        await agent.update_tools(device.tools())
+        reply = agent.reply(AgentRequest(3, bench.lamp(), runner=runner))
+        async with asyncio.timeout(LIMIT):
+            assert isinstance(await anext(reply), ToolCalled)
+            following = asyncio.ensure_future(anext(reply))
+            await runner.reached.wait()
+            assert not following.done()
+            runner.go.set()
+            returned = await following
+            rest = [event async for event in reply]
+        assert isinstance(returned, ToolReturned)
+        assert returned.output == "run elsewhere"
+        assert _words(rest)
+        assert device.asked == []
+
+    async def test_without_a_runner_a_call_waits_for_the_commit(
+        self, bench: AgentBench, agent: AgentProvider
+    ) -> None:
+        device = Device()
+        asked, go = asyncio.Event(), asyncio.Event()
+
+        async def committed() -> None:
+            asked.set()
+            await go.wait()
+
+        await agent.update_tools(device.tools())
+        reply = agent.reply(AgentRequest(3, bench.lamp(), committed=committed))
+        async with asyncio.timeout(LIMIT):
+            assert isinstance(await anext(reply), ToolCalled)
+            following = asyncio.ensure_future(anext(reply))
+            await asked.wait()
+            assert device.asked == []
+            go.set()
+            assert isinstance(await following, ToolReturned)
+            assert _words([event async for event in reply])
+        assert len(device.asked) == 1
 
     async def test_local_functions_stay_whatever_the_device_brings(
         self, bench: AgentBench, agent: AgentProvider

@@ -1,0 +1,233 @@
+"""The turn runner: bounds, failures, cancellation, and agents without a tool runtime."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+import pytest
+
+from tests.session.conversation import on_virtual_time
+from tests.support.tool_turns import FakeDevice, Talk
+from vixio.core.agent import AgentEvent, AgentRequest
+from vixio.core.chunk import Chunk, Notice, TextDelta, UserTurn
+from vixio.core.clock import now
+from vixio.core.errors import ProviderError, ProviderTimeout
+from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.turns.buffer import AGENT_LIMIT, TOOL_LIMIT
+from vixio.core.turns.runner import AgentSettings, PreparedTurn, TurnRunner
+from vixio.testing import ScriptedAgent
+from vixio.testing.providers import Step, ToolUse
+from vixio.tools import ToolContext
+from vixio.tools.runtime import ToolRuntime
+from vixio.tools.source import FixedSource
+
+SETTINGS = AgentSettings(first_timeout=4.0, next_timeout=6.0)
+
+
+def runner_of(
+    *script: Step, runtime: ToolRuntime | None = None, agent: ScriptedAgent | None = None
+) -> tuple[TurnRunner, Talk]:
+    agent = agent or ScriptedAgent(lambda text: script)
+    talk = Talk(runtime or ToolRuntime(), agent)
+    return TurnRunner(agent, talk.context, SETTINGS, follow_tools=True), talk
+
+
+def running(talk: Talk) -> int:
+    """How many replies the agent is writing."""
+    assert isinstance(talk.agent, ScriptedAgent)
+    return talk.agent.running
+
+
+async def all_of(turn: PreparedTurn) -> list[Chunk]:
+    return [chunk async for chunk in turn.events()]
+
+
+@pytest.mark.parametrize(
+    ("script", "limit"), [((10.0, "late"), 4.0), (("One ", 3.0, "two ", 10.0, "late"), 6.0)]
+)
+@on_virtual_time
+async def test_an_agent_that_is_silent_for_too_long_has_failed(
+    script: tuple[Step, ...], limit: float
+) -> None:
+    runner, _ = runner_of(*script)
+    async with aclosing(runner.prepare(UserTurn(1, "hello"))) as turn:
+        turn.commit()
+        with pytest.raises(ProviderTimeout) as failed:
+            await all_of(turn)
+        assert failed.value.seconds == limit
+
+
+@on_virtual_time
+async def test_what_a_tool_says_is_a_sign_of_life() -> None:
+    async def build(context: ToolContext) -> str:
+        """Take long, and say so."""
+        for _ in range(4):
+            await asyncio.sleep(5.0)
+            context.show("still at it")
+        return "built"
+
+    source = FixedSource("own", [func_to_tool_definition(build)])
+    runner, _ = runner_of(ToolUse("build", {}), "Done.", runtime=ToolRuntime([source]))
+    async with aclosing(runner.prepare(UserTurn(1, "build it"))) as turn:
+        turn.commit()
+        chunks = await all_of(turn)
+    assert [chunk for chunk in chunks if isinstance(chunk, Notice)] == 4 * [
+        Notice(1, "still at it")
+    ]
+    assert now() == pytest.approx(20.0)
+
+
+@on_virtual_time
+async def test_a_turn_that_is_never_committed_fails_in_time() -> None:
+    """The waiting call does not hold the model's stream for ever."""
+    runner, talk = runner_of(ToolUse("lamp", {}))
+    device = FakeDevice()
+    talk.tools.toolset.replace("device", [device.tool("lamp")])
+    async with aclosing(runner.prepare(UserTurn(1, "lamp"))) as turn:
+        await asyncio.sleep(5.9)
+        assert running(talk) == 1
+        await asyncio.sleep(0.2)
+        assert running(talk) == 0
+        turn.commit()
+        with pytest.raises(ProviderTimeout):
+            await all_of(turn)
+    assert device.asked == []
+
+
+@on_virtual_time
+async def test_the_time_until_the_commit_is_not_the_agents() -> None:
+    runner, talk = runner_of(ToolUse("lamp", {}), "On.")
+    device = FakeDevice()
+    device.delay = 5.0
+    talk.tools.toolset.replace("device", [device.tool("lamp")])
+    async with aclosing(runner.prepare(UserTurn(1, "lamp"))) as turn:
+        await asyncio.sleep(4.0)
+        turn.commit()
+        assert (await all_of(turn))[-1] == TextDelta(1, "On.")
+
+
+@on_virtual_time
+async def test_a_failure_before_the_commit_is_raised_to_the_reader() -> None:
+    runner, talk = runner_of("So ", ProviderError("scripted", "no more"))
+    async with aclosing(runner.prepare(UserTurn(1, "hello"))) as turn:
+        await asyncio.sleep(1.0)
+        turn.commit()
+        events = turn.events()
+        assert await anext(events) == TextDelta(1, "So ")
+        with pytest.raises(ProviderError, match="no more"):
+            await anext(events)
+    assert [type(item).__name__ for item in talk.history.items()] == [
+        "UserMessage",
+        "AssistantMessage",
+    ]
+
+
+@on_virtual_time
+async def test_an_agent_waits_for_a_reader_that_is_slow() -> None:
+    class Endless(ScriptedAgent):
+        made = 0
+
+        async def reply(self, request: AgentRequest) -> AsyncIterator[AgentEvent]:
+            for _ in range(3 * AGENT_LIMIT):
+                self.made += 1
+                yield TextDelta(request.turn_id, "and ")
+
+    endless = Endless()
+    runner, _ = runner_of(agent=endless)
+    async with aclosing(runner.prepare(UserTurn(1, "count"))) as turn:
+        turn.commit()
+        await asyncio.sleep(100.0)
+        assert endless.made == AGENT_LIMIT
+        assert len(await all_of(turn)) == 3 * AGENT_LIMIT
+
+
+@on_virtual_time
+async def test_a_tool_that_says_more_than_is_read_is_cut_short() -> None:
+    async def chatter(context: ToolContext) -> str:
+        """Say a lot."""
+        for number in range(2 * TOOL_LIMIT):
+            context.show(str(number))
+        return "done"
+
+    source = FixedSource("own", [func_to_tool_definition(chatter)])
+    runner, _ = runner_of(ToolUse("chatter", {}), "Done.", runtime=ToolRuntime([source]))
+    async with aclosing(runner.prepare(UserTurn(1, "chat"))) as turn:
+        turn.commit()
+        await asyncio.sleep(1.0)
+        chunks = await all_of(turn)
+    assert len([chunk for chunk in chunks if isinstance(chunk, Notice)]) == TOOL_LIMIT - 1
+    assert chunks[-1] == TextDelta(1, "Done.")
+
+
+async def test_what_a_tool_says_in_a_thread_is_part_of_the_reply() -> None:
+    def work(context: ToolContext) -> str:
+        """Work in a thread."""
+        context.show("in a thread")
+        return "done"
+
+    source = FixedSource("own", [func_to_tool_definition(work)])
+    runner, _ = runner_of(ToolUse("work", {}), "Done.", runtime=ToolRuntime([source]))
+    async with aclosing(runner.prepare(UserTurn(1, "work"))) as turn:
+        turn.commit()
+        async with asyncio.timeout(10.0):
+            chunks = await all_of(turn)
+    assert [type(chunk).__name__ for chunk in chunks] == [
+        *("ToolCalled", "Notice", "ToolReturned", "TextDelta")
+    ]
+
+
+@on_virtual_time
+async def test_without_a_runtime_the_agent_is_asked_at_the_commit() -> None:
+    """It would run the tools itself, past the runner."""
+    device = FakeDevice()
+    agent = ScriptedAgent(lambda text: [ToolUse("lamp", {}), "On."])
+    talk = Talk(ToolRuntime(), agent)
+    talk.context.session_tools = None
+    talk.tools.toolset.replace("device", [device.tool("lamp")])
+    runner = TurnRunner(agent, talk.context, SETTINGS, follow_tools=True)
+    async with aclosing(runner.prepare(UserTurn(1, "lamp"))) as turn:
+        await asyncio.sleep(1.0)
+        assert agent.requests == []
+        turn.commit()
+        assert (await all_of(turn))[-1] == TextDelta(1, "On.")
+    assert agent.requests[0].history == []
+    assert device.asked == [("lamp", {})]
+
+
+@pytest.mark.parametrize("committed", [True, False])
+@on_virtual_time
+async def test_a_waiting_call_is_cancelled_with_the_turn(committed: bool) -> None:
+    runner, talk = runner_of(ToolUse("lamp", {}), "On.")
+    device = FakeDevice()
+    device.delay = 5.0
+    talk.tools.toolset.replace("device", [device.tool("lamp")])
+    before = asyncio.all_tasks()
+    async with aclosing(runner.prepare(UserTurn(1, "lamp"))) as turn:
+        if committed:
+            turn.commit()
+        await asyncio.sleep(1.0)
+        assert running(talk) == 1
+    assert running(talk) == 0
+    assert asyncio.all_tasks() <= before
+    assert len(device.asked) == committed
+
+
+@on_virtual_time
+async def test_the_history_is_awaited_before_the_turn_is_put_into_it() -> None:
+    """Even if the turn is committed at once."""
+    runner, talk = runner_of("Hi.")
+    arrived = asyncio.Event()
+
+    async def recall() -> None:
+        await arrived.wait()
+
+    talk.history.recall = recall
+    async with aclosing(runner.prepare(UserTurn(1, "hello"))) as turn:
+        turn.commit()
+        await asyncio.sleep(1.0)
+        assert not talk.history.items()
+        arrived.set()
+        await all_of(turn)
+    assert len(talk.history.items()) == 2
