@@ -45,7 +45,7 @@ from vixio.stations.text_aggregator import TextAggregatorStation
 from vixio.stations.tts import TTSStation
 from vixio.stations.turn_detector import TurnDetectorStation
 from vixio.stations.vad import VADStation
-from vixio.tool_sources import make_runtime
+from vixio.tools.from_settings import make_runtime
 from vixio.tools.source import ToolSource
 from vixio.transports.admission.auth import TokenAuthenticator
 from vixio.transports.admission.limits import Limits

@@ -27,7 +27,6 @@ SEES_ALL = (
     "senses",
     "server",
     "testing",
-    "tool_sources",
     "waking",
 )
 """Of ``vixio``: the composition root and what stands around the whole server."""
@@ -61,6 +60,16 @@ SHARED = (
 
 RUNNING = ("vixio.tools.arguments", "vixio.tools.runtime")
 """What an agent provider may use to run tools on its own, without a session."""
+
+SOURCE_SETTINGS = (
+    "vixio.tools.mcp.settings",
+    "vixio.tools.registry",
+    "vixio.tools.rest.settings",
+    "vixio.tools.source_settings",
+)
+"""Which types of tool sources there are, and the models of their options."""
+
+PYDANTIC = ("pydantic", "pydantic_core")
 
 
 @dataclass(frozen=True)
@@ -109,7 +118,9 @@ RULES = (
     # A kind of tool that needs a library or much code is a package of its own.
     Rule("vixio.tools.mcp", ("vixio.core", "vixio.tools"), (ANY,)),
     Rule("vixio.tools.rest", ("vixio.core", "vixio.tools"), (ANY,)),
-    Rule("vixio.tools", ("vixio.core",), ("jsonschema", "loguru", "referencing")),
+    # Between the two: settings validate the options of sources, and a runtime is made of settings.
+    Rule("vixio.tools.from_settings", ("vixio.core", "vixio.tools", "vixio.settings"), PYDANTIC),
+    Rule("vixio.tools", ("vixio.core",), ("jsonschema", "loguru", "referencing", *PYDANTIC)),
     Rule("vixio.memory", ("vixio.core", *INTERFACES), (ANY,)),
     Rule("vixio.transports", alone=True),
     Rule("vixio.transports.admission", ("vixio.core",)),
@@ -129,8 +140,9 @@ RULES = (
             *INTERFACES,
             "vixio.providers.registry",
             "vixio.providers.chain",
+            *SOURCE_SETTINGS,
         ),
-        ("annotated_types", "pydantic", "pydantic_core", "yaml"),
+        ("annotated_types", *PYDANTIC, "yaml"),
     ),
     Rule("vixio.memory", ("vixio.core", "vixio.providers.agent"), (ANY,)),
     Rule("vixio.logging", (), ("loguru",)),

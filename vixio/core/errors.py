@@ -2,6 +2,7 @@
 
 VixioError
 ├── ConfigError                 a settings file or an option is wrong; names place and remedy
+│   └── PluginUnavailable       a plug-in's module cannot be imported; names what to install
 ├── ProviderError               a VAD, ASR, agent, TTS or vision provider failed
 │   ├── ProviderUnavailable     it cannot be used at all: an extra, a key or a file is missing
 │   └── ProviderTimeout         it did not answer in its time
@@ -24,6 +25,10 @@ class VixioError(Exception):
 
 class ConfigError(VixioError):
     """A configuration mistake: one line that names the file, the key path and the remedy."""
+
+
+class PluginUnavailable(ConfigError):
+    """A plug-in's module cannot be imported: one line that names the command to install it."""
 
 
 class ProviderError(VixioError):

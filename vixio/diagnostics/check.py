@@ -24,7 +24,8 @@ from vixio.memory.store import MemoryStore
 from vixio.providers.asr import SpeechHints
 from vixio.settings import Settings, load_settings
 from vixio.settings.provider import ProviderSection
-from vixio.tool_sources import make_runtime
+from vixio.tools.from_settings import make_runtime, specs_of
+from vixio.tools.source import ToolSource
 
 PART_TIMEOUT_S = 60.0
 """For one part; loading a model from a slow disk takes several seconds."""
@@ -204,15 +205,21 @@ async def _tools(settings: Settings) -> str:
     await runtime.start()
     try:
         await asyncio.gather(*(source.ready() for source in runtime.sources))
+        types = {spec.name: spec.type for spec in specs_of(settings)}
+        found = ", ".join(_counted(source, types[source.name]) for source in runtime.sources)
         faults = [fault for source in runtime.sources for fault in source.faults]
         if faults:
             more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-            raise ConfigError(f"{faults[0].place}: {faults[0].reason}{more}")
-        counted = {source.name: len(source.tools()) for source in runtime.sources}
+            raise ConfigError(f"{faults[0].place}: {faults[0].reason}{more}; found: {found}")
     finally:
         await runtime.close()
-    found = ", ".join(f"{number} {name}" for name, number in counted.items())
-    return f"{found}; a device's own come with it"
+    return f"{found}; a device adds its own"
+
+
+def _counted(source: ToolSource, type: str) -> str:
+    """Return a source in a few words: ``12 home (mcp)``."""
+    kind = f" ({type})" if type != source.name else ""
+    return f"{len(source.tools())} {source.name}{kind}"
 
 
 async def _memory(settings: Settings) -> str:

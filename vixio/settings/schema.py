@@ -13,6 +13,7 @@ from vixio.providers import registry
 from vixio.settings.document import KeyPath, show_path
 from vixio.settings.provider import ProviderSection
 from vixio.settings.settings import Settings
+from vixio.settings.tool_source import ToolSourceSection
 
 _SECRET_WORDS = ("secret", "password", "token", "api_key", "apikey", "authorization")
 
@@ -65,6 +66,8 @@ def keys_at(path: KeyPath, data: Mapping[str, Any]) -> dict[str, Any]:
 def _keys_of(model: type[BaseModel], place: object) -> dict[str, Any]:
     if issubclass(model, ProviderSection):
         options = provider_options(model, place)
+    elif issubclass(model, ToolSourceSection):
+        return model.keys_of(place)
     elif (choose := getattr(model, "options_for", None)) is not None:
         options = choose(place)  # a provider's own list of providers
     else:

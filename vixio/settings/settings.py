@@ -10,7 +10,6 @@ from vixio.core.audio import AudioFormat
 from vixio.core.instructions import Instructions, Surroundings
 from vixio.core.pacer import PacerSettings
 from vixio.core.session.settings import ReplySettings, SessionSettings
-from vixio.settings.mcp import McpServerSettings, ServerName
 from vixio.settings.memory import MemorySection
 from vixio.settings.provider import (
     AgentSection,
@@ -35,6 +34,7 @@ from vixio.stations.asr import ASRSettings
 from vixio.stations.tts import TTSSettings
 from vixio.stations.turn_detector import TurnSettings
 from vixio.stations.vad import VADSettings
+from vixio.tools.mcp.settings import McpServerSettings, ServerName
 
 
 class Settings(Section):

@@ -6,8 +6,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from vixio.settings.rest import OpenApiSettings, RestToolSettings, ServerName
 from vixio.settings.sections import Seconds, Section
+from vixio.settings.tool_source import ToolSourceSection
+from vixio.tools.mcp.settings import ServerName
+from vixio.tools.rest.settings import OpenApiSettings, RestToolSettings
 
 Pattern = Annotated[str, Field(min_length=1)]
 Name = Annotated[str, Field(min_length=1)]
@@ -51,7 +53,9 @@ class ToolsSettings(Section):
     rest: tuple[RestToolSettings, ...] = ()
     """HTTP services, described here."""
     openapi: dict[ServerName, OpenApiSettings] = Field(default_factory=dict)
-    """HTTP services, described by their own documents; by the name that they have here."""
+    """HTTP services described by OpenAPI documents, by name of the source."""
+    sources: tuple[ToolSourceSection, ...] = ()
+    """Sources of any type, also of types that other packages bring."""
     allow: tuple[Pattern, ...] = ()
     """Empty: everything."""
     deny: tuple[Pattern, ...] = ()

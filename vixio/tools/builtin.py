@@ -25,13 +25,16 @@ VOLUME_TOOL = "self.audio_speaker.set_volume"
 
 
 def builtin_source(
-    names: Sequence[str] | None = None, facts: FactStore | None = None, time_zone: str = ""
+    names: Sequence[str] | None = None,
+    facts: FactStore | None = None,
+    time_zone: str = "",
+    *,
+    name: str = BUILTIN_SOURCE,
 ) -> FixedSource:
-    """Return the built-in tools of these ``names``, all where None is given.
+    """Return the built-in tools with these ``names``; None: all.
 
-    ``facts``: where what users tell is kept. ``time_zone``: IANA name of the one in which it is
-    meant when nobody says where; empty: this machine's. Raises ConfigError for a name that there is
-    not.
+    ``facts``: the store of what users tell. ``time_zone``: IANA name of the zone that the clock
+    uses when the user names none; empty: this machine's. Raises ConfigError for an unknown name.
     """
     known = _definitions(facts if facts is not None else InMemoryFactStore())
     for clock in ("get_time", "get_date"):
@@ -40,7 +43,7 @@ def builtin_source(
     if unknown := [name for name in wanted if name not in known]:
         there_are = ", ".join(known)
         raise ConfigError(f"there is no built-in tool {unknown[0]!r} (there are: {there_are})")
-    return FixedSource(BUILTIN_SOURCE, [known[name] for name in wanted])
+    return FixedSource(name, [known[name] for name in wanted])
 
 
 async def end_conversation(context: ToolContext) -> str:

@@ -10,11 +10,10 @@ exception.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-
-from loguru import logger
 
 from vixio.core.errors import ToolError
 from vixio.core.metrics import Counters
@@ -28,7 +27,9 @@ from vixio.tools.execute import execute
 from vixio.tools.limits import Limits
 from vixio.tools.policy import ToolPolicy
 from vixio.tools.session import RuntimeSession
-from vixio.tools.source import ToolSource
+from vixio.tools.source import Fault, ToolSource
+
+_log = logging.getLogger(__name__)
 
 _SESSIONS_AT_ONCE = 50
 """Sessions that are told of a change before the event loop gets its turn: some 2 ms."""
@@ -126,9 +127,8 @@ class ToolRuntime(ToolHost):
         result = result.capped(tool.options.max_result_chars)
         self.count(tool, result.error_type or "", time.perf_counter() - began, retries)
         if self.settings.log_content:
-            logger.bind(
-                tool=tool.name, source=tool.source, arguments=arguments, result=result.for_model()
-            ).debug("tool called")
+            fields = {"tool": tool.name, "source": tool.source, "arguments": arguments}
+            _log.debug("tool called", extra={**fields, "result": result.for_model()})
         return result
 
     def count(self, tool: ToolDefinition, outcome: str, seconds: float, retries: int = 0) -> None:
@@ -160,8 +160,10 @@ class ToolRuntime(ToolHost):
             await source.start()
         except Exception as error:  # noqa: BLE001 - a source is anybody's code; the rest goes on
             self.counters.add(f"tool.{source.name}.start_failed")
-            logger.bind(source=source.name, error=f"{type(error).__name__}: {error}").warning(
-                "tool source did not start"
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            source.faults = [Fault(source.name, f"did not start: {reason}")]
+            _log.warning(
+                "tool source did not start", extra={"source": source.name, "error": reason}
             )
 
     def _source_changed(self, source: ToolSource) -> None:

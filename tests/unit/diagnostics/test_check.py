@@ -74,6 +74,25 @@ async def run(directory: Path, text: str = "") -> dict[str, Part]:
     return {part.name: part for part in parts}
 
 
+async def test_each_tool_source_is_shown(kit: Kit, tmp_path: Path) -> None:
+    sources = """
+tools:
+  builtin: false
+  sources:
+    - {type: builtin, name: clock, tools: [get_time, get_date]}
+"""
+    parts = await run(tmp_path, sources)
+    assert parts["tools"].ok
+    assert parts["tools"].detail == "0 local, 2 clock (builtin); a device adds its own"
+    broken = f"{sources}    - {{type: local, name: own, modules: [no_such_module]}}\n"
+    parts = await run(tmp_path, broken)
+    assert not parts["tools"].ok
+    assert parts["tools"].detail == (
+        "no_such_module: ModuleNotFoundError: No module named 'no_such_module'; "
+        "found: 0 local, 2 clock (builtin), 0 own (local)"
+    )
+
+
 def failed(parts: dict[str, Part]) -> dict[str, str]:
     return {name: part.detail for name, part in parts.items() if not part.ok}
 

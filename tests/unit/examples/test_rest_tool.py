@@ -11,7 +11,7 @@ from pathlib import Path
 
 from vixio.core.metrics import Counters
 from vixio.settings import load_settings
-from vixio.tool_sources import make_runtime
+from vixio.tools.from_settings import make_runtime
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "rest_tool.py"
 

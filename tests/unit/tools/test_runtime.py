@@ -1,10 +1,10 @@
 """The runtime: sources that come and go, limits, caps, counters, and what is in the log."""
 
 import asyncio
+import logging
 from collections.abc import Sequence
 
 import pytest
-from loguru import logger
 
 from vixio.core.metrics import Counters
 from vixio.core.tools.function import FunctionCaller
@@ -15,7 +15,7 @@ from vixio.tools.arguments import read_arguments
 from vixio.tools.policy import Access, ToolPolicy
 from vixio.tools.runtime import DIRECT, RuntimeSettings, ToolRuntime
 from vixio.tools.session import RuntimeSession
-from vixio.tools.source import FixedSource, ToolSource
+from vixio.tools.source import Fault, FixedSource, ToolSource
 
 
 async def echo(text: str) -> str:
@@ -115,6 +115,7 @@ async def test_a_source_that_does_not_start_costs_its_own_tools() -> None:
     await runtime.start()
     assert names(runtime.open("x", "1")) == ["echo"]
     assert counters.get("tool.down.start_failed") == 1
+    assert runtime.sources[0].faults == [Fault("down", "did not start: OSError: down")]
 
 
 @pytest.mark.parametrize("taken", [("a", "a"), ("device",)])
@@ -221,24 +222,20 @@ async def test_long_results_are_cut_once() -> None:
     assert await run(session, tool, '{"text": "abcdefgh"}') == "abcde… [cut: 8 characters in all]"
 
 
-async def test_calls_are_counted_by_source_and_their_words_are_not_logged() -> None:
-    lines: list[str] = []
-    sink = logger.add(
-        lambda line: lines.append(str(line)), level="TRACE", format="{message} {extra}"
-    )
-    try:
-        counters = Counters()
-        quiet = ToolRuntime([FixedSource("local", [ECHO])], counters=counters)
-        session = quiet.open("x", "1")
-        (tool,) = session.toolset.definitions()
-        await run(session, tool, '{"text": "private"}')
-        await run(session, tool, '{"text": 5}')
-        assert "private" not in "".join(lines)
-        open_ = ToolRuntime([], settings=RuntimeSettings(log_content=True))
-        await run(open_.open("x", "2"), tool, '{"text": "allowed"}')
-        assert "allowed" in "".join(lines)
-    finally:
-        logger.remove(sink)
+async def test_calls_are_counted_by_source_and_their_words_are_not_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG, "vixio")
+    counters = Counters()
+    quiet = ToolRuntime([FixedSource("local", [ECHO])], counters=counters)
+    session = quiet.open("x", "1")
+    (tool,) = session.toolset.definitions()
+    await run(session, tool, '{"text": "private"}')
+    await run(session, tool, '{"text": 5}')
+    assert not any("private" in str(vars(record)) for record in caplog.records)
+    open_ = ToolRuntime([], settings=RuntimeSettings(log_content=True))
+    await run(open_.open("x", "2"), tool, '{"text": "allowed"}')
+    assert [vars(record)["result"] for record in caplog.records] == ["allowed"]
     counted = {name: n for name, n in counters.snapshot().items() if not name.endswith(".us")}
     assert counted == {
         "tool.local.calls": 2,

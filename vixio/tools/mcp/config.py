@@ -1,4 +1,4 @@
-"""What is known of an MCP server before it is asked."""
+"""How to reach an MCP server, and which of its tools to use."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Confirm = Literal["destructive", "always", "never"]
 class Pauses:
     """Seconds between attempts to connect: the first, doubled each time up to the longest.
 
-    Each is shortened by up to a half at random, so that many clients do not come back at once. A
-    connection that lasted ``steady`` begins again with the first.
+    Each is shortened by up to a half at random, so that many clients do not reconnect at once.
+    After a connection that lasted ``steady`` the first applies again.
     """
 
     first: float = 0.5
@@ -26,15 +26,15 @@ class Pauses:
 
 @dataclass(frozen=True, slots=True)
 class McpServerConfig:
-    """How to reach a server and what of it to use. Secrets stand in ``env``, ``headers``, ``url``.
+    """One server. ``env``, ``headers`` and ``url`` may contain secrets.
 
     ``name``: of the source, in patterns, counters and in front of colliding names.
     ``allow``, ``deny``: patterns of tool names, with the wildcards of file names.
-    ``connect_timeout``: seconds for the start, the greeting and each listing. ``timeout``: for one
-    call. ``refresh``: seconds between listings while the server says nothing, 0 for none; they
-    notice a server that hangs, and changes that it does not report. ``confirm``: tools that need
-    the user's yes; ``destructive`` are those whose annotations say so. ``retries``: of tools whose
-    annotations say that they only read, or that twice is once.
+    ``connect_timeout``: seconds for start and handshake, and for each listing. ``timeout``: seconds
+    for one call. ``refresh``: seconds between listings when the server reports no change, 0 for
+    none; a listing detects a server that hangs and changes that it does not report. ``confirm``:
+    tools that need the user's yes; ``destructive``: those annotated so. ``retries``: of tools
+    annotated as read-only or idempotent. ``place``: the key path of the settings, for messages.
     """
 
     name: str
@@ -53,3 +53,4 @@ class McpServerConfig:
     confirm: Confirm = "destructive"
     retries: int = 1
     pauses: Pauses = Pauses()
+    place: str = "mcp_servers"

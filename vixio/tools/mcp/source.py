@@ -172,7 +172,7 @@ class McpSource(ToolSource):
         was_up = self._connection is not None or not self._known.is_set()
         log = logger.bind(server=self.name, reason=reason)
         (log.warning if was_up else log.debug)("MCP server not connected")
-        self.faults = [Fault(f"mcp_servers.{self.name}", reason)]
+        self.faults = [Fault(self.config.place, reason)]
 
     async def _end(self, connection: McpConnection) -> None:
         try:

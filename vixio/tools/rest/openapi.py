@@ -47,7 +47,8 @@ class OperationConfig:
 class OpenApiConfig:
     """A document and what of it to use. ``document``: a path, or a URL.
 
-    ``operations``: by operation id. ``base_url`` stands for the document's own servers.
+    ``operations``: by operation id. ``base_url`` replaces the document's own servers. ``place``:
+    the key path of the settings, for messages.
     """
 
     name: str
@@ -58,6 +59,7 @@ class OpenApiConfig:
     allow_private: bool = False
     timeout: float = 15.0
     retries: int = 1
+    place: str = "tools.openapi"
 
 
 def parse_document(data: bytes) -> dict[str, Any]:

@@ -103,7 +103,7 @@ class OpenApiSource(ToolSource):
             except ConfigError as error:
                 faults[config.name] = str(error)
         self.faults = [
-            Fault(f"tools.openapi.{self.name}.operations.{operation}", reason)
+            Fault(f"{self.config.place}.operations.{operation}", reason)
             for operation, reason in faults.items()
         ]
         for fault in self.faults:
@@ -113,7 +113,7 @@ class OpenApiSource(ToolSource):
         self.changed()
 
     def _fault(self, reason: str) -> None:
-        place = f"tools.openapi.{self.name}.document"
+        place = f"{self.config.place}.document"
         log = logger.bind(place=place, reason=reason)
         (log.debug if self._known.is_set() else log.warning)("OpenAPI document not loaded")
         self.faults = [Fault(place, reason)]

@@ -82,7 +82,7 @@ async def test_a_killed_server_costs_its_own_tools_and_they_come_back(
             lost = await asyncio.wait_for(pending, BOUND)
             assert (lost.success, lost.retryable) == (False, True)
             await until(lambda: not source.tools(), what="the tools' end", seconds=BOUND)
-            assert source.faults[0].place == "mcp_servers.trouble"
+            assert source.faults[0].place == "mcp_servers"
             gone = await source.call_tool("echo", {"text": "?"})
             assert gone.error_type == "disconnected"
             await server.start()

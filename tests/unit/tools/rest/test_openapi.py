@@ -178,7 +178,7 @@ async def test_a_document_on_a_server_that_is_down_comes_later() -> None:
         try:
             await source.ready()
             assert source.tools() == ()
-            assert source.faults[0].place == "tools.openapi.lamps.document"
+            assert source.faults[0].place == "tools.openapi.document"
             service.on(
                 "/openapi.json", saying(json.dumps({**DOCUMENT, "servers": [{"url": "/v1"}]}))
             )

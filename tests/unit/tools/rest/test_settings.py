@@ -9,7 +9,7 @@ import pytest
 from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
 from vixio.settings import load_settings
-from vixio.tool_sources import make_runtime
+from vixio.tools.from_settings import make_runtime
 from vixio.tools.runtime import ToolRuntime
 
 
@@ -81,7 +81,7 @@ TOOL = "tools:\n  rest:\n    - {name: a, description: A., url: 'http://h/x'%s}\n
         ("tools:\n  openapi:\n    a: {operations: [x]}", "tools.openapi.a"),
         (
             "{mcp_servers: {a: {command: x}},tools: {openapi: {a: {document: d,operations: [z]}}}}",
-            "mcp_servers.a and tools.openapi.a have one name",
+            "mcp_servers.a and tools.openapi.a are both named a: change one",
         ),
     ],
 )

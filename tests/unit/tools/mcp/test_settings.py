@@ -9,7 +9,7 @@ import pytest
 from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
 from vixio.settings import load_settings
-from vixio.tool_sources import make_runtime
+from vixio.tools.from_settings import make_runtime
 from vixio.tools.mcp.config import McpServerConfig
 from vixio.tools.mcp.source import McpSource
 
@@ -63,7 +63,7 @@ mcp_servers:
         ("a: {command: x, url: 'http://x'}", "expected either command"),
         ("a: {url: 'ftp://x'}", "expected url to begin with http:// or https://"),
         ("a: {url: 'http://x', transport: stdio}", "transport stdio does not fit"),
-        ("device: {command: x}", "that is none of"),
+        ("device: {command: x}", "other than builtin, confirm, device, local"),
         ("'a b': {command: x}", "expected a name of letters"),
         ("a: {comand: x}", "did you mean 'command'?"),
         ("a: {command: x, timeout: 0}", "mcp_servers.a.timeout"),

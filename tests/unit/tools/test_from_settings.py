@@ -11,7 +11,7 @@ from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
 from vixio.core.tools.toolset import DEVICE_SOURCE
 from vixio.settings import Settings, load_settings
-from vixio.tool_sources import make_runtime
+from vixio.tools.from_settings import make_runtime
 from vixio.tools.runtime import ToolRuntime
 
 

@@ -1,19 +1,23 @@
-"""The section ``mcp_servers``: servers of tools, in the shape that desktop clients use."""
+"""Options of the source type ``mcp``, in the form that desktop clients use."""
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
-from vixio.settings.sections import Seconds, Section
+from vixio.tools.source_settings import (
+    RESERVED,
+    Pattern,
+    Retries,
+    Seconds,
+    SourceSettings,
+    check_name,
+)
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-
-TAKEN = frozenset({"device", "local", "builtin", "rest", "openapi", "confirm"})
-"""Names of other sources and of counters."""
+TAKEN = RESERVED | {"local", "builtin", "rest", "openapi"}
+"""Names that a server cannot have, because other sources have them by default."""
 
 _TRANSPORTS = {
     "http": "streamable_http",
@@ -24,25 +28,19 @@ _TRANSPORTS = {
 
 
 def _server_name(value: str) -> str:
-    if not _NAME.fullmatch(value) or value in TAKEN:
-        raise ValueError(
-            f"expected a name of letters, digits, _, - and . that is none of "
-            f"{', '.join(sorted(TAKEN))}; found {value!r}"
-        )
-    return value
+    return check_name(value, TAKEN)
 
 
 ServerName = Annotated[str, AfterValidator(_server_name)]
-Pattern = Annotated[str, Field(min_length=1)]
 
 
-class McpServerSettings(Section):
-    """One server: ``command`` starts it as a child process, ``url`` reaches one that runs."""
+class McpServerSettings(SourceSettings):
+    """One server: ``command`` starts it as a child process, ``url`` connects to a running one."""
 
     command: str = ""
     args: tuple[str, ...] = ()
     env: dict[str, SecretStr] = Field(default_factory=dict)
-    """Besides PATH, HOME, USER, SHELL and TERM, which are all that it inherits."""
+    """Added to PATH, HOME, USER, SHELL and TERM; the child inherits nothing else."""
     cwd: str = ""
     url: str = ""
     headers: dict[str, SecretStr] = Field(default_factory=dict)
@@ -50,22 +48,22 @@ class McpServerSettings(Section):
     """Unset: stdio with a command; sse for a URL that ends in /sse; else streamable_http."""
     enabled: bool = True
     allow: tuple[Pattern, ...] = ()
-    """Of the server's tools, by pattern; empty: all."""
+    """Patterns of the server's tools; empty: all."""
     deny: tuple[Pattern, ...] = ()
     confirm: Literal["destructive", "always", "never"] = "destructive"
-    """Which tools need the user's yes: those that say they destroy, all or none."""
+    """Which tools need the user's yes: those annotated as destructive, all or none."""
     connect_timeout: Seconds = 30.0
     timeout: Seconds = 30.0
     """For one call."""
     refresh: float = Field(default=60.0, ge=0, le=86_400, allow_inf_nan=False)
-    """Between two listings while the server says nothing; 0: none."""
-    retries: int = Field(default=1, ge=0, le=10)
-    """Of tools that say they only read, or that twice is once."""
+    """Seconds between listings when the server reports no change; 0: none."""
+    retries: Retries = 1
+    """Of tools annotated as read-only or idempotent."""
 
     @model_validator(mode="before")
     @classmethod
     def _as_elsewhere(cls, data: Any) -> Any:  # noqa: ANN401 - what stands in the file
-        """Take ``type`` and ``disabled``, as some desktop clients write them."""
+        """Accept ``type`` and ``disabled``, as some desktop clients write them."""
         if not isinstance(data, dict):
             return data
         data = dict(data)
@@ -93,7 +91,7 @@ class McpServerSettings(Section):
         return self
 
     def chosen_transport(self) -> Literal["stdio", "sse", "streamable_http"]:
-        """Return how the server is reached."""
+        """Return the transport, chosen by command and url where it is unset."""
         if self.transport is not None:
             return self.transport
         if self.command:

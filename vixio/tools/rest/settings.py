@@ -1,23 +1,18 @@
-"""REST tools in the settings: described one by one, or taken from OpenAPI documents."""
+"""Options of the source types ``rest`` (tools described one by one) and ``openapi``."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, model_validator
 
-from vixio.settings.mcp import ServerName
-from vixio.settings.sections import Seconds, Section
+from vixio.tools.source_settings import Headers, Retries, Seconds, SourceSettings
 
 Name = Annotated[str, Field(min_length=1, max_length=256)]
-Headers = dict[Name, SecretStr]
-Retries = Annotated[int, Field(ge=0, le=10)]
-
-__all__ = ["OpenApiSettings", "OperationSettings", "RestToolSettings", "ServerName"]
 
 
-class RestToolSettings(Section):
-    """One tool: what the model is told, the request, and what is taken out of the answer."""
+class RestToolSettings(SourceSettings):
+    """One tool: its description for the model, the request, and which part of the answer to use."""
 
     name: Name
     description: Name
@@ -25,10 +20,10 @@ class RestToolSettings(Section):
     url: Name
     """With {parameter} in its path; never in the host."""
     parameters: dict[str, Any] = Field(default_factory=dict)
-    """A JSON Schema of an object, or just its properties; those are then all needed."""
+    """A JSON Schema of an object, or only its properties, which are then all required."""
     headers: Headers = Field(default_factory=dict)
     query: tuple[Name, ...] = ()
-    """Parameters that go into the query though the method has a body."""
+    """Parameters sent in the query although the method has a body."""
     constants: dict[Name, Any] = Field(default_factory=dict)
     """Sent with every call; the model does not see them."""
     result: str = ""
@@ -36,7 +31,7 @@ class RestToolSettings(Section):
     allow_private: bool = False
     timeout: Seconds = 15.0
     idempotent: bool | None = None
-    """May it be tried again? Unset: GET, PUT and DELETE may."""
+    """Whether a call may be repeated. Unset: GET, PUT and DELETE may."""
     retries: Retries = 1
     confirm: bool = False
 
@@ -59,19 +54,25 @@ class RestToolSettings(Section):
         return {**data, "parameters": whole}
 
 
-class OperationSettings(Section):
-    """What is different from the document."""
+class RestSettings(SourceSettings):
+    """Options of the type ``rest``."""
+
+    tools: tuple[RestToolSettings, ...] = ()
+
+
+class OperationSettings(SourceSettings):
+    """What replaces the document's own words for one operation."""
 
     name: str = ""
     description: str = ""
     result: str = ""
     constants: dict[Name, Any] = Field(default_factory=dict)
     confirm: bool | None = None
-    """Unset: DELETE asks for a yes."""
+    """Unset: DELETE needs the user's yes."""
 
 
-class OpenApiSettings(Section):
-    """A service by its OpenAPI document."""
+class OpenApiSettings(SourceSettings):
+    """Options of the type ``openapi``: a service described by its OpenAPI document."""
 
     document: Name
     """A path or a URL."""

@@ -1,0 +1,84 @@
+"""Plug-ins by name: built in, of other distributions, and every mistake in one line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.entry_points import Installed, site_of
+from vixio.core.errors import ConfigError, PluginUnavailable
+from vixio.core.plugins import Plugin, PluginGroup
+
+GROUP = "vixio.test_plugins"
+
+
+class Thing:
+    inner: Thing
+
+
+THING = Thing()
+THING.inner = Thing()
+
+THINGS = PluginGroup(
+    GROUP,
+    "thing",
+    Thing,
+    {
+        "own": Plugin("acme_things:THING"),
+        "nested": Plugin("acme_things:THING.inner"),
+        "gone": Plugin("vixio.no_such_module:X", "pip install 'vixio[gone]'"),
+        "moved": Plugin("acme_things:MISSING"),
+        "wrong": Plugin("acme_things:GROUP"),
+    },
+)
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installed]:
+    monkeypatch.setitem(sys.modules, "acme_things", sys.modules[__name__])
+    with site_of(tmp_path, GROUP, monkeypatch) as site:
+        yield site
+
+
+def test_a_built_in_one_is_loaded(installed: Installed) -> None:
+    assert THINGS.load("own") is THING
+    assert THINGS.load("nested") is THING.inner
+
+
+def test_one_of_another_distribution_is_loaded(installed: Installed) -> None:
+    installed.add("acme", acme="acme_things:THING")
+    assert THINGS.load("acme") is THING
+    assert THINGS.names() == ["acme", "gone", "moved", "nested", "own", "wrong"]
+
+
+def test_nothing_takes_a_built_in_name(installed: Installed) -> None:
+    installed.add("acme", own="acme_things:THING.inner")
+    assert THINGS.load("own") is THING
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "message"),
+    [
+        ("onw", ConfigError, "there is no thing 'onw', did you mean 'own'? (known: acme, broken, "),
+        ("zebra", ConfigError, "found once the package that brings it is installed)"),
+        ("gone", PluginUnavailable, "to install what it needs: pip install 'vixio[gone]'"),
+        ("moved", ConfigError, "thing moved: acme_things:MISSING does not exist"),
+        ("wrong", ConfigError, "thing wrong: acme_things:GROUP is not a Thing"),
+        ("broken", PluginUnavailable, "to install what it needs: pip install --upgrade broken"),
+        ("twice", ConfigError, "one, two all bring a thing twice: uninstall all but one of them"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    installed: Installed, name: str, error: type[ConfigError], message: str
+) -> None:
+    installed.add("acme", acme="acme_things:THING")
+    installed.add("broken", broken="acme_no_such_module:X")
+    installed.add("one", twice="acme_things:THING")
+    installed.add("two", twice="acme_things:THING")
+    with pytest.raises(error) as caught:
+        THINGS.load(name)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)

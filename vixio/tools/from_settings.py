@@ -1,0 +1,109 @@
+"""Makes the tool runtime that the settings describe: sources, permissions, options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from pydantic import BaseModel
+
+from vixio.core.errors import ConfigError
+from vixio.core.facts import FactStore
+from vixio.core.metrics import Counters
+from vixio.settings import Settings
+from vixio.settings.tools import ToolsSettings
+from vixio.tools.factories import BuiltinSettings, LocalSettings
+from vixio.tools.policy import Access, ToolPolicy
+from vixio.tools.registry import SourceContext, resolve
+from vixio.tools.rest.settings import RestSettings
+from vixio.tools.runtime import RuntimeSettings, ToolRuntime
+from vixio.tools.source import ToolSource
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSpec:
+    """One source of the settings. ``place``: its key path, for messages."""
+
+    type: str
+    name: str
+    place: str
+    options: BaseModel
+
+
+def make_runtime(
+    settings: Settings,
+    counters: Counters,
+    *,
+    facts: FactStore | None = None,
+    more: Sequence[ToolSource] = (),
+) -> ToolRuntime:
+    """Return the runtime that the settings describe, unstarted.
+
+    ``facts``: the store behind the tools that remember. ``more``: further sources. Raises
+    ConfigError.
+    """
+    tools = settings.tools
+    context = SourceContext("", settings.assistant.time_zone, facts, counters)
+    return ToolRuntime(
+        [*make_sources(specs_of(settings), context), *more],
+        settings=RuntimeSettings(
+            policy=_policy(tools),
+            source_concurrency=tools.concurrency,
+            log_content=tools.log_content,
+        ),
+        counters=counters,
+    )
+
+
+def specs_of(settings: Settings) -> Iterator[SourceSpec]:
+    """Return all sources of the settings: sections of a type's own, then ``tools.sources``."""
+    tools = settings.tools
+    if tools.builtin is not False:
+        names = None if tools.builtin is True else tools.builtin
+        yield SourceSpec("builtin", "builtin", "tools.builtin", BuiltinSettings(tools=names))
+    local = LocalSettings(
+        modules=tools.modules, folder=tools.folder, entry_points=tools.entry_points
+    )
+    yield SourceSpec("local", "local", "tools", local)
+    if tools.rest:
+        yield SourceSpec("rest", "rest", "tools.rest", RestSettings(tools=tools.rest))
+    for name, service in tools.openapi.items():
+        yield SourceSpec("openapi", name, f"tools.openapi.{name}", service)
+    for name, server in settings.mcp_servers.items():
+        if server.enabled:
+            yield SourceSpec("mcp", name, f"mcp_servers.{name}", server)
+    for index, entry in enumerate(tools.sources):
+        if entry.enabled:
+            yield SourceSpec(entry.type, entry.name, f"tools.sources[{index}]", entry.options)
+
+
+def make_sources(specs: Iterable[SourceSpec], context: SourceContext) -> list[ToolSource]:
+    """Make a source of each spec, unstarted. Raises ConfigError that names its place."""
+    places: dict[str, str] = {}
+    sources: list[ToolSource] = []
+    for spec in specs:
+        if spec.name in places:
+            raise ConfigError(
+                f"{spec.place} and {places[spec.name]} are both named {spec.name}: change one"
+            )
+        places[spec.name] = spec.place
+        own = replace(context, name=spec.name, place=spec.place)
+        try:
+            sources.append(resolve(spec.type).create(spec.options, own))
+        except ConfigError as error:
+            raise ConfigError(f"{spec.place}: {error}") from None
+    return sources
+
+
+def _policy(tools: ToolsSettings) -> ToolPolicy:
+    options = {pattern: section.given() for pattern, section in tools.options.items()}
+    for pattern in tools.confirm:
+        # Last, so that no other pattern overrides it.
+        options[pattern] = {**options.pop(pattern, {}), "confirm": True}
+    return ToolPolicy(
+        access=Access(tools.allow, tools.deny),
+        devices={
+            device: Access(section.allow, section.deny) for device, section in tools.devices.items()
+        },
+        options=options,
+    )
