@@ -17,6 +17,7 @@ from typing import Any
 from vixio import __version__
 from vixio.audio.loudness import VoiceLevels
 from vixio.cluster.context import ClusterContext, ServerInfo
+from vixio.cluster.health import merge_health
 from vixio.core.errors import ConfigError, ProviderUnavailable
 from vixio.core.history_store import HistoryStore
 from vixio.core.host import SessionHost
@@ -107,6 +108,7 @@ class Server:
     ) -> None:
         self.settings = settings
         self._context = context or ClusterContext()
+        self._context.cluster.presence.publish(self.health)
         self.counters = Counters()
         self.providers = providers or Providers.from_settings(settings)
         self.memory = _memory(settings, self.providers.agent, self.counters)
@@ -156,7 +158,7 @@ class Server:
                     trusted_proxies=server.trusted_proxies,
                     counters=self.counters,
                 ),
-                self._context.cluster_health or self.health,
+                self.cluster_health if self._context.cluster.shared else self.health,
                 self._context.cluster,
                 more=self.vision.routes(self.transport.is_live) if self.vision else (),
             )
@@ -235,6 +237,10 @@ class Server:
             **({"unusable": unusable} if unusable else {}),
             **self.host.stats(),
         }
+
+    async def cluster_health(self) -> dict[str, Any]:
+        """Return the health of all processes of the cluster together."""
+        return merge_health(await self._context.cluster.presence.members())
 
     async def _load(self) -> None:
         self.transport.loading = True

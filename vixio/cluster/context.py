@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from vixio.core.cluster import Cluster
+from vixio.core.local_cluster import LocalCluster
 
-Health = dict[str, Any]
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ClusterContext:
     """A server's part in a cluster; the default is a single process."""
 
-    cluster: Cluster = field(default_factory=Cluster)
+    cluster: Cluster = field(default_factory=LocalCluster)
     secret: str = ""
     """Signs tokens that every process has to accept, as those of cameras; empty: a random one."""
     share_ports: bool = False
     """Whether other processes listen on the same ports."""
-    cluster_health: Callable[[], Awaitable[Health]] | None = None
-    """Returns the health of all processes together; None: of this process alone."""
 
 
 @dataclass(frozen=True, slots=True)

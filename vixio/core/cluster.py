@@ -1,61 +1,172 @@
-"""The other processes that serve the same ports, as a session and a transport see them.
+"""What holds for all processes that serve the same devices.
 
-What holds for the server as a whole (how many may connect, who is connected where, what a device
-remembers) is asked here. :class:`Cluster` itself is the answer of a process that is alone.
+A :class:`Cluster` has four parts: leases (which process serves a device), presence (which devices
+are connected where), shared limits (counts and rates of all processes together) and commands to the
+process that serves a device. :class:`vixio.core.local_cluster.LocalCluster` is the default for a
+single process; ``vixio.cluster.workers`` joins the processes of one machine.
+
+Every implementation passes ``tests/contract/test_cluster_contract.py``. Values of other processes
+may lag by some 50 ms.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Sequence
+from enum import StrEnum
+from typing import Any, Final
 
-SOCKETS = "sockets"
-"""Table: connections past their upgrade, under the one key ``""``."""
+from vixio.core.errors import VixioError, describe
 
-DEVICES = "devices"
-"""Table: 1 for each device that has a session."""
+_log = logging.getLogger(__name__)
 
-OPEN = "open"
-"""Table: all connections of devices, under the one key ``""``."""
+RELEASE_S: Final = 2.0
+"""Longest wait of a new holder for the old one to end its session: the device waits meanwhile."""
 
-Acted = Callable[[str, int], None]
-"""Told the key and how many acts were done elsewhere."""
+Status = dict[str, Any]
+"""What one process reports about itself; a dict of JSON values."""
 
-Release = Callable[[str], Awaitable[None]]
-"""Ends the session of a device, which has come to another process; returns when it is over."""
+
+class LossReason(StrEnum):
+    """Why a lease was lost."""
+
+    TAKEN = "taken"
+    """The device has connected again, to this or another process."""
+    EXPIRED = "expired"
+    """The process did not renew its leases in time: it was unresponsive."""
+
+
+OnLost = Callable[[LossReason], Awaitable[None]]
+"""Ends the session of a lost lease, and returns when it is over. Called once at most."""
+
+
+class ClusterUnavailable(VixioError):
+    """The other processes cannot be reached, so nothing can be granted. A retry can help."""
+
+
+class LeaseLost(VixioError):
+    """The device connected again while its lease was being acquired: the newer one goes on."""
+
+
+class Lease:
+    """The right to serve one device; at most one in the cluster is valid.
+
+    ``token`` is the fencing token: each lease of a device has a greater one than those before.
+    What acts for a device later (a command, a handover) carries the token, and is refused where a
+    greater one was granted. ``handover`` is the conversation that the last holder left
+    (``vixio.core.handover``), empty if it was this process or there is none.
+    """
+
+    def __init__(self, device_id: str, token: int, on_lost: OnLost, handover: str = "") -> None:
+        self.device_id = device_id
+        self.token = token
+        self.handover = handover
+        self._on_lost = on_lost
+        self._losing: asyncio.Task[None] | None = None
+        self._released = False
+
+    @property
+    def valid(self) -> bool:
+        """Whether this process may act for the device."""
+        return not (self.lost or self._released)
+
+    @property
+    def lost(self) -> bool:
+        """Whether another holder has come, or it has expired."""
+        return self._losing is not None
+
+    def share_handover(self, dump: Callable[[], str]) -> None:
+        """Publish the conversation for the next holder; ``dump`` is called a moment later."""
+
+    async def release(self) -> None:
+        """Give the lease back. Idempotent; a lease that was lost is left alone."""
+        self._released = True
+
+    # ── the implementation's side ────────────────────────────────────────────────────────────
+
+    def lose(self, reason: LossReason) -> asyncio.Task[None]:
+        """Make the lease invalid and call ``on_lost``; return the task that runs it."""
+        if self._losing is None:
+            self._losing = asyncio.get_running_loop().create_task(self._call_on_lost(reason))
+        return self._losing
+
+    async def _call_on_lost(self, reason: LossReason) -> None:
+        if self._released:
+            return
+        try:
+            await self._on_lost(reason)
+        except Exception as error:  # noqa: BLE001 - the new holder must not fail with the old one
+            _log.error("ending a session after its lease was lost failed: %s", describe(error))
+
+
+class Leases(ABC):
+    """Which process serves a device."""
+
+    @abstractmethod
+    async def acquire(self, device_id: str, on_lost: OnLost) -> Lease:
+        """Take the device over. ``on_lost`` is called if another connection of it takes over later.
+
+        Waits until the last holder's session is over, :data:`RELEASE_S` at most. Raises LeaseLost,
+        ClusterUnavailable.
+        """
+
+
+class Presence(ABC):
+    """Which devices are connected where, and how each process is."""
+
+    @abstractmethod
+    def where(self, device_id: str) -> str:
+        """Return the name of the process that serves a device; empty: it is not connected."""
+
+    @abstractmethod
+    def elsewhere(self, device_id: str) -> bool:
+        """Whether another process serves the device."""
+
+    @abstractmethod
+    def publish(self, status: Callable[[], Status]) -> None:
+        """Set what this process reports about itself; called whenever a process asks."""
+
+    @abstractmethod
+    async def members(self) -> Sequence[Status]:
+        """Return the status of every process that answers, this one included. Bounded."""
+
+
+Charged = Callable[[str, int], None]
+"""Receives a key and how much another process has charged to it."""
+
+
+class SharedLimits(ABC):
+    """Counts and rates that hold for all processes together. All of it returns at once."""
+
+    @abstractmethod
+    def set(self, name: str, key: str, count: int) -> None:
+        """Publish how many of ``key`` this process has; 0: none any more."""
+
+    @abstractmethod
+    def others(self, name: str, key: str = "") -> int:
+        """Return how many of ``key`` the other processes have together."""
+
+    @abstractmethod
+    def charge(self, name: str, key: str, amount: int = 1) -> None:
+        """Publish what a rate limit of all processes counts."""
+
+    @abstractmethod
+    def on_charge(self, name: str, charged: Charged) -> None:
+        """Have ``charged`` called with what other processes charge; one listener per name."""
 
 
 class Cluster:
-    """There are none. What they know is at most a few hundredths of a second old elsewhere."""
+    """The parts, for whoever needs several of them.
 
-    several = False
-    """Are there any, now or later?"""
+    ``shared``: whether there are other processes, now or later.
+    """
 
-    def tell(self, table: str, key: str, count: int) -> None:
-        """Say how many of ``key`` this process has; 0: none any more."""
-
-    def count(self, table: str, key: str = "") -> int:
-        """Return how many of ``key`` the others have together."""
-        return 0
-
-    def act(self, kind: str, key: str, number: int = 1) -> None:
-        """Say that something was done that a rate limit of all processes counts."""
-
-    def on_act(self, kind: str, acted: Acted) -> None:
-        """Have ``acted`` told what is done elsewhere."""
-
-    def on_release(self, release: Release) -> None:
-        """Have ``release`` called when a device has come to another process."""
-
-    async def claim(self, device_id: str) -> str:
-        """Make this process the one that has the device; others end theirs first, or soon.
-
-        Returns, within a bounded time, what the device remembers (``handover.dump``); empty: what
-        this process has itself is all there is.
-        """
-        return ""
-
-    def leave(self, device_id: str) -> None:
-        """The device has no session here any more."""
-
-    def remember(self, device_id: str, dump: Callable[[], str]) -> None:
-        """Keep for the others what ``dump`` returns a moment later."""
+    def __init__(
+        self, leases: Leases, presence: Presence, limits: SharedLimits, *, shared: bool
+    ) -> None:
+        self.leases = leases
+        self.presence = presence
+        self.limits = limits
+        self.shared = shared

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from vixio.core import handover
-from vixio.core.cluster import Cluster
+from vixio.core.cluster import Cluster, ClusterUnavailable, Lease, LeaseLost, LossReason
 from vixio.core.cores import own_threads
 from vixio.core.device import Device, DeviceProfile
 from vixio.core.history import History
 from vixio.core.history_store import HistoryStore
+from vixio.core.local_cluster import LocalCluster
 from vixio.core.metrics import Counters
 from vixio.core.pipeline import Pipeline
 from vixio.core.session.directory import SessionDirectory
@@ -25,7 +27,15 @@ from vixio.core.session.settings import SessionSettings
 from vixio.core.tools.runner import ToolHost
 from vixio.core.tools.toolset import DEVICE_SOURCE, ToolSet
 from vixio.core.tools.types import ToolDefinition
-from vixio.core.transport import DeviceConnection, TransportBase
+from vixio.core.transport import (
+    GOING_AWAY,
+    REPLACED,
+    TRY_AGAIN,
+    DeviceConnection,
+    TransportBase,
+)
+
+_log = logging.getLogger(__name__)
 
 PipelineFactory = Callable[[TransportBase, str], Awaitable[Pipeline]]
 """Makes the stations of one session: ``(transport, session_id) -> Pipeline``. Must be quick."""
@@ -41,7 +51,8 @@ class SessionHost:
     ``create_engine``, which gets the device, its profile and its tools and is called again when the
     profile changes. ``profile_of`` gives the profiles; without it all devices have the one of
     ``settings``. ``tool_host`` gives sessions their tools and runs them; without one a session has
-    its device's only. ``cluster`` knows the other processes of this server.
+    its device's only. A device has one session in the whole ``cluster``: a newer connection ends
+    the older one.
     """
 
     def __init__(
@@ -74,8 +85,8 @@ class SessionHost:
         self._profile_of = profile_of or self._default_profile
         self._tool_host = tool_host
         self._toolsets: dict[str, ToolSet] = {}
-        self._cluster = cluster or Cluster()
-        self._present: Counter[str] = Counter()
+        self._cluster = cluster or LocalCluster()
+        self._closing: set[asyncio.Task[None]] = set()
         self._encoders: ThreadPoolExecutor | None = None
 
     def tools(self, session_id: str) -> ToolSet:
@@ -109,7 +120,40 @@ class SessionHost:
                 session.reconfigure(profile)
 
     async def handle(self, transport: TransportBase, connection: DeviceConnection) -> None:
-        """Converse with one device until its connection closes."""
+        """Converse with one device until its connection closes or a newer one takes it over."""
+        over = asyncio.Event()
+
+        async def lost(reason: LossReason) -> None:
+            taken = reason is LossReason.TAKEN
+            why = "replaced by a newer connection" if taken else "the server was unresponsive"
+            # The socket is often half dead: the newer conversation does not wait for it to close.
+            self._spawn(connection.close(REPLACED if taken else GOING_AWAY, why))
+            await over.wait()
+
+        try:
+            lease = await self._cluster.leases.acquire(connection.device.id, lost)
+        except LeaseLost:
+            await connection.close(REPLACED, "replaced by a newer connection")
+            return
+        except ClusterUnavailable as error:
+            self.counters.add("session.no_lease")
+            _log.error(
+                "no lease for a device",
+                extra={"device_id": connection.device.id, "reason": str(error)},
+            )
+            await connection.close(TRY_AGAIN, "try again later")
+            return
+        try:
+            await self._converse(transport, connection, lease)
+        finally:
+            if self._cluster.shared:
+                await self.histories.written(lease.device_id)
+            await lease.release()
+            over.set()
+
+    async def _converse(
+        self, transport: TransportBase, connection: DeviceConnection, lease: Lease
+    ) -> None:
         session_id, device = connection.session_id, connection.device
         profile = self._profile_of(device)
         opened = self._tool_host.open(device.id, session_id) if self._tool_host else None
@@ -126,10 +170,9 @@ class SessionHost:
             return await self._create_pipeline(transport, session_id)
 
         transport.set_device_tools_callback(session_id, device_tools_ready)
-        self._present[device.id] += 1
         session: Session | None = None
         try:
-            history = await self._history(device)
+            history = self._history(device, lease)
             session = Session(
                 connection,
                 await make_engine(profile),
@@ -150,36 +193,26 @@ class SessionHost:
             self._toolsets.pop(session_id, None)
             if opened is not None:
                 await opened.close()
-            await self._leave(device.id)
 
     def _default_profile(self, device: Device) -> DeviceProfile:
         settings = self._settings
         return DeviceProfile(language=settings.language, wake_greeting=settings.wake_reply)
 
-    async def _history(self, device: Device) -> History:
-        """Return what the device remembers, wherever it was before."""
-        cluster = self._cluster
-        device_id = device.id
-        memory = await cluster.claim(device_id)
-        history = self.histories.get(device_id, device.sent_id)
-        if cluster.several and not self.histories.kept:
-            # A session that is just being replaced here writes into the very same history.
-            if memory and self._present[device_id] == 1:
-                handover.load(history, memory)
+    def _history(self, device: Device, lease: Lease) -> History:
+        """Return the device's conversation, whichever process it was with before."""
+        history = self.histories.get(device.id, device.sent_id)
+        if self._cluster.shared and not self.histories.kept:
+            if lease.handover:
+                handover.load(history, lease.handover)
             history.listener = handover.Sharing(
-                lambda: cluster.remember(device_id, lambda: handover.dump(history))
+                lambda: lease.share_handover(lambda: handover.dump(history))
             )
         return history
 
-    async def _leave(self, device_id: str) -> None:
-        self._present[device_id] -= 1
-        if self._present[device_id]:
-            return
-        if self._cluster.several:
-            await self.histories.written(device_id)
-        if not self._present[device_id]:  # it may have come back meanwhile
-            del self._present[device_id]
-            self._cluster.leave(device_id)
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
 
     def stats(self) -> dict[str, Any]:
         """Return what a health page shows: sessions, the transports' gauges, all counts."""

@@ -16,6 +16,13 @@ from vixio.core.chunk import Chunk
 from vixio.core.device import Device
 from vixio.core.tools.types import ToolDefinition
 
+GOING_AWAY = 1001
+"""Close code (RFC 6455 §7.4.1): the server stops, or this process no longer serves the device."""
+TRY_AGAIN = 1013
+"""Close code (IANA registry of WebSocket close codes): try again later."""
+REPLACED = 4001
+"""Close code: a newer connection of the same device goes on."""
+
 DeviceToolsCallback = Callable[[list[ToolDefinition]], Awaitable[None]]
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from vixio.bench.load.control import Hub, Json
 from vixio.bench.load.processes import Child, start_server
 from vixio.bench.load.server import ServerPlan
-from vixio.cluster.workers.channel import MAX_LINE, Channel
+from vixio.cluster.workers.channel import Channel
 from vixio.cluster.workers.coordinator import Coordinator
 
 _WORST: Final = ("at", "lag_p99")
@@ -88,11 +88,10 @@ async def _start_linked(
 ) -> tuple[Child, asyncio.Task[None]]:
     """Start one of several servers, with a line to the others; its task ends with it."""
     ours, theirs = socket.socketpair()
-    ours.setblocking(False)
-    channel = Channel(*await asyncio.open_connection(sock=ours, limit=MAX_LINE))
+    channel = await Channel.open(ours)
 
     async def attend() -> None:
-        await workers.attend(plan.line.index, channel)
+        await workers.attend(plan.line.index + 1, channel)
         await channel.close()
 
     task = asyncio.create_task(attend())

@@ -124,13 +124,12 @@ async def _context(plan: ServerPlan) -> tuple[ClusterContext | None, asyncio.Tas
     if plan.link < 0:
         return None, None
     from vixio.cluster.context import ClusterContext
-    from vixio.cluster.workers.channel import MAX_LINE, Channel
+    from vixio.cluster.workers.channel import Channel
     from vixio.cluster.workers.cluster import WorkerCluster
 
     line = socket.socket(fileno=plan.link)
-    line.setblocking(False)
-    link = WorkerCluster(Channel(*await asyncio.open_connection(sock=line, limit=MAX_LINE)))
-    return ClusterContext(link, share_ports=True), asyncio.create_task(link.run())
+    cluster = WorkerCluster(plan.line.index + 1, await Channel.open(line))
+    return ClusterContext(cluster, share_ports=True), asyncio.create_task(cluster.run())
 
 
 def _settings(plan: ServerPlan) -> Settings:

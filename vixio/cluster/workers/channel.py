@@ -1,102 +1,100 @@
-"""Messages between the coordinator and a worker process: JSON arrays, one a line, on a socket pair.
-
-====================================  ===========================================================
-to the coordinator                            meaning
-====================================  ===========================================================
-``ready``, about                      the process accepts devices
-``tell``, table, key, count           it has so many of ``key`` now
-``act``, kind, key, number            something that a rate limit of all processes counts
-``claim``, request, device            a device has come: answer with its memory
-``leave``, device                     it has no session here any more
-``remember``, device, text            its memory, for the process that it comes to next
-``health``, request                   asks for everybody's health
-``answer``, request, body             what the coordinator has asked for
-====================================  ===========================================================
-
-====================================  ===========================================================
-to a worker                           meaning
-====================================  ===========================================================
-``plan``, plan                        the first message: what to be
-``count``, table, key, count          so many of ``key`` the others have together
-``act``, kind, key, number            done elsewhere
-``release``, request, device          end its session, it is elsewhere; answer when it is over
-``health``, request                   answer with the process's own health
-``answer``, request, body             what the worker has asked for
-====================================  ===========================================================
-"""
+"""One end of the socket pair between the coordinator and a worker process."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-import json
+import socket
+from collections import deque
 from typing import Any, Final
 
-from vixio.core.handover import MAX_BYTES
-
-Message = list[Any]
-
-MAX_LINE: Final = 8 * MAX_BYTES
-"""Bytes; the longest is a device's memory, escaped."""
+from vixio.cluster.workers.messages import MAX_PAYLOAD, Body, Kind, Message
+from vixio.core.framing import Unpacker, pack
 
 MAX_WAITING: Final = 32 * 1024 * 1024
-"""Bytes that may wait for the other end; it hangs when there are more."""
+"""Bytes that may wait for the other end; above, it is taken for dead."""
+
+_READ_BYTES: Final = 1 << 16
 
 
 class Channel:
-    """One end of the socket pair."""
+    """Sends and receives messages; joins answers with requests."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
+        self._unpacker = Unpacker(Kind, MAX_PAYLOAD)
+        self._received: deque[Message] = deque()
         self._numbers = itertools.count(1)
-        self._asked: dict[int, asyncio.Future[Any]] = {}
+        self._requests: dict[int, asyncio.Future[Any]] = {}
 
-    def send(self, *message: Any) -> None:  # noqa: ANN401 - what JSON can carry
-        """Send a message; nothing happens when the other end is gone, which its reader notices."""
+    @property
+    def closed(self) -> bool:
+        """Whether the other end is gone."""
+        return self._writer.is_closing() or self._reader.at_eof()
+
+    def next_number(self) -> int:
+        """Return a number for a request."""
+        return next(self._numbers)
+
+    @classmethod
+    async def open(cls, end: socket.socket) -> Channel:
+        """Return the channel over one end of a socket pair, which it owns from now on."""
+        end.setblocking(False)
+        return cls(*await asyncio.open_connection(sock=end))
+
+    def send(self, kind: Kind, number: int = 0, /, **body: Any) -> None:  # noqa: ANN401 - JSON values
+        """Send a message; has no effect when the other end is gone, which the reader notices."""
         if self._writer.is_closing():
             return
-        self._writer.write(json.dumps(message).encode() + b"\n")
+        self._writer.write(pack(kind, number, body))
         if self._writer.transport.get_write_buffer_size() > MAX_WAITING:
             self._writer.transport.abort()
 
-    async def ask(self, what: str, *parts: Any, seconds: float) -> Any:  # noqa: ANN401 - as above
-        """Send a request and return its answer; None when none comes, or not in time."""
-        if self._writer.is_closing() or self._reader.at_eof():
+    async def request(self, kind: Kind, seconds: float, /, **body: Any) -> Any:  # noqa: ANN401 - JSON values
+        """Send a request and return its answer; None: the other end is gone, or silent so long."""
+        if self.closed:
             return None
-        number = next(self._numbers)
-        asked = self._asked[number] = asyncio.get_running_loop().create_future()
+        number = self.next_number()
+        answer = self._requests[number] = asyncio.get_running_loop().create_future()
         try:
-            self.send(what, number, *parts)
+            self.send(kind, number, **body)
             async with asyncio.timeout(seconds):
-                return await asked
+                return await answer
         except TimeoutError:
             return None
         finally:
-            del self._asked[number]
+            del self._requests[number]
 
-    def answered(self, number: int, body: Any) -> None:  # noqa: ANN401 - as above
-        """Hand an answer to whoever has asked; a late one is dropped."""
-        asked = self._asked.get(number)
-        if asked is not None and not asked.done():
-            asked.set_result(body)
+    def answer(self, number: int, result: Any) -> None:  # noqa: ANN401 - a JSON value
+        """Answer a request of the other end."""
+        self.send(Kind.ANSWER, number, result=result)
+
+    def answered(self, number: int, result: Any) -> bool:  # noqa: ANN401 - a JSON value
+        """Hand an answer to its request; False: that has been given up."""
+        answer = self._requests.get(number)
+        if answer is None or answer.done():
+            return False
+        answer.set_result(result)
+        return True
 
     async def receive(self) -> Message | None:
-        """Return the next message, None when the other end is gone: nobody answers any more then.
+        """Return the next message, None at the end; open requests get None then.
 
-        Raises ValueError for what is no message.
+        Raises ValueError for a malformed message.
         """
-        try:
-            line = await self._reader.readline()
-        except ConnectionError:  # an end like any other
-            line = b""
-        if line:
-            message: Message = json.loads(line)
-            return message
-        for asked in self._asked.values():
-            if not asked.done():
-                asked.set_result(None)
-        return None
+        while not self._received:
+            try:
+                data = await self._reader.read(_READ_BYTES)
+            except ConnectionError:  # an end like any other
+                data = b""
+            if not data:
+                self._give_up()
+                return None
+            for frame in self._unpacker.feed(data):
+                body: Body = frame.json() if frame.payload else {}
+                self._received.append(Message(frame.kind, frame.stream, body))
+        return self._received.popleft()
 
     async def close(self) -> None:
         """Close this end. Idempotent, never raises."""
@@ -105,3 +103,8 @@ class Channel:
             await self._writer.wait_closed()
         except OSError:  # broken: it is closed all the same
             pass
+
+    def _give_up(self) -> None:
+        for answer in self._requests.values():
+            if not answer.done():
+                answer.set_result(None)

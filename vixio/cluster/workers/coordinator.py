@@ -1,119 +1,202 @@
-"""The supervisor's side of what worker processes have to know of each other."""
+"""The state that all worker processes share, in the supervisor's process."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
-from loguru import logger
-
-from vixio.cluster.workers.channel import Channel, Message
+from vixio.cluster.workers.channel import Channel
 from vixio.cluster.workers.counters import Row, SharedCounters
 from vixio.cluster.workers.handovers import HandoverStore
-from vixio.core.cluster import DEVICES
+from vixio.cluster.workers.lease_table import RENEW_S, Held, LeaseTable
+from vixio.cluster.workers.messages import Kind, Message
+from vixio.core.cluster import RELEASE_S, LossReason
 
-RELEASE_S: Final = 2.0
-"""A process has so long to end the session of a device that has come to another one. The device is
-what waits, so what the old session had still to write may come too late for it."""
+_log = logging.getLogger(__name__)
 
-HEALTH_S: Final = 1.0
-"""A process that does not answer for its health in so many seconds is reported without it."""
+STATUS_S: Final = 1.0
+"""A worker that does not report its status in so many seconds is left out."""
 
 Ready = Callable[[int, dict[str, Any]], None]
-"""Told a process's number, and what it says of itself, when it accepts devices."""
+"""Receives a worker's number and the fields of its ``ServerInfo`` when it accepts devices."""
 
 
 class Coordinator:
-    """Knows which process has which device, how many of what all have, and what devices remember.
+    """Grants leases, adds counts up, keeps conversations for the next holder and routes requests.
 
-    Processes are called by numbers. ``on_ready`` is told of each that accepts devices.
+    Workers have numbers from 1. ``on_ready`` is called for each that accepts devices.
+    ``release_timeout``: seconds that a device's last holder has to end its session.
     """
 
-    def __init__(self, on_ready: Ready = lambda number, about: None) -> None:
+    def __init__(
+        self,
+        on_ready: Ready = lambda number, about: None,
+        *,
+        release_timeout: float = RELEASE_S,
+    ) -> None:
         self._on_ready = on_ready
+        self._release_timeout = release_timeout
         self._channels: dict[int, Channel] = {}
-        self._owners: dict[str, int] = {}
+        self._leases = LeaseTable()
+        self._ending: dict[str, asyncio.Task[None]] = {}
         self._counters = SharedCounters()
         self._handovers = HandoverStore()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._expiring: asyncio.Task[None] | None = None
 
-    async def attend(self, number: int, channel: Channel) -> None:
-        """Serve one process until it is gone; then all that it had is nobody's."""
-        self._channels[number] = channel
+    @property
+    def idle(self) -> bool:
+        """Whether no worker has anything."""
+        return not (self._leases or self._counters or self._channels)
+
+    async def attend(self, worker: int, channel: Channel) -> None:
+        """Serve one worker until its end; then its leases and counts are dropped."""
+        if self._expiring is None:
+            self._expiring = asyncio.create_task(self._expire())
+        self._channels[worker] = channel
+        self._leases.renew(worker)
         try:
-            for (table, key), count in list(self._counters.seen_by(number)):
-                channel.send("count", table, key, count)
+            for (name, key), count in list(self._counters.seen_by(worker)):
+                channel.send(Kind.GAUGE, name=name, key=key, count=count)
+            for device, holder in self._leases.devices().items():
+                channel.send(Kind.PRESENCE, device=device, worker=holder)
             while (message := await channel.receive()) is not None:
-                self._handle(number, channel, message)
+                self._handle(worker, channel, message)
         except ValueError as error:
-            logger.bind(worker=number, error=type(error).__name__).error("a worker talks nonsense")
+            _log.error(
+                "malformed message from worker",
+                extra={"worker": worker, "error": type(error).__name__},
+            )
         finally:
-            del self._channels[number]
-            for row in self._counters.rows_of(number):
-                self._tell(number, row, 0)
-            for device in [each for each, owner in self._owners.items() if owner == number]:
-                del self._owners[device]
+            del self._channels[worker]
+            for row in self._counters.rows_of(worker):
+                self._count(worker, row, 0)
+            for device in self._leases.drop(worker):
+                self._announce(device, 0)
 
-    async def health(self) -> list[dict[str, Any]]:
-        """Return what each process says of its health; those that do not answer are left out."""
-        channels = list(self._channels.values())
+    async def members(self) -> list[dict[str, Any]]:
+        """Return the status of each worker that reports it in time."""
         answers = await asyncio.gather(
-            *(channel.ask("health", seconds=HEALTH_S) for channel in channels)
+            *(channel.request(Kind.STATUS, STATUS_S) for channel in self._channels.values())
         )
         return [answer for answer in answers if isinstance(answer, dict)]
 
     async def close(self) -> None:
         """End what is under way."""
-        for task in self._tasks:
+        tasks = {*self._tasks, *self._ending.values()}
+        if self._expiring is not None:
+            tasks.add(self._expiring)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _handle(self, number: int, channel: Channel, message: Message) -> None:
-        match message:
-            case ["tell", str(table), str(key), int(count)]:
-                self._tell(number, (table, key), count)
-            case ["act", str(kind), str(key), int(done)]:
-                for other, to in self._channels.items():
-                    if other != number:
-                        to.send("act", kind, key, done)
-            case ["claim", int(request), str(device)]:
-                self._spawn(self._claim(number, channel, request, device))
-            case ["leave", str(device)]:
-                self._tell(number, (DEVICES, device), 0)
-                if self._owners.get(device) == number:
-                    del self._owners[device]
-            case ["remember", str(device), str(text)]:
-                self._handovers.put(device, text)
-            case ["health", int(request)]:
-                self._spawn(self._answer_health(channel, request))
-            case ["answer", int(request), body]:
-                channel.answered(request, body)
-            case ["ready", dict(about)]:
-                self._on_ready(number, about)
+    def _handle(self, worker: int, channel: Channel, message: Message) -> None:
+        number = message.number
+        match (message.kind, message.body):
+            case (Kind.GAUGE, {"name": str(name), "key": str(key), "count": int(count)}):
+                self._count(worker, (name, key), count)
+            case (Kind.CHARGE, {"name": str(), "key": str(), "amount": int()}):
+                self._to_others(worker, Kind.CHARGE, **message.body)
+            case (Kind.RENEW, _):
+                self._leases.renew(worker)
+            case (Kind.ACQUIRE, {"device": str(device)}):
+                self._spawn(self._acquire(worker, channel, number, device))
+            case (Kind.RELEASE, {"device": str(device), "token": int(token)}):
+                if self._leases.release(device, token):
+                    self._announce(device, 0)
+            case (Kind.HANDOVER, {"device": str(device), "token": int(token), "text": str(text)}):
+                holder = self._leases.holder(device)
+                if holder is None or holder.token <= token:
+                    self._handovers.put(device, token, text)
+            case (Kind.STATUS, _):
+                self._spawn(self._answer_status(channel, number))
+            case (Kind.ANSWER, {"result": result}):
+                channel.answered(number, result)
+            case (Kind.READY, about):
+                self._on_ready(worker, about)
             case _:
-                raise ValueError("no message of a worker")
+                raise ValueError(f"a worker does not send {message.kind.name}")
 
-    def _tell(self, number: int, row: Row, count: int) -> None:
-        if self._counters.put(number, row, count):
-            for other, channel in self._channels.items():
-                if other != number:
-                    channel.send("count", *row, self._counters.others(other, row))
+    def _count(self, worker: int, row: Row, count: int) -> None:
+        if not self._counters.put(worker, row, count):
+            return
+        name, key = row
+        for other, channel in self._channels.items():
+            if other != worker:
+                others = self._counters.others(other, row)
+                channel.send(Kind.GAUGE, name=name, key=key, count=others)
 
-    async def _claim(self, number: int, channel: Channel, request: int, device: str) -> None:
-        before = self._owners.get(device)
-        self._owners[device] = number
-        self._tell(number, (DEVICES, device), 1)
-        if before is not None and before != number and (previous := self._channels.get(before)):
-            await previous.ask("release", device, seconds=RELEASE_S)
-        # A process that had it itself knows as much.
-        memory = "" if before == number else self._handovers.get(device)
-        channel.send("answer", request, memory)
+    async def _acquire(self, worker: int, channel: Channel, number: int, device: str) -> None:
+        before = self._leases.holder(device)
+        held = self._leases.grant(device, worker)
+        self._announce(device, worker)
+        if before is not None and device not in self._ending:
+            # A holder that is not granted yet has no session: only the first one waits for it.
+            self._ending[device] = asyncio.create_task(self._take_back(device, before))
+        if (ending := self._ending.get(device)) is not None:
+            await asyncio.wait({ending})
+            if self._ending.get(device) is ending:
+                del self._ending[device]
+        if not self._leases.holds(device, held.token):
+            channel.send(Kind.LEASE, number, device=device, token=0, handover="")
+            return
+        # The same process still has the conversation itself.
+        same = before is not None and before.worker == worker
+        handover = "" if same else self._handovers.get(device)
+        channel.send(Kind.LEASE, number, device=device, token=held.token, handover=handover)
 
-    async def _answer_health(self, channel: Channel, request: int) -> None:
-        channel.send("answer", request, await self.health())
+    async def _take_back(self, device: str, held: Held) -> None:
+        """Have the holder end its session; take over its conversation."""
+        channel = self._channels.get(held.worker)
+        if channel is None:
+            return
+        text = await channel.request(
+            Kind.LOSE,
+            self._release_timeout,
+            device=device,
+            token=held.token,
+            reason=LossReason.TAKEN,
+        )
+        if isinstance(text, str):
+            self._handovers.put(device, held.token, text)
 
-    def _spawn(self, work: Any) -> None:  # noqa: ANN401 - a coroutine of any kind
+    async def _expire(self) -> None:
+        """Take their leases from workers that do not renew them."""
+        while True:
+            await asyncio.sleep(RENEW_S)
+            for worker in self._leases.tick():
+                self.expire(worker)
+
+    def expire(self, worker: int) -> None:
+        """End all leases of a worker; it learns of it when it is responsive again."""
+        channel = self._channels.get(worker)
+        expired = self._leases.drop(worker)
+        if expired:
+            _log.error(
+                "worker is unresponsive, its devices are free",
+                extra={"worker": worker, "devices": len(expired)},
+            )
+        for device, token in expired.items():
+            self._announce(device, 0)
+            if channel is not None:
+                channel.send(Kind.LOSE, device=device, token=token, reason=LossReason.EXPIRED)
+
+    def _announce(self, device: str, holder: int) -> None:
+        for worker, channel in self._channels.items():
+            elsewhere = holder if holder != worker else 0
+            channel.send(Kind.PRESENCE, device=device, worker=elsewhere)
+
+    def _to_others(self, worker: int, kind: Kind, **body: Any) -> None:  # noqa: ANN401 - JSON values
+        for other, channel in self._channels.items():
+            if other != worker:
+                channel.send(kind, **body)
+
+    async def _answer_status(self, channel: Channel, number: int) -> None:
+        channel.answer(number, await self.members())
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

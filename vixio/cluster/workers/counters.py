@@ -1,42 +1,45 @@
-"""How many of what each process has: the coordinator's tables, summed up for the others."""
+"""How many of what each worker has, summed up for the others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 Row = tuple[str, str]
-"""Table and key."""
+"""A count's name and key."""
 
 
 class SharedCounters:
-    """Counts by table, key and process. A row without any count is not kept."""
+    """Counts by row and worker. A row without any count is not kept."""
 
     def __init__(self) -> None:
         self._rows: dict[Row, dict[int, int]] = {}
 
-    def put(self, process: int, row: Row, count: int) -> bool:
-        """Set what a process has of a row; return whether that changed anything."""
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def put(self, worker: int, row: Row, count: int) -> bool:
+        """Set how many of a row a worker has; return whether that changed anything."""
         counts = self._rows.setdefault(row, {})
-        changed = counts.get(process, 0) != count
+        changed = counts.get(worker, 0) != count
         if count:
-            counts[process] = count
+            counts[worker] = count
         else:
-            counts.pop(process, None)
+            counts.pop(worker, None)
         if not counts:
             del self._rows[row]
         return changed
 
-    def others(self, process: int, row: Row) -> int:
-        """Return how many all processes but this one have."""
+    def others(self, worker: int, row: Row) -> int:
+        """Return how many all workers but this one have."""
         counts = self._rows.get(row, {})
-        return sum(counts.values()) - counts.get(process, 0)
+        return sum(counts.values()) - counts.get(worker, 0)
 
-    def rows_of(self, process: int) -> list[Row]:
-        """Return the rows that a process has something of."""
-        return [row for row, counts in self._rows.items() if process in counts]
+    def rows_of(self, worker: int) -> list[Row]:
+        """Return the rows of which a worker has any."""
+        return [row for row, counts in self._rows.items() if worker in counts]
 
-    def seen_by(self, process: int) -> Iterator[tuple[Row, int]]:
-        """Yield every row that the others have something of, with how many."""
+    def seen_by(self, worker: int) -> Iterator[tuple[Row, int]]:
+        """Yield every row of which the others have any, with how many."""
         for row in self._rows:
-            if count := self.others(process, row):
+            if count := self.others(worker, row):
                 yield row, count

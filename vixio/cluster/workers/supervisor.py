@@ -5,24 +5,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import logging
 import secrets
 import signal
 import socket
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from loguru import logger
-
 from vixio.cluster.context import ServerInfo
-from vixio.cluster.workers.channel import MAX_LINE, Channel
+from vixio.cluster.workers.channel import Channel
 from vixio.cluster.workers.coordinator import Coordinator
+from vixio.cluster.workers.messages import Kind
 from vixio.cluster.workers.process import Plan
 from vixio.core.children import command, environment
 from vixio.core.errors import ConfigError, VixioError
 from vixio.settings import Settings
 from vixio.transports.admission.listener import raise_descriptor_limit
+
+_log = logging.getLogger(__name__)
 
 _RESTART_S: Final = (0.0, 0.5, 2.0, 5.0)
 """Pauses before each further start of a worker that did not get ready; the last one repeats."""
@@ -32,7 +34,7 @@ _STOP_S: Final = 15.0
 
 
 class WorkerFailed(VixioError):
-    """A worker could not even start; it has said why."""
+    """A worker could not start; its own message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,9 @@ class Supervisor:
             elif not self._announced:
                 raise WorkerFailed(f"worker {number} could not start (exit status {status})")
             self.restarts += 1
-            logger.bind(worker=number, status=status).error("a worker ended, starting another")
+            _log.error(
+                "a worker ended, starting another", extra={"worker": number, "status": status}
+            )
             await asyncio.sleep(next(pauses))
 
     async def _one_life(self, plan: Plan) -> int:
@@ -130,16 +134,15 @@ class Supervisor:
                 start_new_session=True,  # a Ctrl-C at the terminal is ours
             )
         self._processes[plan.number] = process
-        ours.setblocking(False)
-        channel = Channel(*await asyncio.open_connection(sock=ours, limit=MAX_LINE))
-        channel.send("plan", plan.to_json())
-        if self._stopping.is_set():  # it was started while the others were told to stop
+        channel = await Channel.open(ours)
+        channel.send(Kind.PLAN, **asdict(plan))
+        if self._stopping.is_set():  # it was started while the others were being stopped
             _signal(process, signal.SIGTERM)
         try:
             await self._coordinator.attend(plan.number, channel)
         finally:
             await channel.close()
-        # Its end of the pair is closed: it is ending, or has lost its mind.
+        # Its end of the pair is closed: it is ending, or has sent a malformed message.
         try:
             async with asyncio.timeout(_STOP_S):
                 return await process.wait()
@@ -149,7 +152,7 @@ class Supervisor:
 
     def _ready(self, number: int, about: dict[str, Any]) -> None:
         self._about[number] = about
-        logger.bind(worker=number).info("a worker accepts devices")
+        _log.info("a worker accepts devices", extra={"worker": number})
         if len(self._about) == self._request.processes and not self._announced:
             self._announced = True
             self._listening(replace(ServerInfo(**about), workers=self._request.processes))

@@ -8,6 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from vixio.core.cluster import Cluster
+from vixio.core.local_cluster import LocalCluster
 from vixio.http.ota import OtaSettings, ota_answer
 from vixio.transports.admission.addresses import Address, Proxies, address_key, parse_address
 from vixio.transports.admission.limits import KeyedBuckets
@@ -29,8 +30,8 @@ class OtaEndpoint:
         self._counters = settings.counters
         self._proxies = Proxies(settings.trusted_proxies)
         self._buckets = KeyedBuckets(settings.limits.ota_per_address)
-        self._cluster = cluster or Cluster()
-        self._cluster.on_act(
+        self._cluster = cluster or LocalCluster()
+        self._cluster.limits.on_charge(
             "ota", lambda key, number: self._buckets.charge(key, number, monotonic())
         )
 
@@ -84,7 +85,7 @@ class OtaEndpoint:
         key = address_key(client)
         wait = self._buckets.take(key, monotonic())
         if not wait:
-            self._cluster.act("ota", key)
+            self._cluster.limits.charge("ota", key)
             return None
         self._counters.add("xiaozhi.limited.ota")
         return JSONResponse(

@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from vixio.core.cluster import OPEN, Cluster
+from vixio.core.cluster import Cluster
+from vixio.core.local_cluster import LocalCluster
 from vixio.transports.admission.addresses import Address, Proxies, address_key, parse_address
 from vixio.transports.admission.limits import KeyedBuckets, Limits
 from vixio.transports.admission.refusal import Refusal, too_many
@@ -55,9 +56,9 @@ class ConnectionTracker:
         self._devices = KeyedBuckets(limits.connects_per_device)
         self._open: Counter[str] = Counter()
         self._all = 0
-        self._cluster = cluster or Cluster()
-        self._cluster.on_act(f"{what}connects", self._connected_elsewhere)
-        self._cluster.on_act(f"{what}device_connects", self._device_elsewhere)
+        self._cluster = cluster or LocalCluster()
+        self._cluster.limits.on_charge(f"{what}connects", self._connected_elsewhere)
+        self._cluster.limits.on_charge(f"{what}device_connects", self._device_elsewhere)
 
     @property
     def addresses(self) -> int:
@@ -102,7 +103,7 @@ class ConnectionTracker:
         key = f"{tracked.key}|{device_id}"
         wait = self._devices.take(key, self._clock())
         if not wait:
-            self._cluster.act(f"{self._what}device_connects", key)
+            self._cluster.limits.charge(f"{self._what}device_connects", key)
             return None
         return too_many(
             f"{self._what}device_connects",
@@ -114,7 +115,7 @@ class ConnectionTracker:
         """A connection was closed because it flooded."""
         if tracked.key:
             self._connects.charge(tracked.key, FLOOD_COSTS_CONNECTS, self._clock())
-            self._cluster.act(f"{self._what}connects", tracked.key, FLOOD_COSTS_CONNECTS)
+            self._cluster.limits.charge(f"{self._what}connects", tracked.key, FLOOD_COSTS_CONNECTS)
 
     def _connected_elsewhere(self, key: str, number: int) -> None:
         self._connects.charge(key, number, self._clock())
@@ -124,10 +125,10 @@ class ConnectionTracker:
 
     def _tell_all(self, change: int) -> None:
         self._all += change
-        self._cluster.tell(f"{self._what}{OPEN}", "", self._all)
+        self._cluster.limits.set(f"{self._what}open", "", self._all)
 
     def _tell(self, key: str) -> None:
-        self._cluster.tell(f"{self._what}addresses", key, self._open.get(key, 0))
+        self._cluster.limits.set(f"{self._what}addresses", key, self._open.get(key, 0))
 
     def _count(self, tracked: TrackedConnection, address: Address) -> None:
         limits = self._limits
@@ -135,9 +136,9 @@ class ConnectionTracker:
         self._open[key] += 1
         self._tell(key)
         wait = self._connects.take(key, self._clock())
-        elsewhere = self._cluster.count(f"{self._what}addresses", key)
+        elsewhere = self._cluster.limits.others(f"{self._what}addresses", key)
         if not wait:
-            self._cluster.act(f"{self._what}connects", key)
+            self._cluster.limits.charge(f"{self._what}connects", key)
         if wait:
             tracked.refusal = too_many(
                 f"{self._what}connects",

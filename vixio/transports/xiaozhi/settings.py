@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 from vixio.core.audio import AudioFormat
 from vixio.core.cluster import Cluster
 from vixio.core.errors import ConfigError
+from vixio.core.local_cluster import LocalCluster
 from vixio.core.metrics import Counters
 from vixio.core.tools.types import JsonObject
 from vixio.transports.admission.addresses import TRUSTED_PROXIES
@@ -50,7 +51,7 @@ class XiaozhiSettings:
     trusted_proxies: Sequence[str] = TRUSTED_PROXIES
     """Addresses or networks whose X-Forwarded-For is believed."""
     counters: Counters = field(default_factory=Counters)
-    cluster: Cluster = field(default_factory=Cluster)
+    cluster: Cluster = field(default_factory=LocalCluster)
     """The processes that serve the same port; ``max_connections`` and the limits are of all."""
     share_port: bool = False
     """Let other processes listen on the same port."""

@@ -17,11 +17,16 @@ from websockets.exceptions import ConnectionClosed as SocketClosed
 from websockets.http11 import Request, Response
 from websockets.protocol import State
 
-from vixio.core.cluster import DEVICES, SOCKETS
 from vixio.core.device import Device
 from vixio.core.errors import ConfigError, ConnectionClosed, VixioError
 from vixio.core.tools.types import JsonObject
-from vixio.core.transport import DeviceToolsCallback, SessionHandler, TransportBase
+from vixio.core.transport import (
+    GOING_AWAY,
+    REPLACED,
+    DeviceToolsCallback,
+    SessionHandler,
+    TransportBase,
+)
 from vixio.transports.admission.addresses import Proxies, parse_address
 from vixio.transports.admission.connection_tracker import ConnectionTracker
 from vixio.transports.admission.learned_limit import LearnedLimit
@@ -48,9 +53,8 @@ from vixio.transports.xiaozhi.websocket.device_socket import DeviceSocket, Libra
 from vixio.transports.xiaozhi.websocket.handshakes import Handshakes, socket_factory
 
 INTERNAL_ERROR = 1011
-GOING_AWAY = 1001
-REPLACED = 4001
-"""The same device came again: the older connection is closed with this."""
+SOCKETS = "sockets"
+"""The name of the shared count of connections past their upgrade."""
 
 HANDLER_GRACE_S = 5.0
 """How long a session may take to end when the server stops; then it is cancelled."""
@@ -68,12 +72,10 @@ class XiaozhiTransport(TransportBase):
         self._identities: dict[DeviceSocket, Identity] = {}
         self._connections: dict[str, XiaozhiConnection] = {}  # by session id
         self._by_device: dict[str, XiaozhiConnection] = {}
-        self._served: dict[str, asyncio.Event] = {}  # by session id; set when it is over
         self._tasks: set[asyncio.Task[None]] = set()
         limits = self._settings.limits
         self._lag = LoopLag(limits.loop_lag_ms / 1000)
         self._cluster = self._settings.cluster
-        self._cluster.on_release(self.release)
         self._proxies = Proxies(self._settings.trusted_proxies)
         self._tracker = ConnectionTracker(
             limits,
@@ -85,9 +87,9 @@ class XiaozhiTransport(TransportBase):
         self._admission = Admission(
             self._settings,
             self._tracker,
-            count=lambda: len(self._identities) + self._cluster.count(SOCKETS),
+            count=lambda: len(self._identities) + self._cluster.limits.others(SOCKETS),
             is_known=lambda device_id: (
-                device_id in self._by_device or self._cluster.count(DEVICES, device_id) > 0
+                device_id in self._by_device or self._cluster.presence.elsewhere(device_id)
             ),
             is_busy=self._is_busy,
         )
@@ -181,22 +183,10 @@ class XiaozhiTransport(TransportBase):
             connection.add_tools_callback(callback)
 
     def is_live(self, session_id: str, device_id: str) -> bool:
-        """Does the session run? Of a device on another process only that it is connected."""
+        """Whether the session runs; for a device on another process, whether it is connected."""
         if session_id in self._connections:
             return True
-        return self._cluster.count(DEVICES, device_id) > 0
-
-    async def release(self, device_id: str) -> None:
-        """Close the device's connection (4001), if there is one; return when its session is over.
-
-        For a device that has come to another process of this server.
-        """
-        connection = self._by_device.get(device_id)
-        if connection is None:
-            return
-        over = self._served[connection.session_id]
-        self._replace(connection)
-        await over.wait()
+        return self._cluster.presence.elsewhere(device_id)
 
     def stats(self) -> dict[str, Any]:
         """Return how many devices are connected, of how many, and how the loop keeps up."""
@@ -227,14 +217,14 @@ class XiaozhiTransport(TransportBase):
             return response
         self._handshakes.admitted(socket)
         self._identities[socket] = verdict
-        self._cluster.tell(SOCKETS, "", len(self._identities))
+        self._cluster.limits.set(SOCKETS, "", len(self._identities))
         socket.on_excess = lambda what: self._cut_off(socket, verdict, what)
         socket.on_lost = lambda: self._forget(socket)
         return None
 
     def _forget(self, socket: DeviceSocket) -> None:
         self._identities.pop(socket, None)
-        self._cluster.tell(SOCKETS, "", len(self._identities))
+        self._cluster.limits.set(SOCKETS, "", len(self._identities))
 
     async def _serve(self, socket: ServerConnection) -> None:
         """Serve one device from its upgrade to its end; the library's task, so it never raises."""
@@ -349,7 +339,6 @@ class XiaozhiTransport(TransportBase):
     def _enter(self, connection: XiaozhiConnection) -> None:
         self._counters.add("xiaozhi.connections")
         self._connections[connection.session_id] = connection
-        self._served[connection.session_id] = asyncio.Event()
         older = self._by_device.get(connection.device.id)
         self._by_device[connection.device.id] = connection
         if older is not None:
@@ -368,8 +357,6 @@ class XiaozhiTransport(TransportBase):
 
     def _leave(self, connection: XiaozhiConnection) -> None:
         self._connections.pop(connection.session_id, None)
-        if (over := self._served.pop(connection.session_id, None)) is not None:
-            over.set()
         if self._by_device.get(connection.device.id) is connection:
             del self._by_device[connection.device.id]
 

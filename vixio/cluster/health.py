@@ -1,4 +1,4 @@
-"""The health of several processes as one server's."""
+"""Adds the health of several processes up to that of one server."""
 
 from __future__ import annotations
 

@@ -1,0 +1,137 @@
+"""The cluster of a single process: there are no peers, and a lease never expires."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable, Sequence
+
+from vixio.core.cluster import (
+    RELEASE_S,
+    Charged,
+    Cluster,
+    Lease,
+    LeaseLost,
+    Leases,
+    LossReason,
+    OnLost,
+    Presence,
+    SharedLimits,
+    Status,
+)
+
+NAME = "1"
+"""What the only process is called."""
+
+
+class LocalLeases(Leases):
+    """One lease per device. Its conversation stays in the process, so nothing is handed over."""
+
+    def __init__(self, release_timeout: float = RELEASE_S) -> None:
+        self._release_timeout = release_timeout
+        self._held: dict[str, LocalLease] = {}
+        self._tokens = itertools.count(1)
+        self._ending: dict[str, asyncio.Task[None]] = {}
+
+    async def acquire(self, device_id: str, on_lost: OnLost) -> Lease:
+        """Take the device over from its older connection."""
+        older = self._held.get(device_id)
+        lease = LocalLease(device_id, next(self._tokens), on_lost)
+        lease.bind(self._forget)
+        self._held[device_id] = lease
+        if older is not None and older.granted:
+            self._ending[device_id] = older.lose(LossReason.TAKEN)
+        try:
+            await self._old_session(device_id)
+        except asyncio.CancelledError:
+            self._forget(lease)
+            raise
+        if self._held.get(device_id) is not lease:
+            raise LeaseLost(f"{device_id} has connected again")
+        lease.granted = True
+        return lease
+
+    def holds(self, device_id: str) -> bool:
+        """Whether the device has a session."""
+        lease = self._held.get(device_id)
+        return lease is not None and lease.granted
+
+    async def _old_session(self, device_id: str) -> None:
+        """Wait until the session of the last holder is over, for a bounded time."""
+        ending = self._ending.get(device_id)
+        if ending is None:
+            return
+        await asyncio.wait({ending}, timeout=self._release_timeout)
+        if self._ending.get(device_id) is ending:
+            del self._ending[device_id]
+
+    def _forget(self, lease: LocalLease) -> None:
+        if self._held.get(lease.device_id) is lease:
+            del self._held[lease.device_id]
+
+
+class LocalLease(Lease):
+    """A lease of this process. ``granted``: its acquisition is over."""
+
+    granted = False
+
+    def bind(self, forget: Callable[[LocalLease], None]) -> None:
+        """Set what is called when it is given back."""
+        self._forget = forget
+
+    async def release(self) -> None:
+        """Give the lease back. Idempotent."""
+        await super().release()
+        self._forget(self)
+
+
+class LocalPresence(Presence):
+    """Knows the devices of this process, which are all there are."""
+
+    def __init__(self, leases: LocalLeases) -> None:
+        self._leases = leases
+        self._status: Callable[[], Status] = dict
+
+    def where(self, device_id: str) -> str:
+        """Return :data:`NAME` for a connected device."""
+        return NAME if self._leases.holds(device_id) else ""
+
+    def elsewhere(self, device_id: str) -> bool:
+        """There is no other process."""
+        return False
+
+    def publish(self, status: Callable[[], Status]) -> None:
+        """Set what this process reports about itself."""
+        self._status = status
+
+    async def members(self) -> Sequence[Status]:
+        """Return the status of this process."""
+        return [self._status()]
+
+
+class LocalLimits(SharedLimits):
+    """There are no others to share with."""
+
+    def set(self, name: str, key: str, count: int) -> None:
+        """Has no effect."""
+
+    def others(self, name: str, key: str = "") -> int:
+        """Return 0."""
+        return 0
+
+    def charge(self, name: str, key: str, amount: int = 1) -> None:
+        """Has no effect."""
+
+    def on_charge(self, name: str, charged: Charged) -> None:
+        """Nothing is ever charged elsewhere."""
+
+
+class LocalCluster(Cluster):
+    """The default of a server.
+
+    ``release_timeout``: seconds that a device's last holder has to end its session.
+    """
+
+    def __init__(self, release_timeout: float = RELEASE_S) -> None:
+        leases = LocalLeases(release_timeout)
+        super().__init__(leases, LocalPresence(leases), LocalLimits(), shared=False)
