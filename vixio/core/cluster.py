@@ -98,7 +98,10 @@ class Lease:
         try:
             await self._on_lost(reason)
         except Exception as error:  # noqa: BLE001 - the new holder must not fail with the old one
-            _log.error("ending a session after its lease was lost failed: %s", describe(error))
+            _log.error(
+                "a session whose lease was lost did not end as it should",
+                extra={"device_id": self.device_id, "error": describe(error)},
+            )
 
 
 class Leases(ABC):
