@@ -116,6 +116,9 @@ class Pacer:
         if self._paused_at is None:
             return
         self._paused_at = None
+        if self._anchor is not None:
+            # The loudspeaker has been silent since it played what it had.
+            self._anchor += max(0.0, now() - self._anchor - self._sent_ms / 1000)
         self._changed.set()
 
     def stop(self) -> None:

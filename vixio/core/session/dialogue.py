@@ -15,6 +15,7 @@ from vixio.core.chunk import (
     Abort,
     AudioIn,
     Chunk,
+    ListenMode,
     ListenStart,
     ListenStop,
     PartialTranscript,
@@ -36,7 +37,7 @@ from vixio.core.session.speech import Priority, SpeechHandle, SpeechStatus
 from vixio.core.session.speech_queue import SpeechQueue
 from vixio.core.station import StationContext
 from vixio.core.transport import DeviceConnection
-from vixio.core.turns.floor import Action, Floor, Input
+from vixio.core.turns.floor import STOP_WINDOW_S, Action, Floor, Input
 from vixio.core.turns.interruption import Decision, InterruptionPolicy, Overlap
 
 MAX_TIMELINES = 16
@@ -338,6 +339,8 @@ class Dialogue:
         await self.engine.feed(Abort("speaking"), now())
 
     def _finish(self, reply: Reply) -> None:
+        if reply.heard and self.floor.mode is not ListenMode.MANUAL:
+            self.floor.expect_start(now() + STOP_WINDOW_S)
         if self._reply is reply:
             self._reply = None
             self._step(Input.DONE)

@@ -33,7 +33,7 @@ from vixio.core.station import StationContext
 from vixio.core.tools.runner import SessionTools
 from vixio.core.tools.toolset import ToolSet
 from vixio.core.transport import DeviceConnection
-from vixio.core.turns.floor import Input
+from vixio.core.turns.floor import WAKE_WINDOW_S, Input
 from vixio.core.turns.interruption import CutAtVoice, InterruptionPolicy
 from vixio.core.watchdog import Watchdog
 
@@ -244,14 +244,14 @@ class Session:
         happen = self._dialogue.happen
         match chunk:
             case ListenStart(mode=mode):
-                follows = self._floor.follows_wake(at)
+                expected = self._floor.expects_start(at)
                 manual = mode is ListenMode.MANUAL
                 start = Input.BUTTON_DOWN if manual else Input.LISTEN_START
-                await happen(Input.WAKE_START if follows else start, chunk, cause="listen")
+                await happen(Input.OWN_START if expected else start, chunk, cause="listen")
             case ListenStop():
                 await happen(Input.LISTEN_STOP, chunk)
             case TextInput(wake_word=wake_word):
-                self._floor.wake(at)
+                self._floor.expect_start(at + WAKE_WINDOW_S)
                 await happen(Input.WAKE_WORD if wake_word else Input.TYPED, chunk, cause="text")
             case Abort(reason=reason):
                 await happen(Input.ABORT, chunk, cause=reason or "abort")

@@ -20,6 +20,11 @@ WAKE_WINDOW_S = 1.0
 """The firmware sends ``listen start`` right behind a wake word's ``detect``
 (main/application.cc, ContinueWakeWordInvoke); that one does not interrupt."""
 
+STOP_WINDOW_S = 2.0
+"""In auto and realtime mode the firmware sends ``listen start`` behind each ``tts stop``
+(main/application.cc, OnIncomingJson "tts"). It takes a round trip, and the next speech may have
+begun by then."""
+
 
 class State(StrEnum):
     """Who has the floor."""
@@ -40,7 +45,7 @@ class Input(Enum):
     """What may happen in a conversation."""
 
     LISTEN_START = "listen start, auto or realtime"
-    WAKE_START = "the listen start that belongs to a wake word"
+    OWN_START = "a listen start that the device sends by itself: behind a wake word or a tts stop"
     BUTTON_DOWN = "listen start, manual"
     LISTEN_STOP = "listen stop"
     WAKE_WORD = "wake word"
@@ -85,7 +90,7 @@ _S = State
 
 _QUIET: Mapping[Input, Row] = {
     Input.LISTEN_START: (REST, (_A.FEED,)),
-    Input.WAKE_START: (REST, (_A.FEED,)),
+    Input.OWN_START: (REST, (_A.FEED,)),
     Input.BUTTON_DOWN: (REST, (_A.FEED,)),
     Input.LISTEN_STOP: (REST, (_A.FEED,)),
     Input.WAKE_WORD: (REST, (_A.RESET, _A.GREET)),
@@ -108,7 +113,7 @@ _QUIET: Mapping[Input, Row] = {
 _THINKING: Mapping[Input, Row] = {
     # The firmware repeats its start in auto mode; a new press of the button is a new question.
     Input.LISTEN_START: (_S.THINKING, (_A.FEED,)),
-    Input.WAKE_START: (_S.THINKING, (_A.FEED,)),
+    Input.OWN_START: (_S.THINKING, (_A.FEED,)),
     Input.BUTTON_DOWN: (REST, (_A.CUT, _A.FEED)),
     Input.LISTEN_STOP: (_S.THINKING, (_A.FEED,)),
     Input.WAKE_WORD: (REST, (_A.CUT, _A.RESET, _A.GREET)),
@@ -131,7 +136,7 @@ _THINKING: Mapping[Input, Row] = {
 
 _SPEAKING: Mapping[Input, Row] = {
     Input.LISTEN_START: (REST, (_A.CUT, _A.FEED)),
-    Input.WAKE_START: (_S.SPEAKING, (_A.FEED,)),
+    Input.OWN_START: (_S.SPEAKING, (_A.FEED,)),
     Input.BUTTON_DOWN: (REST, (_A.CUT, _A.FEED)),
     Input.LISTEN_STOP: (_S.SPEAKING, (_A.FEED,)),
     Input.WAKE_WORD: (REST, (_A.CUT, _A.RESET, _A.GREET)),
@@ -152,7 +157,7 @@ _SPEAKING: Mapping[Input, Row] = {
 
 _PAUSED: Mapping[Input, Row] = {
     **_SPEAKING,
-    Input.WAKE_START: (_S.PAUSED, (_A.FEED,)),
+    Input.OWN_START: (_S.PAUSED, (_A.FEED,)),
     Input.LISTEN_STOP: (_S.PAUSED, (_A.FEED,)),
     Input.UNCLEAR: (_S.SPEAKING, (_A.RESUME,)),
     Input.NO_TURN: (_S.SPEAKING, (_A.RESUME,)),
@@ -184,7 +189,7 @@ class Floor:
         """Whether microphone audio is wanted now."""
         self.hears_itself = False
         """The device needs echo cancellation by the server: audio is not wanted while it speaks."""
-        self._wake_until = float("-inf")
+        self._expects_until = float("-inf")
 
     def step(self, happened: Input) -> tuple[Action, ...]:
         """Go to the next state and return the actions."""
@@ -230,15 +235,15 @@ class Floor:
         self._settle()
         return was_on
 
-    def wake(self, now: float) -> None:
-        """A wake word was announced."""
-        self._wake_until = now + WAKE_WINDOW_S
+    def expect_start(self, until: float) -> None:
+        """The device will send ``listen start`` by itself."""
+        self._expects_until = until
 
-    def follows_wake(self, now: float) -> bool:
-        """Return whether a ``listen start`` is the one of the wake word. True at most once."""
-        follows = now <= self._wake_until
-        self._wake_until = float("-inf")
-        return follows
+    def expects_start(self, now: float) -> bool:
+        """Return whether a ``listen start`` is the expected one. True at most once."""
+        expected = now <= self._expects_until
+        self._expects_until = float("-inf")
+        return expected
 
     def _after_reply(self) -> None:
         # The device listens again by itself in auto and realtime mode, and rests in manual mode
