@@ -169,6 +169,8 @@ class SessionHost:
             assert self._create_pipeline is not None  # noqa: S101 - __init__ asked for one of them
             return await self._create_pipeline(transport, session_id)
 
+        if "mcp" in device.features:
+            tools.device.expect(self._settings.tool_list_wait)
         transport.set_device_tools_callback(session_id, device_tools_ready)
         session: Session | None = None
         try:

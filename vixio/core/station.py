@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from vixio.core.chunk import Chunk, PartialTranscript
+from vixio.core.clock import now
 from vixio.core.history import History
 from vixio.core.metrics import Counters, TurnTimeline
 from vixio.core.tools.runner import SessionTools
@@ -45,6 +46,19 @@ class StationContext:
     def timeline(self, turn_id: int) -> TurnTimeline:
         """Return the record of a turn, made at its first use."""
         return self.timelines.setdefault(turn_id, TurnTimeline(turn_id))
+
+    async def tools_ready(self, turn_id: int) -> None:
+        """Wait for the first tool list of a device that has just connected.
+
+        For a limited time after the end of the user's turn; without a list on its way, not at all.
+        """
+        if not self.tools.device.pending:
+            return
+        timeline = self.timelines.get(turn_id)
+        ended = timeline.marks.get("turn_end") if timeline is not None else None
+        self.counters.add("turn.waited_for_tools")
+        if not await self.tools.device.settled(since=now() if ended is None else ended):
+            self.counters.add("turn.without_device_tools")
 
 
 Emit = Callable[[Sequence[Chunk]], Awaitable[None]]

@@ -114,6 +114,8 @@ class TransportBase(ABC):
         """Have ``callback`` called with the device's whole list whenever it is known anew.
 
         If the list is known already the callback is called soon; an unknown session is ignored.
+        A list may be that of the device's last connection, until the new one is there. The list is
+        empty when a device that announced tools fails to list them.
         Several callbacks are called one after another, in the order in which they came.
         """
 

@@ -261,6 +261,9 @@ class TimeoutSettings(Section):
     """The words about a photo; a device waits for them within its tool call."""
     device_tool: Seconds = 30.0
     """A device's answer to one tool call."""
+    tool_list: float = Field(default=2.0, ge=0, le=60, allow_inf_nan=False)
+    """The tools of a device that has just connected, from the end of a turn on; the turn goes on
+    without them."""
 
 
 class LoggingSettings(Section):

@@ -100,6 +100,7 @@ class Settings(Section):
         return SessionSettings(
             language=self.assistant.language,
             wake_reply=self.assistant.wake_reply,
+            tool_list_wait=self.timeouts.tool_list,
             reply=ReplySettings(
                 timeout=self.timeouts.turn,
                 pacer=PacerSettings(head_start_ms=self.output.head_start_ms),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -36,6 +36,11 @@ MAX_TRANSCRIPT_CHARS = 4_000
 """Longer transcripts are cut. The longest utterance has about a thousand characters."""
 
 
+MAX_HINT_UPDATES = 3
+"""Changes of the tool list that one utterance follows. A closed-vocabulary recogniser decodes it
+again each time, so a device that changes its tools all the time must not cause more."""
+
+
 @dataclass(frozen=True, slots=True)
 class ASRSettings:
     """Bounds of one utterance.
@@ -59,6 +64,9 @@ class _Utterance:
     task: asyncio.Task[None] | None = None
     partial: str = ""
     """The words to pass on next; empty when there are none that are new."""
+    stream: ASRStream | None = None
+    """Its recognition, while it may still take audio and hints."""
+    hint_updates: int = 0
 
     def hear(self, partial: str) -> None:
         """Take a partial result of the recogniser."""
@@ -80,18 +88,31 @@ class ASRStation(ListeningStation):
         self._current: _Utterance | None = None
         self._running: dict[int, _Utterance] = {}
         self._newest = 0
+        self._unwatch: Callable[[], None] = lambda: None
 
     def bind(self, context: StationContext, emit: Emit) -> None:
         """Follow the session's tools, so that the recogniser can prepare for their words."""
         super().bind(context, emit)
-        context.tools.watch(self._tools_changed)
+        self._unwatch = context.tools.watch(self._tools_changed)
         self._tools_changed(context.tools.definitions())
 
     def _tools_changed(self, tools: tuple[ToolDefinition, ...]) -> None:
+        hints = SpeechHints(tools, self.context.language)
         try:
-            self._asr.prepare(SpeechHints(tools, self.context.language))
+            self._asr.prepare(hints)
         except Exception as error:  # noqa: BLE001 - only an optimisation
             self._note("prepare", error)
+        for utterance in self._running.values():
+            self._update_hints(utterance, hints)
+
+    def _update_hints(self, utterance: _Utterance, hints: SpeechHints) -> None:
+        if utterance.stream is None or utterance.hint_updates >= MAX_HINT_UPDATES:
+            return
+        utterance.hint_updates += 1
+        try:
+            utterance.stream.update_hints(hints)
+        except Exception as error:  # noqa: BLE001 - it goes on with the hints that it has
+            self._note("update_hints", error)
 
     async def feed(self, chunk: Chunk, now: float) -> Sequence[Chunk]:
         """Consume a turn's audio; everything else passes through."""
@@ -115,6 +136,7 @@ class ASRStation(ListeningStation):
 
     async def close(self) -> None:
         """Cancel what is being recognised."""
+        self._unwatch()
         for turn_id in list(self._running):
             self._cancel(turn_id)
 
@@ -170,6 +192,7 @@ class ASRStation(ListeningStation):
         hints = SpeechHints(self.context.tools.definitions(), self.context.language)
         stream = self._asr.open(hints)
         stream.on_partial = utterance.hear
+        utterance.stream = stream
         try:
             while True:
                 while utterance.queue:
@@ -182,8 +205,12 @@ class ASRStation(ListeningStation):
                     continue
                 utterance.changed.clear()
                 await utterance.changed.wait()
+            if self._asr.closed_vocabulary:
+                await self.context.tools_ready(utterance.turn_id)
+            utterance.stream = None
             return await self._finish(stream, utterance.turn_id)
         finally:
+            utterance.stream = None
             try:
                 await stream.close()
             except Exception as error:  # noqa: BLE001 - the words are known already

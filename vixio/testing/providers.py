@@ -179,6 +179,8 @@ class ScriptedAgent(AgentProvider):
     def __init__(self, script: Callable[[str], Sequence[Step]] | None = None) -> None:
         self.script = script or (lambda text: (f"You said {text}.",))
         self.requests: list[AgentRequest] = []
+        self.asked_with: list[tuple[ToolDefinition, ...]] = []
+        """The tools at the beginning of each request."""
         self.running = 0
         self.closed = False
         self._base: tuple[ToolDefinition, ...] = ()
@@ -202,6 +204,7 @@ class ScriptedAgent(AgentProvider):
     async def reply(self, request: AgentRequest) -> AsyncIterator[AgentEvent]:
         """Play the script."""
         self.requests.append(request)
+        self.asked_with.append(self.tools)
         self.running += 1
         try:
             for number, step in enumerate(self.script(request.text)):

@@ -1,11 +1,14 @@
-"""The ASR station's partial results."""
+"""The ASR station: partial results, and hints that change during an utterance."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
+
+import pytest
 
 from vixio.core.audio import LISTEN_RATE, pcm_bytes
 from vixio.core.chunk import (
@@ -22,7 +25,8 @@ from vixio.core.clock import now
 from vixio.core.history import History
 from vixio.core.metrics import Counters
 from vixio.core.station import StationContext
-from vixio.core.tools.toolset import ToolSet
+from vixio.core.tools.toolset import DEVICE_SOURCE, ToolSet
+from vixio.core.tools.types import ToolDefinition
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
 from vixio.stations.asr import MAX_TRANSCRIPT_CHARS, ASRStation
 from vixio.testing import ScriptedASR, run_virtual
@@ -168,5 +172,113 @@ def test_they_are_bounded_and_valid() -> None:
         await bench.station.close()
         await bench.finished()
         assert bench.partials() == ["a" * MAX_TRANSCRIPT_CHARS, "? half"]
+
+    run_virtual(conversation())
+
+
+LAMP = ToolDefinition("lamp", "")
+
+
+class Hinted(Late):
+    """Notes the hints that it is given, in their order."""
+
+    def __init__(self, *, closed_vocabulary: bool) -> None:
+        super().__init__()
+        self.closed_vocabulary = closed_vocabulary
+        self.log: list[str] = []
+
+    def open(self, hints: SpeechHints) -> ASRStream:
+        self.log.append(f"open {len(hints.tools)}")
+        return HintedStream(self.log)
+
+
+class HintedStream(ASRStream):
+    def __init__(self, log: list[str]) -> None:
+        self._log = log
+
+    async def feed(self, pcm: bytes) -> None: ...
+
+    def update_hints(self, hints: SpeechHints) -> None:
+        self._log.append(f"update {len(hints.tools)}")
+
+    async def finish(self) -> Recognition:
+        self._log.append(f"finish {now():.1f}")
+        await asyncio.sleep(1)
+        return Recognition("the words")
+
+    async def close(self) -> None: ...
+
+
+def after(seconds: float, bench: Bench, tools: int) -> None:
+    """Let the device's list arrive."""
+    arrived = [ToolDefinition(f"tool {number}", "") for number in range(tools)]
+    loop = asyncio.get_running_loop()
+    loop.call_later(seconds, bench.context.tools.replace, DEVICE_SOURCE, arrived)
+
+
+async def utterance(bench: Bench, seconds: float = 1.2) -> None:
+    """Say something, and wait for its transcript."""
+    bench.context.timeline(1)
+    await bench.feed(TurnStarted(1))
+    await bench.speak(seconds)
+    bench.context.timeline(1).mark("turn_end", now())
+    await bench.feed(TurnEnded(1, "silence"))
+    await bench.finished()
+    assert isinstance(bench.made[-1], Transcript)
+
+
+@pytest.mark.parametrize(
+    ("arrives", "closed_vocabulary", "log"),
+    [
+        (0.0, True, ["open 2", "finish 1.2"]),
+        (0.5, True, ["open 0", "update 2", "finish 1.2"]),
+        (2.0, True, ["open 0", "update 2", "finish 2.0"]),
+        (9.0, True, ["open 0", "finish 3.2"]),
+        (2.0, False, ["open 0", "finish 1.2"]),
+    ],
+)
+def test_an_utterance_follows_the_list_of_tools(
+    arrives: float, closed_vocabulary: bool, log: list[str]
+) -> None:
+    async def conversation() -> None:
+        asr = Hinted(closed_vocabulary=closed_vocabulary)
+        bench = Bench(asr)
+        bench.context.tools.device.expect(2.0)
+        if arrives:
+            after(arrives, bench, 2)
+        else:
+            bench.context.tools.replace(DEVICE_SOURCE, [LAMP, replace(LAMP, name="fan")])
+        await utterance(bench)
+        assert asr.log == log
+
+    run_virtual(conversation())
+
+
+def test_it_follows_only_so_many_changes() -> None:
+    async def conversation() -> None:
+        asr = Hinted(closed_vocabulary=True)
+        bench = Bench(asr)
+        for number in range(1, 11):
+            after(number / 10, bench, number)
+        await utterance(bench)
+        assert asr.log == ["open 0", "update 1", "update 2", "update 3", "finish 1.2"]
+
+    run_virtual(conversation())
+
+
+def test_a_recogniser_that_fails_to_follow_goes_on() -> None:
+    class Broken(HintedStream):
+        def update_hints(self, hints: SpeechHints) -> None:
+            raise RuntimeError("a defect")
+
+    class BrokenASR(Hinted):
+        def open(self, hints: SpeechHints) -> ASRStream:
+            return Broken(self.log)
+
+    async def conversation() -> None:
+        bench = Bench(BrokenASR(closed_vocabulary=True))
+        after(0.5, bench, 1)
+        await utterance(bench)
+        assert bench.context.counters.get("asr.update_hints_failed") == 1
 
     run_virtual(conversation())

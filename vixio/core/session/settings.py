@@ -25,10 +25,12 @@ class SessionSettings:
     """How a session behaves.
 
     ``hold``: seconds for which a reply that is ready waits for a user who has begun to speak again.
-    ``language`` and ``wake_reply`` are those of the default profile.
+    ``tool_list_wait``: seconds after the end of a turn for which it waits for the tools of a device
+    that has just connected. ``language`` and ``wake_reply`` are those of the default profile.
     """
 
     language: str = "en"
     wake_reply: str = ""
     hold: float = 3.0
+    tool_list_wait: float = 2.0
     reply: ReplySettings = field(default_factory=ReplySettings)

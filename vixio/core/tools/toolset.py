@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
+from vixio.core.tools.device_state import DeviceToolsState
 from vixio.core.tools.types import ToolDefinition
 
 MAX_NAME = 64
@@ -78,6 +79,8 @@ class ToolSet:
         self._listed: tuple[ToolDefinition, ...] = ()
         self._watchers: list[Callable[[tuple[ToolDefinition, ...]], None]] = []
         self.version = 0
+        self.device = DeviceToolsState()
+        """Settled by the first list under :data:`DEVICE_SOURCE`, once the watchers have it."""
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
         """Return all tools, each with its ``alias`` set, in the order in which sources came."""
@@ -87,9 +90,17 @@ class ToolSet:
         """Return the tool that the model knows as ``alias``."""
         return next((tool for tool in self._listed if tool.alias == alias), None)
 
-    def watch(self, watcher: Callable[[tuple[ToolDefinition, ...]], None]) -> None:
-        """Call ``watcher`` with the whole list after every change."""
+    def watch(
+        self, watcher: Callable[[tuple[ToolDefinition, ...]], None]
+    ) -> Callable[[], None]:
+        """Call ``watcher`` with the whole list after every change; return what ends that."""
         self._watchers.append(watcher)
+
+        def unwatch() -> None:
+            if watcher in self._watchers:
+                self._watchers.remove(watcher)
+
+        return unwatch
 
     def replace(self, source: str, tools: Iterable[ToolDefinition]) -> bool:
         """Make ``tools`` all that ``source`` offers; return whether that changed anything."""
@@ -98,13 +109,14 @@ class ToolSet:
     def replace_all(self, sources: Mapping[str, Iterable[ToolDefinition]]) -> bool:
         """Do what :meth:`replace` does for several sources, as one change."""
         changed = [source for source, tools in sources.items() if self._take(source, tuple(tools))]
-        if not changed:
-            return False
-        self._listed = self._with_aliases()
-        self.version += 1
-        for watcher in self._watchers:
-            watcher(self._listed)
-        return True
+        if changed:
+            self._listed = self._with_aliases()
+            self.version += 1
+            for watcher in tuple(self._watchers):
+                watcher(self._listed)
+        if DEVICE_SOURCE in sources:
+            self.device.settle()
+        return bool(changed)
 
     def _take(self, source: str, brought: tuple[ToolDefinition, ...]) -> bool:
         """Note what a source offers; return whether the list has to be made anew."""

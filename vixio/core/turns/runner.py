@@ -65,9 +65,10 @@ class TurnRunner:
         """
         return PreparedTurn(self, turn)
 
-    async def ready(self) -> None:
+    async def ready(self, turn_id: int) -> None:
         """Wait for what the request is made of. Each of these waits bounds itself."""
         await self.context.history.ready()
+        await self.context.tools_ready(turn_id)
         if self._follow_tools:
             await self._update_tools()
 
@@ -143,7 +144,7 @@ class PreparedTurn:
 
     async def _request(self) -> AgentRequest:
         turn, context = self.turn, self._context
-        await self._runner.ready()
+        await self._runner.ready(turn.turn_id)
         before = context.history.items()
         language = turn.language or context.language
         gated: _GatedTools | None = None

@@ -197,7 +197,7 @@ class XiaozhiConnection(DeviceConnection):
 
     def start_tools(self, vision: JsonObject | None = None) -> None:
         """Ask the device for its tools, beside the conversation; tell its camera of ``vision``."""
-        self._tools = ToolFeed(self.session_id, self._send, self._settings, vision)
+        self._tools = ToolFeed(self.session_id, self.device.id, self._send, self._settings, vision)
         self._tools.start()
 
     def add_tools_callback(self, callback: DeviceToolsCallback) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from loguru import logger
 
 from vixio import __version__
+from vixio.core.clock import now
 from vixio.core.errors import ConnectionClosed, ToolError
 from vixio.core.metrics import Counters
 from vixio.core.tools.context import ToolContext
@@ -81,11 +82,20 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
         self._max_pending_calls = max_pending_calls
         self._closed = False
         self._initialized = False
+        self._initializing: asyncio.Event | None = None
+        """From the greeting on; set when the first list is there or will not come."""
         self._relist_wanted = False
         self._relisting: asyncio.Task[None] | None = None
 
     async def initialize(self) -> bool:
         """Greet the device's tool server and list its tools; false if that fails or takes long."""
+        self._initializing = asyncio.Event()
+        try:
+            return await self._initialize()
+        finally:
+            self._initializing.set()
+
+    async def _initialize(self) -> bool:
         capabilities: JsonObject = {}
         if self._vision is not None:
             capabilities["vision"] = self._vision
@@ -118,9 +128,14 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
         timeout: float | None = None,
         context: ToolContext | None = None,
     ) -> ToolCallResult:
-        """Call a tool and wait for its answer; only cancellation is raised."""
+        """Call a tool and wait for its answer; only cancellation is raised.
+
+        A call made before the device has listed its tools waits for the list first.
+        """
         call_id = self._new_id()
+        seconds = self._timeout if timeout is None else timeout
         try:
+            seconds -= await self._listed(min(seconds, self._initialize_timeout))
             if tool_name not in self._tools and not self._closed:
                 raise ToolError("not_found", f"the device has no tool {tool_name!r}")
             if 0 < self._max_pending_calls <= len(self._pending):
@@ -129,7 +144,7 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
             result = await self._request(
                 "tools/call",
                 {"name": tool_name, "arguments": arguments},
-                self._timeout if timeout is None else timeout,
+                seconds,
                 call_id,
             )
             answer = parse_answer(result)
@@ -153,6 +168,8 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
     def cancel_all(self) -> None:
         """Fail every pending call at once, and every later one: the device is gone."""
         self._closed = True
+        if self._initializing is not None:
+            self._initializing.set()
         if self._relisting is not None:
             self._relisting.cancel()
         for future in self._pending.values():
@@ -186,6 +203,20 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
             self._counters.add("xiaozhi.mcp.late_answer")
             return
         future.set_result(payload)
+
+    async def _listed(self, seconds: float) -> float:
+        """Wait for the first list; return the seconds it took. Raises ToolError."""
+        if self._initializing is None or self._initializing.is_set():
+            return 0.0
+        began = now()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._initializing.wait()
+        except TimeoutError:
+            raise ToolError(
+                "timeout", f"the device did not list its tools within {seconds:g} s", retryable=True
+            ) from None
+        return now() - began
 
     def _new_id(self) -> int:
         """Return a number that no pending request has."""

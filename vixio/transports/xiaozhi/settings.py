@@ -16,6 +16,7 @@ from vixio.transports.admission.addresses import TRUSTED_PROXIES
 from vixio.transports.admission.auth import Authenticator
 from vixio.transports.admission.limits import Limits
 from vixio.transports.xiaozhi.hello import FRAME_DURATIONS_MS, SAMPLE_RATES
+from vixio.transports.xiaozhi.remembered_tools import RememberedTools
 from vixio.transports.xiaozhi.wake_words import DEFAULT_WAKE_WORDS
 
 
@@ -67,6 +68,8 @@ class XiaozhiSettings:
     """For one call of a device's tool."""
     tool_initialize_timeout: float = 10.0
     """For each step of greeting a device's tool server."""
+    remembered_tools: RememberedTools = field(default_factory=RememberedTools)
+    """The last tool list of each device."""
     vision: CameraOffer | None = None
     """Where cameras post their photos; None: there is no vision service."""
 

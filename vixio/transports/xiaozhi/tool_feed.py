@@ -1,43 +1,50 @@
-"""Brings a device's tools to its session: runs the client beside the conversation, tells the list.
+"""Brings a device's tools to its session: lists them beside the conversation, reports each list.
 
-It is neither the client (that is :mod:`device_tools`) nor the set of a session's tools.
+The client of the device's tool server is :mod:`device_tools`; the set of a session's tools is
+:mod:`vixio.core.tools.toolset`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
-
-from loguru import logger
 
 from vixio.core.tools.types import JsonObject, ToolDefinition
 from vixio.core.transport import DeviceToolsCallback
 from vixio.transports.xiaozhi.device_tools import SendCallback, XiaozhiDeviceToolClient
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 
+_log = logging.getLogger(__name__)
+
 
 class ToolFeed:
     """The tools of one connection. Everything it starts ends with :meth:`close`.
 
-    ``vision`` (``{"url", "token"}``) is what the device's camera is told.
+    Until the device has listed its tools, the list of its last connection stands in for them; if it
+    fails to list them, it has none. ``vision`` (``{"url", "token"}``) is passed to the device's
+    camera.
     """
 
     def __init__(
         self,
         session_id: str,
+        device_id: str,
         send: SendCallback,
         settings: XiaozhiSettings,
         vision: JsonObject | None = None,
     ) -> None:
-        self._log = logger.bind(session_id=session_id)
+        self._session_id = session_id
+        self._device_id = device_id
+        self._remembered = settings.remembered_tools
         self.client = XiaozhiDeviceToolClient(
             session_id,
             send,
             settings.tool_timeout,
             initialize_timeout=settings.tool_initialize_timeout,
             vision=vision,
-            on_tools_changed=self._publish,
+            on_tools_changed=self._listed,
             counters=settings.counters,
             max_pending_calls=settings.limits.pending_tool_calls,
         )
@@ -49,10 +56,13 @@ class ToolFeed:
 
     def start(self) -> None:
         """Greet the device's tool server and list its tools, beside everything else."""
+        earlier = self._remembered.recall(self._device_id, self.client)
+        if earlier:
+            self._publish(earlier)
         self._spawn(self._initialize)
 
     def add_callback(self, callback: DeviceToolsCallback) -> None:
-        """Have ``callback`` told every list from now on, and soon the one known already."""
+        """Call ``callback`` with every list from now on, and soon with the one known already."""
         self._callbacks.append(callback)
         if self._known is not None:
             self._spawn(self._deliver)
@@ -70,24 +80,35 @@ class ToolFeed:
 
     async def _initialize(self) -> None:
         if await self.client.initialize():
-            self._publish(self.client.get_tool_definitions())
+            self._listed(self.client.get_tool_definitions())
+        else:
+            self._publish([])
+
+    def _listed(self, tools: list[ToolDefinition]) -> None:
+        _log.info(
+            "device listed its tools", extra={"session_id": self._session_id, "tools": len(tools)}
+        )
+        self._remembered.keep(self._device_id, tools)
+        self._publish(tools)
 
     def _publish(self, tools: list[ToolDefinition]) -> None:
         self._known = tools
-        self._log.bind(tools=len(tools)).info("the device's tools are known")
         if self._callbacks:
             self._spawn(self._deliver)
 
     async def _deliver(self) -> None:
         async with self._delivering:
             for callback in self._callbacks:
-                await self._tell(callback, self._known or [])
+                await self._call(callback, self._known or [])
 
-    async def _tell(self, callback: DeviceToolsCallback, tools: list[ToolDefinition]) -> None:
+    async def _call(self, callback: DeviceToolsCallback, tools: list[ToolDefinition]) -> None:
         try:
             await callback(tools)
-        except Exception as error:  # noqa: BLE001  the session's code: its mistake ends no call
-            self._log.bind(error=type(error).__name__).error("taking the tools failed")
+        except Exception as error:  # noqa: BLE001 - a defect of the session must not end its tools
+            _log.error(
+                "session failed to take the device's tools",
+                extra={"session_id": self._session_id, "error": type(error).__name__},
+            )
 
     def _spawn(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         if self._closed:

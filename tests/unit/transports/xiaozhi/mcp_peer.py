@@ -30,6 +30,8 @@ class Peer:
         }
         self.requests: list[JsonObject] = []
         self.changes: list[list[str]] = []
+        self.greeting: asyncio.Task[bool]
+        """Set by a test that greets beside something else."""
         self.gone = False
         self.stuck = asyncio.Event()
         self.stuck.set()

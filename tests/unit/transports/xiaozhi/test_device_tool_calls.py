@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.transports.xiaozhi.mcp_peer import Peer, ready
 from tests.unit.transports.xiaozhi.support import until
-from vixio.core.tools.types import ImagePart, JsonObject
+from vixio.core.tools.types import ImagePart, JsonObject, ToolCallResult
 from vixio.transports.xiaozhi import device_tools
 from vixio.transports.xiaozhi.device_tools import XiaozhiDeviceToolClient
 
@@ -196,3 +196,48 @@ async def test_calls_that_wait_are_bounded() -> None:
     assert all(result.success for result in await asyncio.gather(*calls))
     peer.call = lambda params: {"result": {"content": [], "isError": False}}
     assert (await peer.client.call_tool("fan", {})).success
+
+
+async def early_call(peer: Peer, name: str = "lamp") -> asyncio.Task[ToolCallResult]:
+    """Call while the device has been greeted and has not answered."""
+    peer.initialize = None
+    greeting = asyncio.create_task(peer.client.initialize())
+    await until(lambda: peer.methods() == ["initialize"])
+    call = asyncio.create_task(peer.client.call_tool(name, {}))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not call.done()
+    assert peer.methods() == ["initialize"], "nothing is called before the list is there"
+    peer.greeting = greeting
+    return call
+
+
+@pytest.mark.parametrize(("name", "error"), [("lamp", ""), ("oven", "not_found")])
+async def test_an_early_call_waits_for_the_list(name: str, error: str) -> None:
+    peer = Peer()
+    call = await early_call(peer, name)
+    peer.answer(peer.requests[0]["id"], {"result": {}})
+    result = await call
+    assert (result.success, result.error_type) == (not error, error)
+    assert await peer.greeting
+
+
+async def test_an_early_call_has_one_limit_for_both_waits() -> None:
+    peer = Peer(timeout=0.02)
+    result = await (await early_call(peer))
+    assert (result.error_type, result.retryable) == ("timeout", True)
+    peer.greeting.cancel()
+
+
+async def test_an_early_call_fails_when_the_list_does() -> None:
+    peer = Peer()
+    call = await early_call(peer)
+    peer.answer(peer.requests[0]["id"], {"error": {"message": "no"}})
+    assert (await call).error_type == "not_found"
+
+
+async def test_an_early_call_fails_at_once_when_the_device_goes() -> None:
+    peer = Peer()
+    call = await early_call(peer)
+    peer.client.cancel_all()
+    assert (await call).error_type == "disconnected"

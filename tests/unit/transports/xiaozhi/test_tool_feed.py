@@ -206,6 +206,55 @@ async def test_a_device_that_does_not_greet_is_counted_and_kept() -> None:
         server.client(hello=HELLO_MCP) as client,
     ):
         session = await server.session()
+        lists = Lists()
+        server.transport.set_device_tools_callback(session.connection.session_id, lists)
         await until(lambda: server.counters.get("xiaozhi.mcp.initialize_failed") == 1)
+        assert await lists.names() == [], "nothing has to be waited for"
         await client.send('{"type":"listen","state":"stop"}')
         assert await session.next() == ListenStop()
+
+
+async def test_the_list_of_the_last_connection_stands_in_for_the_new_one() -> None:
+    async with running() as server:
+        async with server.client("aa", HELLO_MCP) as client:
+            lists = await listen(server)
+            await Device(client, "lamp", "fan").greet()
+            assert await lists.names() == ["lamp", "fan"]
+        async with server.client("aa", HELLO_MCP) as client:
+            again = await listen(server)
+            assert await again.names() == ["lamp", "fan"], "nothing has been listed yet"
+            await Device(client, "lamp", "oven").greet()
+            assert await again.names() == ["lamp", "oven"]
+        async with server.client("bb", HELLO_MCP) as client:
+            other = await listen(server)
+            await Device(client, "radio").greet()
+            assert await other.names() == ["radio"]
+
+
+async def test_it_is_withdrawn_when_the_device_lists_nothing() -> None:
+    async with running(tool_initialize_timeout=0.05) as server:
+        async with server.client("aa", HELLO_MCP) as client:
+            lists = await listen(server)
+            await Device(client, "lamp").greet()
+            assert await lists.names() == ["lamp"]
+        async with server.client("aa", HELLO_MCP):
+            again = await listen(server)
+            while await again.names() != []:
+                pass
+
+
+async def test_a_call_to_it_goes_to_the_new_connection_and_waits_for_its_list() -> None:
+    async with running() as server:
+        async with server.client("aa", HELLO_MCP) as client:
+            lists = await listen(server)
+            await Device(client, "lamp").greet()
+            await lists.names()
+        async with server.client("aa", HELLO_MCP) as client:
+            caller = await (await listen(server)).caller()
+            call = asyncio.create_task(caller.call_tool("lamp", {}))
+            device = Device(client, "lamp")
+            await device.greet()
+            request = await device.next()
+            assert request["method"] == "tools/call"
+            await device.answer(request, result={"content": [{"type": "text", "text": "true"}]})
+            assert (await call).result == "true"
