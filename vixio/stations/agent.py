@@ -57,6 +57,8 @@ class AgentStation(ReplyStation):
 
     async def close(self) -> None:
         """Close the session's agent."""
+        if self._runner is not None:
+            self._runner.close()
         await self._agent.close()
 
     async def _answer(self, turn: UserTurn) -> AsyncIterator[Chunk]:

@@ -282,3 +282,19 @@ def test_a_recogniser_that_fails_to_follow_goes_on() -> None:
         assert bench.context.counters.get("asr.update_hints_failed") == 1
 
     run_virtual(conversation())
+
+
+def test_a_closed_station_no_longer_follows_the_tools() -> None:
+    class Preparing(Hinted):
+        def prepare(self, hints: SpeechHints) -> None:
+            self.log.append(f"prepare {len(hints.tools)}")
+
+    async def conversation() -> None:
+        asr = Preparing(closed_vocabulary=True)
+        bench = Bench(asr)
+        bench.context.tools.replace(DEVICE_SOURCE, [LAMP])
+        await bench.station.close()
+        bench.context.tools.replace(DEVICE_SOURCE, [])
+        assert asr.log == ["prepare 0", "prepare 1"]
+
+    run_virtual(conversation())

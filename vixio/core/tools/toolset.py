@@ -90,9 +90,7 @@ class ToolSet:
         """Return the tool that the model knows as ``alias``."""
         return next((tool for tool in self._listed if tool.alias == alias), None)
 
-    def watch(
-        self, watcher: Callable[[tuple[ToolDefinition, ...]], None]
-    ) -> Callable[[], None]:
+    def watch(self, watcher: Callable[[tuple[ToolDefinition, ...]], None]) -> Callable[[], None]:
         """Call ``watcher`` with the whole list after every change; return what ends that."""
         self._watchers.append(watcher)
 

@@ -55,8 +55,13 @@ class TurnRunner:
         self.context = context
         self.settings = settings or AgentSettings()
         self._follow_tools = follow_tools
+        self._unwatch: Callable[[], None] = lambda: None
         if follow_tools:
-            context.tools.watch(lambda _: context.spawn(self._update_tools()))
+            self._unwatch = context.tools.watch(lambda _: context.spawn(self._update_tools()))
+
+    def close(self) -> None:
+        """Follow the tools no longer. Idempotent."""
+        self._unwatch()
 
     def prepare(self, turn: UserTurn) -> PreparedTurn:
         """Begin to ask the agent, without any effect.
