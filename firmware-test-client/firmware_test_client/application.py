@@ -56,6 +56,8 @@ class Application:
             self._loop.time,
         )
         self.hardware = Hardware(on_reboot=lambda: self._run_beside(self._reboot()))
+        self._starts_waiting = 0  # `tts start` messages that the main task has not handled
+        self._speaks_at: tuple[float, float] | None = None  # when, and arrival of `tts start`
         self._pending_listening_start = False
         self._popup_on_listening = False
         self._background: set[asyncio.Future[None]] = set()
@@ -253,17 +255,23 @@ class Application:
 
     def on_audio(self, packet: AudioPacket, now: float) -> None:
         """OnIncomingAudio: played in Speaking, dropped in every other state."""
+        if self._speaks_at is not None and now >= self._speaks_at[0]:
+            self._enter_speaking()  # the event loop is late, the device is not
         reply = self.tracker.current
         if self.state is DeviceState.SPEAKING and reply is not None:
             if not self.playout.push(packet, reply, now):
                 self._records.counters.overflows += 1
             return
         self._records.counters.audio_outside_speaking += 1
-        if reply is not None and reply.tts_stop is not None:
-            try:
-                reply.clipped_ms += packet_duration_ms(packet.payload)
-            except OpusError:
-                pass  # nothing that could have been heard
+        try:
+            duration = packet_duration_ms(packet.payload)
+        except OpusError:
+            duration = 0.0  # not decodable, so nothing is lost
+        if self._starts_waiting:
+            self._records.counters.audio_before_speaking += 1
+            self.tracker.too_early(duration)
+        elif reply is not None and reply.tts_stop is not None:
+            reply.clipped_ms += duration
 
     def on_channel_closed(self, close: CloseInfo) -> None:
         """OnAudioChannelClosed."""
@@ -289,19 +297,42 @@ class Application:
     def _on_tts(self, body: dict[str, Any], now: float) -> None:
         state, text = body.get("state"), body.get("text")
         if state == "start":
+            self._starts_waiting += 1
             self.main.schedule(lambda: self._tts_start(now))
         elif state == "stop":
             self.main.schedule(lambda: self._tts_stop(now))
         elif state == "sentence_start" and isinstance(text, str):
-            self.tracker.sentence(text, now)
+            self.main.schedule(lambda: self._sentence(text, now))
         else:
             self._records.violations.append(f"tts message of no use: {body}")
 
-    def _tts_start(self, now: float) -> None:
+    def _tts_start(self, now: float) -> Awaitable[None] | None:
+        """The task that OnIncomingJson schedules, and HandleStateChangedEvent behind it."""
+        delay = self.config.speaking_delay_ms / 1000
+        self._speaks_at = (self._loop.time() + delay, now)
+        if self.state is DeviceState.SPEAKING or not delay:
+            self._enter_speaking()
+            return None
+        return self._enter_speaking_after(delay)
+
+    async def _enter_speaking_after(self, delay: float) -> None:
+        await asyncio.sleep(delay)
+        self._enter_speaking()
+
+    def _enter_speaking(self) -> None:
+        if self._speaks_at is None:
+            return
+        (_, arrived), self._speaks_at = self._speaks_at, None
+        self._starts_waiting -= 1
         if self.state is DeviceState.SPEAKING:
             return  # the same state again: the decoder is not reset
         if self.machine.to(DeviceState.SPEAKING):
-            self.tracker.start(now)
+            self.tracker.start(arrived)
+            self._records.changed()
+
+    def _sentence(self, text: str, now: float) -> None:
+        self.tracker.sentence(text, now)
+        self._records.changed()
 
     def _tts_stop(self, now: float) -> None:
         self.tracker.stop(now)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from firmware_test_client import __version__
-from firmware_test_client.config import DeviceConfig, Voice, random_mac
+from firmware_test_client.config import SPEAKING_DELAY_MS, DeviceConfig, Voice, random_mac
 from firmware_test_client.device import SimulatedDevice
 from firmware_test_client.errors import DeviceError
 from firmware_test_client.mcp.server import ToolCallRecord
@@ -56,6 +56,13 @@ def build_parser() -> argparse.ArgumentParser:
         "--version", type=int, choices=(1, 2, 3), dest="protocol", help="binary framing"
     )
     talk.add_argument("--frame-ms", type=int, choices=(20, 40, 60), default=60)
+    talk.add_argument(
+        "--speaking-delay-ms",
+        type=float,
+        default=SPEAKING_DELAY_MS,
+        metavar="MS",
+        help="from `tts start` until audio is played",
+    )
     talk.add_argument("--voice", default="en-us", help="eSpeak NG voice, as en-us or cmn")
     talk.add_argument("--variant", default="", help="eSpeak NG variant, as f3 or m5")
     talk.add_argument("--speed", type=int, default=160, help="words a minute")
@@ -86,6 +93,7 @@ async def _talk(options: argparse.Namespace) -> int:
         mode=options.mode,
         version=options.protocol,
         uplink_frame_ms=options.frame_ms,
+        speaking_delay_ms=options.speaking_delay_ms,
         voice=Voice(name=options.voice, variant=options.variant, speed=options.speed),
         device_id=options.device_id or random_mac(),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import uuid
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 ListeningMode = Literal["auto", "manual", "realtime"]
 """Names as they travel in `listen start` (main/protocols/protocol.cc, SendStartListening)."""
@@ -56,6 +56,11 @@ class Misbehaviour:
     mcp: McpFaults = field(default_factory=McpFaults)
 
 
+SPEAKING_DELAY_MS: Final = 30.0
+"""From `tts start` to the Speaking state with a reset decoder. The firmware does both on its main
+task (OnIncomingJson, HandleStateChangedEvent), which may be redrawing the display: 10 to 150 ms."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceConfig:
     """One device. Give `ota_url`, as a real device has, or `ws_url` to skip OTA."""
@@ -83,6 +88,7 @@ class DeviceConfig:
     camera: bool = False
     listen_on_connect: bool = True  # auto and realtime: as if the chat button had been pressed
     hello_timeout: float = 10.0  # seconds (WebsocketProtocol::OpenAudioChannel)
+    speaking_delay_ms: float = SPEAKING_DELAY_MS  # audio that comes earlier is lost
     dead_after: float = 120.0  # seconds without anything incoming (Protocol::IsTimeout)
     flush_on_stop: bool = False  # drop unplayed audio on `tts stop`, as some other clients do
 
@@ -103,6 +109,8 @@ class DeviceConfig:
             raise ValueError(f"uplink_rate {self.uplink_rate} Hz is not an Opus rate")
         if self.uplink_frame_ms not in (20, 40, 60):
             raise ValueError(f"uplink_frame_ms {self.uplink_frame_ms} is not 20, 40 or 60")
+        if not 0 <= self.speaking_delay_ms <= 10_000:
+            raise ValueError(f"speaking_delay_ms {self.speaking_delay_ms} is not 0..10000")
         if self.mode not in ("auto", "manual", "realtime"):
             raise ValueError(f"mode {self.mode!r} is not auto, manual or realtime")
         if self.version not in (None, 1, 2, 3):

@@ -49,6 +49,7 @@ class Counters:
     bytes_in: int = 0
     bytes_out: int = 0
     audio_outside_speaking: int = 0  # packets that came in another state and were not played
+    audio_before_speaking: int = 0  # of these: behind a `tts start` that was not handled yet
     overflows: int = 0  # packets dropped by the full decode queue
     decode_errors: int = 0
     framing_errors: int = 0

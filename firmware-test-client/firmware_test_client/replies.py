@@ -42,6 +42,7 @@ class Reply:
     cut: bool = False  # ended because the connection closed
     aborted: bool = False  # the device asked for silence
 
+    too_early: int = 0  # packets behind `tts start` that came before the device could play
     frames: int = 0  # packets that came while Speaking
     played: int = 0
     played_ms: float = 0.0  # what the user heard of the reply
@@ -50,7 +51,7 @@ class Reply:
     gap_ms: float = 0.0  # all underruns together
     overflows: int = 0  # dropped by the full decode queue
     decode_errors: int = 0
-    clipped_ms: float = 0.0  # arrived and was never heard: flushed, or after `tts stop`
+    clipped_ms: float = 0.0  # arrived and never heard: too early, flushed, or after `tts stop`
     jitter_ms: float = 0.0  # RFC 3550 section 6.4.1, after the head start
     max_queue: int = 0  # packets, decode queue
     min_lead_ms: float | None = None  # least audio unplayed when a packet came, after head start
@@ -121,6 +122,7 @@ class Reply:
             "playout_end_ms": after(self.playout_end),
             "stop_lag_ms": None if self.stop_lag_ms is None else round(self.stop_lag_ms, 1),
             "audio_ms": round(self.audio_ms, 1),
+            "too_early": self.too_early,
             "frames": self.frames,
             "played": self.played,
             "played_ms": round(self.played_ms, 1),

@@ -17,6 +17,8 @@ class _Pending:
     stt: str | None = None
     emotions: list[str] = field(default_factory=list)
     tool_calls: list[str] = field(default_factory=list)
+    too_early: int = 0
+    clipped_ms: float = 0.0
 
 
 class ReplyTracker:
@@ -55,6 +57,11 @@ class ReplyTracker:
         if self._fresh is not None:
             self._fresh.sentences.append(sentence)
 
+    def too_early(self, duration_ms: float) -> None:
+        """Count a packet that was lost because the reply has not begun on the device."""
+        self._pending.too_early += 1
+        self._pending.clipped_ms += duration_ms
+
     def start(self, now: float) -> None:
         """Speaking begins."""
         if self.current is not None:
@@ -68,6 +75,8 @@ class ReplyTracker:
             pending.stt,
             emotions=pending.emotions,
             tool_calls=pending.tool_calls,
+            too_early=pending.too_early,
+            clipped_ms=pending.clipped_ms,
         )
         self._records.replies.append(self.current)
 

@@ -14,6 +14,8 @@ import opuslib
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
+from firmware_test_client import DeviceConfig
+
 OnJson = Callable[["Conversation", dict[str, Any]], Awaitable[None]]
 
 
@@ -146,6 +148,11 @@ class ScriptedServer:
         assert self._server is not None
         port = next(iter(self._server.sockets)).getsockname()[1]
         return f"ws://127.0.0.1:{port}/xiaozhi/v1/"
+
+    def device(self, **options: Any) -> DeviceConfig:  # noqa: ANN401  any field
+        """Return a device for this server. It handles `tts start` at once, unless told otherwise:
+        the scripts send audio right behind it."""
+        return DeviceConfig(ws_url=self.url, **({"speaking_delay_ms": 0} | options))
 
     @property
     def talk(self) -> Conversation:

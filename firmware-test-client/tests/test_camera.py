@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 from scripted_server import ScriptedServer
 
-from firmware_test_client import DeviceConfig, SimulatedDevice
+from firmware_test_client import SimulatedDevice
 
 
 class VisionServer(HTTPServer):
@@ -78,7 +78,7 @@ PHOTOGRAPH = {"name": "self.camera.take_photo", "arguments": {"question": "what 
 async def test_question_then_photo_and_the_raw_answer(
     server: ScriptedServer, vision: VisionServer
 ) -> None:
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url, camera=True)) as device:
+    async with SimulatedDevice(server.device(camera=True)) as device:
         await server.talk.request(1, "initialize", initialize(vision))
         answer = await server.talk.request(2, "tools/call", PHOTOGRAPH)
         assert answer["result"]["content"][0]["text"] == '{"result":"a red apple"}'
@@ -93,7 +93,7 @@ async def test_question_then_photo_and_the_raw_answer(
 
 
 async def test_the_firmware_s_errors(server: ScriptedServer, vision: VisionServer) -> None:
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url, camera=True)) as device:
+    async with SimulatedDevice(server.device(camera=True)) as device:
         answer = await server.talk.request(1, "tools/call", PHOTOGRAPH)
         assert answer["error"]["message"] == "Image explain URL or token is not set"
         vision.status = 401

@@ -48,7 +48,7 @@ async def test_typed_turns_as_json_and_wav(server: ScriptedServer, tmp_path: Pat
     wav = tmp_path / "out.wav"
     status, out, err = await run(
         "talk", "--url", server.url, "--type", "one", "--type", "two", "--json",
-        "--wav-out", str(wav), "--version", "2",
+        "--wav-out", str(wav), "--version", "2", "--speaking-delay-ms", "0",
     )  # fmt: skip
     assert (status, err) == (0, "")
     turns = [json.loads(line) for line in out.splitlines()]

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pytest
 from scripted_server import Conversation, ScriptedServer, tone_packets, wrap
 
-from firmware_test_client import DeviceConfig, Disconnected, SimulatedDevice
+from firmware_test_client import Disconnected, SimulatedDevice
 
 
 async def answer_typed(talk: Conversation, body: dict[str, Any]) -> None:
@@ -23,7 +23,7 @@ async def test_hello_headers_and_audio_both_ways(
     server: ScriptedServer, version: Literal[1, 2, 3]
 ) -> None:
     server.on_json = answer_typed
-    config = DeviceConfig(ws_url=server.url, version=version, token="secret", uplink_frame_ms=20)
+    config = server.device(version=version, token="secret", uplink_frame_ms=20)
     async with SimulatedDevice(config) as device:
         talk = server.talk
         reply = await device.type_text("hello")
@@ -48,7 +48,7 @@ async def test_hello_headers_and_audio_both_ways(
 
 async def test_auto_listens_again_by_itself_after_playout(server: ScriptedServer) -> None:
     server.on_json = answer_typed
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         assert device.state == "listening"
         reply = await device.type_text("hello")
         await server.talk.until(lambda: len(server.talk.bodies("listen", "start")) == 2)
@@ -71,7 +71,7 @@ async def early_stop(talk: Conversation, body: dict[str, Any]) -> None:
 
 async def test_early_stop_in_auto_plays_the_rest_then_listens(server: ScriptedServer) -> None:
     server.on_json = early_stop
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         reply = await device.type_text("hello")
         assert reply.played == 10
         assert reply.stop_lag_ms is not None
@@ -86,7 +86,7 @@ async def test_early_stop_in_auto_plays_the_rest_then_listens(server: ScriptedSe
 
 async def test_flush_on_stop_loses_the_rest_as_other_clients_do(server: ScriptedServer) -> None:
     server.on_json = early_stop
-    config = DeviceConfig(ws_url=server.url, flush_on_stop=True)
+    config = server.device(flush_on_stop=True)
     async with SimulatedDevice(config) as device:
         reply = await device.type_text("hello")
         assert reply.played < 4
@@ -95,7 +95,7 @@ async def test_flush_on_stop_loses_the_rest_as_other_clients_do(server: Scripted
 
 async def test_manual_goes_idle_and_plays_on(server: ScriptedServer) -> None:
     server.on_json = early_stop
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url, mode="manual")) as device:
+    async with SimulatedDevice(server.device(mode="manual")) as device:
         assert device.state == "idle"
         reply = await device.type_text("hello")
         assert device.state == "idle"
@@ -107,7 +107,7 @@ async def test_realtime_keeps_its_microphone_and_does_not_start_again(
     server: ScriptedServer,
 ) -> None:
     server.on_json = answer_typed
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url, mode="realtime")) as device:
+    async with SimulatedDevice(server.device(mode="realtime")) as device:
         await server.talk.until(lambda: server.talk.binaries)
         reply = await device.type_text("hello")
         start, stop = reply.tts_start, reply.tts_stop or 0
@@ -119,7 +119,7 @@ async def test_realtime_keeps_its_microphone_and_does_not_start_again(
 
 async def test_auto_sends_nothing_while_speaking(server: ScriptedServer) -> None:
     server.on_json = answer_typed
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         await server.talk.until(lambda: server.talk.binaries)
         reply = await device.type_text("hello")
         start, stop = reply.tts_start + 0.02, reply.tts_stop or 0
@@ -132,7 +132,7 @@ async def test_push_to_talk_brackets_the_speech(server: ScriptedServer) -> None:
             await talk.speak(tone_packets(3))
 
     server.on_json = react
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url, mode="manual")) as device:
+    async with SimulatedDevice(server.device(mode="manual")) as device:
         reply = await device.press_to_talk("yes")
         states = [body["state"] for body in server.talk.bodies("listen")]
         assert states == ["start", "stop"]
@@ -149,7 +149,7 @@ async def test_push_to_talk_brackets_the_speech(server: ScriptedServer) -> None:
 async def test_wake_word_from_idle_sends_audio_then_detect_then_start(
     server: ScriptedServer,
 ) -> None:
-    config = DeviceConfig(ws_url=server.url, listen_on_connect=False)
+    config = server.device(listen_on_connect=False)
     async with SimulatedDevice(config) as device:
         assert device.state == "idle"
         await device.wake("hey vixio")
@@ -171,7 +171,7 @@ async def test_wake_word_while_speaking_leaves_speaking_at_once(server: Scripted
             await talk.audio(tone_packets(40), pace_ms=60, head=4)
 
     server.on_json = react
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         await device.send_json({"type": "listen", "state": "detect", "text": "go on"})
         await device.wait_for_frame("audio")
         await device.wake()
@@ -193,7 +193,7 @@ async def test_abort_changes_nothing_until_tts_stop(server: ScriptedServer) -> N
             await talk.send({"type": "tts", "state": "stop"})
 
     server.on_json = react
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         await device.send_json({"type": "listen", "state": "detect", "text": "go on"})
         await device.wait_for_frame("audio")
         await device.abort()
@@ -214,7 +214,7 @@ async def test_second_tts_start_does_not_flush(server: ScriptedServer) -> None:
             await talk.send({"type": "tts", "state": "stop"})
 
     server.on_json = react
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         reply = await device.type_text("hello")
         assert reply.played == 10
         assert len(device.replies) == 1
@@ -230,7 +230,7 @@ async def test_burst_overflow_is_counted(server: ScriptedServer) -> None:
     server.on_json = react
     assert server.hello is not None
     server.hello["audio_params"]["frame_duration"] = 20
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         reply = await device.type_text("hello")
         assert reply.frames == 60
         assert reply.overflows >= 60 - 43 - 3  # a frame or so may have sounded meanwhile
@@ -246,7 +246,7 @@ async def test_connection_lost_in_mid_reply(server: ScriptedServer) -> None:
             await talk.connection.close(4001, "enough")
 
     server.on_json = react
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         with pytest.raises(Disconnected, match="4001"):
             await device.type_text("hello")
         close = await device.wait_for_close()
@@ -269,7 +269,7 @@ async def test_ask_says_it_and_waits_for_the_answer_to_it(server: ScriptedServer
             await talk.speak(tone_packets(5), "Here you are.")
 
     server.on_json = react
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         reply = await device.ask("yes please")
         assert (reply.asked, reply.stt, reply.text) == ("yes please", "yes please", "Here you are.")
         assert reply.response_ms is not None
@@ -279,7 +279,7 @@ async def test_ask_says_it_and_waits_for_the_answer_to_it(server: ScriptedServer
 
 
 async def test_ask_without_a_connection_says_so(server: ScriptedServer) -> None:
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         await server.talk.connection.close(1001, "going away")
         await device.wait_for_close()
         with pytest.raises(
@@ -294,7 +294,7 @@ async def test_ask_in_manual_mode_is_push_to_talk(server: ScriptedServer) -> Non
             await talk.speak(tone_packets(3))
 
     server.on_json = react
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url, mode="manual")) as device:
+    async with SimulatedDevice(server.device(mode="manual")) as device:
         reply = await device.ask("yes")
         assert reply.text == "Yes."
         await device.disconnect()
@@ -313,7 +313,7 @@ async def test_pressing_the_button_in_a_reply_aborts_and_listens_at_once(
             await talk.audio(tone_packets(20))
 
     server.on_json = react
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url, mode="manual")) as device:
+    async with SimulatedDevice(server.device(mode="manual")) as device:
         await device.send_json({"type": "listen", "state": "detect", "text": "go on"})
         await device.wait_for(lambda: device.counters.binary_in == 20, what="the audio")
         await device.press()
@@ -331,7 +331,7 @@ async def test_a_hello_that_no_decoder_fits_is_reported(server: ScriptedServer) 
     assert server.hello is not None
     server.hello["audio_params"]["sample_rate"] = 44100
     server.on_json = answer_typed
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         assert device.violations == ["server hello: no Opus decoder for 44100 Hz and 60 ms"]
         reply = await device.type_text("hello")
         assert (reply.played, reply.decode_errors) == (0, 10)
@@ -346,7 +346,7 @@ async def test_wake_word_while_speaking_in_realtime_flushes_and_starts_again(
             await talk.audio(tone_packets(20))
 
     server.on_json = react
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url, mode="realtime")) as device:
+    async with SimulatedDevice(server.device(mode="realtime")) as device:
         await device.send_json({"type": "listen", "state": "detect", "text": "go on"})
         await device.wait_for(lambda: device.counters.binary_in == 20, what="the audio")
         await device.wake()
@@ -363,7 +363,7 @@ async def test_a_new_reply_flushes_what_was_left_of_the_old_one(server: Scripted
             await talk.speak(tone_packets(3), "Now this.")
 
     server.on_json = react
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url, mode="manual")) as device:
+    async with SimulatedDevice(server.device(mode="manual")) as device:
         await device.send_json({"type": "listen", "state": "detect", "text": "go on"})
         new = await device.wait_for_reply(after=1)
         old = device.replies[0]

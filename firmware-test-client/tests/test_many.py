@@ -7,7 +7,7 @@ from typing import Any
 
 from scripted_server import Conversation, ScriptedServer, tone_packets
 
-from firmware_test_client import DeviceConfig, SimulatedDevice
+from firmware_test_client import SimulatedDevice
 
 PACKETS = tone_packets(8)
 
@@ -20,9 +20,7 @@ async def answer(talk: Conversation, body: dict[str, Any]) -> None:
 async def test_fifty_devices_at_once(server: ScriptedServer) -> None:
     server.on_json = answer
     devices = [
-        SimulatedDevice(
-            DeviceConfig(ws_url=server.url, share_speech=True, decode=False, keep_frames=False)
-        )
+        SimulatedDevice(server.device(share_speech=True, decode=False, keep_frames=False))
         for _ in range(50)
     ]
     await asyncio.gather(*(device.start() for device in devices))
@@ -39,7 +37,7 @@ async def test_fifty_devices_at_once(server: ScriptedServer) -> None:
 async def test_nothing_is_left_behind(server: ScriptedServer) -> None:
     before = len(asyncio.all_tasks())
     for _ in range(3):
-        async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+        async with SimulatedDevice(server.device()) as device:
             await device.say("hi")
     await server.talk.ended.wait()
     async with asyncio.timeout(5):

@@ -49,7 +49,7 @@ async def call(talk: Conversation, number: int, name: str, **arguments: object) 
 
 
 async def test_initialize_keeps_where_photos_go(server: ScriptedServer) -> None:
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         vision = {"url": "http://127.0.0.1/explain", "token": "t"}
         params = {"protocolVersion": "2024-11-05", "capabilities": {"vision": vision}}
         result = (await server.talk.request(1, "initialize", params))["result"]
@@ -63,7 +63,7 @@ async def test_initialize_keeps_where_photos_go(server: ScriptedServer) -> None:
 
 
 async def test_common_tools_and_user_only_tools(server: ScriptedServer) -> None:
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)):
+    async with SimulatedDevice(server.device()):
         common = (await list_all(server.talk))[0]
         assert common == [
             "self.get_device_status",
@@ -83,7 +83,7 @@ async def test_common_tools_and_user_only_tools(server: ScriptedServer) -> None:
 
 
 async def test_paging_ends_and_names_every_tool_once(server: ScriptedServer) -> None:
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         for number in range(60):
             tool = Tool(f"self.many.tool_{number}", "x" * 400, (), lambda: True)
             device.add_tool(tool, notify=False)
@@ -96,7 +96,7 @@ async def test_paging_ends_and_names_every_tool_once(server: ScriptedServer) -> 
 
 
 async def test_paging_failures_are_the_firmware_s(server: ScriptedServer) -> None:
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         unknown = await server.talk.request(1, "tools/list", {"cursor": "self.gone"})
         assert unknown["error"] == {"message": "Failed to add tool  because of payload size limit"}
         device.add_tool(Tool("self.long", "x" * 9000, (), lambda: True))
@@ -105,7 +105,7 @@ async def test_paging_failures_are_the_firmware_s(server: ScriptedServer) -> Non
 
 
 async def test_calls_change_the_device_and_results_are_texts(server: ScriptedServer) -> None:
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         talk = server.talk
         assert text_of(await call(talk, 1, "self.audio_speaker.set_volume", volume=30)) == "true"
         assert text_of(await call(talk, 2, "self.screen.set_theme", theme="pink")) == "false"
@@ -155,7 +155,7 @@ async def test_errors_have_a_message_and_no_code(
         await asyncio.sleep(0)
         raise RuntimeError("it broke late")
 
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         device.add_tool(Tool("self.fails", "", (), fails))
         device.add_tool(Tool("self.fails_later", "", (), fails_later))
         answer = await server.talk.request(1, "tools/call", params)
@@ -164,7 +164,7 @@ async def test_errors_have_a_message_and_no_code(
 
 
 async def test_unknown_method_and_unescaped_message(server: ScriptedServer) -> None:
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         answer = await server.talk.request(1, "resources/list")
         assert answer["error"]["message"] == "Method not implemented: resources/list"
         await server.talk.mcp(
@@ -176,7 +176,7 @@ async def test_unknown_method_and_unescaped_message(server: ScriptedServer) -> N
 
 
 async def test_what_the_firmware_drops_gets_no_answer(server: ScriptedServer) -> None:
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         talk = server.talk
         await talk.mcp({"jsonrpc": "2.0", "id": "7", "method": "tools/list"})
         await talk.mcp({"jsonrpc": "2.0", "method": "tools/list"})
@@ -194,7 +194,7 @@ async def test_arguments_with_defaults_and_raw_schemas(server: ScriptedServer) -
         seen.append(arguments)
         return True
 
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         properties = (
             Property("on", "boolean", default=True),
             Property("level", "integer", 3, 1, 5),
@@ -213,7 +213,7 @@ async def test_arguments_with_defaults_and_raw_schemas(server: ScriptedServer) -
 
 
 async def test_tools_that_come_and_go_are_announced(server: ScriptedServer) -> None:
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         device.add_tool(Tool("self.lamp.turn_on", "", (), lambda: True))
         await server.talk.until(lambda: len(server.talk.bodies("mcp")) == 1)
         method = server.talk.bodies("mcp")[0]["payload"]["method"]
@@ -233,7 +233,7 @@ async def test_a_slow_tool_holds_up_the_main_task(server: ScriptedServer) -> Non
         await gate.wait()
         return "done"
 
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         talk = server.talk
         device.add_tool(Tool("self.slow", "", (), slow))
         await talk.until(lambda: talk.binaries)
@@ -260,7 +260,7 @@ async def test_a_slow_tool_holds_up_the_main_task(server: ScriptedServer) -> Non
 
 
 def with_faults(server: ScriptedServer, faults: McpFaults) -> DeviceConfig:
-    return DeviceConfig(ws_url=server.url, misbehaviour=Misbehaviour(mcp=faults))
+    return server.device(misbehaviour=Misbehaviour(mcp=faults))
 
 
 async def test_faults_in_the_answers(server: ScriptedServer) -> None:

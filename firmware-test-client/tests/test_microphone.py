@@ -10,7 +10,7 @@ import opuslib
 import pytest
 from scripted_server import ScriptedServer, tone_packets
 
-from firmware_test_client import DeviceConfig, Pcm, SimulatedDevice, SpeechError, Voice
+from firmware_test_client import Pcm, SimulatedDevice, SpeechError, Voice
 from firmware_test_client.framing import AudioPacket
 from firmware_test_client.records import Counters
 from firmware_test_client.uplink import SEND_QUEUE_PACKETS, Uplink
@@ -33,7 +33,7 @@ def levels(packets: list[bytes], rate: int = 16_000, frame_ms: int = 60) -> list
 async def test_silence_is_sent_in_real_time_and_mostly_by_dtx(
     server: ScriptedServer, frame_ms: int, shared: bool
 ) -> None:
-    config = DeviceConfig(ws_url=server.url, uplink_frame_ms=frame_ms, share_speech=shared)
+    config = server.device(uplink_frame_ms=frame_ms, share_speech=shared)
     async with SimulatedDevice(config) as device:
         count = 1200 // frame_ms
         await server.talk.until(lambda: len(server.talk.binaries) > count)
@@ -51,7 +51,7 @@ async def test_silence_is_sent_in_real_time_and_mostly_by_dtx(
 
 @pytest.mark.parametrize("shared", [False, True])
 async def test_the_voice_is_where_it_was_said(server: ScriptedServer, shared: bool) -> None:
-    config = DeviceConfig(ws_url=server.url, share_speech=shared)
+    config = server.device(share_speech=shared)
     async with SimulatedDevice(config) as device:
         await server.talk.until(lambda: len(server.talk.binaries) >= 3)
         spoken = await device.say(tone(0.6))
@@ -66,7 +66,7 @@ async def test_the_voice_is_where_it_was_said(server: ScriptedServer, shared: bo
 
 
 async def test_speech_while_the_microphone_is_off_is_lost(server: ScriptedServer) -> None:
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         await server.talk.send({"type": "tts", "state": "start"})
         await device.wait_for_state("speaking")
         before = len(server.talk.binaries)
@@ -78,7 +78,7 @@ async def test_speech_while_the_microphone_is_off_is_lost(server: ScriptedServer
 
 @pytest.mark.parametrize("rate", [8000, 24000, 48000])
 async def test_other_uplink_rates(server: ScriptedServer, rate: int) -> None:
-    config = DeviceConfig(ws_url=server.url, uplink_rate=rate)
+    config = server.device(uplink_rate=rate)
     async with SimulatedDevice(config) as device:
         assert server.talk.bodies("hello")[0]["audio_params"]["sample_rate"] == rate
         spoken = await device.say(tone(0.3))
@@ -88,7 +88,7 @@ async def test_other_uplink_rates(server: ScriptedServer, rate: int) -> None:
 
 
 async def test_espeak_voices_differ_and_are_cached(server: ScriptedServer) -> None:
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         fast = await device.say("yes", voice=Voice(speed=300))
         again = await device.say("yes", voice=Voice(speed=300))
         woman = await device.say("yes", voice=Voice(speed=300, variant="f3"))
@@ -125,7 +125,7 @@ def test_time_stamps_are_echoed_unless_more_than_three_wait() -> None:
 
 
 async def test_server_aec_echoes_the_time_stamps_of_played_frames(server: ScriptedServer) -> None:
-    config = DeviceConfig(ws_url=server.url, mode="realtime", version=2, server_aec=True)
+    config = server.device(mode="realtime", version=2, server_aec=True)
     async with SimulatedDevice(config) as device:
         assert server.talk.bodies("hello")[0]["features"]["aec"] is True
         await server.talk.until(lambda: server.talk.binaries)

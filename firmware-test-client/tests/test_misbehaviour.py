@@ -24,9 +24,7 @@ from firmware_test_client.framing import FramingError, unpack
 
 def device_for(server: ScriptedServer, **faults: object) -> SimulatedDevice:
     misbehaviour = Misbehaviour(**faults)  # type: ignore[arg-type]  # keywords come from the test
-    return SimulatedDevice(
-        DeviceConfig(ws_url=server.url, hello_timeout=0.3, misbehaviour=misbehaviour)
-    )
+    return SimulatedDevice(server.device(hello_timeout=0.3, misbehaviour=misbehaviour))
 
 
 async def test_no_hello_sends_nothing(server: ScriptedServer) -> None:
@@ -101,7 +99,7 @@ async def test_nobody_there() -> None:
 async def test_garbage_opus_is_framed_well_and_no_decoder_takes_it(
     server: ScriptedServer, version: Literal[1, 2, 3]
 ) -> None:
-    config = DeviceConfig(ws_url=server.url, version=version, mode="manual")
+    config = server.device(version=version, mode="manual")
     async with SimulatedDevice(config) as device:
         device.misdeeds.garbage_opus(5)
         await server.talk.until(lambda: len(server.talk.binaries) == 5)
@@ -113,7 +111,7 @@ async def test_garbage_opus_is_framed_well_and_no_decoder_takes_it(
 
 @pytest.mark.parametrize("version", [2, 3])
 async def test_wrong_sizes(server: ScriptedServer, version: Literal[2, 3]) -> None:
-    config = DeviceConfig(ws_url=server.url, version=version, mode="manual")
+    config = server.device(version=version, mode="manual")
     async with SimulatedDevice(config) as device:
         device.misdeeds.wrong_size_frames(3)
         await server.talk.until(lambda: len(server.talk.binaries) == 3)
@@ -123,14 +121,14 @@ async def test_wrong_sizes(server: ScriptedServer, version: Literal[2, 3]) -> No
 
 
 async def test_stray_audio_outside_listening(server: ScriptedServer) -> None:
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url, mode="manual")) as device:
+    async with SimulatedDevice(server.device(mode="manual")) as device:
         device.misdeeds.stray_audio(4)
         await server.talk.until(lambda: len(server.talk.binaries) == 4)
         assert server.talk.bodies("listen") == []
 
 
 async def test_stall_then_burst(server: ScriptedServer) -> None:
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         talk = server.talk
         await talk.until(lambda: len(talk.binaries) >= 2)
         device.misdeeds.stall_uplink()
@@ -145,7 +143,7 @@ async def test_stall_then_burst(server: ScriptedServer) -> None:
 
 
 async def test_listen_start_twice(server: ScriptedServer) -> None:
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         device.misdeeds.listen_start_again()
         await server.talk.until(lambda: len(server.talk.bodies("listen", "start")) == 2)
 
@@ -164,7 +162,7 @@ async def test_never_reading_fills_the_server_s_writes(server: ScriptedServer) -
 
 
 async def test_reading_can_be_resumed(server: ScriptedServer) -> None:
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         device.misdeeds.stop_reading()
         await server.talk.send({"type": "stt", "text": "late"})
         with pytest.raises(DeviceTimeout, match=r"waited 0\.1 s for the text"):
@@ -190,7 +188,7 @@ async def test_slow_pong_and_no_pong(server: ScriptedServer) -> None:
 async def test_vanishing_without_a_close_frame(
     server: ScriptedServer, how: Literal["reset", "fin"]
 ) -> None:
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         device.disconnect_hard(how)
         async with asyncio.timeout(5):
             await server.talk.ended.wait()
@@ -203,7 +201,7 @@ async def test_vanishing_without_a_close_frame(
 
 
 async def test_half_open_says_nothing_and_notices_nothing(server: ScriptedServer) -> None:
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         talk = server.talk
         await talk.until(lambda: talk.binaries)
         device.disconnect_hard("half_open")
@@ -218,7 +216,7 @@ async def test_half_open_says_nothing_and_notices_nothing(server: ScriptedServer
 
 
 async def test_a_dead_connection_is_replaced_when_next_used(server: ScriptedServer) -> None:
-    config = DeviceConfig(ws_url=server.url, mode="manual", dead_after=0.1)
+    config = server.device(mode="manual", dead_after=0.1)
     async with SimulatedDevice(config) as device:
         alive = [device.channel_open]
         await asyncio.sleep(0.15)
@@ -231,7 +229,7 @@ async def test_a_dead_connection_is_replaced_when_next_used(server: ScriptedServ
 
 
 async def test_what_a_server_must_not_send_is_reported(server: ScriptedServer) -> None:
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url, version=3)) as device:
+    async with SimulatedDevice(server.device(version=3)) as device:
         talk = server.talk
         await talk.connection.send("no json")
         await talk.send({"type": "novelty"})
@@ -246,7 +244,7 @@ async def test_what_a_server_must_not_send_is_reported(server: ScriptedServer) -
 
 
 async def test_reboot_closes_the_channel(server: ScriptedServer) -> None:
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         await server.talk.send({"type": "system", "command": "reboot"})
         await device.wait_for_close()
         assert device.reboots == 1

@@ -7,11 +7,11 @@ import asyncio
 import pytest
 from scripted_server import ScriptedServer
 
-from firmware_test_client import DeviceConfig, DeviceTimeout, SimulatedDevice
+from firmware_test_client import DeviceTimeout, SimulatedDevice
 
 
 async def test_a_timeout_names_what_state_and_last_frames(server: ScriptedServer) -> None:
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         await server.talk.send({"type": "stt", "text": "last words"})
         await device.wait_for_frame("stt", where=lambda frame: frame.size > 10)
         with pytest.raises(DeviceTimeout) as caught:
@@ -24,7 +24,7 @@ async def test_a_timeout_names_what_state_and_last_frames(server: ScriptedServer
 
 
 async def test_a_predicate_may_look_at_something_else(server: ScriptedServer) -> None:
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url, mode="manual")) as device:
+    async with SimulatedDevice(server.device(mode="manual")) as device:
         elsewhere: list[int] = []
         asyncio.get_running_loop().call_later(0.1, elsewhere.append, 7)
         found = await device.wait_for(lambda: elsewhere and elsewhere[0], what="a seven", timeout=2)
@@ -32,7 +32,7 @@ async def test_a_predicate_may_look_at_something_else(server: ScriptedServer) ->
 
 
 async def test_a_predicate_s_own_error_reaches_its_waiter(server: ScriptedServer) -> None:
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url, mode="manual")) as device:
+    async with SimulatedDevice(server.device(mode="manual")) as device:
         calls: list[None] = []
 
         def fails_later() -> bool:
@@ -46,7 +46,7 @@ async def test_a_predicate_s_own_error_reaches_its_waiter(server: ScriptedServer
 
 
 async def test_waiting_for_frames_from_an_index_on(server: ScriptedServer) -> None:
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         await server.talk.send({"type": "stt", "text": "one"})
         first = await device.wait_for_frame("stt")
         since = len(device.frames)

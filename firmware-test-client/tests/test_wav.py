@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scripted_server import ScriptedServer, tone_packets
 
-from firmware_test_client import DeviceConfig, Pcm, SimulatedDevice, SpeechError
+from firmware_test_client import Pcm, SimulatedDevice, SpeechError
 from firmware_test_client.pcm import read_wav, write_stereo_wav
 
 
@@ -36,7 +36,7 @@ async def test_conversation_has_user_left_and_loudspeaker_right(
     speech = tmp_path / "speech.wav"
     tone = Pcm(np.tile(np.array([9000, -9000], "<i2"), 4000).tobytes(), 16000)
     write_stereo_wav(speech, tone, tone)
-    async with SimulatedDevice(DeviceConfig(ws_url=server.url)) as device:
+    async with SimulatedDevice(server.device()) as device:
         spoken = await device.say(speech)
         await server.talk.speak(tone_packets(5))
         reply = await device.wait_for_reply(after=0)

@@ -10,6 +10,7 @@ from tests.session.conversation import Conversation, on_virtual_time
 from vixio.core.chunk import AudioIn, ListenMode, ListenStop, TextInput
 from vixio.core.clock import now
 from vixio.core.history import AssistantMessage, UserMessage
+from vixio.core.pacer import PacerSettings
 from vixio.core.session.settings import SessionSettings
 from vixio.providers.asr import Recognition
 from vixio.stations.turn_detector import TurnSettings
@@ -295,10 +296,13 @@ async def test_the_timeline_of_a_turn_is_whole_and_in_order() -> None:
             "first_token",
             "first_sentence",
             "first_audio",
+            "speech_start",
             "first_frame",
             "playout_end",
         ]
         assert list(marks.values()) == sorted(marks.values())
         assert marks["transcript"] == 200
         assert marks["first_audio"] == 300
+        assert marks["first_frame"] == 300 + PacerSettings().start_lead_ms
+        assert timeline.held == pytest.approx(PacerSettings().start_lead_ms / 1000)
         assert timeline.outcome == "answered"

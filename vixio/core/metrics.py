@@ -12,11 +12,13 @@ MARKS = (
     "first_token",
     "first_sentence",
     "first_audio",
+    "speech_start",
     "first_frame",
     "playout_end",
 )
 """The moments of a turn, in their order. ``voice_end``: the last voiced audio; ``turn_end``: the
-decision that the user has finished; ``first_frame``: the first audio packet is on the wire."""
+decision that the user has finished; ``speech_start``: ``tts start`` is on the wire, which may be
+before ``first_audio``; ``first_frame``: the first audio packet is on the wire."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,8 @@ class TurnTimeline:
     tools: list[ToolTiming] = field(default_factory=list)
     models: list[ModelUse] = field(default_factory=list)
     """The model's answers, one a round; one that was cut off is not among them."""
+    held: float = 0.0
+    """Seconds for which the first frame waited until the device could play it."""
     outcome: str = ""
     """``answered``, ``interrupted:…``, ``failed:…``, ``not_understood`` …; empty while running."""
 

@@ -1,10 +1,14 @@
 """Sends a reply's packets as the device can take them, and knows what was heard.
 
-The firmware's decode queue holds 40 packets and drops the newest when it is full
-(main/audio/audio_service.h, MAX_DECODE_PACKETS_IN_QUEUE), so the sender paces: a short head start,
-then absolute deadlines. Its loudspeaker is modelled by one number, the ``anchor``: the moment at
-which the reply's first millisecond was played. ``tts stop`` goes out when the model says that the
-last one was, because some clients drop on it what they have not played yet.
+The firmware handles ``tts start`` on its main task, which then resets the decoder
+(main/application.cc, OnIncomingJson and HandleStateChangedEvent): audio that arrives before that is
+lost. So the first packet follows ``tts start`` by a lead. Its decode queue holds 40 packets and
+drops the newest when it is full (main/audio/audio_service.h, MAX_DECODE_PACKETS_IN_QUEUE), so the
+packets are paced: a short head start, then absolute deadlines.
+
+The loudspeaker is modelled by one number, the ``anchor``: the moment at which the reply's first
+millisecond was played. ``tts stop`` is sent when by this model the last one was played, because
+some clients drop on it what they have not played yet.
 """
 
 from __future__ import annotations
@@ -28,8 +32,10 @@ DRIFT_RESYNC_S = 0.02
 
 @dataclass(frozen=True, slots=True)
 class PacerSettings:
-    """Head start, buffer and the device's own delay, all in milliseconds."""
+    """Start lead, head start, buffer and the device's own delay, all in milliseconds."""
 
+    start_lead_ms: int = 160
+    """From ``tts start`` to the first packet. Devices take 10 to 150 ms until they play."""
     head_start_ms: int = 300
     buffer_ms: int = 2_000
     device_delay_ms: int = 40
@@ -60,7 +66,7 @@ class Pacer:
         self._counters = counters
         self._packet_ms = packet_ms
         self._settings = settings
-        self._lead_ms = min(settings.head_start_ms, MAX_AHEAD_PACKETS * packet_ms)
+        self._head_start_ms = min(settings.head_start_ms, MAX_AHEAD_PACKETS * packet_ms)
         self._queue: deque[bytes | str] = deque()
         self._queued_ms = 0
         self._changed = asyncio.Event()
@@ -72,18 +78,38 @@ class Pacer:
         self._idle.set()
         self._sentences: list[_Spoken] = []
         self._sent_ms = 0
+        self._announced = False
+        self._packet_at: float | None = None
         self._anchor: float | None = None
         self._before = before
         self._silent_from = 0.0
         self._paused_at: float | None = None
+        self.started_at: float | None = None
+        """When ``tts start`` was sent."""
         self.first_frame_at: float | None = None
-        self.fed = False
-        """Whether a packet has been put."""
 
     @property
     def started(self) -> bool:
         """Whether ``tts start`` has been sent."""
-        return self._anchor is not None
+        return self.started_at is not None
+
+    @property
+    def fed(self) -> bool:
+        """Whether a packet has been put."""
+        return self._packet_at is not None
+
+    @property
+    def held(self) -> float:
+        """Seconds for which the first packet, ready to be sent, had to wait for the lead."""
+        if self.started_at is None or self._packet_at is None:
+            return 0.0
+        lead = self._settings.start_lead_ms / 1000
+        return max(0.0, min(lead, self.started_at + lead - self._packet_at))
+
+    def announce(self) -> None:
+        """Send ``tts start`` now, ahead of the first packet. Idempotent."""
+        self._announced = True
+        self._changed.set()
 
     async def put_sentence(self, text: str) -> None:
         """Queue ``text`` as the subtitle of the audio that follows."""
@@ -92,8 +118,9 @@ class Pacer:
 
     async def put_packets(self, packets: list[bytes]) -> None:
         """Queue packets; waits while more than the buffer's length is unsent."""
+        if self._packet_at is None and packets:
+            self._packet_at = now()
         for packet in packets:
-            self.fed = True
             while self._queued_ms >= self._settings.buffer_ms:
                 self._room.clear()
                 await self._room.wait()
@@ -180,6 +207,9 @@ class Pacer:
         while not self._queue or self._paused_at is not None:
             if self._stopped or (self._finished and not self._queue):
                 return None
+            if self._announced and not self.started:
+                await self._start()
+                continue
             self._changed.clear()
             await self._changed.wait()
         item = self._queue.popleft()
@@ -189,30 +219,39 @@ class Pacer:
                 self._room.set()
         return item
 
-    async def _start(self) -> float:
-        if self._anchor is None:
-            if self._before is not None:
-                # "tts start" makes the device drop what it had queued, but for the packet that
-                # sounds (main/audio/audio_service.cc, ResetDecoder): ours come behind it.
-                self._silent_from = self._before.sounding_until()
-                self._before = None
-            self._anchor = now()
-            await self._send(self._connection.send_speech_start())
-        if self._sent_ms == 0:
-            self._anchor = max(now(), self._silent_from)
-        return self._anchor
+    async def _start(self) -> None:
+        if self._before is not None:
+            # "tts start" makes the device drop what it had queued, except for the packet that
+            # sounds (main/audio/audio_service.cc, ResetDecoder): ours come behind it.
+            self._silent_from = self._before.sounding_until()
+            self._before = None
+        self.started_at = now()
+        await self._send(self._connection.send_speech_start())
+        self.started_at = now()
+
+    async def _lead(self) -> None:
+        """Wait until the device plays what it is sent."""
+        if self.started_at is None:
+            await self._start()
+        wait = (self.started_at or 0.0) + self._settings.start_lead_ms / 1000 - now()
+        if wait > 0:
+            await asyncio.sleep(wait)
 
     async def _send_sentence(self, text: str) -> None:
-        await self._start()
+        if self.started_at is None:
+            await self._start()
         if self._stopped:
             return
         self._sentences.append(_Spoken(text, self._sent_ms))
         await self._send(self._connection.send_sentence(text))
 
     async def _send_packet(self, packet: bytes) -> None:
-        anchor = await self._start()
-        due = anchor + self._sent_ms / 1000
-        wait = due - self._lead_ms / 1000 - now()
+        if not self._sent_ms:
+            await self._lead()
+        if self._anchor is None:
+            self._anchor = max(now(), self._silent_from)
+        due = self._anchor + self._sent_ms / 1000
+        wait = due - self._head_start_ms / 1000 - now()
         if wait > 0:
             await asyncio.sleep(wait)
         if self._stopped:
@@ -220,7 +259,7 @@ class Pacer:
         late = now() - due
         if late > DRIFT_RESYNC_S:
             # The loudspeaker has run dry: from here on the device plays later by that much.
-            self._anchor = anchor + late
+            self._anchor += late
             self._counters.add("pacer.starved")
         if self._sent_ms == 0:
             self.first_frame_at = now()

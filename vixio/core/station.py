@@ -18,6 +18,7 @@ from vixio.core.history import History
 from vixio.core.metrics import Counters, TurnTimeline
 from vixio.core.tools.runner import SessionTools
 from vixio.core.tools.toolset import ToolSet
+from vixio.core.voice_latency import VoiceLatency
 
 
 @dataclass(slots=True)
@@ -42,6 +43,7 @@ class StationContext:
     timelines: dict[int, TurnTimeline] = field(default_factory=dict)
     session_tools: SessionTools | None = None
     partial: PartialTranscript | None = None
+    voice_latency: VoiceLatency = field(default_factory=VoiceLatency)
 
     def timeline(self, turn_id: int) -> TurnTimeline:
         """Return the record of a turn, made at its first use."""

@@ -230,6 +230,8 @@ class OutputSettings(Section):
     """Hz."""
     frame_ms: Literal[20, 40, 60] = 60
     opus_complexity: int = Field(default=0, ge=0, le=10)
+    start_lead_ms: int = Field(default=160, ge=0, le=2_000)
+    """From ``tts start`` to the first audio: what reaches a device before it can play is lost."""
     head_start_ms: int = Field(default=300, ge=0, le=2_000)
     """How far ahead of its playing the audio is sent; the device holds 40 frames at most."""
     loudness: Annotated[float, Field(ge=-40, le=-10)] | None = -20.0

@@ -103,7 +103,10 @@ class Settings(Section):
             tool_list_wait=self.timeouts.tool_list,
             reply=ReplySettings(
                 timeout=self.timeouts.turn,
-                pacer=PacerSettings(head_start_ms=self.output.head_start_ms),
+                pacer=PacerSettings(
+                    start_lead_ms=self.output.start_lead_ms,
+                    head_start_ms=self.output.head_start_ms,
+                ),
             ),
         )
 

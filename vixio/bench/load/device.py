@@ -217,6 +217,7 @@ class LoadDevice:
             counts["late_frames"] += reply.late
             counts["underruns"] += reply.underruns
             counts["overflows"] += reply.overflows
+            counts["too_early"] += reply.too_early
             self._notes.jitter_ms.append(reply.jitter_ms)
         self._measured = len(self.device.replies)
         for violation in self.device.violations:

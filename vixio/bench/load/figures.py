@@ -58,7 +58,10 @@ class Result:
     turns_per_s: float = 0.0
     share: Spread = NONE
     """The server's own part of a turn: end of turn decided → first frame sent, less the delays
-    that the scripted providers were given."""
+    that the scripted providers were given, and less ``held``."""
+    held: Spread = NONE
+    """For how long the first frame, ready to be sent, waited until the device could play it
+    (``output.start_lead_ms``)."""
     stages: dict[str, Spread] = field(default_factory=dict)
     response: Spread = NONE
     """At the device: end of the last word → first audio."""
@@ -113,6 +116,7 @@ def put_server(result: Result, before: Json, figures: Json, delays_ms: float) ->
     result.turns = figures["answered"]
     result.turns_per_s = round(result.turns / elapsed, 2)
     result.share = share(turns, delays_ms)
+    result.held = Spread.of(turn["held"] for turn in turns if turn["held"] is not None)
     for index, stage in enumerate(STAGES):
         values = [turn["stages"][index] for turn in turns if turn["stages"][index] is not None]
         result.stages[stage] = Spread.of(values)

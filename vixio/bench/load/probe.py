@@ -203,8 +203,13 @@ class Probe:
 
 
 def _row(device: str, timeline: TurnTimeline) -> Json:
-    """Return a turn's stages in milliseconds, None for what it did not reach."""
-    marks = timeline.marks
+    """Return a turn's stages in milliseconds, None for what it did not reach.
+
+    The time for which the first frame waited for the device is in ``held``, not in a stage.
+    """
+    marks = dict(timeline.marks)
+    if "first_frame" in marks:
+        marks["first_frame"] -= timeline.held
     ends = (*STAGES[1:], "first_frame")
     stages = [
         round((marks[end] - marks[start]) * 1000, 3) if start in marks and end in marks else None
@@ -215,5 +220,6 @@ def _row(device: str, timeline: TurnTimeline) -> Json:
         "device": device,
         "outcome": timeline.outcome,
         "stages": stages,
+        "held": round(timeline.held * 1000, 3) if "first_frame" in marks else None,
         "share": round((marks["first_frame"] - marks["turn_end"]) * 1000, 3) if spoken else None,
     }

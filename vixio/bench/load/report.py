@@ -60,6 +60,7 @@ def table(results: Sequence[Result]) -> str:
         add(f"  {name}", [_spread(r.stages.get(stage)) for r in results])
     for group in dict.fromkeys(name for r in results for name in r.groups):
         add(f"  {group}", [_spread(r.groups.get(group)) for r in results])
+    add("held for the device, ms ²", [_spread(r.held) for r in results])
     add("last word → sound, ms", [_spread(r.response) for r in results])
     add("capture → decision, ms", [_spread(r.decision_lag) for r in results])
     add("connect → hello, ms", [_spread(r.hello) for r in results])
@@ -87,6 +88,7 @@ def table(results: Sequence[Result]) -> str:
         add(f"  {name}, rise ± scatter", [_growth(r, name) for r in results])
     add("frames played", [_count(r, "frames") for r in results])
     add("  late/underrun/overflow", [_three(r) for r in results])
+    add("  before the device could play", [_count(r, "too_early") for r in results])
     add("  jitter p95, ms", [f"{r.jitter_p95:.1f}" if r.jitter_p95 else "" for r in results])
     add("turns asked", [_count(r, "turns") for r in results])
     add("  lost/late/crossed/unheard", [_four(r) for r in results])
@@ -108,7 +110,10 @@ _STAGE_NAMES = {
     "first_sentence": "→ first audio",
     "first_audio": "→ first frame sent",
 }
-_NOTE = "¹ end of turn decided → first frame sent, the scripted providers' own delays taken off."
+_NOTE = (
+    "¹ end of turn decided → first frame sent, less the scripted providers' delays and less ².\n"
+    "² the first frame was ready and waited until the device could play (output.start_lead_ms)."
+)
 
 
 def warnings(results: Sequence[Result]) -> list[str]:

@@ -309,7 +309,9 @@ class Dialogue:
             before=self._last_cut,
             speech=speech,
         )
-        reply.before_speaking = self._take_floor
+        reply.start.wait_for_floor = self._take_floor
+        # In full duplex the user is heard until there is something to hear.
+        reply.start.early = not self.floor.full_duplex
         self._reply = reply
         self._emit(events.TurnStarted, turn.turn_id, turn.text)
         self._context.spawn(self._run(reply, failed, reason))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 
 from vixio.core.chunk import (
     AudioOut,
@@ -43,6 +43,7 @@ from vixio.core.session.events import (
 )
 from vixio.core.session.settings import ReplySettings
 from vixio.core.session.speech import SpeechHandle, SpeechStatus
+from vixio.core.session.speech_start import SpeechStart
 from vixio.core.station import StationContext
 from vixio.core.streams import closing
 from vixio.core.transport import AudioEncoder, DeviceConnection
@@ -82,7 +83,6 @@ class Reply:
         self.called_tools = False
         self.farewell = False
         """Whether the session closes after this reply."""
-        self.before_speaking: Callable[[], Awaitable[None]] | None = None
         self._engine = engine
         self._emit = emit
         self._connection = connection
@@ -96,11 +96,15 @@ class Reply:
             settings.pacer,
             before,
         )
+        lead = settings.pacer.start_lead_ms / 1000
+        self.start = SpeechStart(self._pacer, context.voice_latency, lead)
+        """Takes the floor when there is, or will soon be, something to hear."""
+        self.start.on_taken = lambda: emit(SpeechStarted, turn.turn_id)
         self._names: dict[str, str] = {}
         self._failed = False
         self._made_something = False
         self._over = False
-        self._silent = True
+        self._group: asyncio.TaskGroup | None = None
         self._subtitle: str | None = None
         self._reason = ""
         self._task: asyncio.Task[None] | None = None
@@ -122,8 +126,8 @@ class Reply:
 
     @property
     def heard(self) -> bool:
-        """Whether anything of it has reached the device."""
-        return not self._silent
+        """Whether the device was asked to play it."""
+        return self.start.taken
 
     @property
     def interruptible(self) -> bool:
@@ -141,11 +145,12 @@ class Reply:
         if self.speech is not None:
             self.speech.follow(self._pacer.heard_text)
         try:
-            async with asyncio.TaskGroup() as group:
-                pacing = group.create_task(self._pacer.run())
+            async with asyncio.TaskGroup() as self._group:
+                pacing = self._group.create_task(self._pacer.run())
                 try:
                     await self._make(failed)
                 finally:
+                    self.start.cancel()
                     self._pacer.finish()
                 await pacing
         except* ConnectionClosed:
@@ -154,13 +159,14 @@ class Reply:
             # Its C memory is not what the cycle collector counts. A thread that still encodes holds
             # it until it has done.
             self._encoder = None
+            self._group = None
         if self._over:
             return
         self.timeline.mark("playout_end", now())
         self._context.history.close(self.turn.turn_id)
         self._end(self.timeline.outcome or "answered")
         text = self._pacer.heard_text()
-        if not self._silent:
+        if self.start.taken:
             self._emit(SpeechPlayed, self.turn.turn_id, text)
         if self.speech is not None:
             status = SpeechStatus.FAILED if self._failed else SpeechStatus.PLAYED
@@ -178,12 +184,13 @@ class Reply:
         heard = self._pacer.heard_text()
         self._context.history.cut(self.turn.turn_id, heard)
         self._pacer.stop()
+        self.start.cancel()
         self._end(f"interrupted:{cause}")
-        if not self._silent:
+        if self.start.taken:
             self._emit(SpeechInterrupted, self.turn.turn_id, heard, cause)
         if self.speech is not None:
             self.speech.follow(None)
-            if not self._silent or self.speech.question:
+            if self.start.taken or self.speech.question:
                 self.speech.end(SpeechStatus.INTERRUPTED, heard)
         if self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()
@@ -191,8 +198,11 @@ class Reply:
     def _end(self, outcome: str) -> None:
         self._over = True
         self.timeline.outcome = outcome
+        if self._pacer.started_at is not None:
+            self.timeline.mark("speech_start", self._pacer.started_at)
         if self._pacer.first_frame_at is not None:
             self.timeline.mark("first_frame", self._pacer.first_frame_at)
+            self.timeline.held = self._pacer.held
 
     async def _make(self, failed: str) -> None:
         if not failed:
@@ -292,13 +302,17 @@ class Reply:
         match chunk:
             case AudioOut(pcm=pcm, sample_rate=rate):
                 self._made_something = True
-                self.timeline.mark("first_audio", now())
+                if "first_audio" not in self.timeline.marks:
+                    self.timeline.mark("first_audio", now())
+                    self.start.audio_came()
                 await self._before_audio()
                 await self._encode(pcm, rate)
             case Sentence(text=text):
                 # The tail of the sentence before belongs in front of this one's subtitle.
                 await self._flush()
                 self._subtitle = text
+                if self._group is not None:
+                    self.start.expect_audio(self._group)
             case Emotion(name=name, emoji=emoji):
                 await self._connection.send_emotion(name, emoji)
             case Notice(text=text):
@@ -345,12 +359,9 @@ class Reply:
             start = end
 
     async def _before_audio(self) -> None:
-        """Take the floor, once, and show the sentence: only now is there something to hear."""
-        if self._silent:
-            if self.before_speaking is not None:
-                await self.before_speaking()
-            self._silent = False
-            self._emit(SpeechStarted, self.turn.turn_id)
+        """Take the floor and show the sentence: only now is there something to hear."""
+        if not self.start.taken:
+            await self.start.take()
         if self._subtitle is not None:
             await self._pacer.put_sentence(self._subtitle)
             self._subtitle = None

@@ -48,8 +48,13 @@ def test_a_generator_that_did_not_keep_up_is_named(cpu: float, lag: float, word:
 
 def test_the_share_leaves_out_scripted_delays_and_unanswered_turns() -> None:
     spread = {"count": 1, "p50": 1.0, "p95": 1.0, "p99": 1.0, "max": 1.0}
-    answered = {"outcome": "answered", "share": 310.0, "stages": [305.0, 1.0, 1.0, 1.0, 2.0]}
-    failed = {"outcome": "failed:timeout", "share": None, "stages": [None] * 5}
+    answered = {
+        "outcome": "answered",
+        "share": 310.0,
+        "held": 150.0,
+        "stages": [305.0, 1.0, 1.0, 1.0, 2.0],
+    }
+    failed = {"outcome": "failed:timeout", "share": None, "held": None, "stages": [None] * 5}
     figures = {
         "now": {"at": 120.0, "cpu": 6.0, "rss_kb": 5},
         "answered": 1,
@@ -63,6 +68,7 @@ def test_the_share_leaves_out_scripted_delays_and_unanswered_turns() -> None:
     put_server(result, {"at": 100.0, "cpu": 2.0}, figures, 300.0)
     assert result.turns == 1
     assert result.share.p50 == 10.0
+    assert result.held.p50 == 150.0
     assert result.stages["turn_end"].p50 == 305.0
     assert result.server_cpu == pytest.approx(0.2)
     assert result.cpu_by_thread == {"MainThread": 0.15, "vixio-silero": 0.05}

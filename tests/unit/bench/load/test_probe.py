@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from vixio.bench.load.probe import TimedVAD, _row
 from vixio.core.metrics import TurnTimeline
 from vixio.testing import ScriptedVAD, run_virtual, silence
@@ -63,6 +65,17 @@ def test_a_turn_is_cut_into_its_stages() -> None:
     row = _row("02:00", timeline)
     assert row["stages"] == [300, 10, 10, 5, 5]
     assert row["share"] == 330
+
+
+def test_the_wait_for_the_device_is_no_share_of_the_server() -> None:
+    timeline = TurnTimeline(1, outcome="answered", held=0.16)
+    for name, at in (("turn_end", 1.0), ("first_audio", 1.01), ("speech_start", 1.011),
+                     ("first_frame", 1.172)):  # fmt: skip
+        timeline.mark(name, at)
+    row = _row("02:00", timeline)
+    assert row["share"] == pytest.approx(12)
+    assert row["stages"][-1] == pytest.approx(2)
+    assert row["held"] == 160
 
 
 def test_a_stage_that_was_not_reached_is_none() -> None:
