@@ -8,6 +8,7 @@ import os
 from tests.chaos.attack_tools import server
 from tests.chaos.outcome import Outcome
 from tests.chaos.raw import Json, RawDevice, open_tcp
+from tests.chaos.spell import Spell
 
 ANSWER_S = 15.0
 """Within this the endpoint answers, or ends the request: it takes ten seconds of any."""
@@ -106,7 +107,7 @@ async def photos(port: int, *, http_port: int, seconds: float, stuck: int) -> Ou
     ``stuck``: further devices whose photos never come to their end.
     """
     outcome = Outcome()
-    end = asyncio.get_running_loop().time() + seconds
+    spell = Spell(outcome, seconds)
 
     async def come(device_id: str, number: int) -> _Photographer:
         return await _Photographer.come(port, http_port, f"127.66.55.{number}", device_id)
@@ -117,17 +118,17 @@ async def photos(port: int, *, http_port: int, seconds: float, stuck: int) -> Ou
             _unseen(outcome, await come("unseen", 2)),
             *[_spoiled(outcome, await come(f"spoiled-{n}", 3 + n)) for n in range(2)],
             *[_stuck(outcome, await come(f"stuck-{n}", 5 + n)) for n in range(stuck)],
-            *[_stranger(outcome, http_port, first, end) for first in range(4)],
+            *[_stranger(outcome, http_port, first, spell) for first in range(4)],
         ]
     )
     return outcome
 
 
-async def _stranger(outcome: Outcome, http_port: int, first: int, end: float) -> None:
+async def _stranger(outcome: Outcome, http_port: int, first: int, spell: Spell) -> None:
     """Post without a token that would do."""
     uploads = list(_uploads().values())
     number = first
-    while asyncio.get_running_loop().time() < end:
+    while spell.lasts():
         async with outcome.enduring():
             headers = _headers(f"stranger-{number}", "x" * (number % 3 * 500))
             body = uploads[number % len(uploads)]

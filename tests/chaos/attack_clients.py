@@ -6,6 +6,7 @@ import asyncio
 
 from tests.chaos.outcome import Outcome
 from tests.chaos.raw import HELLO, RawDevice, fresh_id, open_tcp
+from tests.chaos.spell import Spell
 
 LONG = "number 1111"
 
@@ -15,10 +16,10 @@ async def never_read(port: int, *, count: int, seconds: float) -> Outcome:
     outcome = Outcome()
 
     async def one(index: int) -> None:
-        device = await RawDevice.connect(port, f"127.66.10.{index + 1}", reads=False)
+        device = await RawDevice.admitted(port, f"127.66.10.{index + 1}", reads=False)
         try:
-            end = asyncio.get_running_loop().time() + seconds
-            while asyncio.get_running_loop().time() < end:
+            spell = Spell(outcome, seconds)
+            while spell.lasts():
                 # A question every moment, each with a subtitle and its sound; pongs never fit.
                 for _ in range(40):
                     await device.json({"type": "ping", "x": "y" * 500})
@@ -38,11 +39,11 @@ async def slow_read(port: int, *, count: int, seconds: float) -> Outcome:
     outcome = Outcome()
 
     async def one(index: int) -> None:
-        device = await RawDevice.connect(port, f"127.66.11.{index + 1}", reads=False)
+        device = await RawDevice.admitted(port, f"127.66.11.{index + 1}", reads=False)
         try:
-            end = asyncio.get_running_loop().time() + seconds
+            spell = Spell(outcome, seconds)
             await device.json({"type": "listen", "state": "detect", "text": LONG})
-            while asyncio.get_running_loop().time() < end:
+            while spell.lasts():
                 await device.read_bytes(1)
                 outcome.done += 1
                 await asyncio.sleep(0.02)
@@ -66,7 +67,7 @@ async def never_send(port: int, *, count: int, seconds: float) -> Outcome:
             await asyncio.sleep(seconds)
             writer.transport.abort()
             return
-        async with await RawDevice.connect(port, source, hello=None) as device:
+        async with await RawDevice.admitted(port, source, hello=None) as device:
             try:
                 async with asyncio.timeout(seconds):
                     await device.closed.wait()
@@ -83,7 +84,7 @@ async def half_open(port: int, *, count: int, seconds: float) -> Outcome:
     outcome = Outcome()
 
     async def one(index: int) -> None:
-        device = await RawDevice.connect(port, f"127.66.13.{index + 1}", reads=False)
+        device = await RawDevice.admitted(port, f"127.66.13.{index + 1}", reads=False)
         try:
             await device.json({"type": "listen", "state": "start", "mode": "auto"})
             for _ in range(20):
@@ -106,7 +107,7 @@ async def vanishing(port: int, *, count: int) -> Outcome:
         for turn in range(count // 10):
             async with (
                 outcome.enduring(),
-                await RawDevice.connect(
+                await RawDevice.admitted(
                     port,
                     f"127.66.14.{index + 1}",
                     device_id="shared" if index % 2 else fresh_id("vanishing"),

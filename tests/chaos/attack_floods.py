@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.chaos.outcome import Outcome
 from tests.chaos.raw import BINARY, PING, TEXT, RawDevice, frame, fresh_id, open_tcp
+from tests.chaos.spell import Spell
 
 _POST = b"POST /xiaozhi/ota/ HTTP/1.1\r\nHost: x\r\n"
 
@@ -52,17 +53,16 @@ async def flood(port: int, *, kind: str, seconds: float, devices: int) -> Outcom
         return {"result": {"tools": [], "protocolVersion": "2024-11-05"}}
 
     async def one() -> None:
-        loop = asyncio.get_running_loop()
-        end = loop.time() + seconds
+        spell = Spell(outcome, seconds)
         number = 0
-        while loop.time() < end:
+        while spell.lasts():
             # It comes again as soon as it is thrown out.
             async with (
                 outcome.enduring(),
                 await RawDevice.connect(port, address, mcp=no_tools) as device,
             ):
                 await device.json({"type": "listen", "state": "start", "mode": "auto"})
-                while loop.time() < end:
+                while spell.lasts():
                     await device.send(b"".join(make(number + at) for at in range(20)))
                     number += 20
                     outcome.done += 20
@@ -77,11 +77,10 @@ async def flood(port: int, *, kind: str, seconds: float, devices: int) -> Outcom
 async def connects(port: int, *, seconds: float) -> Outcome:
     """Connect and leave, from one address: bare TCP, whole hellos, and one id over and over."""
     outcome = Outcome()
-    loop = asyncio.get_running_loop()
-    end = loop.time() + seconds
+    spell = Spell(outcome, seconds)
 
     async def bare() -> None:
-        while loop.time() < end:
+        while spell.lasts():
             async with outcome.enduring():
                 _, writer = await open_tcp(port, "127.66.21.1")
                 writer.transport.abort()
@@ -89,7 +88,7 @@ async def connects(port: int, *, seconds: float) -> Outcome:
             await asyncio.sleep(0.002)
 
     async def whole(device_id: str) -> None:
-        while loop.time() < end:
+        while spell.lasts():
             async with (
                 outcome.enduring(),
                 await RawDevice.connect(
@@ -107,8 +106,7 @@ async def connects(port: int, *, seconds: float) -> Outcome:
 async def http(port: int, *, seconds: float) -> Outcome:
     """Ask the HTTP side for everything, with bodies that never end."""
     outcome = Outcome()
-    loop = asyncio.get_running_loop()
-    end = loop.time() + seconds
+    spell = Spell(outcome, seconds)
     requests = (
         b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
         _POST + b"Content-Length: 3\r\nConnection: close\r\n\r\n{}}",
@@ -120,7 +118,7 @@ async def http(port: int, *, seconds: float) -> Outcome:
 
     async def one(index: int) -> None:
         number = index
-        while loop.time() < end:
+        while spell.lasts():
             async with outcome.enduring():
                 reader, writer = await open_tcp(port, "127.66.22.1")
                 try:

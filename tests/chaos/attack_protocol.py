@@ -39,7 +39,7 @@ async def fuzz(port: int, *, frames: int, seed: int, per_second: float) -> Outco
             tries -= 1
             async with (
                 outcome.enduring(),
-                await RawDevice.connect(
+                await RawDevice.admitted(
                     port, fresh_address(), version=version, hello=mutator.hello
                 ) as device,
             ):
@@ -134,7 +134,7 @@ async def garbage_opus(port: int, *, count: int, seed: int) -> Outcome:
             tries -= 1
             async with (
                 outcome.enduring(),
-                await RawDevice.connect(
+                await RawDevice.admitted(
                     port, fresh_address(), version=version, hello=hello
                 ) as device,
             ):

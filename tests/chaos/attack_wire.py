@@ -50,7 +50,7 @@ async def violations(port: int, *, rounds: int) -> Outcome:
 
     async def one(number: int, data: bytes) -> None:
         source = f"127.66.1.{number % 250 + 1}"
-        async with await RawDevice.connect(port, source) as device:
+        async with await RawDevice.admitted(port, source) as device:
             outcome.done += 1
             await device.json({"type": "listen", "state": "start", "mode": "auto"})
             await device.send(data)

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from firmware_test_client.errors import ConnectError
 
-PATIENCE_S: Final = 20.0
+PATIENCE_S: Final = 60.0
 """An attack is over by then, or the server has stopped for good."""
 
 AGAIN_S: Final = 0.5
