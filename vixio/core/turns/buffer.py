@@ -38,7 +38,8 @@ class ReplyBuffer:
         self._readable.set()
 
     async def room(self) -> None:
-        """Wait until the agent may go on."""
+        """Wait until the agent may go on. The reader, and the loop's other tasks, come first."""
+        await asyncio.sleep(0)
         while len(self._waiting) >= AGENT_LIMIT:
             self._writable.clear()
             await self._writable.wait()
