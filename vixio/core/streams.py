@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
+from vixio.core.clock import now
 from vixio.core.errors import ProviderTimeout
 
 T = TypeVar("T")
@@ -41,4 +42,22 @@ async def bounded(
             except TimeoutError:
                 raise ProviderTimeout(provider, what, limit) from None
             limit = next
+            yield item
+
+
+async def within(stream: AsyncIterator[T], seconds: float) -> AsyncIterator[T]:
+    """Pass ``stream`` on; raise TimeoutError when it has been awaited for ``seconds`` in all.
+
+    The reader's own time does not count. Closes ``stream``.
+    """
+    left = seconds
+    async with closing(stream) as items:
+        while True:
+            began = now()
+            try:
+                async with asyncio.timeout(left):
+                    item = await anext(items)
+            except StopAsyncIteration:
+                return
+            left -= now() - began
             yield item
