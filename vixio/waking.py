@@ -132,12 +132,16 @@ class WakingASR(ASRProvider):
 
     def __init__(self, asr: ASRProvider, loading: Loading) -> None:
         self.name = asr.name
-        self.closed_vocabulary = asr.closed_vocabulary
         self._asr = asr
         self._loading = loading
 
     async def start(self) -> None:
         """The provider behind is what is started."""
+
+    @property
+    def closed_vocabulary(self) -> bool:
+        """Whether the provider behind recognises nothing but what the hints name."""
+        return self._asr.closed_vocabulary
 
     def prepare(self, hints: SpeechHints) -> None:
         """Tell it, if it can be told."""

@@ -75,9 +75,15 @@ class ASRProvider(ABC):
     """A recogniser shared by the process."""
 
     name: str
-    closed_vocabulary: bool = False
-    """Whether it recognises nothing but what the hints name. Such a recogniser is finished only
-    when the tools of a device that has just connected are known, within a time limit."""
+
+    @property
+    def closed_vocabulary(self) -> bool:
+        """Whether it recognises nothing but what the hints name.
+
+        An utterance of such a recogniser is finished only when the tools of a device that has just
+        connected are known, within a time limit.
+        """
+        return False
 
     @abstractmethod
     async def start(self) -> None:

@@ -105,6 +105,7 @@ class ScriptedASR(ASRProvider):
         self.delays: list[float] = []
         self.utterances: list[bytes] = []
         self.hints: list[SpeechHints] = []
+        self.hint_updates: list[SpeechHints] = []
         self.open_streams = 0
         self._next = 0
 
@@ -140,6 +141,9 @@ class _ScriptedStream(ASRStream):
         found = int(pcm_seconds(bytes(self._pcm), LISTEN_RATE) * self._provider.words_per_second)
         words = self._entry.text if isinstance(self._entry, Recognition) else str(self._entry)
         self.report_partial(" ".join(words.split()[:found]))
+
+    def update_hints(self, hints: SpeechHints) -> None:
+        self._provider.hint_updates.append(hints)
 
     async def finish(self) -> Recognition:
         delay = self._delay[0] if self._delay else self._provider.delay

@@ -21,6 +21,7 @@ from vixio.providers.pocketsphinx.provider import (
     PocketSphinxSettings,
     PocketSphinxStream,
 )
+from vixio.providers.pocketsphinx.wire import Kind
 
 LAMP = (
     ToolDefinition("self.lamp.turn_on", "Turn on the lamp", alias="self_lamp_turn_on"),
@@ -90,6 +91,56 @@ async def test_the_grammar_follows_the_tools(
     swapped = await _say(provider, turn_on, FAN)
     assert swapped.text != "turn on the lamp"
     assert (await _say(provider, turn_on, LAMP)).text == "turn on the lamp"
+
+
+@pytest.mark.parametrize("frames", [0, 1, 10, 10_000])
+async def test_the_grammar_follows_the_tools_in_mid_utterance(
+    provider: PocketSphinxASRProvider, turn_on: list[bytes], frames: int
+) -> None:
+    def opened(tools: tuple[ToolDefinition, ...]) -> PocketSphinxStream:
+        return provider.open(SpeechHints(tools, "en"))
+
+    from_the_start, changed = opened(LAMP), opened(FAN)
+    for number, frame in enumerate(turn_on):
+        if number == frames:
+            changed.update_hints(SpeechHints(LAMP, "en"))
+        await from_the_start.feed(frame)
+        await changed.feed(frame)
+    if frames >= len(turn_on):
+        changed.update_hints(SpeechHints(LAMP, "en"))
+    assert (await from_the_start.finish()).text == "turn on the lamp"
+    assert (await changed.finish()).text == "turn on the lamp"
+    assert changed.score == from_the_start.score, "as if the grammar had been known all along"
+    changed.update_hints(SpeechHints(FAN, "en"))
+    for stream in (from_the_start, changed):
+        await stream.close()
+
+
+async def test_it_may_follow_again_and_again(
+    provider: PocketSphinxASRProvider, turn_on: list[bytes]
+) -> None:
+    stream = provider.open(SpeechHints(FAN, "en"))
+    for number, frame in enumerate(turn_on):
+        await stream.feed(frame)
+        stream.update_hints(SpeechHints((FAN, LAMP, ())[number % 3], "en"))
+    stream.update_hints(SpeechHints(LAMP, "en"))
+    assert (await stream.finish()).text == "turn on the lamp"
+    await stream.close()
+    assert (await _say(provider, turn_on)).text == "turn on the lamp"
+
+
+async def test_a_grammar_that_cannot_be_made_costs_one_utterance(
+    provider: PocketSphinxASRProvider, turn_on: list[bytes]
+) -> None:
+    stream = provider.open(SpeechHints(LAMP, "en"))
+    for frame in turn_on:
+        await stream.feed(frame)
+    provider.workers[0].send(Kind.HINTS, 1, b"no JSON")
+    with pytest.raises(ProviderError):
+        await stream.finish()
+    await stream.close()
+    assert provider.workers[0].load == 0
+    assert (await _say(provider, turn_on)).text == "turn on the lamp"
 
 
 async def test_ten_minutes_are_bounded_and_rejected(

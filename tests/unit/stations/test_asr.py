@@ -184,8 +184,12 @@ class Hinted(Late):
 
     def __init__(self, *, closed_vocabulary: bool) -> None:
         super().__init__()
-        self.closed_vocabulary = closed_vocabulary
+        self._closed_vocabulary = closed_vocabulary
         self.log: list[str] = []
+
+    @property
+    def closed_vocabulary(self) -> bool:
+        return self._closed_vocabulary
 
     def open(self, hints: SpeechHints) -> ASRStream:
         self.log.append(f"open {len(hints.tools)}")

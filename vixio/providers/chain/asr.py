@@ -37,8 +37,12 @@ class ChainASRProvider(Chain[ASRProvider], ASRProvider):
     ) -> None:
         self.members = Members("asr", providers, rest)
         self.name = self.members.name
-        self.closed_vocabulary = any(each.closed_vocabulary for each in providers)
         self._seconds = seconds
+
+    @property
+    def closed_vocabulary(self) -> bool:
+        """Whether one of them recognises nothing but what the hints name."""
+        return any(each.provider.closed_vocabulary for each in self.members.members)
 
     def prepare(self, hints: SpeechHints) -> None:
         """Prepare all of them."""

@@ -50,7 +50,6 @@ class PocketSphinxASRProvider(ASRProvider):
     """Closed-grammar recognition; the grammar follows each session's current tools."""
 
     name = NAME
-    closed_vocabulary = True
 
     def __init__(self, settings: PocketSphinxSettings | None = None) -> None:
         """Raises ProviderUnavailable if there is no model for the language."""
@@ -70,6 +69,10 @@ class PocketSphinxASRProvider(ASRProvider):
     def workers(self) -> tuple[WorkerProcess, ...]:
         """The worker processes that can be used now."""
         return self._pool.workers if self._pool is not None else ()
+
+    @property
+    def closed_vocabulary(self) -> bool:
+        return True
 
     async def start(self) -> None:
         async with self._starting:

@@ -99,6 +99,11 @@ class WarmingASR(ASRProvider):
     async def start(self) -> None:
         """The loader starts the provider."""
 
+    @property
+    def closed_vocabulary(self) -> bool:
+        """Whether the recogniser recognises nothing but what the hints name."""
+        return self._loader.provider is not None and self._loader.provider.closed_vocabulary
+
     def prepare(self, hints: SpeechHints) -> None:
         """Pass the hints on, if the recogniser is ready."""
         if self._loader.ready and self._loader.provider is not None:
@@ -132,6 +137,11 @@ class _WarmingASRStream(ASRStream):
             self._too_long = True
             self._held.clear()
 
+    def update_hints(self, hints: SpeechHints) -> None:
+        self._hints = hints
+        if self._stream is not None:
+            self._stream.update_hints(hints)
+
     async def finish(self) -> Recognition:
         if self._too_long:
             raise self._loader.not_ready()
@@ -149,11 +159,12 @@ class _WarmingASRStream(ASRStream):
         """Feed the recogniser what was held, and return its stream."""
         if self._stream is None:
             self._stream = asr.open(self._hints)
+            self._stream.on_partial = self.report_partial
         while self._held:
             piece = bytes(self._held[:PIECE_BYTES])
             del self._held[:PIECE_BYTES]
             await self._stream.feed(piece)
-        self.partial = self._stream.partial
+        self.report_partial(self._stream.partial)
         return self._stream
 
 

@@ -72,10 +72,13 @@ class SherpaASRProvider(ASRProvider):
         """Begin an utterance. Raises ProviderError when the provider is closed."""
         if self._closed:
             raise self.refusal()
+        limit = round(self._settings.max_seconds * _SECOND)
+        return SherpaASRStream(self, limit, self.expected(hints))
+
+    def expected(self, hints: SpeechHints) -> Sequence[str]:
+        """Return the words that may well be said."""
         settings = self._settings
-        words = [*settings.hotwords, *(tool_words(hints.tools) if settings.tool_words else ())]
-        limit = round(settings.max_seconds * _SECOND)
-        return SherpaASRStream(self, limit, words)
+        return [*settings.hotwords, *(tool_words(hints.tools) if settings.tool_words else ())]
 
     async def close(self) -> None:
         """End the thread; open streams fail. Idempotent. Waits for a decoding in progress."""
@@ -152,6 +155,11 @@ class SherpaASRStream(ASRStream):
             self._caught_up.clear()
             await self._caught_up.wait()
             self._check()
+
+    def update_hints(self, hints: SpeechHints) -> None:
+        """Use these, if the model reads the whole utterance at its end."""
+        if not (self._provider.streaming or self._finished or self._closed):
+            self._utterance.expected = self._provider.expected(hints)
 
     async def finish(self) -> Recognition:
         """Return the words; empty for silence and for nothing, rejected for too much."""

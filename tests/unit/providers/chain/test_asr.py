@@ -210,3 +210,45 @@ async def test_a_closed_chain_refuses() -> None:
     await stream.close()
     with pytest.raises(ProviderError):
         await chain.start()
+
+
+async def test_changed_hints_reach_the_one_that_is_asked_and_the_next() -> None:
+    fan, lamp = SpeechHints(language="en-fan"), SpeechHints(language="en-lamp")
+    first, second = ScriptedASR([BROKEN]), ScriptedASR(["words"])
+    chain = ChainASRProvider([first, second])
+    await chain.start()
+    stream = chain.open(fan)
+    await stream.feed(PIECES[0])
+    stream.update_hints(lamp)
+    assert (await stream.finish()).text == "words"
+    await stream.close()
+    assert (first.hints, first.hint_updates) == ([fan], [lamp])
+    assert (second.hints, second.hint_updates) == ([lamp], [])
+    await chain.close()
+
+
+async def test_partial_results_are_passed_on_until_one_is_passed_over() -> None:
+    first = ScriptedASR([BROKEN], words_per_second=1_000)
+    second = ScriptedASR(["one two three four five six"], words_per_second=100)
+    chain = ChainASRProvider([first, second])
+    await chain.start()
+    partials: list[str] = []
+    stream = chain.open(SpeechHints())
+    stream.on_partial = partials.append
+    await stream.feed(PIECES[0])
+    await stream.feed(PIECES[1])
+    assert (await stream.finish()).text == "one two three four five six"
+    await stream.close()
+    assert partials == [str(BROKEN), "one two"]
+    await chain.close()
+
+
+@pytest.mark.parametrize(("one", "other"), [(False, False), (True, False), (False, True)])
+async def test_one_closed_vocabulary_makes_the_chain_one(one: bool, other: bool) -> None:
+    class Closed(ScriptedASR):
+        @property
+        def closed_vocabulary(self) -> bool:
+            return True
+
+    chain = ChainASRProvider([Closed() if each else ScriptedASR() for each in (one, other)])
+    assert chain.closed_vocabulary is (one or other)

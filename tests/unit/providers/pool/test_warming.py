@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import pytest
@@ -91,6 +92,21 @@ async def test_a_recogniser_that_becomes_ready_while_a_turn_waits(
     await becomes_ready(loader)
     assert (await finishing).text == "words"
     await stream.close()
+
+
+async def test_hints_that_change_while_it_loads() -> None:
+    asr = ScriptedASR(["words"])
+    loader = slow_asr(asr)
+    stream = WarmingASR(loader).open(HINTS)
+    await stream.feed(SECOND)
+    later = replace(HINTS, language="de")
+    stream.update_hints(later)
+    await becomes_ready(loader)
+    await stream.feed(SECOND)
+    stream.update_hints(HINTS)
+    assert (await stream.finish()).text == "words"
+    await stream.close()
+    assert (asr.hints, asr.hint_updates) == ([later], [HINTS])
 
 
 async def test_a_recogniser_that_is_not_ready() -> None:
