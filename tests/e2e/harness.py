@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, cast
@@ -18,6 +18,7 @@ from vixio.providers.vad import VADProvider
 from vixio.providers.vision import VisionProvider
 from vixio.server import Providers, Server
 from vixio.settings import Settings
+from vixio.tools.source import ToolSource
 
 
 def settings(**sections: dict[str, Any]) -> Settings:
@@ -71,6 +72,7 @@ async def serving(
     agent: AgentBackend | None = None,
     tts: TTSProvider | None = None,
     vision: VisionProvider | None = None,
+    tool_sources: Sequence[ToolSource] = (),
     loaded: bool = True,
 ) -> AsyncIterator[RunningServer]:
     """Run a server until the block ends; then nothing of it may be left on the loop.
@@ -86,7 +88,7 @@ async def serving(
         tts=tts or config.tts.create(),
         vision=vision or (config.vision.create() if config.vision is not None else None),
     )
-    app = Server(config, providers)
+    app = Server(config, providers, tool_sources)
     await app.start()
     assert app.http is not None
     http_url = f"http://127.0.0.1:{app.http.port}"

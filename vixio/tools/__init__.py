@@ -1,15 +1,17 @@
-"""Tools from everywhere under one runtime that makes them safe and quick.
+"""Tools from any source, under one runtime with the same rules for all.
 
-What a tool's author needs stands here and is cheap to import::
+What the author of a tool needs stands here and is cheap to import::
 
-    from vixio.tools import ToolContext, tool, toolbox
+    from vixio.tools import Deferred, ToolContext, ToolError, tool, toolbox
 
-``runtime`` runs the calls, ``source`` is the interface of wherever tools come from: Python
-(``local``), what is built in (``builtin``), MCP servers (``mcp``), REST services (``rest``).
+``runtime`` runs the calls. ``source`` is the interface of tool sources: Python functions
+(``local``), built-in tools (``builtin``), MCP servers (``mcp``), REST services (``rest``), and the
+types of other packages (``registry``).
 """
 
 from vixio.core.errors import ToolError
 from vixio.core.tools.context import ToolContext
+from vixio.core.tools.late import Deferred
 from vixio.tools.decorator import tool, toolbox
 
-__all__ = ["ToolContext", "ToolError", "tool", "toolbox"]
+__all__ = ["Deferred", "ToolContext", "ToolError", "tool", "toolbox"]

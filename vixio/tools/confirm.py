@@ -61,6 +61,10 @@ class Confirmations:
             self._agreed = (pending.key, turn_id)
         return agreed
 
+    def withdraw(self) -> None:
+        """Drop the pending question: something else was said since, so a yes may mean that."""
+        self._pending = None
+
     def check(self, tool: ToolDefinition, arguments: JsonObject, turn_id: int) -> None:
         """Let an agreed call through, once. Raises ToolError (``confirmation_required``)."""
         key = _key(tool, arguments)

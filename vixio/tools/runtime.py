@@ -13,7 +13,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from vixio.core.errors import ToolError
 from vixio.core.metrics import Counters
@@ -24,6 +24,7 @@ from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
 from vixio.tools.arguments import read_arguments
 from vixio.tools.confirm import ASK
 from vixio.tools.execute import execute
+from vixio.tools.late import finish
 from vixio.tools.limits import Limits
 from vixio.tools.policy import ToolPolicy
 from vixio.tools.session import RuntimeSession
@@ -186,7 +187,7 @@ class ToolRuntime(ToolHost):
 class DirectRunner(ToolRunner):
     """Runs calls without a session, for agents that are used on their own.
 
-    Nobody hears what the user says here, so tools that need their yes are refused.
+    Tools that need the user's yes are refused, and a call waits for a deferred result.
     """
 
     async def run(self, tool: ToolDefinition, arguments: str, call_id: str = "") -> ToolCallResult:
@@ -198,6 +199,9 @@ class DirectRunner(ToolRunner):
         except ToolError as error:
             return ToolCallResult.failure(error, call_id)
         result, _ = await execute(tool, parsed, ToolContext(), call_id)
+        if result.late is not None:
+            limit = min(result.late.timeout, tool.options.timeout)
+            result = await finish(replace(result.late, timeout=limit), tool.name)
         return result.capped(tool.options.max_result_chars)
 
 

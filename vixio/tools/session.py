@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
+import logging
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from loguru import logger
-
 from vixio.core.chunk import Chunk
 from vixio.core.errors import ToolError
 from vixio.core.tools.context import ToolContext
+from vixio.core.tools.late import LateDelivery
 from vixio.core.tools.runner import SessionTools, TurnTools
 from vixio.core.tools.toolset import DEVICE_SOURCE, ToolSet
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
 from vixio.tools.arguments import read_arguments
 from vixio.tools.confirm import Confirmations
+from vixio.tools.late import LateCall, LateResults
 from vixio.tools.limits import Limits
 
 if TYPE_CHECKING:
     from vixio.tools.runtime import ToolRuntime
 
 CLOSE_TIMEOUT = 5.0
-"""Seconds that a stateful tool gets for its ``close``: the device is gone, its session must go."""
+"""Seconds that a stateful tool gets for its ``close`` when the session ends."""
+
+_log = logging.getLogger(__name__)
 
 
 class RuntimeSession(SessionTools):
@@ -39,6 +43,7 @@ class RuntimeSession(SessionTools):
         self.toolset = ToolSet(self.policy, runtime.renamed)
         self.confirmations = Confirmations()
         self.device_limits = Limits(runtime.settings.source_concurrency)
+        self.late = LateResults(runtime.counters, self.confirmations.withdraw)
         self._instances: dict[object, asyncio.Future[object]] = {}
         self._made: list[object] = []
         self._closed = False
@@ -55,6 +60,10 @@ class RuntimeSession(SessionTools):
         if agreed is not None:
             self.runtime.counters.add(f"tool.confirm.{'agreed' if agreed else 'cancelled'}")
 
+    def deliver_by(self, delivery: LateDelivery) -> None:
+        """Deliver late results by ``delivery``; without it, deferred calls wait for their work."""
+        self.late.deliver = delivery
+
     async def call_device(
         self, tool_name: str, arguments: JsonObject, context: ToolContext
     ) -> ToolCallResult:
@@ -64,12 +73,12 @@ class RuntimeSession(SessionTools):
         if tool is None:
             return ToolCallResult.failure(ToolError("not_found", f"the device has no {tool_name}"))
         if tool.options.confirm:
-            # Nobody has asked the user about this one.
+            # The user was not asked about this one.
             return ToolCallResult.failure(ToolError("denied", f"{tool_name} needs the user's yes"))
         return await self.runtime.run_checked(self, tool, arguments, context)
 
     async def instance(self, make: Callable[[ToolContext], object], context: ToolContext) -> object:
-        """Return the session's own result of ``make``; who comes first makes it."""
+        """Return the session's own result of ``make``, made at the first call."""
         if self._closed:
             raise ToolError("disconnected", "the session is over")
         known = self._instances.get(make)
@@ -89,6 +98,7 @@ class RuntimeSession(SessionTools):
         """Close the session's stateful tools, the newest first. Idempotent."""
         self._closed = True
         self.runtime.forget(self)
+        await self.late.close()
         unfinished = [task for task in self._instances.values() if not task.done()]
         for task in unfinished:
             task.cancel()
@@ -138,7 +148,12 @@ class RuntimeTurn(TurnTools):
         except ToolError as error:
             session.runtime.count(tool, error.type, time.perf_counter() - began)
             return ToolCallResult.failure(error, call_id)
-        return await session.runtime.run_checked(session, tool, parsed, self._context, call_id)
+        result = await session.runtime.run_checked(session, tool, parsed, self._context, call_id)
+        if result.late is None:
+            return result
+        written = json.dumps(parsed, ensure_ascii=False)
+        call = LateCall(tool, written, call_id, self._context.language)
+        return await session.late.accept(call, result.late)
 
 
 async def _close(instance: object) -> None:
@@ -151,7 +166,8 @@ async def _close(instance: object) -> None:
                 await close()
             else:
                 await asyncio.to_thread(close)
-    except Exception as error:  # noqa: BLE001 - a tool is anybody's code; the others close too
-        logger.bind(tool=type(instance).__name__, error=type(error).__name__).warning(
-            "stateful tool did not close"
+    except Exception as error:  # noqa: BLE001 - third-party code; the others are closed too
+        _log.warning(
+            "stateful tool did not close",
+            extra={"tool": type(instance).__name__, "error": type(error).__name__},
         )

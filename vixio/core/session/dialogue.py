@@ -380,6 +380,7 @@ class Dialogue:
         handle = reply.speech
         if handle is not None and not handle.done:
             if handle.remembered:
+                self._context.history.forget(reply.turn.turn_id)
                 self._speeches.add(handle, first=True)
             else:
                 handle.end(SpeechStatus.DROPPED)

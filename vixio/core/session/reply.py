@@ -217,8 +217,10 @@ class Reply:
         if self.speech is None or self.speech.question:
             return self._engine.reply(self.turn)
         if self.speech.remembered:
-            self._context.history.begin(turn_id)
-            self._context.history.append(turn_id, AssistantMessage(self.speech.text))
+            history = self._context.history
+            history.begin(turn_id)
+            for item in (*self.speech.items, AssistantMessage(self.speech.text)):
+                history.append(turn_id, item)
         return self._engine.speak(turn_id, self.speech.text)
 
     async def _answer(self, stream: AsyncIterator[Chunk]) -> str:

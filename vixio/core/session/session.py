@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from vixio.core.chunk import Abort, AudioIn, Chunk, ListenMode, ListenStart, Lis
 from vixio.core.clock import now
 from vixio.core.device import DeviceProfile
 from vixio.core.errors import ConnectionClosed
-from vixio.core.history import History
+from vixio.core.history import History, HistoryItem
 from vixio.core.metrics import Counters, TurnTimeline
 from vixio.core.session.dialogue import Dialogue
 from vixio.core.session.emitter import Emitter
@@ -111,6 +111,10 @@ class Session:
         self._dialogue.greeting = self.profile.wake_greeting
         self._floor = self._dialogue.floor
         self._swap = EngineSwap(make_engine)
+        if session_tools is not None:
+            session_tools.deliver_by(
+                lambda text, items: self.say(text, priority=Priority.LOW, items=items)
+            )
 
     @property
     def state(self) -> str:
@@ -130,10 +134,18 @@ class Session:
     # ── commands ─────────────────────────────────────────────────────────────────────────────
 
     def say(
-        self, text: str, *, priority: Priority = Priority.NORMAL, interruptible: bool = True
+        self,
+        text: str,
+        *,
+        priority: Priority = Priority.NORMAL,
+        interruptible: bool = True,
+        items: Sequence[HistoryItem] = (),
     ) -> SpeechHandle:
-        """Have ``text`` spoken as it is; it stands in the history as far as it is heard."""
-        return self._offer(SpeechHandle(text, priority, interruptible=interruptible))
+        """Have ``text`` spoken as it is; it stands in the history as far as it is heard.
+
+        ``items`` stand before it in the history, such as the tool result that it reports.
+        """
+        return self._offer(SpeechHandle(text, priority, interruptible=interruptible, items=items))
 
     def ask(
         self, text: str, *, priority: Priority = Priority.NORMAL, interruptible: bool = True

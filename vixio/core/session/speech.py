@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
+
+from vixio.core.history import HistoryItem
 
 
 class Priority(IntEnum):
@@ -56,6 +58,7 @@ class SpeechHandle:
         interruptible: bool = True,
         question: bool = False,
         remembered: bool = True,
+        items: Sequence[HistoryItem] = (),
     ) -> None:
         self.text = text
         self.priority = priority
@@ -63,6 +66,8 @@ class SpeechHandle:
         self.question = question
         self.remembered = remembered
         """Whether it stands in the history."""
+        self.items = tuple(items)
+        """What stands before it in the history, such as the tool result that it reports."""
         self._outcome: asyncio.Future[SpeechOutcome] | None = None
         self._result: SpeechOutcome | None = None
         self._heard: Callable[[], str] | None = None

@@ -13,6 +13,7 @@ from typing import Any
 
 from vixio.core.errors import ToolError
 from vixio.core.tools.context import ToolContext
+from vixio.core.tools.late import Deferred
 from vixio.core.tools.types import JsonObject, ToolCallResult
 
 
@@ -22,7 +23,8 @@ class FunctionCaller:
 
     The function takes the arguments by name. ``takes_context``: a
     :class:`~vixio.core.tools.context.ToolContext` comes first, as a positional argument. It returns
-    text, a JSON value, None or a :class:`~vixio.core.tools.types.ToolCallResult`.
+    text, a JSON value, None, a :class:`~vixio.core.tools.types.ToolCallResult`, or a
+    :class:`~vixio.core.tools.late.Deferred` when the result comes later.
     """
 
     function: Callable[..., Awaitable[Any]]
@@ -49,18 +51,24 @@ class FunctionCaller:
             if not timer.expired():
                 raise
             raise ToolError("timeout", f"no answer within {timeout:g} s", retryable=True) from None
-        if isinstance(returned, ToolCallResult):
-            return returned
-        return ToolCallResult("", success=True, result=to_text(returned))
+        if returned is None:
+            return ToolCallResult("", success=True, result="done")
+        return to_result(returned)
 
 
-def to_text(value: Any) -> str:  # noqa: ANN401 - whatever a function returns
-    """Return a function's result as text: JSON for anything but text, "done" for None."""
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return "done"
-    return json.dumps(value, ensure_ascii=False, default=str)
+def to_result(value: Any) -> ToolCallResult:  # noqa: ANN401 - whatever a function returns
+    """Return a function's result as a tool's: JSON for anything but text, empty for None."""
+    match value:
+        case ToolCallResult():
+            return value
+        case Deferred():
+            return ToolCallResult("", success=True, late=value)
+        case None:
+            return ToolCallResult("", success=True, result="")
+        case str():
+            return ToolCallResult("", success=True, result=value)
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return ToolCallResult("", success=True, result=text)
 
 
 def caller_of(

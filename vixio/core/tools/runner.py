@@ -12,6 +12,7 @@ from typing import Protocol
 
 from vixio.core.chunk import Chunk
 from vixio.core.device import DeviceProfile
+from vixio.core.tools.late import LateDelivery
 from vixio.core.tools.toolset import ToolSet
 from vixio.core.tools.types import ToolCallResult, ToolDefinition
 
@@ -57,6 +58,9 @@ class SessionTools(ABC):
 
         ``emit`` takes what tools say and show meanwhile; it is called from any thread.
         """
+
+    def deliver_by(self, delivery: LateDelivery) -> None:  # noqa: B027 - optional
+        """Deliver results that come after their turns by ``delivery``."""
 
     def reconfigure(self, profile: DeviceProfile) -> None:  # noqa: B027 - optional
         """Follow the tool policy of another profile."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from vixio.core.errors import ToolError
+from vixio.core.tools.late import Deferred
 
 if TYPE_CHECKING:
     from vixio.core.tools.context import ToolContext
@@ -82,6 +83,7 @@ class ToolCallResult:
     """A tool's answer: ``result`` when it succeeded, else ``error`` and its class.
 
     ``error_type``, ``retryable`` and ``retry_after`` as in :class:`~vixio.core.errors.ToolError`.
+    ``late``: work that gives the result later; the runtime replaces it with an acknowledgement.
     """
 
     call_id: str
@@ -92,6 +94,7 @@ class ToolCallResult:
     retryable: bool = False
     retry_after: float = 0.0
     images: tuple[ImagePart, ...] = ()
+    late: Deferred | None = None
 
     @classmethod
     def failure(cls, error: ToolError, call_id: str = "") -> ToolCallResult:

@@ -24,6 +24,7 @@ from openai.types.responses import ResponseOutputText as OutputText
 from openai.types.responses.response_prompt_param import ResponsePromptParam
 
 from vixio.core.consent import is_no, is_yes
+from vixio.core.tools.late import LATE_CALL
 from vixio.phrasebook import (
     LANGUAGES,
     Call,
@@ -183,6 +184,8 @@ def _turns(input: str | list[TResponseInputItem]) -> list[_Turn]:
         if item.get("role") == "user":
             turns.append(_Turn(_text_of(item.get("content"))))
         elif item.get("type") == "function_call_output":
+            if str(item.get("call_id")).startswith(LATE_CALL):
+                continue  # an answer to an earlier turn than the one before it
             turns[-1].results.append(_text_of(item.get("output")))
             turns[-1].answered = False
         elif item.get("role") == "assistant":

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.tool_turns import FakeDevice, Talk, spoken
 from vixio.core.chunk import Farewell
+from vixio.core.history import AssistantMessage, ToolCallItem, ToolResultItem
 from vixio.core.tools.toolset import DEVICE_SOURCE
 from vixio.phrasebook import PhraseBook, signatures
 from vixio.providers.openai_agent.backend import PhraseBookAgentBackend
@@ -70,6 +71,22 @@ async def test_other_words_are_answered_and_cancel_it(talk: Talk, device: FakeDe
     assert spoken(await talk.turn("thank you")) == ["You are welcome."]
     await talk.turn("yes")
     assert device.asked == []
+
+
+async def test_a_late_result_in_between_is_no_answer_to_the_question(
+    talk: Talk, device: FakeDevice
+) -> None:
+    await talk.turn("set the volume to thirty percent")
+    late = talk.history.next_turn_id()
+    talk.history.begin(late)
+    for item in (
+        ToolCallItem("late_1", "book", "{}"),
+        ToolResultItem("late_1", "Booked."),
+        AssistantMessage("Booked."),
+    ):
+        talk.history.append(late, item)
+    talk.history.close(late)
+    assert spoken(await talk.turn("yes")) == ["The volume is now 30 percent."]
 
 
 async def test_the_second_call_of_a_sentence_may_be_the_one_to_confirm(
