@@ -48,6 +48,7 @@ from vixio.stations.turn_detector import TurnDetectorStation
 from vixio.stations.vad import VADStation
 from vixio.tools.from_settings import make_runtime
 from vixio.tools.source import ToolSource
+from vixio.transports.admission.admission import Admission, AdmissionSettings
 from vixio.transports.admission.auth import TokenAuthenticator
 from vixio.transports.admission.limits import Limits
 from vixio.transports.admission.listener import raise_descriptor_limit
@@ -119,10 +120,11 @@ class Server:
             more=tool_sources,
         )
         self._instructions = settings.instructions()
-        self._authenticator = _authenticator(settings)
-        self._limits = Limits(**settings.server.limits.model_dump())
+        self.admission = Admission(
+            self._admission_settings(), counters=self.counters, cluster=self._context.cluster
+        )
         self.vision = self._vision_service()
-        self.transport = XiaozhiTransport(self._transport_settings())
+        self.transport = XiaozhiTransport(self._transport_settings(), self.admission)
         self.host = SessionHost(
             self.transport,
             self.create_pipeline,
@@ -153,20 +155,20 @@ class Server:
                 OtaSettings(
                     websocket_port=self.transport.port,
                     websocket_url=_websocket_url(server.public_host, self.transport.port),
-                    auth=self._authenticator,
-                    limits=self._limits,
+                    auth=self.admission.settings.auth,
+                    limits=self.admission.limits,
                     trusted_proxies=server.trusted_proxies,
                     counters=self.counters,
                 ),
                 self.cluster_health if self._context.cluster.shared else self.health,
                 self._context.cluster,
-                more=self.vision.routes(self.transport.is_live) if self.vision else (),
+                more=self.vision.routes(self.admission.devices.is_live) if self.vision else (),
             )
             self.http = HttpServer(
                 app,
                 server.host,
                 server.http_port,
-                limits=self._limits,
+                limits=self.admission.limits,
                 trusted_proxies=server.trusted_proxies,
                 counters=self.counters,
                 cluster=self._context.cluster,
@@ -243,7 +245,7 @@ class Server:
         return merge_health(await self._context.cluster.presence.members())
 
     async def _load(self) -> None:
-        self.transport.loading = True
+        self.admission.loading = True
         senses = asyncio.create_task(self.senses.load())
         try:
             # The senses first: they take a second, the agent's framework takes several.
@@ -258,7 +260,7 @@ class Server:
                 self.memory.agent_ready.set()
             await senses
         finally:
-            self.transport.loading = False
+            self.admission.loading = False
             if self.memory is not None:
                 self.memory.agent_ready.set()
             if not senses.cancelling():  # a second time would cut short what cleans up
@@ -283,17 +285,20 @@ class Server:
             public_host=settings.server.public_host,
         )
 
+    def _admission_settings(self) -> AdmissionSettings:
+        server = self.settings.server
+        return AdmissionSettings(
+            auth=_authenticator(self.settings),
+            max_connections=server.max_connections,
+            limits=Limits(**server.limits.model_dump()),
+            trusted_proxies=server.trusted_proxies,
+        )
+
     def _transport_settings(self) -> XiaozhiSettings:
         settings = self.settings
         return XiaozhiSettings(
             host=settings.server.host,
             port=settings.server.port,
-            auth=self._authenticator,
-            max_connections=settings.server.max_connections,
-            limits=self._limits,
-            trusted_proxies=settings.server.trusted_proxies,
-            counters=self.counters,
-            cluster=self._context.cluster,
             share_port=self._context.share_ports,
             output_sample_rate=settings.output.sample_rate,
             output_frame_ms=settings.output.frame_ms,

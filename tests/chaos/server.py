@@ -115,7 +115,7 @@ class ChaosServer:
             "sessions": len(host.sessions),
             "tool_sets": len(host._toolsets),
             "connections": len(transport._connections),
-            "identities": len(transport._identities),
+            "identities": self.app.admission.admitted,
             "vad_streams": self.vad.open_streams,
             "vad_slots": silero._slots - len(silero._free),
             "vad_windows": len(silero._pending),

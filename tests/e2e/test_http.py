@@ -12,6 +12,7 @@ from firmware_test_client import SimulatedDevice
 from tests.e2e.doubles import EarASR
 from tests.e2e.harness import serving, settings, until
 from vixio.testing import ScriptedAgentBackend
+from vixio.transports.xiaozhi.websocket.channel import WebSocketChannel
 
 
 async def get(url: str) -> dict[str, Any]:
@@ -70,5 +71,6 @@ async def test_small_frames_leave_at_once() -> None:
         SimulatedDevice(server.device()),
     ):
         (connection,) = server.app.transport._connections.values()
-        raw = connection._socket.transport.get_extra_info("socket")
+        assert isinstance(connection._channel, WebSocketChannel)
+        raw = connection._channel.tcp.get_extra_info("socket")
         assert raw.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -97,11 +97,15 @@ class SessionHost:
         return self._toolsets[session_id]
 
     async def start(self) -> None:
-        """Accept devices."""
+        """Accept devices. Raises ConfigError if a transport cannot; then none accepts any."""
         # Encoding is most of what a speaking device costs, and the codec lets other threads run.
         self._encoders = ThreadPoolExecutor(own_threads(), thread_name_prefix="vixio-encode")
-        for transport in self.transports:
-            await transport.start(functools.partial(self.handle, transport))
+        try:
+            for transport in self.transports:
+                await transport.start(functools.partial(self.handle, transport))
+        except BaseException:
+            await self.stop()
+            raise
 
     async def stop(self) -> None:
         """Close all devices; returns when every session has ended."""

@@ -13,13 +13,12 @@ from typing import Any
 
 import pytest
 from loguru import logger as loguru
-from websockets.asyncio.client import connect
-from websockets.asyncio.server import ServerConnection, serve
 
+from tests.unit.transports.xiaozhi.support import running
+from vixio.core.chunk import TextInput
 from vixio.logging import intercept
 from vixio.logging import setup as logs
 from vixio.logging.writer import MAX_WAITING, LogWriter
-from vixio.transports.xiaozhi.websocket.device_socket import LibraryLog
 
 _log = logging.getLogger("vixio.test")
 
@@ -179,16 +178,10 @@ async def test_the_wire_is_never_shown(stream: io.StringIO, level: str) -> None:
     logs.configure_logging(level, stream=stream)
     _log.warning("still here")
 
-    async def handler(connection: ServerConnection) -> None:
-        await connection.recv()
-
-    async with serve(handler, "127.0.0.1", 0, logger=LibraryLog(lambda: None)) as server:
-        port = next(iter(server.sockets)).getsockname()[1]
-        headers = {"Authorization": "Bearer hunter2"}
-        url = f"ws://127.0.0.1:{port}/"
-        async with connect(url, additional_headers=headers) as client:
-            await client.send("hunter2")
-            await client.wait_closed()
+    async with running() as server, server.client(Authorization="Bearer hunter2") as client:
+        session = await server.session()
+        await client.send('{"type":"listen","state":"detect","text":"hunter2"}')
+        assert await session.next() == TextInput("hunter2")
     text = "\n".join(lines(stream))
     assert "still here" in text
     assert "hunter2" not in text

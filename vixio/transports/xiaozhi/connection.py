@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-
-from loguru import logger
-from websockets.exceptions import ConcurrencyError
-from websockets.exceptions import ConnectionClosed as SocketClosed
+import logging
 
 from vixio.core.chunk import AudioIn, Chunk
 from vixio.core.clock import now
 from vixio.core.device import Device
 from vixio.core.errors import ConnectionClosed
 from vixio.core.tools.types import JsonObject
-from vixio.core.transport import AudioEncoder, DeviceConnection, DeviceToolsCallback
+from vixio.core.transport import (
+    GOING_AWAY,
+    REPLACED,
+    AudioEncoder,
+    DeviceConnection,
+    DeviceToolsCallback,
+)
+from vixio.transports.admission.admission import Admission
 from vixio.transports.admission.limits import Bucket, share
 from vixio.transports.xiaozhi import messages
+from vixio.transports.xiaozhi.channel import Channel
 from vixio.transports.xiaozhi.hello import server_hello
 from vixio.transports.xiaozhi.opus import OpusDecoder, OpusEncoder
 from vixio.transports.xiaozhi.protocol import (
@@ -27,7 +32,6 @@ from vixio.transports.xiaozhi.protocol import (
 )
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 from vixio.transports.xiaozhi.tool_feed import ToolFeed
-from vixio.transports.xiaozhi.websocket.device_socket import DeviceSocket
 
 POLICY_VIOLATION = 1008
 
@@ -40,43 +44,46 @@ HARMLESS = {"goodbye", "iot", "repeated_hello", "unknown_type"}
 
 BAD_MESSAGES = "too many messages that mean nothing"
 
-MAX_UNANSWERED_PINGS = 8
-"""Pings remembered at a time. Some clients never answer; the list must not grow with the hours."""
+_log = logging.getLogger(__name__)
 
 
 class XiaozhiConnection(DeviceConnection):
-    """A device behind a WebSocket. It has no reader of its own: ``receive`` empties the inbox."""
+    """A device behind a channel. It has no reader of its own: ``receive`` empties the inbox."""
 
     def __init__(
         self,
-        socket: DeviceSocket,
+        channel: Channel,
         protocol: XiaozhiProtocol,
         device: Device,
         settings: XiaozhiSettings,
+        admission: Admission,
     ) -> None:
         self.session_id = protocol.session_id
         self.device = device
         self.output = settings.output
-        self._socket = socket
+        self._channel = channel
         self._protocol = protocol
         self._settings = settings
-        self._counters = settings.counters
-        self._log = logger.bind(session_id=self.session_id, device_id=device.id)
+        self._counters = admission.counters
+        self._limits = admission.limits
+        self._fields = {"session_id": self.session_id, "device_id": device.id}
         self._decoder = OpusDecoder()
         self._tools: ToolFeed | None = None
         self._closed = False
         self._why = ""
         self._goodbye = (1000, "")
+        self._closing: asyncio.Task[None] | None = None
         self._last_sent = now()
         self._reads = 0
         self._bad = Bucket(60.0)
-        self._per_bad = share(settings.limits.bad_messages / 60.0)
+        self._per_bad = share(self._limits.bad_messages / 60.0)
+        channel.listener = self
 
     # ── receiving ───────────────────────────────────────────────────────────────────────────────
 
     async def receive(self) -> Chunk:
         """Return the next chunk. Safe to cancel: only the inbox waits, which is."""
-        inbox = self._socket.inbox
+        inbox = self._channel.inbox
         while True:
             if self._closed:
                 raise ConnectionClosed(self._why)
@@ -125,10 +132,10 @@ class XiaozhiConnection(DeviceConnection):
 
     def _ignore(self, reason: str) -> None:
         self._counters.add(f"xiaozhi.ignored.{reason}")
-        self._log.bind(reason=reason).debug("input ignored")
+        _log.debug("input ignored", extra={**self._fields, "reason": reason})
         if reason not in HARMLESS and not self._bad.take(self._per_bad, now()):
             self._counters.add("xiaozhi.limited.bad_messages")
-            self._socket.cut(BAD_MESSAGES)
+            self._channel.cut(BAD_MESSAGES)
 
     # ── sending ─────────────────────────────────────────────────────────────────────────────────
 
@@ -167,7 +174,7 @@ class XiaozhiConnection(DeviceConnection):
 
     async def send_hello(self) -> None:
         """Answer the device's hello; it waits for this and for nothing else."""
-        await self._send(server_hello(self.session_id, self.output))
+        await self._send(server_hello(self.session_id, self.output, self._channel.transport))
 
     async def _send(self, message: JsonObject) -> None:
         await self._write(self._protocol.encode_message(message))
@@ -175,29 +182,41 @@ class XiaozhiConnection(DeviceConnection):
     async def _write(self, data: str | bytes) -> None:
         if self._closed:
             raise ConnectionClosed(self._why)
-        if self._socket.send_now(data):
-            self._last_sent = now()
-            return
+        if not self._channel.send_now(data):
+            await self._write_later(data)
+        self._last_sent = now()
+
+    async def _write_later(self, data: str | bytes) -> None:
+        """Wait, for a bounded time, until the device takes more. Cancelled, it has sent nothing."""
+        channel = self._channel
         try:
             async with asyncio.timeout(self._settings.send_timeout):
-                await self._socket.send(data)
+                while not channel.send_now(data):
+                    await channel.writable()
         except TimeoutError:
-            if not self._closed:  # of several senders that wait, one tells
+            if not self._closed:  # of several senders that wait, one reports it
                 self._counters.add("xiaozhi.closed.not_reading")
-                self._log.warning("the device takes nothing more: connection given up")
+                _log.warning("the device takes nothing more: closing", extra=self._fields)
             self.end("the device does not read")
-            self._socket.abort()
+            channel.abort()
             raise ConnectionClosed(self._why) from None
-        except SocketClosed as closed:
-            self.end(f"the device is gone ({closed})")
+        except ConnectionClosed as closed:
+            self.end(str(closed))
             raise ConnectionClosed(self._why) from None
-        self._last_sent = now()
 
     # ── tools ───────────────────────────────────────────────────────────────────────────────────
 
     def start_tools(self, vision: JsonObject | None = None) -> None:
         """Ask the device for its tools, beside the conversation; tell its camera of ``vision``."""
-        self._tools = ToolFeed(self.session_id, self.device.id, self._send, self._settings, vision)
+        self._tools = ToolFeed(
+            self.session_id,
+            self.device.id,
+            self._send,
+            self._settings,
+            vision,
+            counters=self._counters,
+            max_pending_calls=self._limits.pending_tool_calls,
+        )
         self._tools.start()
 
     def add_tools_callback(self, callback: DeviceToolsCallback) -> None:
@@ -208,21 +227,19 @@ class XiaozhiConnection(DeviceConnection):
     # ── living and ending ───────────────────────────────────────────────────────────────────────
 
     async def keep_alive(self) -> None:
-        """Ping, keep the device from giving up, and notice that it is gone; until it is."""
-        settings = self._settings
+        """Ping, keep the device from giving up, and close when nothing is heard; until the end."""
+        settings, channel = self._settings, self._channel
         next_ping = now() + settings.ping_interval
-        pings = 0
         while not self._closed:
             time = now()
-            if time >= self._socket.last_heard + settings.dead_after:
+            if time >= channel.last_heard + settings.dead_after:
                 self._counters.add("xiaozhi.closed.silent")
-                self._log.warning("nothing heard of the device: connection given up")
-                await self.close(1001, "nothing heard")
+                _log.warning("nothing heard of the device: closing", extra=self._fields)
+                await self.close(GOING_AWAY, "nothing heard")
                 return
             try:
                 if time >= next_ping:
-                    await self._ping(pings % MAX_UNANSWERED_PINGS)
-                    pings += 1
+                    channel.ping()
                     next_ping = time + settings.ping_interval
                 if time >= self._last_sent + settings.keepalive_after:
                     await self._send(messages.keepalive())
@@ -231,25 +248,28 @@ class XiaozhiConnection(DeviceConnection):
             soonest = min(
                 next_ping,
                 self._last_sent + settings.keepalive_after,
-                self._socket.last_heard + settings.dead_after,
+                channel.last_heard + settings.dead_after,
             )
             await asyncio.sleep(soonest - now())
 
-    async def _ping(self, number: int) -> None:
-        try:
-            async with asyncio.timeout(self._settings.send_timeout):
-                # The pong is not waited for: DeviceSocket.last_heard sees it.
-                _pong = await self._socket.ping(f"{number}")
-        except ConcurrencyError:
-            # The same ping of some minutes ago is unanswered: this client does not answer pings.
-            return
-        except TimeoutError:
-            return  # a full buffer: what is sent next finds out, or dead_after does
-        except SocketClosed as closed:
-            self.end(f"the device is gone ({closed})")
+    def lost(self) -> None:
+        """The device is gone, or is leaving."""
+        self.end("the device is gone")
+
+    def cut_off(self, why: str) -> None:
+        """The device sent too much; the carrier closes the channel."""
+        self.end(why, POLICY_VIOLATION, why)
+
+    def replace(self) -> None:
+        """Close: a newer connection of the same device takes over. Returns at once."""
+        self._counters.add("xiaozhi.closed.replaced")
+        reason = "replaced by a newer connection"
+        # The older channel is often half dead; the newer conversation does not wait for it.
+        self.end(reason, REPLACED, reason)
+        self._closing = asyncio.create_task(self.close())
 
     def end(self, why: str, code: int = 1000, reason: str = "") -> None:
-        """Take note that the connection is over: nothing waits for it after this. Idempotent.
+        """Note that the connection is over: nothing waits for it after this. Idempotent.
 
         The first call decides with which ``code`` and ``reason`` :meth:`close` closes.
         """
@@ -260,21 +280,10 @@ class XiaozhiConnection(DeviceConnection):
         self._goodbye = (code, reason)
         if self._tools is not None:
             self._tools.close()
-        self._socket.inbox.close()
+        self._channel.inbox.close()
         self._decoder.close()
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
-        """Close with a reason; whoever waits for the device is told at once. Idempotent."""
+        """Close with a reason; all waits for the device end at once. Idempotent."""
         self.end("the server closed the connection", code, reason)
-        await close_socket(self._socket, *self._goodbye, self._settings.close_timeout)
-
-
-async def close_socket(socket: DeviceSocket, code: int, reason: str, timeout: float) -> None:
-    """Close within ``timeout`` seconds, by force if the peer does not take part."""
-    try:
-        async with asyncio.timeout(timeout):
-            # A reason has at most 123 bytes (RFC 6455 §5.5).
-            await socket.close(code, reason.encode()[:123].decode("utf-8", "ignore"))
-    except TimeoutError:
-        socket.abort()
-        await socket.wait_closed()
+        await self._channel.close(*self._goodbye)

@@ -84,15 +84,15 @@ def _parse_audio(params: Any) -> AudioFormat | HelloRefused:  # noqa: ANN401  an
     return AudioFormat(sample_rate, frame_ms)
 
 
-def server_hello(session_id: str, output: AudioFormat) -> JsonObject:
+def server_hello(session_id: str, output: AudioFormat, transport: str) -> JsonObject:
     """Return our hello; ``output`` is what WE send, the device sets its decoder by it.
 
-    ``transport`` is not optional: a firmware that misses it reads through a null pointer
-    (websocket_protocol.cc, ParseServerHello). Nothing in it is ever null.
+    ``transport``, the carrier's name, is not optional: a firmware that misses it reads through a
+    null pointer (websocket_protocol.cc, ParseServerHello). Nothing in it is ever null.
     """
     return {
         "type": "hello",
-        "transport": "websocket",
+        "transport": transport,
         "session_id": session_id,
         "audio_params": {
             "format": "opus",

@@ -1,4 +1,4 @@
-"""What the transport can be told. Times are seconds unless the name says otherwise."""
+"""Settings of the xiaozhi transport. Times are seconds unless the name says otherwise."""
 
 from __future__ import annotations
 
@@ -7,14 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from vixio.core.audio import AudioFormat
-from vixio.core.cluster import Cluster
 from vixio.core.errors import ConfigError
-from vixio.core.local_cluster import LocalCluster
-from vixio.core.metrics import Counters
 from vixio.core.tools.types import JsonObject
-from vixio.transports.admission.addresses import TRUSTED_PROXIES
-from vixio.transports.admission.auth import Authenticator
-from vixio.transports.admission.limits import Limits
 from vixio.transports.xiaozhi.hello import FRAME_DURATIONS_MS, SAMPLE_RATES
 from vixio.transports.xiaozhi.remembered_tools import RememberedTools
 from vixio.transports.xiaozhi.wake_words import DEFAULT_WAKE_WORDS
@@ -42,18 +36,8 @@ class XiaozhiSettings:
 
     host: str = "0.0.0.0"  # noqa: S104  devices come from the local network
     port: int = 8000
-    """0 takes any free port; the transport's ``port`` then tells which."""
+    """0 takes any free port: see the transport's ``port``."""
     path: str = "/xiaozhi/v1/"
-    auth: Authenticator | None = None
-    """Checks tokens before the upgrade; None lets every device in."""
-    max_connections: int = 1000
-    """Further devices get 503. A device that is connected already may always replace itself."""
-    limits: Limits = field(default_factory=Limits)
-    trusted_proxies: Sequence[str] = TRUSTED_PROXIES
-    """Addresses or networks whose X-Forwarded-For is believed."""
-    counters: Counters = field(default_factory=Counters)
-    cluster: Cluster = field(default_factory=LocalCluster)
-    """The processes that serve the same port; ``max_connections`` and the limits are of all."""
     share_port: bool = False
     """Let other processes listen on the same port."""
 
@@ -98,8 +82,6 @@ class XiaozhiSettings:
             raise ConfigError("opus_complexity must lie between 0 and 10")
         if self.opus_bitrate != "auto" and not 6_000 <= self.opus_bitrate <= 510_000:
             raise ConfigError('opus_bitrate must be "auto" or lie between 6000 and 510000')
-        if self.max_connections < 1:
-            raise ConfigError("max_connections must be at least 1")
 
     @property
     def output(self) -> AudioFormat:

@@ -11,9 +11,14 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from vixio.core.metrics import Counters
 from vixio.core.tools.types import JsonObject, ToolDefinition
 from vixio.core.transport import DeviceToolsCallback
-from vixio.transports.xiaozhi.device_tools import SendCallback, XiaozhiDeviceToolClient
+from vixio.transports.xiaozhi.device_tools import (
+    MAX_PENDING_CALLS,
+    SendCallback,
+    XiaozhiDeviceToolClient,
+)
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 
 _log = logging.getLogger(__name__)
@@ -34,6 +39,9 @@ class ToolFeed:
         send: SendCallback,
         settings: XiaozhiSettings,
         vision: JsonObject | None = None,
+        *,
+        counters: Counters | None = None,
+        max_pending_calls: int = MAX_PENDING_CALLS,
     ) -> None:
         self._session_id = session_id
         self._device_id = device_id
@@ -45,8 +53,8 @@ class ToolFeed:
             initialize_timeout=settings.tool_initialize_timeout,
             vision=vision,
             on_tools_changed=self._listed,
-            counters=settings.counters,
-            max_pending_calls=settings.limits.pending_tool_calls,
+            counters=counters,
+            max_pending_calls=max_pending_calls,
         )
         self._known: list[ToolDefinition] | None = None
         self._callbacks: list[DeviceToolsCallback] = []

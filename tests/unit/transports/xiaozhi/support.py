@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import json
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -15,6 +16,7 @@ from vixio.core.audio import AudioFormat
 from vixio.core.chunk import Chunk
 from vixio.core.errors import ConnectionClosed
 from vixio.core.transport import DeviceConnection, SessionHandler
+from vixio.transports.admission.admission import Admission, AdmissionSettings
 from vixio.transports.xiaozhi.opus import OpusEncoder
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 from vixio.transports.xiaozhi.transport import XiaozhiTransport
@@ -79,7 +81,8 @@ class Server:
     def __init__(self, transport: XiaozhiTransport, settings: XiaozhiSettings) -> None:
         self.transport = transport
         self.settings = settings
-        self.counters = settings.counters
+        self.admission = transport.admission
+        self.counters = transport.admission.counters
         self.sessions: asyncio.Queue[Session] = asyncio.Queue()
 
     async def handle(self, connection: DeviceConnection) -> None:
@@ -115,9 +118,14 @@ async def running(
     handler: SessionHandler | None = None,
     **settings: Any,  # noqa: ANN401  the settings' own types
 ) -> AsyncIterator[Server]:
-    """Run a transport with ``settings`` and stop it."""
-    whole = XiaozhiSettings(**{"host": "127.0.0.1", "port": 0, **settings})
-    transport = XiaozhiTransport(whole)
+    """Run a transport with ``settings``, its own and those of its admission, and stop it."""
+    shared = {field.name for field in dataclasses.fields(AdmissionSettings)}
+    admission = Admission(
+        AdmissionSettings(**{key: value for key, value in settings.items() if key in shared})
+    )
+    own = {key: value for key, value in settings.items() if key not in shared}
+    whole = XiaozhiSettings(**{"host": "127.0.0.1", "port": 0, **own})
+    transport = XiaozhiTransport(whole, admission)
     server = Server(transport, whole)
     await transport.start(handler if handler is not None else server.handle)
     try:

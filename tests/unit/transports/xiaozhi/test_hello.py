@@ -108,7 +108,7 @@ def test_no_hello_breaks_the_parser(
 
 
 def test_the_answer_has_what_the_firmware_reads() -> None:
-    assert server_hello("abc", AudioFormat(24_000, 60)) == {
+    assert server_hello("abc", AudioFormat(24_000, 60), "websocket") == {
         "type": "hello",
         "transport": "websocket",
         "session_id": "abc",

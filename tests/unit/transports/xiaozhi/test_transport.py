@@ -23,6 +23,7 @@ from tests.unit.transports.xiaozhi.websocket.raw_client import CLOSE, raw_client
 from vixio.core.chunk import AudioIn, ListenMode, ListenStart
 from vixio.core.errors import ConfigError, ConnectionClosed
 from vixio.core.transport import DeviceConnection
+from vixio.transports.admission.admission import AdmissionSettings
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 from vixio.transports.xiaozhi.transport import XiaozhiTransport
 
@@ -103,7 +104,7 @@ async def test_a_device_that_leaves_before_its_hello_leaves_nothing() -> None:
             pass
         async with raw_client(server.transport.port):
             pass  # without a close frame
-        await until(lambda: not server.transport._identities)
+        await until(lambda: not server.admission.admitted)
         assert server.sessions.empty()
         assert server.counters.snapshot() == {}
 
@@ -137,7 +138,7 @@ async def test_a_replaced_device_that_is_gone_ends_in_a_second() -> None:
             await first.wait_ended()  # the handler is told at once …
             assert loop.time() - began < 0.5
             # … and the socket, whose peer answers no close frame, is aborted.
-            await until(lambda: len(server.transport._identities) == 1)
+            await until(lambda: server.admission.admitted == 1)
             assert loop.time() - began < 2.0
 
 
@@ -203,7 +204,7 @@ async def test_the_stop_waits_for_nobody() -> None:
 async def test_the_stop_cancels_a_handler_that_does_not_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("vixio.transports.xiaozhi.transport.HANDLER_GRACE_S", 0.05)
+    monkeypatch.setattr("vixio.transports.xiaozhi.websocket.carrier.SERVE_GRACE_S", 0.05)
     cancelled = asyncio.Event()
 
     async def stubborn(connection: DeviceConnection) -> None:
@@ -250,8 +251,9 @@ async def test_devices_that_vanish_leave_no_task_and_no_entry() -> None:
             session = await server.session()
             await session.wait_ended()
         await until(lambda: asyncio.all_tasks() <= before)
-        transport = server.transport
-        assert (transport._identities, transport._connections, transport._by_device) == ({}, {}, {})
+        admission = server.admission
+        assert (admission.admitted, len(admission.devices)) == (0, 0)
+        assert server.transport.stats()["connected"] == 0
         assert server.counters.get("xiaozhi.connections") == 10
 
 
@@ -295,9 +297,13 @@ async def test_twenty_devices_each_hear_their_own() -> None:
         {"output_frame_ms": 30},
         {"opus_complexity": 11},
         {"opus_bitrate": 5},
-        {"max_connections": 0},
     ],
 )
 def test_settings_that_make_no_sense(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         XiaozhiSettings(**wrong)
+
+
+def test_no_connection_at_all_makes_no_sense() -> None:
+    with pytest.raises(ConfigError, match="max_connections"):
+        AdmissionSettings(max_connections=0)

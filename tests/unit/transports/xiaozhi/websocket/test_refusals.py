@@ -156,7 +156,7 @@ async def test_who_is_refused_and_says_nothing_is_not_waited_for(
 
 async def test_a_busy_process_takes_nobody_new_and_keeps_who_is_there() -> None:
     async with running() as server, server.client("a") as client:
-        lag = server.transport._lag
+        lag = server.admission._lag
         lag.stop()  # no samples but these
         for number in range(10):
             lag.add(float(number) / 10, 0.2, 0.0)
@@ -174,7 +174,7 @@ async def test_a_busy_process_takes_nobody_new_and_keeps_who_is_there() -> None:
 
 async def test_after_an_overload_that_lasted_a_crowd_comes_in_by_and_by() -> None:
     async with running() as server, server.client("a") as client, server.client("b"):
-        lag = server.transport._lag
+        lag = server.admission._lag
         lag.stop()  # no samples but these
         now = time.monotonic()
         for number in range(400):  # the first half was late, and the second is well
@@ -195,19 +195,19 @@ async def test_after_an_overload_that_lasted_a_crowd_comes_in_by_and_by() -> Non
 
 async def test_while_it_loads_a_late_loop_turns_nobody_away() -> None:
     async with running() as server:
-        transport = server.transport
-        transport._lag.stop()  # no samples but these
-        transport.loading = True
+        admission = server.admission
+        admission._lag.stop()  # no samples but these
+        admission.loading = True
         for number in range(10):
-            transport._lag.add(float(number) / 10, 0.4, 0.0)
+            admission._lag.add(float(number) / 10, 0.4, 0.0)
         assert (await refused(server, "a"))[0] == 101
         for number in range(400):
-            transport._lag.add(1 + number / 20, 0.1, number / 20)
-        assert transport._lag.busy
-        assert not transport.stats()["overloaded"]
+            admission._lag.add(1 + number / 20, 0.1, number / 20)
+        assert admission._lag.busy
+        assert not admission.overloaded
         assert (await refused(server, "a"))[0] == 101
-        transport.loading = False
-        assert not transport.stats()["overloaded"]  # what was late was the loading
+        admission.loading = False
+        assert not admission.overloaded  # what was late was the loading
         assert (await refused(server, "a"))[0] == 101
 
 
@@ -301,7 +301,7 @@ async def test_a_flood_before_the_hello_is_closed_too() -> None:
             await client.send(0x9, b"")
         code = int.from_bytes((await client.read_until(0x8))[:2], "big")
         assert code == 1008
-        await until(lambda: not server.transport._identities)
+        await until(lambda: not server.admission.admitted)
         assert server.sessions.empty()
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vixio.transports.xiaozhi.websocket.inbox import HIGH_WATER, LOW_WATER, Inbox
+from vixio.transports.xiaozhi.inbox import HIGH_WATER, LOW_WATER, Inbox
 
 
 class Network:

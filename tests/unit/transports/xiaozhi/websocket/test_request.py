@@ -11,12 +11,8 @@ from websockets.exceptions import InvalidStatus
 from websockets.http11 import Request
 
 from tests.unit.transports.xiaozhi.support import Server, running, until
-from vixio.transports.admission.addresses import Proxies
 from vixio.transports.admission.auth import TokenAuthenticator
-from vixio.transports.admission.connection_tracker import ConnectionTracker
-from vixio.transports.admission.refusal import Refusal
-from vixio.transports.xiaozhi.settings import XiaozhiSettings
-from vixio.transports.xiaozhi.websocket.admission import Admission, Identity, read_identity
+from vixio.transports.xiaozhi.websocket.request import read_field, read_identity
 
 AUTH = TokenAuthenticator("a secret of enough bytes")
 
@@ -122,7 +118,7 @@ async def test_every_spelling_of_an_id_is_the_same_device() -> None:
             assert older.close_code == 4001, "the newer connection replaces the older one"
             again = await server.session()
             assert (again.connection.device.id, again.connection.device.sent_id) == (mac, "")
-            assert server.transport.is_live(again.connection.session_id, mac)
+            assert server.admission.devices.is_live(again.connection.session_id, mac)
 
 
 @pytest.mark.parametrize("issued_for", ["kitchen", "Kitchen"])
@@ -155,21 +151,6 @@ def request(path: str = "/xiaozhi/v1/", **headers: str) -> Request:
     return Request(path, Headers({"Upgrade": "websocket", **headers}))
 
 
-def test_a_server_that_stops_lets_nobody_in() -> None:
-    settings = XiaozhiSettings()
-    tracker = ConnectionTracker(settings.limits, Proxies(), lambda: 0.0)
-    admission = Admission(
-        settings, tracker, lambda: 0, lambda device_id: False, is_busy=lambda: False
-    )
-    tracked = tracker.arrive("10.0.0.1")
-    assert isinstance(admission.check(request(**{"Device-Id": "a"}), tracked), Identity)
-    admission.closing = True
-    refusal = admission.check(request(**{"Device-Id": "a"}), tracked)
-    assert isinstance(refusal, Refusal)
-    assert (refusal.status, refusal.reason) == (503, "closing")
-    assert settings.counters.get("xiaozhi.refused.closing") == 1
-
-
 @pytest.mark.parametrize("query", ["?a=b&&=&%ff=%zz", "?" + "a=1&" * 1000, "?device-id=%FF"])
 def test_no_query_breaks_the_reading(query: str) -> None:
     identity = read_identity(request("/xiaozhi/v1/" + query))
@@ -181,4 +162,5 @@ def test_a_header_goes_before_the_query_and_may_be_doubled() -> None:
     doubled.headers["Device-Id"] = "one"
     doubled.headers["Device-Id"] = "two"
     identity = read_identity(doubled)
-    assert (identity.device_id, identity.version) == ("one", "3")
+    assert identity.device_id == "one"
+    assert read_field(doubled, "Protocol-Version") == "3"

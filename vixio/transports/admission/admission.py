@@ -1,0 +1,185 @@
+"""The decision whether a device may connect: one for all carriers and transports of a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from time import monotonic
+from typing import Any
+
+from vixio.core.cluster import Cluster
+from vixio.core.errors import ConfigError
+from vixio.core.local_cluster import LocalCluster
+from vixio.core.metrics import Counters
+from vixio.transports.admission.addresses import TRUSTED_PROXIES, Proxies
+from vixio.transports.admission.auth import Authenticator, TokenCheck
+from vixio.transports.admission.connection_tracker import ConnectionTracker, TrackedConnection
+from vixio.transports.admission.device_registry import DeviceRegistry
+from vixio.transports.admission.identity import MAX_ID_CHARS, Identity
+from vixio.transports.admission.learned_limit import LearnedLimit
+from vixio.transports.admission.limits import Limits
+from vixio.transports.admission.loop_lag import LoopLag
+from vixio.transports.admission.refusal import Refusal, busy
+
+SOCKETS = "sockets"
+"""The name of the shared count of admitted connections."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionSettings:
+    """What a device needs to connect. Raises ConfigError if a value makes no sense."""
+
+    auth: Authenticator | None = None
+    """Checks tokens; None admits every device."""
+    max_connections: int = 1000
+    """Further devices get 503. A device that is connected already may always replace itself."""
+    limits: Limits = field(default_factory=Limits)
+    trusted_proxies: Sequence[str] = TRUSTED_PROXIES
+    """Addresses or networks whose X-Forwarded-For is believed."""
+
+    def __post_init__(self) -> None:
+        if self.max_connections < 1:
+            raise ConfigError("max_connections must be at least 1")
+
+
+class Admission:
+    """Limits, identities, overload and the registry of devices.
+
+    ``cluster``: the processes that serve the same ports; the limits hold for all together.
+    """
+
+    def __init__(
+        self,
+        settings: AdmissionSettings | None = None,
+        *,
+        counters: Counters | None = None,
+        cluster: Cluster | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self.settings = settings or AdmissionSettings()
+        self.limits = self.settings.limits
+        self.counters = counters if counters is not None else Counters()
+        self.cluster = cluster or LocalCluster()
+        self.proxies = Proxies(self.settings.trusted_proxies)
+        self.tracker = ConnectionTracker(self.limits, self.proxies, clock, cluster=self.cluster)
+        self.devices = DeviceRegistry(self.cluster)
+        self._lag = LoopLag(self.limits.loop_lag_ms / 1000)
+        self._learned = LearnedLimit(lambda: self._lag.late_at, lambda: self._admitted, clock)
+        self._admitted = 0
+        self._users = 0
+        self._loading = False
+
+    def start(self) -> None:
+        """Begin to measure the running loop. Each transport starts it, and stops it once."""
+        self._users += 1
+        self._lag.start()
+
+    def stop(self) -> None:
+        """Stop measuring when the last transport has stopped."""
+        self._users -= 1
+        if not self._users:
+            self._lag.stop()
+
+    @property
+    def admitted(self) -> int:
+        """How many connections of this process are admitted and not over."""
+        return self._admitted
+
+    @property
+    def loading(self) -> bool:
+        """Whether the server loads models. The loop's lag refuses no device meanwhile."""
+        return self._loading
+
+    @loading.setter
+    def loading(self, value: bool) -> None:
+        self._loading = value
+        self._lag.forget()
+
+    @property
+    def overloaded(self) -> bool:
+        """Whether the process has too much to do to take on more devices."""
+        return not self._loading and (self._lag.busy or self._learned.full)
+
+    def check(self, identity: Identity, tracked: TrackedConnection) -> Refusal | None:
+        """Return why the device may not connect; cheapest checks first. Never raises."""
+        refusal = (
+            self._check_room(identity, tracked)
+            or self._check_identity(identity)
+            # Behind the token: no other client can use up what a device with a token may do.
+            or self._check_quota(identity, tracked)
+        )
+        if refusal is not None:
+            self.counters.add(refusal.counter)
+        return refusal
+
+    def admit(self) -> None:
+        """Count an admitted connection, until :meth:`depart`."""
+        self._count(1)
+
+    def depart(self) -> None:
+        """An admitted connection is over."""
+        self._count(-1)
+
+    def stats(self) -> dict[str, Any]:
+        """Return gauges for health pages."""
+        return {
+            "max_connections": self.settings.max_connections,
+            "addresses": self.tracker.addresses,
+            "overloaded": self.overloaded,
+            "loop_lag_p95_ms": round(self._lag.p95 * 1000, 1),
+            "loop_lag_median_ms": round(self._lag.median * 1000, 1),
+        }
+
+    def _count(self, change: int) -> None:
+        self._admitted += change
+        self.cluster.limits.set(SOCKETS, "", self._admitted)
+
+    def _check_room(self, identity: Identity, tracked: TrackedConnection) -> Refusal | None:
+        if tracked.refusal is not None and not (
+            # A device that comes back takes the place of its older connection.
+            tracked.refusal.reason == "connections"
+            and self.devices.is_connected(identity.device_id)
+        ):
+            return tracked.refusal
+        if self.overloaded:
+            return busy("overload", "The server is busy, try again.\n")
+        return None
+
+    def _check_identity(self, identity: Identity) -> Refusal | None:
+        if not identity.device_id:
+            # An invented id would create memories of a device that never comes back.
+            return Refusal(
+                HTTPStatus.BAD_REQUEST,
+                "no_device_id",
+                "Send a Device-Id header or ?device-id=… in the URL.\n",
+            )
+        if not identity.well_formed:
+            return Refusal(
+                HTTPStatus.BAD_REQUEST,
+                "bad_device_id",
+                f"Device-Id and Client-Id have at most {MAX_ID_CHARS} printable characters.\n",
+            )
+        verdict = self._verify(identity)
+        if verdict is not TokenCheck.VALID:
+            return Refusal(HTTPStatus.UNAUTHORIZED, f"token_{verdict}", "Not authorized.\n")
+        return None
+
+    def _verify(self, identity: Identity) -> TokenCheck:
+        """Check the token for the normalised id, then for the spelling that older tokens have."""
+        auth = self.settings.auth
+        if auth is None:
+            return TokenCheck.VALID
+        verdict = auth.verify(identity.token, identity.device_id, identity.client_id)
+        if verdict is TokenCheck.WRONG and identity.sent_id:
+            return auth.verify(identity.token, identity.sent_id, identity.client_id)
+        return verdict
+
+    def _check_quota(self, identity: Identity, tracked: TrackedConnection) -> Refusal | None:
+        allowed = self.settings.max_connections
+        connected = self._admitted + self.cluster.limits.others(SOCKETS)
+        if connected >= allowed and not self.devices.is_connected(identity.device_id):
+            return Refusal(
+                HTTPStatus.SERVICE_UNAVAILABLE, "full", f"All {allowed} connections are in use.\n"
+            )
+        return self.tracker.device(tracked, identity.device_id)

@@ -1,0 +1,108 @@
+"""The interface between the xiaozhi wire and a carrier of it, such as WebSocket.
+
+A carrier accepts devices and runs a function of the transport for each :class:`Channel`. It knows
+nothing of hellos, sessions and messages; the transport knows nothing of sockets.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping
+from typing import ClassVar, Protocol
+
+from vixio.transports.admission.identity import Identity
+from vixio.transports.xiaozhi.framing import Version
+from vixio.transports.xiaozhi.inbox import Inbox
+
+
+class ChannelListener(Protocol):
+    """What learns of a channel's events. All methods return at once."""
+
+    def intercept(self, text: str) -> bool:
+        """Take a text message before it is queued; whether that settled it."""
+
+    def lost(self) -> None:
+        """The device is gone, or is leaving."""
+
+    def cut_off(self, why: str) -> None:
+        """The device sent too much: nothing more is taken, and the carrier closes the channel."""
+
+
+class Channel(ABC):
+    """The link to one admitted device.
+
+    What arrives waits in ``inbox`` as text messages (``str``) and binary frames of the agreed
+    version (``bytes``); what is sent has the same form. A carrier with a header of its own for
+    audio states version 2, whose header has the timestamp, and replaces it.
+    """
+
+    transport: ClassVar[str]
+    """The carrier's name in the hello of both sides."""
+    identity: Identity
+    version: str
+    """The binary protocol's version as the carrier states it; empty: the hello's."""
+    address: str
+    """The client's address."""
+    headers: Mapping[str, str]
+    """Of the request that opened the channel, names in lower case; empty if there was none."""
+    own_host: str
+    """The server's address of this channel, as it stands in a URL."""
+    behind_proxy: bool
+    """Whether the headers come from a trusted proxy."""
+    inbox: Inbox
+    last_heard: float
+    """When anything arrived, on the loop's clock."""
+    listener: ChannelListener | None = None
+
+    @abstractmethod
+    def agree(self, version: Version) -> None:
+        """The hello has arrived: binary frames have this version from now on."""
+
+    @abstractmethod
+    def send_now(self, data: str | bytes) -> bool:
+        """Send a message without waiting; false, and nothing is sent, if it would have to wait."""
+
+    @abstractmethod
+    async def writable(self) -> None:
+        """Wait until :meth:`send_now` may succeed. Raises ConnectionClosed if it never will."""
+
+    @abstractmethod
+    def ping(self) -> None:
+        """Make the device's network stack answer, which sets ``last_heard``. Never waits."""
+
+    @abstractmethod
+    def cut(self, why: str) -> None:
+        """Take nothing more from the device: ``why`` was too much. Idempotent."""
+
+    @abstractmethod
+    async def close(self, code: int = 1000, reason: str = "") -> None:
+        """Close with a reason; within a bounded time, if need be by force. Idempotent."""
+
+    @abstractmethod
+    def abort(self) -> None:
+        """End it at once, whatever is still buffered."""
+
+
+Serve = Callable[[Channel], Awaitable[None]]
+"""Serves one device from its admission to its end. Never raises; closes the channel."""
+
+
+class Carrier(ABC):
+    """Accepts devices over one kind of network connection."""
+
+    @property
+    @abstractmethod
+    def port(self) -> int:
+        """The port that is listened on, also where the settings say 0."""
+
+    @abstractmethod
+    async def start(self, serve: Serve) -> None:
+        """Listen. Raises ConfigError if the port is taken."""
+
+    @abstractmethod
+    async def stop(self) -> None:
+        """Refuse new devices, close all (1001) and free the port. Idempotent."""
+
+    @abstractmethod
+    def stats(self) -> dict[str, int]:
+        """Return gauges for health pages."""

@@ -1,0 +1,200 @@
+"""The channel of one device over a WebSocket: what is taken of its frames, and where they go.
+
+What arrives is charged to the connection's quota before anything else is done with it. MCP answers
+are handed over the moment they arrive, so that a tool call returns although nothing reads the
+channel at that time. Text that is not UTF-8 is repaired: tool results quote the names of Wi-Fi
+networks, and one such byte must not end the connection. Whole messages wait in the inbox.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import ClassVar, Protocol
+
+from websockets.frames import DATA_OPCODES, Frame, Opcode
+from websockets.http11 import Request, Response
+
+from vixio.transports.admission.connection_tracker import TrackedConnection
+from vixio.transports.admission.identity import Identity
+from vixio.transports.admission.refusal import Refusal
+from vixio.transports.xiaozhi.channel import Channel, ChannelListener
+from vixio.transports.xiaozhi.framing import Version
+from vixio.transports.xiaozhi.inbox import Inbox
+from vixio.transports.xiaozhi.protocol import MAX_MESSAGE_BYTES
+from vixio.transports.xiaozhi.websocket.link import WebSocketLink
+from vixio.transports.xiaozhi.websocket.quota import InputQuota, Verdict
+
+MAX_HEAD_BYTES = 16 * 1024
+"""Of a request, usually 500 bytes. The library itself takes a megabyte."""
+
+HEAD_TOO_LARGE = Refusal(
+    HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "head", "The headers are too large.\n"
+)
+
+
+class ChannelOwner(Protocol):
+    """What accepts the channels of one port. All methods return at once."""
+
+    def connected(self, channel: WebSocketChannel) -> None:
+        """TCP is connected: set ``tracked`` and ``quota``."""
+
+    def requested(self, channel: WebSocketChannel, request: Request) -> Response:
+        """Return the answer to the request."""
+
+    def opened(self, channel: WebSocketChannel) -> None:
+        """The device is admitted and the WebSocket is open."""
+
+    def agreed(self, channel: WebSocketChannel) -> None:
+        """The hello has arrived."""
+
+    def dropped(self, channel: WebSocketChannel, what: str) -> None:
+        """Something was too much, and was dropped."""
+
+    def handshake_failed(self, channel: WebSocketChannel) -> None:
+        """What arrived is no valid request."""
+
+    def cut_off(self, channel: WebSocketChannel, why: str) -> None:
+        """The device sent too much: the channel takes no more and has to be closed."""
+
+    def ended(self, channel: WebSocketChannel) -> None:
+        """The conversation is over; TCP may still be closing. Called once."""
+
+    def disconnected(self, channel: WebSocketChannel) -> None:
+        """TCP is gone. Called once, last."""
+
+
+class WebSocketChannel(WebSocketLink, Channel):
+    """One device's WebSocket. Identity, headers and version are set when it is admitted."""
+
+    transport: ClassVar[str] = "websocket"
+
+    tracked: TrackedConnection
+    quota: InputQuota
+
+    def __init__(self, owner: ChannelOwner, open_timeout: float, close_timeout: float) -> None:
+        super().__init__(MAX_MESSAGE_BYTES, open_timeout, close_timeout)
+        self.identity = Identity("")
+        self.version = ""
+        self.headers: Mapping[str, str] = {}
+        self.own_host = ""
+        self.behind_proxy = False
+        self.listener: ChannelListener | None = None
+        self._owner = owner
+        self._head_bytes = 0
+        self._cut = False
+        self._ended = False
+        self._pieces: list[bytes] = []  # of the message that is coming in pieces
+        self._pieces_are_text = False
+
+    @property
+    def address(self) -> str:  # type: ignore[override]  # read only, where the base has a variable
+        """The client's address, behind a proxy as the proxy states it."""
+        return self.tracked.address
+
+    def agree(self, version: Version) -> None:
+        """Count audio behind the header of this version from now on."""
+        self.quota.agree(version)
+        self._owner.agreed(self)
+
+    def cut(self, why: str) -> None:
+        """Take nothing more, not even an answer to the close frame: ``why`` was too much.
+
+        Idempotent. What still arrives is read, so that a reset does not overtake the close frame,
+        and dropped unparsed.
+        """
+        if self._cut:
+            return
+        self._cut = True
+        if self.listener is not None:
+            self.listener.cut_off(why)
+        self._owner.cut_off(self, why)
+
+    # ── the link's callbacks ────────────────────────────────────────────────────────────────────
+
+    def connected(self) -> None:
+        """Make the inbox, which reads no more than it can hold."""
+        self.inbox = Inbox(self.tcp.pause_reading, self.tcp.resume_reading)
+        self._owner.connected(self)
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Bound what is read of a request, and of a device that was cut off."""
+        if self._cut:
+            return
+        if not self.is_open:
+            self._head_bytes += nbytes
+            if self._head_bytes > MAX_HEAD_BYTES:
+                self._refuse_head()
+                return
+        super().buffer_updated(nbytes)
+
+    def requested(self, request: Request) -> Response:
+        """Have the owner decide."""
+        return self._owner.requested(self, request)
+
+    def opened(self) -> None:
+        """The device is admitted."""
+        self._owner.opened(self)
+
+    def received(self, frame: Frame) -> None:
+        """Take a data frame, within the quota. The library has answered pings."""
+        if self._cut or not self._within_quota(frame) or frame.opcode not in DATA_OPCODES:
+            return
+        if frame.opcode is Opcode.CONT or not frame.fin:
+            self._put_piece(frame)
+        elif frame.opcode is Opcode.BINARY:
+            self.inbox.put(bytes(frame.data))
+        else:
+            self._put_text(bytes(frame.data))
+
+    def handshake_failed(self) -> None:
+        """Have it counted."""
+        self._owner.handshake_failed(self)
+
+    def ended(self) -> None:
+        """End the session's wait for more."""
+        if self._ended:
+            return
+        self._ended = True
+        if self.listener is not None:
+            self.listener.lost()
+        self.inbox.close()
+        self._owner.ended(self)
+
+    def disconnected(self) -> None:
+        """TCP is gone."""
+        self._owner.disconnected(self)
+
+    def _refuse_head(self) -> None:
+        self._cut = True
+        self._owner.dropped(self, HEAD_TOO_LARGE.reason)
+        self.tcp.write(HEAD_TOO_LARGE.raw())
+        self.tcp.close()
+
+    def _within_quota(self, frame: Frame) -> bool:
+        verdict = self.quota.judge(frame, self.last_heard)
+        if verdict is Verdict.TAKE:
+            return True
+        self._owner.dropped(self, self.quota.excess)
+        if verdict is Verdict.CLOSE:
+            self.cut(self.quota.excess)
+        return False
+
+    def _put_piece(self, frame: Frame) -> None:
+        """Join a message that came in pieces. The library has checked their order and size."""
+        if frame.opcode is not Opcode.CONT:
+            self._pieces = []
+            self._pieces_are_text = frame.opcode is Opcode.TEXT
+        self._pieces.append(bytes(frame.data))
+        if frame.fin:
+            data = b"".join(self._pieces)
+            self._pieces = []
+            if self._pieces_are_text:
+                self._put_text(data)
+            else:
+                self.inbox.put(data)
+
+    def _put_text(self, data: bytes) -> None:
+        text = data.decode("utf-8", "replace")
+        if self.listener is None or not self.listener.intercept(text):
+            self.inbox.put(text)
