@@ -20,7 +20,7 @@ SETUP_SCRIPTS := $(wildcard scripts/*.sh)
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run demo demo-tools test test-litellm test-models chaos tool-churn bench-speech lock audit docker clean
+.PHONY: help setup setup-dev run demo demo-tools test test-litellm test-models test-stores chaos tool-churn bench-speech lock audit docker clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -77,6 +77,10 @@ test-models: $(MODELS_STAMP) ## pytest with FunASR, torch, sherpa-onnx, Piper an
 	@PYTHONPATH=$(MODELS) $(BIN)/python -c "import sys; from importlib.util import find_spec; \
 		sys.exit(not all(map(find_spec, 'torch funasr sherpa_onnx piper ten_vad'.split())))"
 	PYTHONPATH=$(MODELS) $(BIN)/pytest -m models tests/models $(ARGS)
+
+test-stores: setup-dev ## pytest of the memory with real Redis and PostgreSQL servers (Debian packages)
+	scripts/ensure_databases.sh
+	VIXIO_TEST_DATABASES=1 $(BIN)/pytest tests/unit/memory/test_stores.py tests/e2e/test_memory.py $(ARGS)
 
 chaos: setup-dev ## break the server on purpose while healthy devices talk to it (ARGS='--short', '--json')
 	$(BIN)/python -m tests.chaos $(ARGS)

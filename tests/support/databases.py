@@ -12,10 +12,21 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 START_S = 20.0
+
+REQUIRED = "VIXIO_TEST_DATABASES"
+"""Environment variable: set by `make test-stores`, where a missing server is a failure."""
+
+
+def _missing(what: str) -> NoReturn:
+    """Skip the test, or fail it where the servers are required."""
+    if os.environ.get(REQUIRED):
+        pytest.fail(what)
+    pytest.skip(f"{what}; `make test-stores` installs it")
 
 
 def _free_port() -> int:
@@ -57,7 +68,7 @@ def redis_server(directory: Path) -> Iterator[str]:
     """Run a Redis server; gives its URL. Skips the test where Redis is not installed."""
     program = shutil.which("redis-server")
     if program is None:
-        pytest.skip("redis-server is not installed (Debian: apt-get install redis-server)")
+        _missing("redis-server is not installed")
     port = _free_port()
     settings = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(directory)]
     process = subprocess.Popen([program, *settings], stdout=subprocess.DEVNULL)
@@ -71,13 +82,13 @@ def postgres_server() -> Iterator[str]:
     """Run a PostgreSQL server; gives its URL. Skips the test where it is not installed."""
     versions = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
     if not versions:
-        pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
+        _missing("PostgreSQL is not installed")
     user = None
     if os.geteuid() == 0:  # it refuses to run as root
         try:
             user = pwd.getpwnam("postgres").pw_uid
         except KeyError:
-            pytest.skip("PostgreSQL does not run as root, and there is no user postgres")
+            _missing("PostgreSQL does not run as root, and there is no user postgres")
     # Not below pytest's directory, which nobody else may enter.
     with tempfile.TemporaryDirectory(prefix="vixio-pg-") as directory:
         if user is not None:

@@ -173,3 +173,32 @@ def test_libcxx_is_tried_and_never_insisted_on(machine: Machine) -> None:
     machine.root()
     machine.run("ensure_libcxx.sh", lacking)
     assert any("install" in call and "libc++1" in call for call in machine.apt_calls)
+
+
+@pytest.mark.parametrize("installed", ["none", "redis", "both"])
+def test_databases_are_installed_where_they_are_missing(
+    machine: Machine, tmp_path: Path, installed: str
+) -> None:
+    ls = shutil.which("ls")
+    assert ls is not None
+    (machine.bin / "ls").symlink_to(ls)
+    postgres = tmp_path / "postgresql"
+    initdb = postgres / "15" / "bin" / "initdb"
+    initdb.parent.mkdir(parents=True)
+    machine.root(apt='echo "runlevel $RUNLEVEL" >> ' + str(machine.log))
+    if installed != "none":
+        machine.command("redis-server", "exit 0")
+    if installed == "both":
+        initdb.touch()
+    done = machine.run("ensure_databases.sh", POSTGRES_DIR=str(postgres))
+    if installed == "both":
+        assert (done.returncode, machine.apt_calls) == (0, [])
+        return
+    packages = "postgresql" if installed == "redis" else "redis-server postgresql"
+    assert machine.apt_calls[:2] == [
+        f"install -y -qq --no-install-recommends {packages}",
+        "runlevel 1",  # so that no service is started
+    ]
+    # This apt-get installs nothing.
+    assert done.returncode == 1
+    assert f"sudo apt-get install {packages}" in done.stderr
