@@ -18,6 +18,9 @@ from vixio import __version__
 from vixio.audio.loudness import VoiceLevels
 from vixio.cluster.context import ClusterContext, ServerInfo
 from vixio.cluster.health import merge_health
+from vixio.core.cluster import COMMAND_S
+from vixio.core.commands import Command, CommandResult
+from vixio.core.device import normalise_device_id
 from vixio.core.errors import ConfigError, ProviderUnavailable
 from vixio.core.history_store import HistoryStore
 from vixio.core.host import SessionHost
@@ -223,6 +226,16 @@ class Server:
 
     def _system_prompt(self, request: AgentRequest) -> str:
         return self._instructions.for_turn(request.device_id, request.language, request.emotion)
+
+    async def command(
+        self, device_id: str, command: Command, *, timeout: float = COMMAND_S
+    ) -> CommandResult:
+        """Have a command carried out by the session of a device, in any process of the cluster.
+
+        ``device_id`` in any spelling. The result comes within ``timeout`` seconds.
+        """
+        commands = self._context.cluster.commands
+        return await commands.send(normalise_device_id(device_id), command, timeout=timeout)
 
     def health(self) -> dict[str, Any]:
         """Return what the health page shows."""

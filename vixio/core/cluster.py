@@ -16,14 +16,20 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
+from vixio.core.commands import Command, CommandResult, CommandStatus
 from vixio.core.errors import VixioError, describe
 
 _log = logging.getLogger(__name__)
 
 RELEASE_S: Final = 2.0
 """Longest wait of a new holder for the old one to end its session: the device waits meanwhile."""
+
+COMMAND_S: Final = 10.0
+"""Default bound of a command: most are accepted within milliseconds."""
+
+NOT_CONNECTED: Final = CommandResult(CommandStatus.NOT_CONNECTED)
 
 Status = dict[str, Any]
 """What one process reports about itself; a dict of JSON values."""
@@ -160,16 +166,73 @@ class SharedLimits(ABC):
         """Have ``charged`` called with what other processes charge; one listener per name."""
 
 
-class Cluster:
-    """The parts, for whoever needs several of them.
+class CommandHandler(Protocol):
+    """Carries commands out in the process that serves the device."""
 
-    ``shared``: whether there are other processes, now or later.
-    """
+    async def __call__(self, device_id: str, command: Command) -> CommandResult:
+        """Return the result. A VixioError or ValueError becomes a failed one."""
+        ...
+
+
+class Commands(ABC):
+    """Commands to the session of a device, in whichever process it is."""
+
+    @abstractmethod
+    def serve(self, handler: CommandHandler) -> None:
+        """Set what carries out commands to the devices of this process."""
+
+    @abstractmethod
+    async def send(
+        self, device_id: str, command: Command, *, timeout: float = COMMAND_S
+    ) -> CommandResult:
+        """Have a command carried out; return its result within ``timeout`` seconds, about.
+
+        A device that is not connected is an immediate answer. The command reaches the current
+        holder of the device's lease only. Raises ValueError for a command that is not JSON.
+        """
+
+
+class Cluster:
+    """The four parts. ``shared``: whether there are other processes, now or later."""
 
     def __init__(
-        self, leases: Leases, presence: Presence, limits: SharedLimits, *, shared: bool
+        self,
+        leases: Leases,
+        presence: Presence,
+        limits: SharedLimits,
+        commands: Commands,
+        *,
+        shared: bool,
     ) -> None:
         self.leases = leases
         self.presence = presence
         self.limits = limits
+        self.commands = commands
         self.shared = shared
+
+
+async def carry_out(
+    handler: CommandHandler | None, device_id: str, command: Command, timeout: float
+) -> CommandResult:
+    """Run a handler; return a result whatever happens. For implementations."""
+    if handler is None:
+        return NOT_CONNECTED
+    try:
+        async with asyncio.timeout(timeout):
+            result = await handler(device_id, command)
+        result.to_json()  # raises ValueError for what could not be sent to another process
+        return result
+    except TimeoutError:
+        return CommandResult(CommandStatus.TIMED_OUT)
+    except (VixioError, ValueError) as error:
+        return CommandResult(CommandStatus.FAILED, message=str(error))
+    except Exception as error:  # noqa: BLE001 - a defect must not end the process's channel
+        _log.error(
+            "a command failed",
+            extra={
+                "device_id": device_id,
+                "command": type(command).__name__,
+                "error": describe(error),
+            },
+        )
+        return CommandResult(CommandStatus.FAILED, message="internal error")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from vixio.core import handover
-from vixio.core.cluster import Cluster, ClusterUnavailable, Lease, LeaseLost, LossReason
+from vixio.core.cluster import Cluster, ClusterUnavailable, Lease, LeaseLost
 from vixio.core.cores import own_threads
 from vixio.core.device import Device, DeviceProfile
 from vixio.core.history import History
@@ -18,22 +17,18 @@ from vixio.core.history_store import HistoryStore
 from vixio.core.local_cluster import LocalCluster
 from vixio.core.metrics import Counters
 from vixio.core.pipeline import Pipeline
+from vixio.core.session.commands import SessionCommands
 from vixio.core.session.directory import SessionDirectory
 from vixio.core.session.engine import Engine, EngineFactory
 from vixio.core.session.events import EventBus
 from vixio.core.session.log import SessionLog
 from vixio.core.session.session import Session, SharedParts
 from vixio.core.session.settings import SessionSettings
+from vixio.core.session.tenancy import Tenancy
 from vixio.core.tools.runner import ToolHost
 from vixio.core.tools.toolset import DEVICE_SOURCE, ToolSet
 from vixio.core.tools.types import ToolDefinition
-from vixio.core.transport import (
-    GOING_AWAY,
-    REPLACED,
-    TRY_AGAIN,
-    DeviceConnection,
-    TransportBase,
-)
+from vixio.core.transport import TRY_AGAIN, DeviceConnection, TransportBase
 
 _log = logging.getLogger(__name__)
 
@@ -86,7 +81,9 @@ class SessionHost:
         self._tool_host = tool_host
         self._toolsets: dict[str, ToolSet] = {}
         self._cluster = cluster or LocalCluster()
-        self._closing: set[asyncio.Task[None]] = set()
+        self._tenancies: dict[str, Tenancy] = {}
+        self.commands = SessionCommands(self._find, self._profile_of)
+        self._cluster.commands.serve(self.commands)
         self._encoders: ThreadPoolExecutor | None = None
 
     def tools(self, session_id: str) -> ToolSet:
@@ -125,19 +122,10 @@ class SessionHost:
 
     async def handle(self, transport: TransportBase, connection: DeviceConnection) -> None:
         """Converse with one device until its connection closes or a newer one takes it over."""
-        over = asyncio.Event()
-
-        async def lost(reason: LossReason) -> None:
-            taken = reason is LossReason.TAKEN
-            why = "replaced by a newer connection" if taken else "the server was unresponsive"
-            # The socket is often half dead: the newer conversation does not wait for it to close.
-            self._spawn(connection.close(REPLACED if taken else GOING_AWAY, why))
-            await over.wait()
-
+        tenancy = Tenancy(connection)
         try:
-            lease = await self._cluster.leases.acquire(connection.device.id, lost)
+            await tenancy.acquire(self._cluster.leases)
         except LeaseLost:
-            await connection.close(REPLACED, "replaced by a newer connection")
             return
         except ClusterUnavailable as error:
             self.counters.add("session.no_lease")
@@ -147,16 +135,19 @@ class SessionHost:
             )
             await connection.close(TRY_AGAIN, "try again later")
             return
+        device_id = connection.device.id
+        self._tenancies[device_id] = tenancy
         try:
-            await self._converse(transport, connection, lease)
+            await self._converse(transport, connection, tenancy)
         finally:
             if self._cluster.shared:
-                await self.histories.written(lease.device_id)
-            await lease.release()
-            over.set()
+                await self.histories.written(device_id)
+            await tenancy.end()
+            if self._tenancies.get(device_id) is tenancy:
+                del self._tenancies[device_id]
 
     async def _converse(
-        self, transport: TransportBase, connection: DeviceConnection, lease: Lease
+        self, transport: TransportBase, connection: DeviceConnection, tenancy: Tenancy
     ) -> None:
         session_id, device = connection.session_id, connection.device
         profile = self._profile_of(device)
@@ -178,7 +169,7 @@ class SessionHost:
         transport.set_device_tools_callback(session_id, device_tools_ready)
         session: Session | None = None
         try:
-            history = self._history(device, lease)
+            history = self._history(device, tenancy.lease)
             session = Session(
                 connection,
                 await make_engine(profile),
@@ -192,6 +183,7 @@ class SessionHost:
                 shared=SharedParts(self.events, self._encoders),
             )
             self.sessions.add(session)
+            tenancy.begin(session)
             await session.run()
         finally:
             if session is not None:
@@ -215,10 +207,10 @@ class SessionHost:
             )
         return history
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._closing.add(task)
-        task.add_done_callback(self._closing.discard)
+    async def _find(self, device_id: str) -> Session | None:
+        """Return the session that may act for a device."""
+        tenancy = self._tenancies.get(device_id)
+        return await tenancy.session() if tenancy is not None else None
 
     def stats(self) -> dict[str, Any]:
         """Return what a health page shows: sessions, the transports' gauges, all counts."""

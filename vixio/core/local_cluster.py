@@ -7,9 +7,13 @@ import itertools
 from collections.abc import Callable, Sequence
 
 from vixio.core.cluster import (
+    COMMAND_S,
+    NOT_CONNECTED,
     RELEASE_S,
     Charged,
     Cluster,
+    CommandHandler,
+    Commands,
     Lease,
     LeaseLost,
     Leases,
@@ -18,7 +22,9 @@ from vixio.core.cluster import (
     Presence,
     SharedLimits,
     Status,
+    carry_out,
 )
+from vixio.core.commands import Command, CommandResult, encode
 
 NAME = "1"
 """What the only process is called."""
@@ -42,7 +48,7 @@ class LocalLeases(Leases):
         if older is not None and older.granted:
             self._ending[device_id] = older.lose(LossReason.TAKEN)
         try:
-            await self._old_session(device_id)
+            await self.settled(device_id)
         except asyncio.CancelledError:
             self._forget(lease)
             raise
@@ -56,7 +62,7 @@ class LocalLeases(Leases):
         lease = self._held.get(device_id)
         return lease is not None and lease.granted
 
-    async def _old_session(self, device_id: str) -> None:
+    async def settled(self, device_id: str) -> None:
         """Wait until the session of the last holder is over, for a bounded time."""
         ending = self._ending.get(device_id)
         if ending is None:
@@ -126,6 +132,28 @@ class LocalLimits(SharedLimits):
         """Nothing is ever charged elsewhere."""
 
 
+class LocalCommands(Commands):
+    """Calls the handler."""
+
+    def __init__(self, leases: LocalLeases) -> None:
+        self._leases = leases
+        self._handler: CommandHandler | None = None
+
+    def serve(self, handler: CommandHandler) -> None:
+        """Set what carries out commands."""
+        self._handler = handler
+
+    async def send(
+        self, device_id: str, command: Command, *, timeout: float = COMMAND_S
+    ) -> CommandResult:
+        """Have a command carried out."""
+        encode(command)  # what another process could not be sent fails here too
+        await self._leases.settled(device_id)
+        if not self._leases.holds(device_id):
+            return NOT_CONNECTED
+        return await carry_out(self._handler, device_id, command, timeout)
+
+
 class LocalCluster(Cluster):
     """The default of a server.
 
@@ -134,4 +162,6 @@ class LocalCluster(Cluster):
 
     def __init__(self, release_timeout: float = RELEASE_S) -> None:
         leases = LocalLeases(release_timeout)
-        super().__init__(leases, LocalPresence(leases), LocalLimits(), shared=False)
+        super().__init__(
+            leases, LocalPresence(leases), LocalLimits(), LocalCommands(leases), shared=False
+        )

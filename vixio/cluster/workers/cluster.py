@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from vixio.cluster.workers.channel import Channel
+from vixio.cluster.workers.commands import WorkerCommands
 from vixio.cluster.workers.leases import WorkerLeases
 from vixio.cluster.workers.limits import WorkerLimits
 from vixio.cluster.workers.messages import Kind, Message
@@ -18,11 +19,13 @@ class WorkerCluster(Cluster):
     leases: WorkerLeases
     presence: WorkerPresence
     limits: WorkerLimits
+    commands: WorkerCommands
 
     def __init__(self, worker: int, channel: Channel) -> None:
         leases = WorkerLeases(channel)
         presence = WorkerPresence(worker, channel, leases)
-        super().__init__(leases, presence, WorkerLimits(channel), shared=True)
+        commands = WorkerCommands(channel, leases)
+        super().__init__(leases, presence, WorkerLimits(channel), commands, shared=True)
         self._channel = channel
 
     async def run(self) -> None:
@@ -34,6 +37,7 @@ class WorkerCluster(Cluster):
         finally:
             renewing.cancel()
             self.leases.close()
+            self.commands.close()
             await asyncio.wait({renewing})
 
     def ready(self, about: Status) -> None:
@@ -56,6 +60,16 @@ class WorkerCluster(Cluster):
                 self.leases.granted(number, device, token, handover)
             case (Kind.LOSE, {"device": str(device), "token": int(token), "reason": str(reason)}):
                 self.leases.lose(number, device, token, LossReason(reason))
+            case (
+                Kind.COMMAND,
+                {
+                    "device": str(device),
+                    "token": int(token),
+                    "command": dict(command),
+                    "timeout": int() | float() as timeout,
+                },
+            ):
+                self.commands.received(number, device, token, command, timeout)
             case (Kind.STATUS, _):
                 self._channel.answer(number, self.presence.status())
             case (Kind.ANSWER, {"result": result}):

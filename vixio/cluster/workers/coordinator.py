@@ -12,6 +12,7 @@ from vixio.cluster.workers.counters import Row, SharedCounters
 from vixio.cluster.workers.handovers import HandoverStore
 from vixio.cluster.workers.lease_table import RENEW_S, Held, LeaseTable
 from vixio.cluster.workers.messages import Kind, Message
+from vixio.cluster.workers.router import CommandRouter
 from vixio.core.cluster import RELEASE_S, LossReason
 
 _log = logging.getLogger(__name__)
@@ -43,6 +44,7 @@ class Coordinator:
         self._ending: dict[str, asyncio.Task[None]] = {}
         self._counters = SharedCounters()
         self._handovers = HandoverStore()
+        self._router = CommandRouter(self._leases, self._channels, self._ending)
         self._tasks: set[asyncio.Task[None]] = set()
         self._expiring: asyncio.Task[None] | None = None
 
@@ -93,7 +95,6 @@ class Coordinator:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _handle(self, worker: int, channel: Channel, message: Message) -> None:
-        number = message.number
         match (message.kind, message.body):
             case (Kind.GAUGE, {"name": str(name), "key": str(key), "count": int(count)}):
                 self._count(worker, (name, key), count)
@@ -101,8 +102,6 @@ class Coordinator:
                 self._to_others(worker, Kind.CHARGE, **message.body)
             case (Kind.RENEW, _):
                 self._leases.renew(worker)
-            case (Kind.ACQUIRE, {"device": str(device)}):
-                self._spawn(self._acquire(worker, channel, number, device))
             case (Kind.RELEASE, {"device": str(device), "token": int(token)}):
                 if self._leases.release(device, token):
                     self._announce(device, 0)
@@ -110,14 +109,32 @@ class Coordinator:
                 holder = self._leases.holder(device)
                 if holder is None or holder.token <= token:
                     self._handovers.put(device, token, text)
-            case (Kind.STATUS, _):
-                self._spawn(self._answer_status(channel, number))
             case (Kind.ANSWER, {"result": result}):
-                channel.answered(number, result)
+                channel.answered(message.number, result)
             case (Kind.READY, about):
                 self._on_ready(worker, about)
             case _:
-                raise ValueError(f"a worker does not send {message.kind.name}")
+                self._spawn(self._request(worker, channel, message))
+
+    def _request(
+        self, worker: int, channel: Channel, message: Message
+    ) -> Coroutine[Any, Any, None]:
+        number = message.number
+        match (message.kind, message.body):
+            case (Kind.ACQUIRE, {"device": str(device)}):
+                return self._acquire(worker, channel, number, device)
+            case (
+                Kind.COMMAND,
+                {
+                    "device": str(device),
+                    "command": dict(command),
+                    "timeout": int() | float() as timeout,
+                },
+            ):
+                return self._command(channel, number, device, command, timeout)
+            case (Kind.STATUS, _):
+                return self._answer_status(channel, number)
+        raise ValueError(f"a worker does not send this as {message.kind.name}")
 
     def _count(self, worker: int, row: Row, count: int) -> None:
         if not self._counters.put(worker, row, count):
@@ -192,6 +209,11 @@ class Coordinator:
         for other, channel in self._channels.items():
             if other != worker:
                 channel.send(kind, **body)
+
+    async def _command(
+        self, channel: Channel, number: int, device: str, command: dict[str, Any], timeout: float
+    ) -> None:
+        channel.answer(number, await self._router.route(device, command, timeout))
 
     async def _answer_status(self, channel: Channel, number: int) -> None:
         channel.answer(number, await self.members())

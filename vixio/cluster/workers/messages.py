@@ -45,6 +45,9 @@ class Kind(IntEnum):
     """Worker: ``device, token, text``; the conversation, for the next holder."""
     STATUS = 12
     """Request. Worker: the status of all processes; coordinator: that of this one."""
+    COMMAND = 14
+    """Request: ``device, command, timeout``; coordinator: also ``token``, that of the lease under
+    which the device is served. The answer is a ``CommandResult``."""
     ANSWER = 13
     """Either: ``result`` of a request."""
 

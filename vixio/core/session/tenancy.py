@@ -1,0 +1,63 @@
+"""The lease under which a connection's session serves its device."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from vixio.core.cluster import Lease, LeaseLost, Leases, LossReason
+from vixio.core.transport import GOING_AWAY, REPLACED, DeviceConnection
+
+if TYPE_CHECKING:
+    from vixio.core.session.session import Session
+
+
+class Tenancy:
+    """From the acquisition of the lease to its release.
+
+    If the lease is lost, the connection closes, and the next holder waits for :meth:`end`.
+    """
+
+    lease: Lease
+
+    def __init__(self, connection: DeviceConnection) -> None:
+        self._connection = connection
+        self._session: asyncio.Future[Session | None] = asyncio.get_running_loop().create_future()
+        self._over = asyncio.Event()
+        self._closing: asyncio.Task[None] | None = None
+
+    async def acquire(self, leases: Leases) -> None:
+        """Get the lease. Raises LeaseLost after closing the connection, ClusterUnavailable."""
+        try:
+            self.lease = await leases.acquire(self._connection.device.id, self._lost)
+        except LeaseLost:
+            await self._connection.close(REPLACED, REPLACED_REASON)
+            raise
+
+    def begin(self, session: Session) -> None:
+        """The session begins: commands can reach it."""
+        self._session.set_result(session)
+
+    async def session(self) -> Session | None:
+        """Return the session, waiting while it is set up; None: it may not act any more."""
+        session = await asyncio.shield(self._session)
+        return session if self.lease.valid else None
+
+    async def end(self) -> None:
+        """The session is over: release the lease, and let the next holder go on."""
+        if not self._session.done():
+            self._session.set_result(None)
+        await self.lease.release()
+        self._over.set()
+
+    async def _lost(self, reason: LossReason) -> None:
+        if reason is LossReason.TAKEN:
+            closing = self._connection.close(REPLACED, REPLACED_REASON)
+        else:
+            closing = self._connection.close(GOING_AWAY, "the server was unresponsive")
+        # The socket is often half dead: the next holder does not wait for it to close.
+        self._closing = asyncio.create_task(closing)
+        await self._over.wait()
+
+
+REPLACED_REASON = "replaced by a newer connection"
