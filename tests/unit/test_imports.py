@@ -8,6 +8,7 @@ across.
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -46,7 +47,8 @@ SHARED = (
     "vixio.providers.batched_vad",
     "vixio.providers.chain.health",
     "vixio.providers.chain.shares",
-    "vixio.providers.espeak_library",
+    "vixio.providers.espeak_process",
+    "vixio.providers.inference",
     "vixio.providers.local_voice",
     "vixio.core.framing",
     "vixio.providers.model_process",
@@ -312,3 +314,13 @@ def test_a_module_in_no_area_is_found(tmp_path: Path) -> None:
 def test_what_is_allowed_passes(tmp_path: Path, path: str, source: str) -> None:
     plant(tmp_path, path, source)
     assert violations(tmp_path) == []
+
+
+def test_a_worker_of_espeak_imports_nearly_nothing() -> None:
+    """Several run beside each server: what they import is their memory and their start."""
+    program = "import sys, vixio.providers.espeak_process.worker; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    heavy = {"asyncio", "loguru", "logging", "numpy", "onnxruntime", "pydantic", "yaml"}
+    assert not heavy & set(done.stdout.split())

@@ -36,6 +36,8 @@ class Program(Generic[KindT]):
     max_payload: int
     quiet: bool = False
     """What it prints to standard error is of no use."""
+    unusable_reason: str = "no_model"
+    """Key of :data:`~vixio.core.messages.REASONS` for a process that is unusable for good."""
 
     def ended(self) -> ProviderError:
         """Return what an utterance is told whose process is gone."""
@@ -71,7 +73,7 @@ class ModelProcess(Generic[KindT]):
         ours, theirs = socket.socketpair()
         with theirs:
             # In a thread: starting a process takes milliseconds.
-            spawning = asyncio.create_task(asyncio.to_thread(_spawn, program, argument, theirs))
+            spawning = asyncio.create_task(asyncio.to_thread(spawn, program, argument, theirs))
             try:
                 popen = await asyncio.shield(spawning)
             except asyncio.CancelledError:
@@ -105,6 +107,11 @@ class ModelProcess(Generic[KindT]):
     def pid(self) -> int:
         """Its process id."""
         return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """As of ``subprocess``: negative for a signal; None while it runs."""
+        return self._process.returncode
 
     @property
     def waiting(self) -> int:
@@ -158,7 +165,9 @@ class ModelProcess(Generic[KindT]):
                 said = frame.json()
                 if said.get("retryable"):
                     raise ProviderError(program.provider, said["message"], reason="unreachable")
-                raise ProviderUnavailable(program.provider, said["message"], reason="no_model")
+                raise ProviderUnavailable(
+                    program.provider, said["message"], reason=program.unusable_reason
+                )
             if frame.kind is program.ready:
                 self.about = frame.json() if frame.payload else {}
                 return
@@ -175,8 +184,9 @@ class ModelProcess(Generic[KindT]):
         return []
 
 
-def _spawn(program: Program[Any], argument: str, channel: socket.socket) -> subprocess.Popen[bytes]:
-    # Its own session: a Ctrl-C at the terminal is the server's to handle.
+def spawn(program: Program[Any], argument: str, channel: socket.socket) -> subprocess.Popen[bytes]:
+    """Start the process with ``channel`` as its standard input and output. Blocking."""
+    # A session of its own: a Ctrl-C at the terminal is for the server to handle.
     return subprocess.Popen(  # noqa: S603 - this interpreter, our module, our own JSON
         command(program.module, argument),
         stdin=channel.fileno(),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import closing
 from importlib import resources
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from pydantic import ValidationError
 
 from vixio.core.errors import ProviderUnavailable
 from vixio.core.framing import Frame, Unpacker, pack
-from vixio.providers.pocketsphinx.lexicon import Lexicon, guess_pronunciation, to_arpabet
+from vixio.providers.pocketsphinx.lexicon import Lexicon, to_arpabet
 from vixio.providers.pocketsphinx.provider import (
     FACTORY,
     PocketSphinxASRProvider,
@@ -53,21 +54,14 @@ def test_words_come_from_the_dictionary_with_all_their_ways() -> None:
 
 
 def test_unknown_words_are_pronounced_by_espeak_in_the_models_phones() -> None:
-    # In a process of its own, as in the recogniser: eSpeak NG's state is the process's, and the
-    # voice of this one must not lose its own.
-    script = f"import runpy; runpy.run_path({__file__!r})['_guesses']()"
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=30)
-
-
-def _guesses() -> None:
     with DICTIONARY.open(encoding="utf-8") as file:
         known = {phone for line in file for phone in line.split()[1:]}
-    lexicon = Lexicon(DICTIONARY, guess=True)
-    for word in ("loudness", "vixio", "zigbee", "aquabot", "dehumidify"):
-        (guessed,) = lexicon.pronunciations(word)
-        assert set(guessed.split()) <= known
-    assert guess_pronunciation("loudness") == "L AW D N AH S"
-    assert guess_pronunciation("灯") == ""
+    with closing(Lexicon(DICTIONARY, guess=True)) as lexicon:
+        for word in ("vixio", "zigbee", "aquabot", "dehumidify"):
+            (guessed,) = lexicon.pronunciations(word)
+            assert set(guessed.split()) <= known
+        assert lexicon.pronunciations("loudness") == ("L AW D N AH S",)
+        assert lexicon.pronunciations("灯") == ()
     assert to_arpabet("ʘ") == ""
 
 

@@ -211,7 +211,8 @@ class CannedTTS(TTSProvider):
 def _make_speech() -> bytes:
     import soxr
 
-    from vixio.providers.espeak_library import Voice, load_espeak
+    from vixio.providers.espeak_process.library import load_espeak
+    from vixio.providers.espeak_process.wire import Voice
 
     library = load_espeak()
     library.set_voice(Voice("en-us", 170, 50, 100))

@@ -1,5 +1,4 @@
-"""Speech synthesis by eSpeak NG, in the process.
+"""Speech synthesis by eSpeak NG, in worker processes (``vixio.providers.espeak_process``).
 
-``library`` binds the C library, ``engine`` is the one thread that may call it, ``text`` prepares
-what is spoken, ``provider`` is the interface and the settings.
+``text`` cuts what is spoken into pieces, ``provider`` is the interface and the settings.
 """

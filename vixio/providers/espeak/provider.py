@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import AsyncIterator
 
-from loguru import logger
 from pydantic import BaseModel, ConfigDict, Field
 
 from vixio.core.errors import ProviderError, ProviderUnavailable
-from vixio.providers.espeak.engine import ENGINE, Job
 from vixio.providers.espeak.text import split
-from vixio.providers.espeak_library import NAME, Voice
+from vixio.providers.espeak_process.cleaning import speakable
+from vixio.providers.espeak_process.pool import EspeakPool, acquire, release
+from vixio.providers.espeak_process.speech import Request
+from vixio.providers.espeak_process.wire import NAME, Kind, Voice
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.spoken_text import clean, spoken_language
 from vixio.providers.tts import TTSProvider
+
+_log = logging.getLogger(__name__)
 
 _TAG = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8}){0,3}")
 
@@ -39,7 +43,7 @@ class EspeakSettings(BaseModel):
 
 
 class EspeakTTSProvider(TTSProvider):
-    """A voice of eSpeak NG. All providers of the process share one thread."""
+    """A voice of eSpeak NG. All providers of the event loop share its worker processes."""
 
     name = NAME
     sample_rate = 22_050
@@ -47,21 +51,26 @@ class EspeakTTSProvider(TTSProvider):
     def __init__(self, settings: EspeakSettings | None = None) -> None:
         self._settings = settings or EspeakSettings()
         self._starting = asyncio.Lock()
-        self._started = False
+        self._pool: EspeakPool | None = None
         self._closed = False
-        self._jobs: set[Job] = set()
+        self._requests: set[Request] = set()
 
     async def start(self) -> None:
-        """Load the library in a thread. Raises ProviderUnavailable, also for an unknown voice."""
+        """Start the worker processes. Raises ProviderUnavailable, also for an unknown voice."""
         async with self._starting:
             if self._closed:
                 raise ProviderError(NAME, "it is closed", retryable=False)
-            if self._started:
+            if self._pool is not None:
                 return
-            self.sample_rate = await asyncio.to_thread(self._load)
-            ENGINE.hold()
-            self._started = True
-        logger.bind(provider=NAME, sample_rate=self.sample_rate).debug("TTS loaded")
+            pool = await acquire()
+            try:
+                await self._check_voices(pool)
+            except BaseException:
+                await release()
+                raise
+            self.sample_rate = pool.sample_rate
+            self._pool = pool
+        _log.debug("TTS loaded", extra={"provider": NAME, "sample_rate": self.sample_rate})
 
     async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
         """Yield PCM in chunks of at most 120 ms; nothing if ``text`` holds no letter or digit.
@@ -69,44 +78,43 @@ class EspeakTTSProvider(TTSProvider):
         A text in Chinese or Japanese is read in that language whatever ``language`` says. The
         configured voice speaks for a language that eSpeak NG does not know. Raises ProviderError.
         """
-        pieces = split(clean(text))
+        pieces = split(clean(speakable(text)))
         voices = self._voices(spoken_language(text, language))
         for number, piece in enumerate(pieces, 1):
-            if not self._started or self._closed:
+            pool = self._pool
+            if pool is None or self._closed:
                 state = "closed" if self._closed else "not started"
                 raise ProviderError(NAME, f"it is {state}", retryable=False)
-            job = Job(piece, voices, pause_after=number < len(pieces))
-            self._jobs.add(job)
+            request = Request(Kind.SPEAK, voices, piece, pause_after=number < len(pieces))
+            self._requests.add(request)
+            pool.submit(request)
             try:
-                ENGINE.submit(job)
-                while (pcm := await job.next()) is not None:
+                while (pcm := await request.next()) is not None:
                     yield pcm
             finally:
-                self._jobs.discard(job)
-                job.cancel()
+                self._requests.discard(request)
+                pool.cancel(request)
 
     async def close(self) -> None:
-        """Fail what is being spoken and give the thread back. Idempotent."""
+        """Fail what is being spoken; the last provider ends the worker processes. Idempotent."""
         self._closed = True
-        for job in self._jobs:
-            job.cancel()
-            job.finish(ProviderError(NAME, "it is closed", retryable=False))
+        for request in self._requests:
+            if self._pool is not None:
+                self._pool.cancel(request)
+            request.finish(ProviderError(NAME, "it is closed", retryable=False))
         async with self._starting:  # a start in progress leaves nothing behind
-            started, self._started = self._started, False
-        if started:
-            await asyncio.to_thread(ENGINE.release)
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            await release()
 
-    def _load(self) -> int:
-        sample_rate = ENGINE.load()
+    async def _check_voices(self, pool: EspeakPool) -> None:
         wanted = {self._settings.voice}
-        if "voices" in self._settings.model_fields_set:  # else some may lack on this system
+        if "voices" in self._settings.model_fields_set:  # the default ones need not all exist
             wanted.update(self._settings.voices.values())
-        missing = sorted(name for name in wanted if not ENGINE.has_voice(self._voice(name)))
-        if missing:
+        if missing := await pool.missing(self._voice(name) for name in sorted(wanted)):
             raise ProviderUnavailable(
                 NAME, f"no voice {', '.join(missing)}: `espeak-ng --voices` lists what there is"
             )
-        return sample_rate
 
     def _voice(self, name: str) -> Voice:
         return Voice(name, self._settings.rate, self._settings.pitch, self._settings.volume)
@@ -116,7 +124,7 @@ class EspeakTTSProvider(TTSProvider):
         names: list[str] = []
         tag = language.lower().replace("_", "-")
         if not _TAG.fullmatch(tag):
-            tag = ""  # the library takes a name for a path to a file
+            tag = ""  # the library reads a name as a path to a file
         while tag:
             names.append(self._settings.voices.get(tag, tag))
             tag = tag.rpartition("-")[0]

@@ -36,6 +36,9 @@ class Voice(Protocol):
     def speak(self, text: str, write: Callable[[npt.NDArray[np.float32]], bool]) -> None:
         """Give the sound of ``text`` to ``write``, from -1 to 1; stop when it returns false."""
 
+    def close(self) -> None:
+        """Release what the voice holds beyond its memory; called once, after the last text."""
+
 
 class VoiceThread:
     """The thread. Its methods are called on the event loop."""
@@ -68,9 +71,12 @@ class VoiceThread:
         await asyncio.to_thread(self._thread.join, JOIN_SECONDS)
 
     def _work(self) -> None:
-        while (job := self._next()) is not None:
-            if not job.cancelled:
-                job.end(self._run(job))
+        try:
+            while (job := self._next()) is not None:
+                if not job.cancelled:
+                    job.end(self._run(job))
+        finally:
+            self._voice.close()
 
     def _next(self) -> VoiceJob | None:
         with self._changed:

@@ -62,6 +62,9 @@ class PiperLocalVoice:
             if not write(chunk.audio_float_array):
                 return
 
+    def close(self) -> None:
+        """Nothing to release."""
+
 
 class PiperTTSProvider(LocalVoiceProvider):
     """One voice, shared by all devices."""

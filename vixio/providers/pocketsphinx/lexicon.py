@@ -6,10 +6,13 @@ decoder it would take four fifths of the decoder's memory.
 
 from __future__ import annotations
 
-import ctypes
-import functools
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
+
+from vixio.core.errors import ProviderError
+from vixio.providers.espeak_process.phonemes import PhonemeClient
+from vixio.providers.espeak_process.wire import Voice
 
 # IPA as eSpeak NG 1.52 writes American English, to the ARPABET of the model; longest first.
 _ARPABET = {
@@ -79,23 +82,21 @@ _ARPABET = {
 _LONGEST = max(map(len, _ARPABET))
 _SILENT_MARKS = "ˈˌː̩ʲ-_ "
 
-_AUDIO_OUTPUT_SYNCHRONOUS = 2  # speak_lib.h; nothing is synthesised
-_DONT_EXIT = 0x8000
-_CHARS_UTF8 = 1
-_PHONEMES_IPA = 2
+_VOICE: Final = Voice("en-us")
 
 
 class Lexicon:
     """Pronunciations by word, read when they are first needed."""
 
     def __init__(self, dictionary: Path, *, guess: bool) -> None:
-        """``guess``: ask eSpeak NG for words that are missing (English ARPABET models only).
+        """``guess``: let eSpeak NG pronounce words that are missing (English ARPABET models only).
 
         Raises OSError if the dictionary cannot be read.
         """
         self._path = dictionary
         self._guess = guess
         self._known: dict[str, tuple[str, ...]] = {}
+        self._espeak = PhonemeClient()  # no process before the first word that is missing
         with dictionary.open("rb"):
             pass
 
@@ -112,7 +113,7 @@ class Lexicon:
                 if word in found and phones:
                     found[word].append(phones.strip())
         for word, ways in found.items():
-            guessed = "" if ways or not self._guess else guess_pronunciation(word)
+            guessed = "" if ways or not self._guess else self._guessed(word)
             self._known[word] = tuple(dict.fromkeys([*ways, guessed] if guessed else ways))
 
     def pronunciations(self, word: str) -> tuple[str, ...]:
@@ -121,11 +122,18 @@ class Lexicon:
             self.load((word,))
         return self._known[word]
 
+    def close(self) -> None:
+        """End the process that pronounces. Idempotent."""
+        self._espeak.close()
 
-def guess_pronunciation(word: str) -> str:
-    """Return the ARPABET of an unknown English word as eSpeak NG reads it; empty if it cannot."""
-    speak = _espeak()
-    return to_arpabet(speak(word)) if speak is not None and word.isascii() else ""
+    def _guessed(self, word: str) -> str:
+        """Return the ARPABET of an unknown English word as eSpeak NG reads it; empty for none."""
+        if not word.isascii():
+            return ""
+        try:
+            return to_arpabet(self._espeak.phonemes(word, [_VOICE]))
+        except ProviderError:  # eSpeak NG is missing, or crashed on this word
+            return ""
 
 
 def to_arpabet(ipa: str) -> str:
@@ -144,34 +152,3 @@ def to_arpabet(ipa: str) -> str:
                 return ""
             index += 1
     return " ".join(phones)
-
-
-class _Speak:
-    """espeak_TextToPhonemes of ``speak_lib.h``. The worker has one thread, so no lock."""
-
-    def __init__(self, library: ctypes.CDLL) -> None:
-        self._lib = library
-        self._lib.espeak_TextToPhonemes.restype = ctypes.c_char_p
-
-    def __call__(self, word: str) -> str:
-        text = ctypes.c_char_p(word.encode())
-        pointer = ctypes.pointer(text)
-        said = self._lib.espeak_TextToPhonemes(pointer, _CHARS_UTF8, _PHONEMES_IPA)
-        return said.decode("utf-8", errors="replace") if said else ""
-
-
-@functools.cache
-def _espeak() -> _Speak | None:
-    """Load eSpeak NG when the first unknown word comes; None where it is not installed."""
-    try:
-        import espeakng_loader
-
-        library = ctypes.CDLL(espeakng_loader.get_library_path())
-        data = espeakng_loader.get_data_path().encode()
-    except (ImportError, OSError, RuntimeError):  # RuntimeError: the package without its data
-        return None
-    if library.espeak_Initialize(_AUDIO_OUTPUT_SYNCHRONOUS, 0, data, _DONT_EXIT) <= 0:
-        return None
-    if library.espeak_SetVoiceByName(b"en-us") != 0:
-        return None
-    return _Speak(library)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
-from vixio.core.errors import ProviderUnavailable
-from vixio.providers.espeak_library import CALLING, Voice, load_espeak
+from vixio.core.errors import ProviderError, ProviderUnavailable
+from vixio.providers.espeak_process.phonemes import PhonemeClient
+from vixio.providers.espeak_process.wire import Voice
 from vixio.providers.local_voice.provider import LocalVoiceProvider
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.sherpa_onnx.folder import INSTALL, NAME, ModelFolder
@@ -56,12 +56,14 @@ class SherpaVoice:
 
     name = NAME
 
-    def __init__(self, engine: Vendor, settings: SherpaTTSSettings, phonemes: str) -> None:
-        """``phonemes``: the voice of eSpeak NG that tells them, empty for none."""
+    def __init__(
+        self, engine: Vendor, settings: SherpaTTSSettings, phonemes: Phonemes | None
+    ) -> None:
+        """``phonemes``: pronounces the text, for a voice that takes phonemes instead."""
         self._engine = engine
         self._speaker = settings.speaker
         self._speed = settings.speed
-        self._phonemes = Voice(phonemes, 165, 50, 100) if phonemes else None
+        self._phonemes = phonemes
         self.sample_rate: int = engine.sample_rate
 
     def speak(self, text: str, write: Callable[[npt.NDArray[np.float32]], bool]) -> None:
@@ -70,9 +72,14 @@ class SherpaVoice:
             self._generate(text, [], write)
             return
         for sentence in _SENTENCE.split(text):
-            for told in split(pronounced(sentence, self._phonemes), lambda _: _MOST_SOUNDS):
-                if not self._generate("", [[ord(each) for each in told]], write):
+            for sounds in split(self._phonemes.of(sentence), lambda _: _MOST_SOUNDS):
+                if not self._generate("", [[ord(each) for each in sounds]], write):
                     return
+
+    def close(self) -> None:
+        """End the process that pronounces, if there is one."""
+        if self._phonemes is not None:
+            self._phonemes.close()
 
     def _generate(
         self,
@@ -99,14 +106,33 @@ class SherpaVoice:
         return all(wanted)
 
 
-def pronounced(text: str, voice: Voice) -> str:
-    """Return how eSpeak NG says ``text`` is pronounced. Raises ProviderUnavailable."""
-    with CALLING:
-        library = load_espeak()
-        main = replace(voice, name=voice.name.partition("-")[0])  # as fr of fr-fr
-        if not library.set_voice(voice) and not library.set_voice(main):
-            raise ProviderUnavailable(NAME, f"eSpeak NG has no voice {voice.name}")
-        return library.phonemes(text)
+class Phonemes:
+    """How a voice of eSpeak NG pronounces a text. Blocking."""
+
+    def __init__(self, voice: str) -> None:
+        main = voice.partition("-")[0]  # as fr of fr-fr
+        self._voices = [Voice(name) for name in dict.fromkeys([voice, main])]
+        self._client = PhonemeClient()
+
+    def check(self) -> None:
+        """Raise ProviderUnavailable if there is no such voice or no eSpeak NG."""
+        try:
+            self.of("1")
+        except ProviderUnavailable:
+            raise
+        except ProviderError as error:
+            if error.retryable:
+                raise
+            name = self._voices[0].name
+            raise ProviderUnavailable(NAME, f"eSpeak NG has no voice {name}") from error
+
+    def of(self, text: str) -> str:
+        """Return the pronunciation of ``text`` as IPA. Raises ProviderError."""
+        return self._client.phonemes(text, self._voices)
+
+    def close(self) -> None:
+        """End the process that pronounces."""
+        self._client.close()
 
 
 class SherpaTTSProvider(LocalVoiceProvider):
@@ -130,10 +156,16 @@ class SherpaTTSProvider(LocalVoiceProvider):
         files = voice_files(folder, settings.kind)
         if settings.speaker >= files.speakers:
             raise folder.error(f"has {files.speakers} speakers, there is no {settings.speaker}")
-        if files.phonemes:
-            pronounced("1", Voice(files.phonemes, 165, 50, 100))
-        voice = SherpaVoice(_engine(folder, files, settings.threads), settings, files.phonemes)
-        voice.speak("1", lambda _: True)  # the first run allocates; a device should not wait for it
+        phonemes = Phonemes(files.phonemes) if files.phonemes else None
+        try:
+            if phonemes is not None:
+                phonemes.check()
+            voice = SherpaVoice(_engine(folder, files, settings.threads), settings, phonemes)
+            voice.speak("1", lambda _: True)  # the first run allocates
+        except BaseException:
+            if phonemes is not None:
+                phonemes.close()
+            raise
         return voice
 
 

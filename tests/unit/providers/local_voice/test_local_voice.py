@@ -32,6 +32,10 @@ class Beeps:
         self.gate = threading.Event()
         self.gate.set()
         self.entered = threading.Event()
+        self.closed = 0
+
+    def close(self) -> None:
+        self.closed += 1
 
     def speak(self, text: str, write: Callable[[npt.NDArray[np.float32]], bool]) -> None:
         self.texts.append(text)
@@ -131,6 +135,15 @@ async def test_devices_take_turns(tts: Provider) -> None:
     assert voice.texts.index("short") <= 2
     long.cancel()
     await asyncio.gather(long, return_exceptions=True)
+
+
+async def test_the_voice_is_closed_with_its_provider() -> None:
+    provider = Provider()
+    await provider.start()
+    assert provider.voice.closed == 0
+    await provider.close()
+    await provider.close()
+    assert provider.voice.closed == 1
 
 
 async def test_a_voice_that_cannot_be_loaded_is_told_at_start() -> None:

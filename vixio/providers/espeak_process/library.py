@@ -1,8 +1,8 @@
 """libespeak-ng through ctypes: the few functions of ``speak_lib.h`` that voices need.
 
-The library has one global state for the process and is not thread-safe: whoever calls it holds
-:data:`CALLING`. It speaks, and it tells other voices how words are pronounced. ctypes releases the
-GIL during a call.
+The library has one global state for the process and is not thread-safe. Some texts make it crash,
+so only worker processes load it, and the benchmarks, which speak texts of their own. ctypes
+releases the GIL during a call. Imports stay few: they are what a worker's memory consists of.
 """
 
 from __future__ import annotations
@@ -10,15 +10,11 @@ from __future__ import annotations
 import ctypes
 import re
 import sys
-import threading
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 
-from vixio.core.errors import ProviderError, ProviderUnavailable
-
-NAME = "espeak"
+from vixio.providers.espeak_process.wire import Voice
 
 BUFFER_MS = 120
 """Audio in each callback. The first comes after about 0.1 ms of work, so it can be two packets."""
@@ -35,9 +31,6 @@ _RATE, _VOLUME, _PITCH = 1, 2, 3
 _PHONEMES_IPA = 2
 _OK = 0
 
-CALLING = threading.Lock()
-"""Held around every use of the library, by whichever thread."""
-
 _CLAUSE = re.compile(r"([^.!?,;:…。！？，；：、]*)([.!?,;:…。！？，；：、]*)")
 _ASCII_MARKS = str.maketrans("。！？，；：、", ".!?,;:,")
 _LANGUAGE_FLAG = re.compile(r"\([^)]+\)")
@@ -46,22 +39,16 @@ _LANGUAGE_FLAG = re.compile(r"\([^)]+\)")
 _SynthCallback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
 
 
-@dataclass(frozen=True, slots=True)
-class Voice:
-    """How to speak: a voice of eSpeak NG, words a minute, pitch (0…99), volume (0…200)."""
-
-    name: str
-    rate: int
-    pitch: int
-    volume: int
+class EspeakError(Exception):
+    """The library or its data is missing, or a call failed; one line for a person."""
 
 
 @cache
 def load_espeak() -> EspeakLibrary:
-    """Return the process's one library, loaded at the first call. Raises ProviderUnavailable.
+    """Return the process's one library, loaded at the first call. Raises EspeakError.
 
     It is never unloaded: the C library keeps a pointer to our callback, and a second
-    initialisation would take the voice from whoever had the first.
+    initialisation would reset the voice of the first.
     """
     return EspeakLibrary()
 
@@ -70,7 +57,7 @@ class EspeakLibrary:
     """The initialised library. Blocking; one thread at a time. Made by :func:`load_espeak` only."""
 
     def __init__(self) -> None:
-        """Load it and its data. Raises ProviderUnavailable."""
+        """Load it and its data. Raises EspeakError."""
         path, data = _bundled()
         self._lib = _load(path)
         rate = self._lib.espeak_Initialize(
@@ -80,11 +67,11 @@ class EspeakLibrary:
             place = data.decode(errors="replace") if data else "the system's directory"
             # 1.52 holds the path of its data in 160 bytes.
             hint = ", the path is too long" if data and len(data) > 140 else ""
-            raise ProviderUnavailable(NAME, f"no voice data in {place}{hint}: {_INSTALL}")
+            raise EspeakError(f"no voice data in {place}{hint}: {_INSTALL}")
         self.sample_rate: int = rate
         self._voice: Voice | None = None
         self._missing: set[str] = set()
-        """Names looked for in vain: each look reads the directories of voices."""
+        """Names of voices that do not exist: each search reads the directories of voices."""
         self._write: Callable[[bytes], bool] | None = None
         # The library keeps the pointer: the callback object must live as long as this does.
         self._callback = _SynthCallback(self._on_samples)
@@ -112,7 +99,7 @@ class EspeakLibrary:
     def synthesize(self, text: str, write: Callable[[bytes], bool], *, pause_after: bool) -> None:
         """Speak ``text``; ``write`` takes each piece of PCM and returns whether to go on.
 
-        ``pause_after`` adds the pause that stands between sentences. Raises ProviderError.
+        ``pause_after`` adds the pause that stands between sentences. Raises EspeakError.
         """
         encoded = text.encode("utf-8", errors="ignore").replace(b"\0", b" ") + b"\0"
         flags = _CHARS_UTF8 | (_ENDPAUSE if pause_after else 0)
@@ -124,31 +111,31 @@ class EspeakLibrary:
         finally:
             self._write = None
         if status != _OK:
-            raise ProviderError(NAME, f"synthesis failed (status {status})")
+            raise EspeakError(f"synthesis failed (status {status})")
 
     def phonemes(self, text: str) -> str:
         """Return the pronunciation of ``text`` by the voice in use, as IPA with its punctuation.
 
         Accents are characters of their own (NFD), as models are trained with.
         """
-        told: list[str] = []
+        parts: list[str] = []
         # A mark inside a number or a name, as in 3.5, is a part of it.
         for clause, marks in _CLAUSE.findall(re.sub(r"(?<=\w)[.:,](?=\w)", _keep, text)):
             if clause.strip():
-                told.append(self._clause(clause.translate(_KEPT)))
-            if marks and told:
-                told[-1] += marks.translate(_ASCII_MARKS)[0]
-        return unicodedata.normalize("NFD", " ".join(told))
+                parts.append(self._clause(clause.translate(_KEPT)))
+            if marks and parts:
+                parts[-1] += marks.translate(_ASCII_MARKS)[0]
+        return unicodedata.normalize("NFD", " ".join(parts))
 
     def _clause(self, text: str) -> str:
         encoded = text.encode("utf-8", errors="ignore").replace(b"\0", b" ")
         buffer = ctypes.create_string_buffer(encoded)
         place = ctypes.c_void_p(ctypes.addressof(buffer))
-        told: list[str] = []
+        parts: list[str] = []
         while place.value is not None:  # each call takes a clause; after the last it is null
             found = self._lib.espeak_TextToPhonemes(ctypes.byref(place), _CHARS_UTF8, _PHONEMES_IPA)
-            told.append((found or b"").decode("utf-8", errors="ignore"))
-        return _LANGUAGE_FLAG.sub("", " ".join(filter(None, told))).replace("\n", " ").strip()
+            parts.append((found or b"").decode("utf-8", errors="ignore"))
+        return _LANGUAGE_FLAG.sub("", " ".join(filter(None, parts))).replace("\n", " ").strip()
 
     def _on_samples(self, samples: int | None, number: int, _events: int | None) -> int:
         """Take samples on the calling thread. Returns 1 to make espeak_Synth stop and return."""
@@ -160,7 +147,7 @@ class EspeakLibrary:
 
 
 _KEPT = {0xE000 + ord(mark): mark for mark in ".:,"}
-"""Marks inside words while clauses are told apart: characters that nobody uses."""
+"""Private-use stand-ins for marks inside words while the text is cut into clauses."""
 
 
 def _keep(mark: re.Match[str]) -> str:
@@ -184,7 +171,7 @@ def _load(path: str | None) -> ctypes.CDLL:
     try:
         lib = ctypes.CDLL(path or system)
     except OSError as error:
-        raise ProviderUnavailable(NAME, f"cannot load {path or system}: {_INSTALL}") from error
+        raise EspeakError(f"cannot load {path or system}: {_INSTALL}") from error
     lib.espeak_Initialize.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_int]
     lib.espeak_SetSynthCallback.argtypes = [_SynthCallback]
     lib.espeak_SetSynthCallback.restype = None
