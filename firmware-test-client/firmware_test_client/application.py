@@ -18,6 +18,7 @@ from firmware_test_client.mcp.hardware import Hardware
 from firmware_test_client.mcp.server import McpServer
 from firmware_test_client.microphone import Microphone
 from firmware_test_client.opus import OpusError, packet_duration_ms
+from firmware_test_client.pcm import Pcm
 from firmware_test_client.playout import Heard, Playout
 from firmware_test_client.protocol import WebsocketProtocol
 from firmware_test_client.records import CloseInfo, Records
@@ -221,6 +222,11 @@ class Application:
         self.playout.reset()
 
     # PlayoutObserver
+
+    def on_sound(self, pcm: bytes, rate: int, start: float) -> None:
+        """The loudspeaker is heard by the microphone beside it."""
+        if self.config.echo_db is not None:
+            self.microphone.overhear(Pcm(pcm, rate), start, self.config.echo_db)
 
     def on_heard(self, heard: Heard, timestamp: int) -> None:
         """AudioOutputTask has played a frame."""

@@ -1,8 +1,8 @@
 """The microphone: a noisy room in which a user sometimes speaks, cut into packets in real time.
 
 The user's voice and the microphone are independent, as in a room: what is said while the microphone
-is off is lost, and the voice goes on. Packets leave by absolute deadlines; if the event loop was
-busy, the missed ones follow at once.
+is off is lost, and the voice goes on. So is the device's own loudspeaker, if it is overheard.
+Packets leave by absolute deadlines; if the event loop was busy, the missed ones follow at once.
 
 Follows EnableVoiceProcessing and AudioInputTask in main/audio/audio_service.cc: 120 ms of warm-up
 after switching on, one packet a frame for as long as the device listens, DTX included.
@@ -17,8 +17,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from firmware_test_client.opus import Encoder
+from firmware_test_client.pcm import Pcm
 from firmware_test_client.speech import (
     StreamFormat,
     Utterance,
@@ -40,6 +42,13 @@ class Spoken:
     voice_start: float  # first and last audible moment
     voice_end: float
     utterance: Utterance
+
+
+@dataclass(frozen=True, slots=True)
+class _Echo:
+    start: float
+    end: float
+    samples: npt.NDArray[np.int32]  # at the uplink rate
 
 
 class Microphone:
@@ -67,6 +76,7 @@ class Microphone:
         self._encoder: Encoder | None = None
         self._noise = noise_samples(format_.rate, format_.noise_dbfs).samples
         self._voices: list[Spoken] = []
+        self._echoes: list[_Echo] = []
         self._timer: asyncio.TimerHandle | None = None
         self._origin = 0.0  # start of frame 0
         self._count = 0  # frames since then
@@ -107,6 +117,12 @@ class Microphone:
         self._voices.append(spoken)
         return spoken
 
+    def overhear(self, pcm: Pcm, start: float, gain_db: float) -> None:
+        """Pick up what the loudspeaker begins to play at `start`."""
+        sound = pcm.resampled(self._format.rate)
+        samples = np.round(sound.samples * 10 ** (gain_db / 20)).astype(np.int32)
+        self._echoes.append(_Echo(start, start + sound.duration, samples))
+
     def _cancel(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
@@ -123,6 +139,7 @@ class Microphone:
         self._schedule()
         self._voices = [voice for voice in self._voices if voice.end > start]
         heard = [voice for voice in self._voices if voice.start < start + self._frame]
+        self._echoes = [echo for echo in self._echoes if echo.end > start]
         if self._shared:
             self._emit(self._cached_packet(start, index, heard))
         else:
@@ -142,11 +159,18 @@ class Microphone:
         at = index * count % len(self._noise)
         frame = self._noise[at : at + count].astype(np.int32)
         for voice in heard:
-            samples = voice.utterance.pcm.samples
-            first = round((start - voice.start) * self._format.rate)
-            part = samples[max(0, first) : max(0, first + count)]
-            into = max(0, -first)
-            frame[into : into + len(part)] += part
+            self._mix(frame, voice.utterance.pcm.samples, start - voice.start)
+        for echo in self._echoes:
+            self._mix(frame, echo.samples, start - echo.start)
         if self._encoder is None:
             self._encoder = self._format.encoder()
         return self._encoder.encode(np.clip(frame, -32768, 32767).astype("<i2").tobytes())
+
+    def _mix(
+        self, frame: npt.NDArray[np.int32], sound: npt.NDArray[np.integer], offset: float
+    ) -> None:
+        """Add the part of `sound` that falls into `frame`, which begins `offset` seconds in."""
+        first = round(offset * self._format.rate)
+        part = sound[max(0, first) : max(0, first + len(frame))]
+        into = max(0, -first)
+        frame[into : into + len(part)] += part

@@ -49,7 +49,10 @@ class _Ready:
 
 
 class PlayoutObserver(Protocol):
-    """Who is told what happens."""
+    """Receives what happens."""
+
+    def on_sound(self, pcm: bytes, rate: int, start: float) -> None:
+        """A frame begins to sound at `start`; `pcm` is empty where nothing is decoded."""
 
     def on_heard(self, heard: Heard, timestamp: int) -> None:
         """A frame has sounded to its end; `timestamp` is its packet's."""
@@ -194,6 +197,7 @@ class Playout:
         self._last_reply = reply
         self._sounding = frame
         self._free_at = start + frame.duration
+        self._observer.on_sound(frame.pcm, self._rate, start)
         self._timer = self._loop.call_at(self._free_at, self._finish)
 
     def _finish(self) -> None:

@@ -10,7 +10,7 @@ import opuslib
 import pytest
 from scripted_server import ScriptedServer, tone_packets
 
-from firmware_test_client import Pcm, SimulatedDevice, SpeechError, Voice
+from firmware_test_client import DeviceConfig, Pcm, SimulatedDevice, SpeechError, Voice
 from firmware_test_client.framing import AudioPacket
 from firmware_test_client.records import Counters
 from firmware_test_client.uplink import SEND_QUEUE_PACKETS, Uplink
@@ -135,3 +135,28 @@ async def test_server_aec_echoes_the_time_stamps_of_played_frames(server: Script
         echoed = [int.from_bytes(data[8:12], "big") for _, data in server.talk.binaries]
         assert {60, 120, 180, 240, 300} <= set(echoed)
         assert [stamp for stamp in echoed if stamp] == sorted(stamp for stamp in echoed if stamp)
+
+
+@pytest.mark.parametrize(("echo_db", "heard"), [(None, False), (-6.0, True)])
+async def test_the_loudspeaker_reaches_the_microphone(
+    server: ScriptedServer, echo_db: float | None, heard: bool
+) -> None:
+    async with SimulatedDevice(server.device(mode="realtime", echo_db=echo_db)) as device:
+        await server.talk.until(lambda: server.talk.binaries)
+        await server.talk.speak(tone_packets(10))
+        await device.wait_for_reply(after=0)
+        sent = len(server.talk.binaries)
+        await server.talk.until(lambda: len(server.talk.binaries) > sent + 2)
+        loud = [
+            level for level in levels([data for _, data in server.talk.binaries]) if level > 500
+        ]
+        assert bool(loud) == heard
+        if heard:
+            assert 9 <= len(loud) <= 12  # 600 ms in packets of 60
+            reply_level = device.replies[0].heard.rms
+            assert sorted(loud)[len(loud) // 2] == pytest.approx(reply_level / 2, rel=0.2)
+
+
+def test_echo_needs_decoded_audio() -> None:
+    with pytest.raises(ValueError, match="echo_db"):
+        DeviceConfig(ws_url="ws://127.0.0.1:9/", echo_db=-6.0, decode=False)

@@ -18,9 +18,13 @@ class Observer:
 
     def __init__(self) -> None:
         self.heard: list[Heard] = []
+        self.sounds: list[tuple[float, float]] = []
         self.errors: list[str] = []
         self.timestamps: list[int] = []
         self.drained = asyncio.Event()
+
+    def on_sound(self, pcm: bytes, rate: int, start: float) -> None:
+        self.sounds.append((start, len(pcm) / 2 / rate))
 
     def on_heard(self, heard: Heard, timestamp: int) -> None:
         self.heard.append(heard)

@@ -176,6 +176,11 @@ class Pacer:
             return 0.0
         return self._anchor + (heard // self._packet_ms + 1) * self._packet_ms / 1000
 
+    @property
+    def plays_until(self) -> float:
+        """When the device has played, or will have played, what it was sent; 0.0: nothing."""
+        return 0.0 if self._anchor is None else self._anchor + self._sent_ms / 1000
+
     def heard_text(self) -> str:
         """Return the sentences that were heard; the last one cut by the share that was played."""
         heard = self.heard_ms()

@@ -64,6 +64,7 @@ class Dialogue:
         """``on_idle`` is called when the floor becomes free."""
         self.engine = engine
         self.floor = Floor()
+        self.floor.hears_itself = "aec" in connection.device.features
         self.greeting = ""
         """Said at a wake word; empty: nothing."""
         self._connection = connection
@@ -341,6 +342,7 @@ class Dialogue:
         await self.engine.feed(Abort("speaking"), now())
 
     def _finish(self, reply: Reply) -> None:
+        self.floor.sounds_until(reply.pacer.plays_until)
         if reply.heard and self.floor.mode is not ListenMode.MANUAL:
             self.floor.expect_start(now() + STOP_WINDOW_S)
         if self._reply is reply:
@@ -365,6 +367,7 @@ class Dialogue:
             return False
         speaking = reply.speaking
         reply.interrupt(cause)
+        self.floor.sounds_until(reply.pacer.plays_until)
         await reply.pacer.stopped()
         if speaking:
             self._last_cut = reply.pacer

@@ -240,7 +240,7 @@ class Session:
     async def _take(self, chunk: Chunk) -> None:
         at = now()
         if isinstance(chunk, AudioIn):
-            if self._floor.hears:
+            if self._floor.hears_at(at):
                 if self._swap.pending:
                     self._swap.keep(chunk)
                 await self._dialogue.engine.feed(chunk, at)

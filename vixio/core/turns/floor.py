@@ -25,6 +25,10 @@ STOP_WINDOW_S = 2.0
 (main/application.cc, OnIncomingJson "tts"). It takes a round trip, and the next speech may have
 begun by then."""
 
+ECHO_TAIL_S = 0.25
+"""From a sound of the loudspeaker to the arrival of the last packet that it is in: the device's
+buffers, one packet and the network."""
+
 
 class State(StrEnum):
     """Who has the floor."""
@@ -188,7 +192,9 @@ class Floor:
         self.hears = False
         """Whether microphone audio is wanted now."""
         self.hears_itself = False
-        """The device needs echo cancellation by the server: audio is not wanted while it speaks."""
+        """The device needs echo cancellation by the server, which has none: audio is not wanted
+        while its loudspeaker sounds, and the user's voice does not interrupt it."""
+        self._echo_until = float("-inf")
         self._expects_until = float("-inf")
 
     def step(self, happened: Input) -> tuple[Action, ...]:
@@ -218,6 +224,15 @@ class Floor:
         """Whether a reply is playing or held."""
         return self.state is State.SPEAKING or self.state is State.PAUSED
 
+    def hears_at(self, now: float) -> bool:
+        """Return whether microphone audio that arrives now is wanted."""
+        return self.hears and now >= self._echo_until
+
+    def sounds_until(self, at: float) -> None:
+        """The loudspeaker plays what it has until ``at``."""
+        if self.hears_itself:
+            self._echo_until = max(self._echo_until, at + ECHO_TAIL_S)
+
     def microphone_on(self, mode: ListenMode) -> bool:
         """The device opened its microphone; return whether that is news for the engine.
 
@@ -226,6 +241,8 @@ class Floor:
         news = not self.microphone or mode is not self.mode or mode is ListenMode.MANUAL
         self.microphone = True
         self.mode = mode
+        # The device is silent then (main/audio/audio_service.cc, EnableVoiceProcessing).
+        self._echo_until = float("-inf")
         self._settle()
         return news
 

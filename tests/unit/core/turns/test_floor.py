@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from vixio.core.chunk import ListenMode
-from vixio.core.turns.floor import TABLE, Action, Floor, Input, State
+from vixio.core.turns.floor import ECHO_TAIL_S, TABLE, Action, Floor, Input, State
 
 AFTER_CUT = {State.IDLE, State.LISTENING, State.THINKING}
 
@@ -143,3 +143,29 @@ def test_a_start_that_says_nothing_new() -> None:
     assert stepping.microphone_on(ListenMode.MANUAL), "each press begins an utterance"
     assert stepping.microphone_off()
     assert not stepping.microphone_off()
+
+
+def test_a_device_that_hears_itself_is_not_heard_until_its_echo_is_over() -> None:
+    stepping = floor(State.SPEAKING, mode=ListenMode.REALTIME)
+    stepping.hears_itself = True
+    stepping.step(Input.DONE)
+    stepping.sounds_until(10.0)
+    assert stepping.hears
+    assert not stepping.hears_at(10.0 + ECHO_TAIL_S - 0.01)
+    assert stepping.hears_at(10.0 + ECHO_TAIL_S)
+
+
+def test_a_microphone_that_opens_hears_no_echo() -> None:
+    stepping = floor(State.SPEAKING, mode=ListenMode.REALTIME)
+    stepping.hears_itself = True
+    stepping.sounds_until(10.0)
+    stepping.step(Input.WAKE_WORD)
+    stepping.microphone_on(ListenMode.REALTIME)
+    assert stepping.hears_at(9.0)
+
+
+def test_a_device_that_cancels_its_echo_is_heard_at_once() -> None:
+    stepping = floor(State.SPEAKING, mode=ListenMode.REALTIME)
+    stepping.step(Input.DONE)
+    stepping.sounds_until(10.0)
+    assert stepping.hears_at(10.0)
