@@ -164,6 +164,19 @@ class History:
         self._turns.append(Turn(turn_id, [] if text is None else [UserMessage(text)]))
         self._bound()
 
+    def said(self, turn_id: int, text: str) -> None:
+        """Put the user's words into a turn that was begun without them; ignored if it is over.
+
+        A speech-to-speech model answers before it has transcribed what it hears.
+        """
+        turn = self._last(turn_id)
+        if turn is None or turn.closed:
+            return
+        if turn.items and isinstance(turn.items[0], UserMessage):
+            turn.items[0] = UserMessage(text)
+        else:
+            turn.items.insert(0, UserMessage(text))
+
     def append(self, turn_id: int, item: HistoryItem) -> None:
         """Add to the turn ``turn_id``; ignored if it was cut or is no longer the last one."""
         turn = self._last(turn_id)

@@ -162,3 +162,16 @@ def test_one_turn_is_never_folded_away() -> None:
     history = History(max_tokens=100)
     talk(history, "x" * 4_000)
     assert not history.to_fold()
+
+
+def test_words_that_are_known_late_come_first_in_their_turn() -> None:
+    history = History()
+    history.begin(1)
+    history.append(1, AssistantMessage("Hello!"))
+    history.said(1, "hello")
+    history.said(2, "another turn")
+    assert history.items() == [UserMessage("hello"), AssistantMessage("Hello!")]
+    history.said(1, "hello there")
+    history.close(1)
+    history.said(1, "too late")
+    assert history.items() == [UserMessage("hello there"), AssistantMessage("Hello!")]

@@ -43,11 +43,19 @@ class Engine(Protocol):
 
     def reply(self, turn: UserTurn) -> AsyncIterator[Chunk]:
         """Return the reply: TextDelta, ToolCalled, ToolReturned, Notice, Farewell, Emotion,
-        Sentence, AudioOut. Closing the stream stops all work on it."""
+        Sentence, AudioOut. Closing the stream stops all work on it.
+
+        The engine writes the turn into the history: ``begin`` with the user's words, ``append``,
+        and ``said`` where the words are known only later. The session closes or cuts the turn. When
+        it closes the stream early, ``heard_ms`` of the turn's timeline says how much was played.
+        """
         ...
 
     def speak(self, turn_id: int, text: str) -> AsyncIterator[Chunk]:
-        """Return the stream that says ``text`` as it is, without asking a model."""
+        """Return the stream that says ``text`` as it is, without asking a model.
+
+        The session writes it into the history.
+        """
         ...
 
     async def close(self) -> None:

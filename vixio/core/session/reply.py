@@ -198,6 +198,7 @@ class Reply:
     def _end(self, outcome: str) -> None:
         self._over = True
         self.timeline.outcome = outcome
+        self.timeline.heard_ms = self._pacer.heard_ms()
         if self._pacer.started_at is not None:
             self.timeline.mark("speech_start", self._pacer.started_at)
         if self._pacer.first_frame_at is not None:
