@@ -1,4 +1,4 @@
-"""All ears of the table keep the contract: what that is, the suite itself says."""
+"""The recognisers that need no download pass the contract."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.contract.ears import ASRS, Ears
+from tests.contract.recognisers import ASRS, RecogniserCase
 from vixio.providers.asr import ASRProvider
 from vixio.testing.contract import ASRContract
 from vixio.testing.contract.asr import ASRCreator, Mishap
@@ -15,21 +15,21 @@ from vixio.testing.contract.base import Creator
 
 class TestASR(ASRContract):
     @pytest.fixture(params=sorted(ASRS))
-    def ears(self, request: pytest.FixtureRequest) -> Ears:
+    def case(self, request: pytest.FixtureRequest) -> RecogniserCase:
         return ASRS[request.param]
 
     @pytest.fixture
-    def creator(self, ears: Ears) -> Creator[ASRProvider]:
-        return lambda: ears.create(None)
+    def creator(self, case: RecogniserCase) -> Creator[ASRProvider]:
+        return lambda: case.create(None)
 
     @pytest.fixture
-    def mishap_creator(self, ears: Ears) -> ASRCreator:
-        return ears.create
+    def mishap_creator(self, case: RecogniserCase) -> ASRCreator:
+        return case.create
 
     @pytest.fixture
-    def told(self, ears: Ears) -> bool:
-        return ears.hears
+    def words_expected(self, case: RecogniserCase) -> bool:
+        return case.finds_words
 
     @pytest.fixture
-    def possible_mishaps(self, ears: Ears) -> Sequence[Mishap]:
-        return ears.mishaps
+    def possible_mishaps(self, case: RecogniserCase) -> Sequence[Mishap]:
+        return case.mishaps

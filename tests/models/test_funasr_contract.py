@@ -27,7 +27,7 @@ pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
 ]
 
-ENDS_ITS_PROVIDER = ("test_close_fails_who_speaks",)
+ENDS_ITS_PROVIDER = ("test_close_fails_open_streams",)
 SEEN_ELSEWHERE = ("test_each_mishap_costs_one_utterance",)  # test_funasr_process.py
 
 
@@ -72,7 +72,7 @@ async def test_contract(
         given = {
             "asr": own if name in ENDS_ITS_PROVIDER else shared,
             "unstarted": own,
-            "told": True,
+            "words_expected": True,
             **chosen,
         }
         await test(**{key: given[key] for key in wanted})
@@ -83,7 +83,7 @@ async def test_contract(
 
 async def test_the_suite_is_all_there() -> None:
     tests = {case.values[0] for case in CASES}
-    assert {"test_words_are_recognised", "test_close_fails_who_speaks"} < tests
+    assert {"test_words_are_recognised", "test_close_fails_open_streams"} < tests
     assert len(CASES) > len(tests) > 10
 
 

@@ -7,7 +7,7 @@ Listening half::
     TurnStarted, TurnEnded, TurnDropped                   from the turn detector
     PartialTranscript, Transcript                         from the ASR
     UserTurn                                              the value in which the halves meet
-    TurnFailed                                            from whoever could not do its part
+    TurnFailed                                            from the station that failed
 
 Replying half::
 

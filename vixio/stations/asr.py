@@ -181,7 +181,7 @@ class ASRStation(ListeningStation):
             return
         try:
             outcome = await self._words(utterance)
-        except Exception as error:  # noqa: BLE001 - a provider's defect costs a turn, as its errors
+        except Exception as error:  # noqa: BLE001 - a defect costs a turn, like an error
             outcome = await self._failure(utterance, error)
         if self._running.pop(turn_id, None) is not None:
             self.context.timeline(turn_id).mark("transcript", clock_now())

@@ -1,4 +1,4 @@
-"""Makes the user's turn out of what was recognised or typed."""
+"""Makes the user's turn from recognised or typed words."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from vixio.core.chunk import (
 from vixio.core.station import ListeningStation
 
 MIN_SPEECH_MS = 400
-"""So much voice without a word was somebody who was not understood; less was a cough or a door."""
+"""Voice of this length without a word is speech that was not understood; less is a noise."""
 
 
 class TextAggregatorStation(ListeningStation):
     """Transcript or TextInput in, UserTurn out.
 
-    Speech without words is asked back, a noise without words makes no turn.
+    Speech without words makes a turn that is not understood; a noise makes none.
     """
 
     name = "text_aggregator"
@@ -31,7 +31,7 @@ class TextAggregatorStation(ListeningStation):
         self._speech_ms: dict[int, int] = {}
 
     async def feed(self, chunk: Chunk, now: float) -> Sequence[Chunk]:
-        """Add the UserTurn that ``chunk`` completes."""
+        """Pass ``chunk`` on with the UserTurn that it completes."""
         match chunk:
             case TurnEnded(turn_id=turn_id, speech_ms=speech_ms):
                 self._speech_ms[turn_id] = speech_ms

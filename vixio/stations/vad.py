@@ -31,8 +31,8 @@ class VADSettings:
 
     Speech begins after ``min_speech_ms`` of windows at or above ``threshold`` and pauses at the
     first ``min_pause_ms`` below ``exit_threshold``. ``timeout``: seconds for one answer of the
-    detector; ``recovery``: seconds without it after a failure, less than the apology lasts: who is
-    asked to try again has to be heard.
+    detector. ``recovery``: seconds without detection after a failure; shorter than the apology, so
+    that the user's next attempt is heard.
     """
 
     threshold: float = 0.5
@@ -46,8 +46,8 @@ class VADSettings:
 class VADStation(ListeningStation):
     """Feeds the detector and adds VoiceStarted and VoiceEnded to the stream.
 
-    Audio passes through whole, speech or not. In manual mode the button decides and the detector
-    rests.
+    All audio passes through, speech or not. In manual mode the button decides and the detector is
+    not used.
     """
 
     name = "vad"
@@ -71,7 +71,7 @@ class VADStation(ListeningStation):
         self._stream = self._vad.open()
 
     async def feed(self, chunk: Chunk, now: float) -> Sequence[Chunk]:
-        """Add the marks that ``chunk`` leads to."""
+        """Pass ``chunk`` on with the marks that it causes."""
         if isinstance(chunk, AudioIn):
             if self._mode is ListenMode.MANUAL:
                 return (chunk,)
@@ -84,7 +84,7 @@ class VADStation(ListeningStation):
         return (chunk,)
 
     async def close(self) -> None:
-        """Give the detector's state back."""
+        """Release the detector's state."""
         self._watchdog.close()
         if self._stream is not None:
             self._stream.close()
@@ -104,7 +104,7 @@ class VADStation(ListeningStation):
         except TimeoutError:
             seconds = self._settings.timeout
             return self._fail(f"no answer within {seconds:g} s", "timeout", now + seconds)
-        except Exception as error:  # noqa: BLE001 - a provider's defect costs a turn, as its errors
+        except Exception as error:  # noqa: BLE001 - a defect costs a turn, like an error
             reason = error.reason if isinstance(error, ProviderError) else ""
             return self._fail(describe(error), reason, now)
         marks: list[Chunk] = []
@@ -114,7 +114,7 @@ class VADStation(ListeningStation):
                 marks.append(mark)
         if not marks:
             return (chunk,)
-        # A start stands before the audio in which it was noticed, a pause behind it.
+        # A start goes before the audio in which it was detected, a pause after it.
         before = [mark for mark in marks if isinstance(mark, VoiceStarted)]
         behind = [mark for mark in marks if isinstance(mark, VoiceEnded)]
         if before and behind and marks[0] is behind[0]:

@@ -1,12 +1,11 @@
-"""Decoding one utterance over a closed grammar, and how far to believe what came out.
+"""Decodes one utterance over a closed grammar and scores the result.
 
-A closed grammar puts every utterance onto one of its sentences. What tells a command from anything
-else is how well the sentence explains the sound compared with the best that the model could say of
-each 10 ms frame: with ``compallsen`` PocketSphinx computes the score of every sound of the model
-and subtracts the best, so the mean of a path's acoustic scores *is* that comparison. Measured
-against a phone loop (``allphone``) in a second decoder it separates better and costs nothing more
-(docs/speech.md). The weakest word counts once more, since a foreign sentence often shares all
-words but one with a command.
+A closed grammar maps every utterance to one of its sentences. A command is told from other speech
+by how well the sentence explains the sound, compared with the best score of any sound of the model
+for each 10 ms frame. With ``compallsen`` PocketSphinx scores every sound and subtracts the best, so
+the mean of a path's acoustic scores is that comparison. It separates better than a phone loop
+(``allphone``) in a second decoder and costs nothing more (docs/speech.md). The weakest word counts
+twice, because a foreign sentence often shares all words but one with a command.
 """
 
 from __future__ import annotations
@@ -21,26 +20,23 @@ from vixio.providers.pocketsphinx.lexicon import Lexicon
 from vixio.providers.pocketsphinx.wire import WORST_SCORE
 
 _WEAKEST_WORD = 0.5
-"""What the weakest word's score adds to the mean of all; chosen on the tuning set."""
+"""Factor of the weakest word's score, added to the mean; chosen on the tuning set."""
 
-_WORST_FRAME = -300.0  # what is worse underflows in the library's numbers
+_WORST_FRAME = -300.0  # a worse score underflows in the library's numbers
 _SCORE_SHIFT = 1024.0  # acoustic scores are shifted left by SENSCR_SHIFT = 10 bits in FSG segments
 _GAUSSIANS = 8
-"""Gaussians of each codebook that a frame is scored with. The library's default of 4 makes the
-scores coarser; this and the next two together: 2 points more right on the tuning set."""
+"""Gaussians of each codebook that a frame is scored with. The library's default of 4 gives coarser
+scores. This and the next two gain 2 percentage points of right answers on the tuning set."""
 _GRAMMAR_WEIGHT = 4.0
 _SILENCE_PROBABILITY = 0.05
-"""Of a pause between words; commands are spoken with more of them than dictation."""
+"""Of a pause between words; commands have more of them than dictation."""
 _END_PROBABILITY = 0.5
-"""Where a sentence may end or go on. Half: the shorter one wins unless something was said."""
+"""Of the end where a sentence may end or go on. At 0.5 the shorter one wins unless more is said."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """The best sentence of the grammar; ``score`` is mean and weakest word, the nearer 0 the surer.
-
-    ``words`` is empty when no sentence fits at all.
-    """
+    """The best sentence of the grammar; empty when none fits. A ``score`` near 0 is certain."""
 
     words: tuple[str, ...]
     score: float
@@ -62,7 +58,7 @@ class SpokenGrammar:
 
 
 class Primer:
-    """Measures the cepstral mean of a piece of audio; :meth:`renew` it after each use, too."""
+    """Measures the cepstral mean of a piece of audio."""
 
     def __init__(self, model: Path) -> None:
         self._model = model
@@ -70,15 +66,15 @@ class Primer:
         self.renew()
 
     def renew(self) -> None:
-        """Make it ready for another piece."""
+        """Prepare for another piece."""
         self._decoder = _make_decoder(self._model, all_senones=False)
-        # A search has to be there, and runs at the end of the utterance: the smallest there is.
+        # The library needs a search; this is the smallest one.
         fsg = self._decoder.create_fsg("primer", 0, 1, [(0, 1, 1.0, "<sil>")])
         self._decoder.add_fsg("primer", fsg)
         self._decoder.activate_search("primer")
 
     def cepstral_mean(self, pcm: bytes) -> str:
-        """Return the mean as the decoder wants to be told it."""
+        """Return the mean in the decoder's notation."""
         self._decoder.start_utt()
         self._decoder.process_raw(pcm, no_search=True, full_utt=True)
         self._decoder.end_utt()
@@ -88,10 +84,10 @@ class Primer:
 
 
 class GrammarDecoder:
-    """Decodes one utterance; then :meth:`renew` it.
+    """Decodes one utterance; :meth:`renew` prepares it for another.
 
-    The library keeps more of an utterance than it lets anybody reset, and the next one comes out
-    differently for it. A new decoder costs some 10 ms, so every utterance gets one, made ahead.
+    The library keeps state of an utterance that cannot be reset and changes the result of the next
+    one. A new decoder costs some 10 ms, so each utterance gets one, made in advance.
     """
 
     def __init__(self, model: Path) -> None:
@@ -101,14 +97,14 @@ class GrammarDecoder:
         self._spoken: SpokenGrammar | None = None
 
     def renew(self) -> None:
-        """Make it ready for another utterance, over the same grammar as far as that is known."""
+        """Prepare for another utterance, over the same grammar if there was one."""
         spoken, self._spoken = self._spoken, None
         self._decoder = _make_decoder(self._model, all_senones=True)
         if spoken is not None:
             self.load(spoken)
 
     def load(self, spoken: SpokenGrammar) -> None:
-        """Make a grammar ready; quick if it is already."""
+        """Load a grammar; returns quickly if it is loaded already."""
         if self._spoken is not None:
             if self._spoken.key == spoken.key:
                 return
@@ -123,7 +119,7 @@ class GrammarDecoder:
         self._spoken = spoken
 
     def start(self, spoken: SpokenGrammar, cepstral_mean: str) -> None:
-        """Begin the utterance."""
+        """Begin an utterance."""
         self.load(spoken)
         self._decoder.set_cmn(cepstral_mean)
         self._decoder.start_utt()
@@ -133,7 +129,7 @@ class GrammarDecoder:
         self._decoder.process_raw(pcm)
 
     def finish(self) -> Heard:
-        """End the utterance."""
+        """End the utterance and return its words."""
         self._decoder.end_utt()
         if self._decoder.hyp() is None:
             return Heard((), WORST_SCORE)
@@ -148,7 +144,7 @@ class GrammarDecoder:
             total = logs.log(segment.ascore) / _SCORE_SHIFT if segment.ascore > 0 else None
             each = _WORST_FRAME if total is None else max(total / frames, _WORST_FRAME)
             scores.append((each, frames))
-        # A path that was cut off before the end of a sentence means nothing.
+        # A path that does not reach the end of a sentence is no result.
         if not words or self._spoken is None or not self._spoken.grammar.accepts(words):
             return Heard((), WORST_SCORE)
         mean = sum(score * frames for score, frames in scores) / sum(n for _, n in scores)

@@ -1,8 +1,8 @@
-"""Makes grammars before they are wanted, in what time a worker has to spare.
+"""Makes grammars ahead of their use, in a limited part of a worker's time.
 
-Devices may announce other tools every second, and a grammar takes a worker tens of milliseconds. So
-one is made at a time, the latest wanted first, and then utterances have the worker for a while.
-Nothing depends on it: an utterance brings all that its grammar is made of.
+Devices may change their tools every second, and a grammar costs a worker tens of milliseconds. So
+one is made at a time, the latest request first, followed by a pause in which the worker is free for
+utterances. This is only an optimisation: an utterance carries the request for its own grammar.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from collections.abc import Callable
 from typing import Final
 
 MAX_WANTED: Final = 64
-"""Requests that wait for a worker; it does not keep more grammars either."""
+"""Requests that may wait for a worker, which keeps no more grammars either."""
 
 SPARE: Final = 0.25
-"""The part of a worker's time that preparing may take."""
+"""The share of a worker's time that preparing may take."""
 
 
 class Preparations:
-    """What one worker is to prepare. ``send`` hands it one request."""
+    """The grammars that one worker prepares. ``send`` sends it one request."""
 
     def __init__(self, send: Callable[[bytes], None]) -> None:
         self._send = send
@@ -31,11 +31,11 @@ class Preparations:
 
     @property
     def waiting(self) -> int:
-        """How many requests the worker has not been given yet."""
+        """How many requests have not been sent yet."""
         return len(self._wanted)
 
     def want(self, request: bytes) -> None:
-        """Note a request; the oldest is dropped when there are too many."""
+        """Add a request; the oldest is dropped when there are too many."""
         self._wanted[request] = None
         self._wanted.move_to_end(request)
         while len(self._wanted) > MAX_WANTED:
@@ -43,11 +43,11 @@ class Preparations:
         self._changed.set()
 
     def done(self) -> None:
-        """The worker has answered the request that it was given."""
+        """Note that the worker has answered the last request."""
         self._done.set()
 
     async def run(self) -> None:
-        """Hand requests out, one at a time, until cancelled."""
+        """Send the requests, one at a time, until cancelled."""
         while True:
             while not self._wanted:
                 self._changed.clear()

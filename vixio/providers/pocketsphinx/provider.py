@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from loguru import logger
 from pydantic import BaseModel, ConfigDict, Field
 
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes
@@ -19,8 +19,10 @@ from vixio.providers.pocketsphinx.pool import WorkerPool, WorkerProcess, default
 from vixio.providers.pocketsphinx.wire import NAME, WORST_SCORE, Kind, WorkerSettings
 from vixio.providers.registry import ProviderFactory
 
+_log = logging.getLogger(__name__)
+
 REJECTION: Final = -100.0
-"""Score below which an utterance is asked back; chosen on the tuning set (docs/speech.md)."""
+"""Score below which an utterance is rejected; chosen on the tuning set (docs/speech.md)."""
 
 
 class PocketSphinxSettings(BaseModel):
@@ -35,19 +37,19 @@ class PocketSphinxSettings(BaseModel):
     dictionary: Path | None = None
     """Pronunciation dictionary of that model."""
     rejection: Annotated[float, Field(le=0)] = REJECTION
-    """Nearer to 0 rejects more; the curve is in docs/speech.md."""
+    """Values nearer to 0 reject more; docs/speech.md has the curve."""
     workers: Annotated[int, Field(ge=1, le=32)] | None = None
-    """Processes; two, or one on a single core, if not given."""
+    """Processes. Default: two, or one on a single core."""
     decoders: Annotated[int, Field(ge=1, le=16)] = 3
-    """Utterances that each process decodes while they are spoken, plus one for finished ones."""
+    """Decoders per process; one of them is reserved for utterances that have ended."""
     max_seconds: Annotated[float, Field(gt=0, le=120)] = 15.0
-    """Longest utterance; what is longer is no command and is rejected."""
+    """Longest utterance; a longer one is no command and is rejected."""
     timeout: Annotated[float, Field(gt=0)] = 10.0
     """Seconds without an answer after which a worker counts as hung and is killed."""
 
 
 class PocketSphinxASRProvider(ASRProvider):
-    """Closed-grammar recognition; the grammar follows each session's current tools."""
+    """Closed-grammar recognition. The grammar is made of each session's current tools."""
 
     name = NAME
 
@@ -62,7 +64,7 @@ class PocketSphinxASRProvider(ASRProvider):
 
     @property
     def settings(self) -> PocketSphinxSettings:
-        """The options in use."""
+        """The provider's options."""
         return self._settings
 
     @property
@@ -85,7 +87,7 @@ class PocketSphinxASRProvider(ASRProvider):
                 if self._request is not None:
                     pool.prepare(self._request[1])
                 pids = [worker.pid for worker in pool.workers]
-                logger.bind(workers=pids).debug("recognition workers started")
+                _log.debug("recognition workers started", extra={"workers": pids})
 
     def open(self, hints: SpeechHints) -> PocketSphinxStream:
         return PocketSphinxStream(self, self.encode(hints), self._settings)
@@ -128,14 +130,14 @@ class PocketSphinxASRProvider(ASRProvider):
             ],
         }
         encoded = json.dumps(request, default=str).encode()
-        # Kept with its hints, whose tuple of tools is compared: a new list is a new tuple.
+        # Cached by the identity of the tuple of tools: a new list is a new tuple.
         if isinstance(hints.tools, tuple):
             self._request = (hints, encoded)
         return encoded
 
 
 class PocketSphinxStream(ASRStream):
-    """One utterance, in one worker from its first audio on."""
+    """One utterance. One worker decodes it, from the first audio to the result."""
 
     def __init__(
         self, provider: PocketSphinxASRProvider, request: bytes, settings: PocketSphinxSettings
@@ -144,7 +146,7 @@ class PocketSphinxStream(ASRStream):
         self._request = request
         self._timeout = settings.timeout
         self._language = settings.language
-        # One window more than is decoded, so that the worker sees that there was too much.
+        # Slightly more than is decoded, so that the worker detects an overlong utterance.
         self._left = pcm_bytes(settings.max_seconds + 0.5, LISTEN_RATE)
         self._worker: WorkerProcess | None = None
         self._number = 0
@@ -152,14 +154,14 @@ class PocketSphinxStream(ASRStream):
         self._ended = False
         self._closed = False
         self.guess = ""
-        """Once finished: the nearest sentence, rejected or not. For measuring, not for acting."""
+        """Once finished: the nearest sentence, rejected or not. For measurements only."""
         self.score = WORST_SCORE
-        """Once finished: how well it fits; below the settings' ``rejection`` it is rejected."""
+        """Once finished: how well it fits. Below the settings' ``rejection`` it is rejected."""
 
     async def feed(self, pcm: bytes) -> None:
         worker = await self._place()
         if self._result is not None and self._result.done():
-            self._result.result()  # raises what ended it
+            self._result.result()  # raises the error that ended it
         pcm = pcm[: min(self._left, len(pcm) // BYTES_PER_SAMPLE * BYTES_PER_SAMPLE)]
         self._left -= len(pcm)
         if not pcm:
@@ -194,12 +196,13 @@ class PocketSphinxStream(ASRStream):
             worker.kill()
             raise ProviderTimeout(NAME, "transcript", self._timeout) from None
         except asyncio.CancelledError:
-            if self._closed:  # by us, in close(); a cancelled caller sees its own cancellation
+            if self._closed:  # cancelled by close(), not by the caller
                 raise ProviderError(NAME, "the stream is closed", retryable=False) from None
             raise
         self.guess, self.score = " ".join(result["guess"]), result["score"]
-        logger.bind(score=round(result["score"], 1), rejected=result["rejected"]).debug(
-            "utterance decoded"
+        _log.debug(
+            "utterance decoded",
+            extra={"score": round(result["score"], 1), "rejected": result["rejected"]},
         )
         return Recognition(
             " ".join(result["words"]),

@@ -1,10 +1,10 @@
 """The worker process: decodes the utterances of many devices, a slice at a time.
 
-Run as ``python -m vixio.providers.pocketsphinx.worker``; talks in frames (``wire.py``) over
-standard input and output, and ends when its input does, so it cannot outlive the server.
+Run as ``python -m vixio.providers.pocketsphinx.worker``. It reads and writes frames (``wire.py``)
+on standard input and output, and ends when its input ends, so it cannot outlive the server.
 
-An utterance that is still being spoken may hold a decoder, but never the last one: that one is for
-utterances that have ended and are waited for. An utterance without a decoder keeps its audio.
+An utterance in progress may hold a decoder, but never the last one: that one is reserved for
+utterances that have ended, whose result is awaited.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from math import exp
 from pathlib import Path
 from typing import Any, Final
 
-from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes
+from vixio.core.audio import LISTEN_RATE, pcm_bytes
 from vixio.core.framing import Frame, Unpacker, pack
 from vixio.phrasebook import PhraseBook, ToolSignature
 from vixio.providers.pocketsphinx.decoder import (
@@ -29,127 +29,12 @@ from vixio.providers.pocketsphinx.decoder import (
     SpokenGrammar,
 )
 from vixio.providers.pocketsphinx.lexicon import Lexicon
+from vixio.providers.pocketsphinx.utterance import Utterance
 from vixio.providers.pocketsphinx.wire import MAX_PAYLOAD, Kind, WorkerSettings
 
-_BLOCK_BYTES: Final = LISTEN_RATE // 10 * BYTES_PER_SAMPLE  # 100 ms
-_SLICE_BLOCKS: Final = 5  # some 20 ms of work
 _MAX_GRAMMARS: Final = 64
 _CONFIDENCE_WIDTH: Final = 15.0
-"""Score above the threshold at which confidence is 0.73; below it nothing is told."""
-_WINDOW: Final = LISTEN_RATE // 50
-_LOUD: Final = 250
-_LOUD_WINDOWS: Final = 6
-"""120 ms above -42 dB and 4 times the quietest: somebody spoke."""
-_PRIME_WINDOWS: Final = 50
-"""Decoding begins when there is one second from the first loud window on: the mean of its cepstra
-(loudness and microphone) is taken from the utterance itself, so a decoder carries nothing over
-from one speaker to the next."""
-_AROUND_WINDOWS: Final = 15
-
-
-class Utterance:
-    """One utterance with its audio, which is kept until it ends: its grammar may change."""
-
-    def __init__(self, spoken: SpokenGrammar, max_bytes: int) -> None:
-        self.spoken = spoken
-        self.audio = bytearray()
-        self.finished = False
-        self.decoder: GrammarDecoder | None = None
-        self._decoded = 0
-        """Bytes that the decoder has taken."""
-        self._left = max_bytes
-        self._loudness: list[int] = []
-        """Peak of each window."""
-        self._rest = b""
-        """Less than a window: what has not been looked at yet."""
-        self._prime: tuple[int, int] | None = None
-        """The windows that :meth:`prime` returns."""
-
-    @property
-    def cut(self) -> bool:
-        """Whether more was said than any sentence takes; the rest was not kept."""
-        return self._left <= 0
-
-    @property
-    def workable(self) -> bool:
-        """Whether there is something to do for it."""
-        if self.decoder is not None:
-            return self.finished or self._left_to_decode >= _BLOCK_BYTES
-        return self.finished or bool(self.prime())
-
-    @property
-    def decoded(self) -> bool:
-        """Whether the decoder has taken all of it."""
-        return self.finished and not self._left_to_decode
-
-    @property
-    def _left_to_decode(self) -> int:
-        return max(0, len(self.audio) - self._decoded)
-
-    def restart(self, spoken: SpokenGrammar) -> None:
-        """Begin again over another grammar; the decoder has been taken away."""
-        self.spoken = spoken
-        self._decoded = 0
-
-    @property
-    def spoke(self) -> bool:
-        """Whether there was anything but silence."""
-        return len(self._loud()) >= _LOUD_WINDOWS
-
-    def feed(self, pcm: bytes) -> None:
-        """Take audio, up to the longest utterance.
-
-        What comes out must not depend on how the audio came, in bursts or as it was spoken: so
-        each window is looked at once, knowing only what was before it.
-        """
-        pcm = pcm[: max(self._left, 0) // 2 * 2]
-        self._left -= len(pcm)
-        self.audio += pcm
-        samples = memoryview(self._rest + pcm).cast("h")
-        whole = len(samples) // _WINDOW * _WINDOW
-        self._rest = bytes(samples[whole:])
-        for start in range(0, whole, _WINDOW):
-            self._loudness.append(max(map(abs, samples[start : start + _WINDOW : 4])))
-            if self._prime is None and len(self._loudness) >= _PRIME_WINDOWS:
-                self._find_prime(complete=False)
-
-    def prime(self) -> bytes:
-        """Return the first second of speech with what is around it, nothing before it is there.
-
-        Without the silence before it, which would pull the cepstral mean down in short words.
-        """
-        if self._prime is None and self.finished:
-            self._find_prime(complete=True)
-        if self._prime is None:
-            return b""
-        start, end = self._prime
-        return bytes(
-            self.audio[start * _WINDOW * BYTES_PER_SAMPLE : end * _WINDOW * BYTES_PER_SAMPLE]
-        )
-
-    def _find_prime(self, *, complete: bool) -> None:
-        loud = self._loud()
-        if len(loud) < _LOUD_WINDOWS:
-            return
-        first, last = loud[0], loud[-1]
-        if complete or len(self._loudness) >= first + _PRIME_WINDOWS:
-            end = min(first + _PRIME_WINDOWS, last + _AROUND_WINDOWS)
-            self._prime = (max(0, first - _AROUND_WINDOWS), end)
-
-    def decode_slice(self, decoder: GrammarDecoder) -> None:
-        """Give the decoder the next half second, in blocks that do not depend on the packets."""
-        for _ in range(_SLICE_BLOCKS):
-            if self._left_to_decode < (1 if self.finished else _BLOCK_BYTES):
-                return
-            decoder.process(bytes(self.audio[self._decoded : self._decoded + _BLOCK_BYTES]))
-            self._decoded += _BLOCK_BYTES
-
-    def _loud(self) -> list[int]:
-        if not self._loudness:
-            return []
-        quiet = sorted(self._loudness)[len(self._loudness) // 10]
-        mark = max(_LOUD, max(self._loudness) // 16, 4 * quiet)
-        return [number for number, level in enumerate(self._loudness) if level >= mark]
+"""Score above the threshold at which the confidence is 0.73."""
 
 
 class Worker:
@@ -164,7 +49,7 @@ class Worker:
         self._primer = Primer(model)
         self._idle = [GrammarDecoder(model) for _ in range(settings.decoders)]
         self._used: list[GrammarDecoder] = []
-        """To be renewed when there is nothing better to do, or when one is needed."""
+        """To be renewed when the worker is idle, or when one is needed."""
         self._grammars: OrderedDict[str, SpokenGrammar] = OrderedDict()
         self._utterances: dict[int, Utterance] = {}
 
@@ -194,7 +79,7 @@ class Worker:
         return []
 
     def work(self) -> list[bytes]:
-        """Do a slice of work, for finished utterances first; return the frames that it gave."""
+        """Do a slice of work, for finished utterances first; return the frames to send."""
         for stream, item in sorted(self._utterances.items(), key=lambda pair: not pair[1].finished):
             if not item.workable:
                 continue
@@ -242,7 +127,7 @@ class Worker:
         try:
             spoken, answers = self._grammar(frame.json())
         except Exception:
-            # The caller reports the utterance as failed: nothing more will be asked of it.
+            # The caller reports the utterance as failed, and the server forgets it.
             self._release(self._utterances.pop(frame.stream))
             raise
         if spoken.key != item.spoken.key:
@@ -302,10 +187,10 @@ class Worker:
 
 def main() -> None:
     """Serve the frames on standard input until it ends."""
-    # Whatever a library prints must not mix with the frames: they get a descriptor of their own.
+    # What a library prints must not mix with the frames, so they get a descriptor of their own.
     out = os.dup(1)
     os.dup2(2, 1)
-    with suppress(ConnectionError):  # the server is gone, and so is who waits for results
+    with suppress(ConnectionError):  # the server is gone
         try:
             worker = Worker(WorkerSettings(**json.loads(sys.argv[1])))
         except (OSError, RuntimeError, ImportError) as error:
@@ -319,7 +204,7 @@ def main() -> None:
 def _serve(worker: Worker, out: int) -> None:
     unpacker = Unpacker(Kind, MAX_PAYLOAD)
     while True:
-        # Input first, so what was cancelled meanwhile is not decoded.
+        # Input first, so that a cancelled utterance is not decoded.
         wait = 0.0 if worker.busy else None
         if select.select([0], [], [], wait)[0]:
             data = os.read(0, 1 << 16)

@@ -1,4 +1,4 @@
-"""What every ASR provider does."""
+"""The contract of ASR providers."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ LAMP = (
 HINTS = SpeechHints(LAMP, "en")
 
 PACKET = LISTEN_RATE * 2 * 60 // 1000
-"""Bytes of 60 ms, which a device sends at a time."""
+"""Bytes of one packet of 60 ms."""
 
 
 class Mishap(StrEnum):
-    """What may go wrong between a recogniser and the service behind it."""
+    """Faults of the service behind a recogniser."""
 
     ERROR = "error"
-    """The service says that it cannot."""
+    """The service reports an error."""
     STALL = "stall"
-    """It says nothing any more; the connection stands."""
+    """The service stops answering; the connection stays open."""
     CUT = "cut"
-    """The connection ends before the words are there."""
+    """The connection ends before the result."""
     GARBAGE = "garbage"
-    """It sends what is no answer."""
+    """The service sends a malformed answer."""
 
 
 ASRCreator = Callable[[Mishap | None], AbstractAsyncContextManager[ASRProvider]]
-"""Makes an unstarted recogniser, whose service does the mishap to the next utterance alone."""
+"""Makes an unstarted recogniser whose service has the mishap in the next utterance only."""
 
 
 @cache
@@ -86,17 +86,20 @@ async def hear(
 
 
 class ASRContract(ProviderContract[ASRProvider]):
-    """What every recogniser does. A service's stand-in knows the words of :func:`utterances`."""
+    """The tests that every recogniser passes.
 
-    hears = True
-    """Does it tell words? A model with random weights does not."""
+    A stand-in for a service knows the words of :func:`utterances`.
+    """
+
+    finds_words = True
+    """Whether it finds the words; a model with random weights does not."""
 
     mishaps: Sequence[Mishap] = ()
-    """Those that :meth:`create` can bring about."""
+    """Those that :meth:`create` can cause."""
 
     def create(self, mishap: Mishap | None = None) -> AbstractAsyncContextManager[ASRProvider]:
         """Yield the recogniser unstarted; ``mishap``: happens to the first utterance."""
-        raise NotImplementedError(f"{type(self).__name__} has to say what it tests: create()")
+        raise NotImplementedError(f"{type(self).__name__} must implement create()")
 
     @pytest.fixture
     def asr(self, provider: ASRProvider) -> ASRProvider:
@@ -104,9 +107,9 @@ class ASRContract(ProviderContract[ASRProvider]):
         return provider
 
     @pytest.fixture
-    def told(self) -> bool:
-        """Return :attr:`hears`; a fixture here chooses it for one of many."""
-        return self.hears
+    def words_expected(self) -> bool:
+        """Return :attr:`finds_words`; a fixture, so that a suite of several can choose it."""
+        return self.finds_words
 
     @pytest.fixture
     def possible_mishaps(self) -> Sequence[Mishap]:
@@ -118,40 +121,40 @@ class ASRContract(ProviderContract[ASRProvider]):
         """Return :meth:`create`, likewise."""
         return self.create
 
-    async def test_words_are_recognised(self, asr: ASRProvider, told: bool) -> None:
+    async def test_words_are_recognised(self, asr: ASRProvider, words_expected: bool) -> None:
         for words, pcm in utterances().items():
             heard = await hear(asr, pcm)
-            if told:
+            if words_expected:
                 assert (heard.text.lower().strip(" ."), heard.rejected) == (words, False)
 
-    async def test_the_borders_of_the_pieces_do_not_matter(
-        self, asr: ASRProvider, told: bool
+    async def test_the_size_of_the_pieces_does_not_matter(
+        self, asr: ASRProvider, words_expected: bool
     ) -> None:
         pcm = utterances()[ON]
         whole = await hear(asr, pcm, len(pcm))
         for size in (160, 1_002, 64_000):
             assert (await hear(asr, pcm, size)).text == whole.text
-        assert whole.text or not told
+        assert whole.text or not words_expected
 
     @pytest.mark.parametrize(
         "pcm",
         [b"", b"\0\0", b"\1", bytes(320), bytes(64_000), b"\5\0\373\377" * 8_000],
         ids=["empty", "one sample", "half a sample", "10 ms", "2 s of silence", "faint hum"],
     )
-    async def test_nothing_said_is_nothing_heard(
-        self, asr: ASRProvider, pcm: bytes, told: bool
+    async def test_silence_has_no_words(
+        self, asr: ASRProvider, pcm: bytes, words_expected: bool
     ) -> None:
         heard = await hear(asr, pcm)
-        assert heard.text == "" or not told
+        assert heard.text == "" or not words_expected
 
-    async def test_ten_minutes_are_bounded(self, asr: ASRProvider, told: bool) -> None:
+    async def test_ten_minutes_are_bounded(self, asr: ASRProvider, words_expected: bool) -> None:
         minute = (utterances()[ON] * 60)[: 60 * LISTEN_RATE * 2]
         try:
             await hear(asr, minute * 10, len(minute))
         except ProviderError:
             pass  # too long may be an error
         heard = await hear(asr, utterances()[ON])
-        assert heard.text or not told
+        assert heard.text or not words_expected
 
     async def test_several_at_once_do_not_mix(self, asr: ASRProvider) -> None:
         said = list(utterances().values())
@@ -231,7 +234,9 @@ class ASRContract(ProviderContract[ASRProvider]):
         assert (await hear(asr, pcm)).text is not None
         assert partials == reported, "nothing is reported after the words"
 
-    async def test_hints_that_change_under_way(self, asr: ASRProvider, told: bool) -> None:
+    async def test_hints_that_change_under_way(
+        self, asr: ASRProvider, words_expected: bool
+    ) -> None:
         for share in (0.0, 0.5, 1.0):
             pcm = utterances()[ON]
             middle = round(len(pcm) * share / PACKET) * PACKET
@@ -242,7 +247,7 @@ class ASRContract(ProviderContract[ASRProvider]):
             heard = await finish(stream)
             await stream.close()
             stream.update_hints(HINTS)
-            if told:
+            if words_expected:
                 assert (heard.text.lower().strip(" ."), heard.rejected) == (ON, False)
 
     async def test_start_is_idempotent(self, unstarted: ASRProvider) -> None:
@@ -257,7 +262,7 @@ class ASRContract(ProviderContract[ASRProvider]):
         starting.cancel()
         await asyncio.gather(starting, return_exceptions=True)
 
-    async def test_close_fails_who_speaks(self, asr: ASRProvider) -> None:
+    async def test_close_fails_open_streams(self, asr: ASRProvider) -> None:
         pcm = utterances()[ON]
         speaking, ending = asr.open(HINTS), asr.open(HINTS)
         await feed(speaking, pcm[: PACKET * 5])
@@ -267,7 +272,7 @@ class ASRContract(ProviderContract[ASRProvider]):
         async with asyncio.timeout(LIMIT):
             await asr.close()
             (result,) = await asyncio.gather(finishing, return_exceptions=True)
-        # What was found before the end is found.
+        # A result found before the end is valid.
         assert isinstance(result, Recognition | ProviderError)
         with pytest.raises(ProviderError):
             await finish(speaking)
@@ -280,7 +285,7 @@ class ASRContract(ProviderContract[ASRProvider]):
         await asr.close()
 
     async def test_each_mishap_costs_one_utterance(
-        self, mishap_creator: ASRCreator, possible_mishaps: Sequence[Mishap], told: bool
+        self, mishap_creator: ASRCreator, possible_mishaps: Sequence[Mishap], words_expected: bool
     ) -> None:
         for mishap in possible_mishaps:
             async with mishap_creator(mishap) as asr:
@@ -291,7 +296,7 @@ class ASRContract(ProviderContract[ASRProvider]):
                     assert "\n" not in str(caught.value)
                     assert isinstance(caught.value, ProviderTimeout) == (mishap is Mishap.STALL)
                     heard = await hear(asr, utterances()[ON])
-                    assert heard.text or not told
+                    assert heard.text or not words_expected
                 finally:
                     await asr.close()
             assert asyncio.all_tasks() == {asyncio.current_task()}, mishap

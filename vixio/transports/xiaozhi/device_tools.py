@@ -1,18 +1,18 @@
 """The client of a device's MCP server: JSON-RPC 2.0 inside the socket's ``mcp`` messages.
 
-It is told what arrives (:meth:`XiaozhiDeviceToolClient.on_mcp_message`) and given a way to send; it
-reads no socket and waits in nobody's reader. It knows no agent framework.
+It does no I/O of its own: incoming frames are passed to
+:meth:`XiaozhiDeviceToolClient.on_mcp_message`, outgoing ones to a callback. It never waits in the
+task that reads the socket, and knows no agent framework.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
-
-from loguru import logger
 
 from vixio import __version__
 from vixio.core.clock import now
@@ -23,23 +23,25 @@ from vixio.core.tools.device import DeviceToolClientBase
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition, ToolOptions
 from vixio.transports.xiaozhi.mcp_content import parse_answer, parse_error, parse_page
 
+_log = logging.getLogger(__name__)
+
 PROTOCOL_VERSION = "2024-11-05"  # the one the firmware states (mcp_server.cc, ParseMessage)
 
 MAX_PAGES = 64
 MAX_TOOLS = 256
 MAX_LIST_BYTES = 512 * 1024
-"""Bounds of one listing. A page of the firmware has at most 8,000 bytes (GetToolsList), a board
-some dozens of tools; what is over the bound is cut, so no device can fill the server's memory."""
+"""Bounds of one listing; the excess is dropped, so that no device can fill the server's memory. A
+page of the firmware has at most 8,000 bytes (GetToolsList), a board some dozens of tools."""
 
 MAX_ID = 2**31 - 1
 """The firmware reads ids as C ints (mcp_server.cc, ParseMessage: ``id->valueint``)."""
 
 RELIST_PAUSE_S = 0.25
-"""Between two listings that ``list_changed`` asked for: a device that announces a change with every
-answer costs four listings a second, not a loop without end."""
+"""Between two listings after ``list_changed``: a device that announces a change with every answer
+costs four listings a second, not an endless loop."""
 
 MAX_PENDING_CALLS = 32
-"""Calls that wait at a time. The firmware runs them one after another, so the last of so many would
+"""Calls pending at a time. The firmware runs them one after another, so the last of so many would
 be answered far too late; a model that asks for more is in a loop."""
 
 SendCallback = Callable[[JsonObject], Awaitable[None]]
@@ -75,7 +77,6 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
         self._vision = vision
         self._on_tools_changed = on_tools_changed
         self._counters = counters if counters is not None else Counters()
-        self._log = logger.bind(session_id=session_id)
         self._tools: dict[str, ToolDefinition] = {}
         self._pending: dict[int, asyncio.Future[JsonObject]] = {}
         self._last_id = 0
@@ -83,12 +84,12 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
         self._closed = False
         self._initialized = False
         self._initializing: asyncio.Event | None = None
-        """From the greeting on; set when the first list is there or will not come."""
+        """Made by :meth:`initialize`; set when the first list is there or will not come."""
         self._relist_wanted = False
         self._relisting: asyncio.Task[None] | None = None
 
     async def initialize(self) -> bool:
-        """Greet the device's tool server and list its tools; false if that fails or takes long."""
+        """Greet the device's tool server and list its tools; false if that fails or times out."""
         self._initializing = asyncio.Event()
         try:
             return await self._initialize()
@@ -114,7 +115,7 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
             self._tools = await self._list_tools()
         except ToolError as error:
             self._counters.add("xiaozhi.mcp.initialize_failed")
-            self._log.bind(error_type=error.type).warning("the device's tools could not be listed")
+            self._warn("device failed to list its tools", error_type=error.type)
             return False
         self._initialized = True
         self._start_relisting()  # the device may have announced a change meanwhile
@@ -175,12 +176,12 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
         for future in self._pending.values():
             if not future.done():
                 future.set_exception(_disconnected())
-                future.exception()  # seen: the caller may be cancelled before it can look
+                future.exception()  # retrieved: the caller may be cancelled before it can
 
     def on_mcp_message(self, payload: JsonObject) -> None:
         """Take a JSON-RPC frame of the device; never raises.
 
-        Answers that nobody waits for (late, of unknown id, double) are dropped and counted.
+        Answers to no pending request (late, of unknown id, duplicate) are dropped and counted.
         """
         method = payload.get("method")
         if isinstance(method, str):
@@ -188,7 +189,7 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
                 self._relist_wanted = True
                 self._start_relisting()
             elif "id" in payload:
-                # The firmware asks nothing of a server, and a tool server needs no answer of ours.
+                # The firmware makes no requests, and a tool server needs no answers.
                 self._counters.add("xiaozhi.mcp.ignored_request")
             return
         if "result" not in payload and "error" not in payload:
@@ -196,8 +197,8 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
             return
         id_ = payload.get("id")
         if isinstance(id_, float) and id_.is_integer():
-            id_ = int(id_)  # clients that keep every number as a float answer 3.0
-        # type(): true is an int too, and would find request 1.
+            id_ = int(id_)  # clients that store every number as a float answer 3.0
+        # type(): true is an int too, and would match request 1.
         future = self._pending.get(id_) if type(id_) is int else None
         if future is None or future.done():
             self._counters.add("xiaozhi.mcp.late_answer")
@@ -219,7 +220,7 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
         return now() - began
 
     def _new_id(self) -> int:
-        """Return a number that no pending request has."""
+        """Return an id that no pending request has."""
         self._last_id = self._last_id % MAX_ID + 1
         while self._last_id in self._pending:
             self._last_id = self._last_id % MAX_ID + 1
@@ -228,7 +229,7 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
     async def _request(
         self, method: str, params: JsonObject, timeout: float, id_: int | None = None
     ) -> Any:  # noqa: ANN401  any JSON value
-        """Return the result of a request. Raises ToolError; ``timeout`` covers the sending too."""
+        """Return the result of a request. Raises ToolError; ``timeout`` includes the sending."""
         if self._closed:
             raise _disconnected()
         number = self._new_id() if id_ is None else id_
@@ -262,11 +263,11 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
         except ConnectionClosed:
             raise _disconnected() from None
         except (ValueError, TypeError, RecursionError) as error:
-            # JSON cannot carry it (NaN, a set, a cycle): a model's arguments, not the wire's fault.
-            raise ToolError("invalid_arguments", f"the arguments are no JSON: {error}") from None
+            # NaN, a set, a cycle: the fault of the model's arguments.
+            raise ToolError("invalid_arguments", f"the arguments are not JSON: {error}") from None
 
     async def _list_tools(self) -> dict[str, ToolDefinition]:
-        """Follow ``nextCursor`` to the end. Raises ToolError if not even the first page comes."""
+        """Follow ``nextCursor`` to the end. Raises ToolError if the first page does not come."""
         tools: dict[str, ToolDefinition] = {}
         cursor = ""
         seen = {cursor}
@@ -281,8 +282,8 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
             except ToolError as error:
                 if number == 1 or error.type == "disconnected":
                     raise
-                # The firmware refuses a page whose first tool is too large (GetToolsList): what
-                # came before it is usable.
+                # The firmware refuses a page whose first tool is too large (GetToolsList); the
+                # pages before it are usable.
                 self._cut("page_failed", len(tools))
                 break
             size += len(json.dumps(result))
@@ -309,10 +310,13 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
 
     def _cut(self, reason: str, kept: int) -> None:
         self._counters.add(f"xiaozhi.mcp.list_cut.{reason}")
-        self._log.bind(reason=reason, kept=kept).warning("the device's list of tools was cut")
+        self._warn("device's list of tools cut", reason=reason, kept=kept)
+
+    def _warn(self, message: str, **fields: object) -> None:
+        _log.warning(message, extra={"session_id": self.session_id, **fields})
 
     def _start_relisting(self) -> None:
-        """List again if the device asked for it, never two listings at once."""
+        """List again if the device has announced a change; never two listings at once."""
         if not self._relist_wanted or not self._initialized or self._closed:
             return
         if self._relisting is None or self._relisting.done():
@@ -324,9 +328,9 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
             try:
                 self._tools = await self._list_tools()
             except ToolError as error:
-                # The tools known so far stay: one of them failing says more than having none.
+                # The tools known so far stay: a call that fails is more useful than no tool.
                 self._counters.add("xiaozhi.mcp.relist_failed")
-                self._log.bind(error_type=error.type).warning("listing the tools again failed")
+                self._warn("device failed to list its tools again", error_type=error.type)
             else:
                 if self._on_tools_changed is not None:
                     self._on_tools_changed(self.get_tool_definitions())

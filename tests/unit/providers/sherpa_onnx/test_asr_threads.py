@@ -111,7 +111,7 @@ async def asr(kind: str, library: Library) -> AsyncIterator[SherpaASRProvider]:
 
 
 class TestThreads(ASRContract):
-    hears = False
+    finds_words = False
 
     @pytest.fixture
     def creator(self, kind: str) -> Creator[ASRProvider]:

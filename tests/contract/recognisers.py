@@ -20,11 +20,11 @@ from vixio.testing.contract.asr import ASRCreator, Mishap, utterances
 
 
 @dataclass(frozen=True)
-class Ears:
-    """``hears``: it tells words; ``mishaps``: those that ``create`` can bring about."""
+class RecogniserCase:
+    """``finds_words``: whether it finds the words. ``mishaps``: those that ``create`` can cause."""
 
     create: ASRCreator
-    hears: bool = True
+    finds_words: bool = True
     mishaps: tuple[Mishap, ...] = ()
 
 
@@ -68,8 +68,8 @@ def funasr_server(flavour: Flavour, mode: str) -> ASRCreator:
         Mishap.GARBAGE: funasr_faults.at("end", funasr_faults.rubbish, 2),
     }
 
-    def ear(pcm: bytes) -> str:
-        """Know an utterance by most of its audio, of less only that something was said."""
+    def recognise(pcm: bytes) -> str:
+        """Return the words of most of an utterance; of less, one word."""
         for words, known in utterances().items():
             if loud(pcm) and pcm in known:
                 return words if 2 * len(pcm) > len(known) else "turn"
@@ -78,7 +78,7 @@ def funasr_server(flavour: Flavour, mode: str) -> ASRCreator:
     @asynccontextmanager
     async def made(mishap: Mishap | None) -> AsyncIterator[ASRProvider]:
         fault = None if mishap is None else faults[mishap]
-        async with FunASRServer(flavour, ear=ear, fault=fault) as server:
+        async with FunASRServer(flavour, ear=recognise, fault=fault) as server:
             timeout = 0.5 if mishap is Mishap.STALL else 10
             settings = {"url": server.url, "mode": mode, "timeout": timeout}
             yield FunASRServerASRProvider(FunASRServerSettings.model_validate(settings))
@@ -86,14 +86,14 @@ def funasr_server(flavour: Flavour, mode: str) -> ASRCreator:
     return made
 
 
-ASRS: Final[dict[str, Ears]] = {
-    "chain of broken, openai": Ears(chained_asr(openai(stream=False))),
-    "chain of broken, pocketsphinx": Ears(chained_asr(pocketsphinx)),
-    "funasr-server": Ears(funasr_server(Flavour.PYTHON, "2pass"), mishaps=tuple(Mishap)),
-    "funasr-server-offline": Ears(
+ASRS: Final[dict[str, RecogniserCase]] = {
+    "chain of broken, openai": RecogniserCase(chained_asr(openai(stream=False))),
+    "chain of broken, pocketsphinx": RecogniserCase(chained_asr(pocketsphinx)),
+    "funasr-server": RecogniserCase(funasr_server(Flavour.PYTHON, "2pass"), mishaps=tuple(Mishap)),
+    "funasr-server-offline": RecogniserCase(
         funasr_server(Flavour.CPP_OFFLINE, "offline"), mishaps=tuple(Mishap)
     ),
-    "openai": Ears(openai(stream=False), mishaps=tuple(Mishap)),
-    "openai-stream": Ears(openai(stream=True), mishaps=tuple(Mishap)),
-    "pocketsphinx": Ears(pocketsphinx),
+    "openai": RecogniserCase(openai(stream=False), mishaps=tuple(Mishap)),
+    "openai-stream": RecogniserCase(openai(stream=True), mishaps=tuple(Mishap)),
+    "pocketsphinx": RecogniserCase(pocketsphinx),
 }
