@@ -165,7 +165,7 @@ class Server:
                 ),
                 self.cluster_health if self._context.cluster.shared else self.health,
                 self._context.cluster,
-                more=self.vision.routes(self.admission.devices.is_live) if self.vision else (),
+                more=self.vision.routes(self._is_live) if self.vision else (),
             )
             self.http = HttpServer(
                 app,
@@ -281,6 +281,12 @@ class Server:
             await asyncio.wait([senses])
         for error in self.senses.unusable.values():
             raise error
+
+    def _is_live(self, session_id: str, device_id: str) -> bool:
+        """Whether a session runs; for a device of another process, whether it is connected."""
+        return self.host.sessions.get(
+            session_id
+        ) is not None or self._context.cluster.presence.elsewhere(device_id)
 
     def _vision_service(self) -> VisionService | None:
         vision = self.providers.vision

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -15,7 +16,6 @@ from vixio.core.metrics import Counters
 from vixio.transports.admission.addresses import TRUSTED_PROXIES, Proxies
 from vixio.transports.admission.auth import Authenticator, TokenCheck
 from vixio.transports.admission.connection_tracker import ConnectionTracker, TrackedConnection
-from vixio.transports.admission.device_registry import DeviceRegistry
 from vixio.transports.admission.identity import MAX_ID_CHARS, Identity
 from vixio.transports.admission.learned_limit import LearnedLimit
 from vixio.transports.admission.limits import Limits
@@ -44,7 +44,7 @@ class AdmissionSettings:
 
 
 class Admission:
-    """Limits, identities, overload and the registry of devices.
+    """Limits, identities and overload.
 
     ``cluster``: the processes that serve the same ports; the limits hold for all together.
     """
@@ -63,10 +63,9 @@ class Admission:
         self.cluster = cluster or LocalCluster()
         self.proxies = Proxies(self.settings.trusted_proxies)
         self.tracker = ConnectionTracker(self.limits, self.proxies, clock, cluster=self.cluster)
-        self.devices = DeviceRegistry(self.cluster)
+        self._devices: Counter[str] = Counter()  # connections by device
         self._lag = LoopLag(self.limits.loop_lag_ms / 1000)
-        self._learned = LearnedLimit(lambda: self._lag.late_at, lambda: self._admitted, clock)
-        self._admitted = 0
+        self._learned = LearnedLimit(lambda: self._lag.late_at, lambda: self.admitted, clock)
         self._users = 0
         self._loading = False
 
@@ -84,7 +83,7 @@ class Admission:
     @property
     def admitted(self) -> int:
         """How many connections of this process are admitted and not over."""
-        return self._admitted
+        return self._devices.total()
 
     @property
     def loading(self) -> bool:
@@ -113,13 +112,21 @@ class Admission:
             self.counters.add(refusal.counter)
         return refusal
 
-    def admit(self) -> None:
-        """Count an admitted connection, until :meth:`depart`."""
-        self._count(1)
+    def is_connected(self, device_id: str) -> bool:
+        """Whether the device is connected to this server, in whichever process."""
+        return self._devices[device_id] > 0 or self.cluster.presence.elsewhere(device_id)
 
-    def depart(self) -> None:
-        """An admitted connection is over."""
-        self._count(-1)
+    def admit(self, device_id: str) -> None:
+        """Count an admitted connection of a device, until :meth:`depart`."""
+        self._devices[device_id] += 1
+        self._publish()
+
+    def depart(self, device_id: str) -> None:
+        """An admitted connection of a device is over."""
+        self._devices[device_id] -= 1
+        if not self._devices[device_id]:
+            del self._devices[device_id]
+        self._publish()
 
     def stats(self) -> dict[str, Any]:
         """Return gauges for health pages."""
@@ -131,15 +138,13 @@ class Admission:
             "loop_lag_median_ms": round(self._lag.median * 1000, 1),
         }
 
-    def _count(self, change: int) -> None:
-        self._admitted += change
-        self.cluster.limits.set(SOCKETS, "", self._admitted)
+    def _publish(self) -> None:
+        self.cluster.limits.set(SOCKETS, "", self.admitted)
 
     def _check_room(self, identity: Identity, tracked: TrackedConnection) -> Refusal | None:
         if tracked.refusal is not None and not (
             # A device that comes back takes the place of its older connection.
-            tracked.refusal.reason == "connections"
-            and self.devices.is_connected(identity.device_id)
+            tracked.refusal.reason == "connections" and self.is_connected(identity.device_id)
         ):
             return tracked.refusal
         if self.overloaded:
@@ -177,8 +182,8 @@ class Admission:
 
     def _check_quota(self, identity: Identity, tracked: TrackedConnection) -> Refusal | None:
         allowed = self.settings.max_connections
-        connected = self._admitted + self.cluster.limits.others(SOCKETS)
-        if connected >= allowed and not self.devices.is_connected(identity.device_id):
+        connected = self.admitted + self.cluster.limits.others(SOCKETS)
+        if connected >= allowed and not self.is_connected(identity.device_id):
             return Refusal(
                 HTTPStatus.SERVICE_UNAVAILABLE, "full", f"All {allowed} connections are in use.\n"
             )

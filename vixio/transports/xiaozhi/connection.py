@@ -72,7 +72,6 @@ class XiaozhiConnection(DeviceConnection):
         self._closed = False
         self._why = ""
         self._goodbye = (1000, "")
-        self._closing: asyncio.Task[None] | None = None
         self._last_sent = now()
         self._reads = 0
         self._bad = Bucket(60.0)
@@ -260,14 +259,6 @@ class XiaozhiConnection(DeviceConnection):
         """The device sent too much; the carrier closes the channel."""
         self.end(why, POLICY_VIOLATION, why)
 
-    def replace(self) -> None:
-        """Close: a newer connection of the same device takes over. Returns at once."""
-        self._counters.add("xiaozhi.closed.replaced")
-        reason = "replaced by a newer connection"
-        # The older channel is often half dead; the newer conversation does not wait for it.
-        self.end(reason, REPLACED, reason)
-        self._closing = asyncio.create_task(self.close())
-
     def end(self, why: str, code: int = 1000, reason: str = "") -> None:
         """Note that the connection is over: nothing waits for it after this. Idempotent.
 
@@ -278,6 +269,8 @@ class XiaozhiConnection(DeviceConnection):
         self._closed = True
         self._why = why
         self._goodbye = (code, reason)
+        if code == REPLACED:
+            self._counters.add("xiaozhi.closed.replaced")
         if self._tools is not None:
             self._tools.close()
         self._channel.inbox.close()
@@ -285,5 +278,5 @@ class XiaozhiConnection(DeviceConnection):
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
         """Close with a reason; all waits for the device end at once. Idempotent."""
-        self.end("the server closed the connection", code, reason)
+        self.end(reason or "the server closed the connection", code, reason)
         await self._channel.close(*self._goodbye)

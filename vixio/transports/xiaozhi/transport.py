@@ -31,8 +31,7 @@ _log = logging.getLogger(__name__)
 class XiaozhiTransport(TransportBase):
     """Devices of one carrier, by default the WebSocket.
 
-    Transports that share an ``admission`` share its limits and its registry: a device that
-    connects to one of them replaces its connection to another.
+    Transports that share an ``admission`` share its limits.
     """
 
     def __init__(
@@ -115,7 +114,6 @@ class XiaozhiTransport(TransportBase):
                 await channel.close(code, reason)
             else:
                 self._connections.pop(connection.session_id, None)
-                self.admission.devices.leave(connection)
                 await connection.close(code, reason)
 
     async def _receive_hello(self, channel: Channel) -> Hello | HelloRefused:
@@ -152,7 +150,6 @@ class XiaozhiTransport(TransportBase):
         assert self._handler is not None  # noqa: S101  start() sets it before listening
         self._counters.add("xiaozhi.connections")
         self._connections[connection.session_id] = connection
-        self.admission.devices.enter(connection)
         if "mcp" in hello.features:
             connection.start_tools(self._vision(connection, channel))
         keep_alive = asyncio.create_task(connection.keep_alive())

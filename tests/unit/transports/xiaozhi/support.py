@@ -15,6 +15,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from vixio.core.audio import AudioFormat
 from vixio.core.chunk import Chunk
 from vixio.core.errors import ConnectionClosed
+from vixio.core.local_cluster import LocalLeases
+from vixio.core.session.tenancy import Tenancy
 from vixio.core.transport import DeviceConnection, SessionHandler
 from vixio.transports.admission.admission import Admission, AdmissionSettings
 from vixio.transports.xiaozhi.opus import OpusEncoder
@@ -84,11 +86,18 @@ class Server:
         self.admission = transport.admission
         self.counters = transport.admission.counters
         self.sessions: asyncio.Queue[Session] = asyncio.Queue()
+        self._leases = LocalLeases()
 
     async def handle(self, connection: DeviceConnection) -> None:
+        """Serve a device as the session host does: a newer connection replaces the older."""
         session = Session(connection)
+        tenancy = Tenancy(connection)
+        await tenancy.acquire(self._leases)
         self.sessions.put_nowait(session)
-        await session.run()
+        try:
+            await session.run()
+        finally:
+            await tenancy.end()
 
     async def session(self) -> Session:
         return await asyncio.wait_for(self.sessions.get(), BOUND_S)

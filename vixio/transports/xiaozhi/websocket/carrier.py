@@ -128,7 +128,7 @@ class WebSocketCarrier(Carrier):
         assert self._serve is not None  # noqa: S101  start() sets it before listening
         self._handshakes.admitted(channel)
         self._admitted.add(channel)
-        self._admission.admit()
+        self._admission.admit(channel.identity.device_id)
         self._spawn(self._run(self._serve, channel))
 
     def agreed(self, channel: WebSocketChannel) -> None:
@@ -156,7 +156,7 @@ class WebSocketCarrier(Carrier):
         """Make room for another device."""
         if channel in self._admitted:
             self._admitted.discard(channel)
-            self._admission.depart()
+            self._admission.depart(channel.identity.device_id)
 
     def disconnected(self, channel: WebSocketChannel) -> None:
         """Forget a connection."""

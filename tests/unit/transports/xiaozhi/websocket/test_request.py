@@ -118,7 +118,7 @@ async def test_every_spelling_of_an_id_is_the_same_device() -> None:
             assert older.close_code == 4001, "the newer connection replaces the older one"
             again = await server.session()
             assert (again.connection.device.id, again.connection.device.sent_id) == (mac, "")
-            assert server.admission.devices.is_live(again.connection.session_id, mac)
+            assert server.admission.is_connected(mac)
 
 
 @pytest.mark.parametrize("issued_for", ["kitchen", "Kitchen"])
