@@ -1,105 +1,58 @@
 """The composition root: settings → providers → sessions → servers. The only file that sees all.
 
 Devices are accepted as soon as the ports are open; what is heavy loads behind. A device that comes
-earlier is greeted at once. What it says waits in its socket for a short while: listening works in
-audio time, so nothing of it is lost. If the loading takes longer, a turn is told so.
+earlier gets its hello at once. Its audio waits in its socket for a short while: listening works in
+audio time, so nothing of it is lost. If the loading takes longer, a turn fails with an apology.
 """
 
 from __future__ import annotations
 
 import asyncio
-import gc
-import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from vixio import __version__
-from vixio.audio.loudness import VoiceLevels
 from vixio.cluster.context import ClusterContext, ServerInfo
 from vixio.cluster.health import merge_health
+from vixio.composition.engine import EngineBuilder
+from vixio.composition.memory import make_memory
+from vixio.composition.providers import Choices, Providers, ProviderSet, settled
+from vixio.composition.run import run
 from vixio.core.cluster import COMMAND_S
 from vixio.core.commands import Command, CommandResult
 from vixio.core.device import normalise_device_id
-from vixio.core.errors import ConfigError, ProviderUnavailable
+from vixio.core.errors import ConfigError
 from vixio.core.history_store import HistoryStore
 from vixio.core.host import SessionHost
 from vixio.core.metrics import Counters
-from vixio.core.pipeline import Pipeline
-from vixio.core.transport import TransportBase
+from vixio.devices.profiles import SettingsProfiles
 from vixio.http.app import create_http_app
 from vixio.http.ota import OtaSettings
 from vixio.http.server import HttpServer
 from vixio.http.vision_service import VisionService
-from vixio.memory.create import check_installed, make_store
-from vixio.memory.link import StoreLink
-from vixio.memory.memory import Memory, MemorySettings
-from vixio.memory.summary import model_summary
-from vixio.providers.agent import AgentBackend, AgentRequest
-from vixio.providers.asr import ASRProvider
-from vixio.providers.tts import TTSProvider
-from vixio.providers.vad import VADProvider
+from vixio.providers.chain.members import Chain
+from vixio.providers.pool.choice import MadeProvider
+from vixio.providers.pool.loader import ProviderLoader
+from vixio.providers.pool.pool import Lease, ProviderPool
+from vixio.providers.registry import ProviderKind
 from vixio.providers.vision import VisionProvider
-from vixio.senses import Senses, chains
 from vixio.settings import Settings
-from vixio.stations.agent import AgentStation
-from vixio.stations.asr import ASRStation
-from vixio.stations.sentence_aggregator import SentenceAggregatorStation
-from vixio.stations.text_aggregator import TextAggregatorStation
-from vixio.stations.tts import TTSStation
-from vixio.stations.turn_detector import TurnDetectorStation
-from vixio.stations.vad import VADStation
 from vixio.tools.from_settings import make_runtime
 from vixio.tools.source import ToolSource
 from vixio.transports.admission.admission import Admission, AdmissionSettings
 from vixio.transports.admission.auth import TokenAuthenticator
 from vixio.transports.admission.limits import Limits
-from vixio.transports.admission.listener import raise_descriptor_limit
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 from vixio.transports.xiaozhi.transport import XiaozhiTransport
 from vixio.transports.xiaozhi.wake_words import DEFAULT_WAKE_WORDS
 
-_log = logging.getLogger(__name__)
-
-Provider = VADProvider | ASRProvider | AgentBackend | TTSProvider | VisionProvider
-
-
-@dataclass(frozen=True, slots=True)
-class Providers:
-    """What all sessions of a server share."""
-
-    vad: VADProvider
-    asr: ASRProvider
-    agent: AgentBackend
-    tts: TTSProvider
-    vision: VisionProvider | None = None
-
-    @classmethod
-    def from_settings(cls, settings: Settings) -> Providers:
-        """Make those that the settings name, unstarted."""
-        return cls(
-            settings.vad.create(),
-            settings.asr.create(),
-            settings.agent.create(),
-            settings.tts.create(),
-            settings.vision.create() if settings.vision is not None else None,
-        )
-
-    def names(self) -> dict[str, str]:
-        """Return which provider does what."""
-        return {
-            "vad": self.vad.name,
-            "asr": self.asr.name,
-            "agent": self.agent.name,
-            "tts": self.tts.name,
-            **({"vision": self.vision.name} if self.vision is not None else {}),
-        }
+__all__ = ["Providers", "Server", "about", "run", "serve"]
 
 
 class Server:
     """A configured server. ``start`` returns when devices can connect; ``stop`` leaves nothing.
 
-    ``providers`` replaces those that the settings name, ``tool_sources`` stand beside theirs.
+    ``providers`` replaces those that the settings name, ``tool_sources`` are added to theirs.
     ``context``: its part in a cluster of processes; by default there is only this one.
     """
 
@@ -110,19 +63,25 @@ class Server:
         tool_sources: Sequence[ToolSource] = (),
         context: ClusterContext | None = None,
     ) -> None:
+        """Raises ConfigError, ProviderUnavailable."""
+        made = providers or Providers()
         self.settings = settings
         self._context = context or ClusterContext()
-        self._context.cluster.presence.publish(self.health)
         self.counters = Counters()
-        self.providers = providers or Providers.from_settings(settings)
-        self.memory = _memory(settings, self.providers.agent, self.counters)
+        self.pool = ProviderPool(self.counters)
+        choices = Choices.of_server(settings, made)
+        self._defaults = ProviderSet(self.pool, choices)
+        self._defaults.make()
+        self._vision = self._lease_vision(made)
+        self.create_engine = EngineBuilder(settings, self.pool, choices)
+        self.profiles = SettingsProfiles(settings)
+        self.memory = make_memory(settings, self._defaults.agent.loader.make, self.counters)
         self.tools = make_runtime(
             settings,
             self.counters,
             facts=self.memory.facts if self.memory else None,
             more=tool_sources,
         )
-        self._instructions = settings.instructions()
         self.admission = Admission(
             self._admission_settings(), counters=self.counters, cluster=self._context.cluster
         )
@@ -130,7 +89,8 @@ class Server:
         self.transport = XiaozhiTransport(self._transport_settings(), self.admission)
         self.host = SessionHost(
             self.transport,
-            self.create_pipeline,
+            create_engine=self.create_engine,
+            profile_of=self.profiles,
             settings=settings.session_settings(),
             counters=self.counters,
             histories=HistoryStore(
@@ -144,10 +104,7 @@ class Server:
         )
         self.http: HttpServer | None = None
         self._loading: asyncio.Task[None] | None = None
-        self.senses = Senses(
-            self.providers.vad, self.providers.asr, self.providers.tts, self.counters
-        )
-        self._levels = VoiceLevels()
+        self._context.cluster.presence.publish(self.health)
 
     async def start(self) -> None:
         """Open the ports and begin to load. Raises ConfigError when a port is taken."""
@@ -184,7 +141,10 @@ class Server:
         self._loading = asyncio.create_task(self._load())
 
     async def loaded(self) -> None:
-        """Wait until every provider is ready. Raises what kept one from it."""
+        """Wait until the default profile's providers have started.
+
+        Raises ProviderUnavailable when one of them cannot be used.
+        """
         if self._loading is not None:
             await asyncio.shield(self._loading)
 
@@ -199,33 +159,11 @@ class Server:
         await self.tools.close()
         if self.memory is not None:
             await self.memory.stop()
-        providers = self.providers
-        if providers.vision is not None:
-            await providers.vision.close()
-        for provider in (providers.tts, providers.agent, providers.asr, providers.vad):
-            await provider.close()
+        await self.pool.close()
 
-    async def create_pipeline(self, transport: TransportBase, session_id: str) -> Pipeline:
-        """Make the stations of one session; its agent follows the session's tools."""
-        vad, asr, tts = await self.senses.awake()
-        settings = self.settings
-        providers = self.providers
-        agent = providers.agent.create()
-        await agent.initialize(system_prompt=self._system_prompt)
-        return Pipeline(
-            stations=[
-                VADStation(vad, settings.vad_settings()),
-                TurnDetectorStation(settings.turn_settings()),
-                ASRStation(asr, settings.asr_settings()),
-                TextAggregatorStation(),
-                AgentStation(agent, settings.agent_settings(), follow_tools=True),
-                SentenceAggregatorStation(),
-                TTSStation(tts, settings.tts_settings(), self._levels),
-            ]
-        )
-
-    def _system_prompt(self, request: AgentRequest) -> str:
-        return self._instructions.for_turn(request.device_id, request.language, request.emotion)
+    def provider_names(self) -> dict[str, str]:
+        """Return the names of the default profile's providers by kind."""
+        return {str(loader.choice.kind): loader.name for loader in self._default_loaders()}
 
     async def command(
         self, device_id: str, command: Command, *, timeout: float = COMMAND_S
@@ -241,14 +179,21 @@ class Server:
         """Return what the health page shows."""
         loading = self._loading
         ready = loading is not None and loading.done() and not loading.cancelled()
-        unusable = sorted(self.senses.unusable)
-        providers = self.providers
+        loaders = self.pool.loaders()
+        unusable = sorted({str(each.choice.kind) for each in loaders if each.failed})
+        backend = self._defaults.agent.loader.provider
+        lists = {
+            each.provider.members.kind: each.provider.stats()
+            for each in loaders
+            if isinstance(each.provider, Chain)
+        }
         return {
             "status": "degraded" if unusable else "ok" if ready else "loading",
             "version": __version__,
-            "providers": providers.names(),
-            "models": providers.agent.stats(),
-            **chains(providers.vad, providers.asr, providers.tts, providers.vision),
+            "providers": self.provider_names(),
+            "pool": self.pool.stats(),
+            "models": backend.stats() if backend is not None else [],
+            **({"chains": lists} if lists else {}),
             **({"unusable": unusable} if unusable else {}),
             **self.host.stats(),
         }
@@ -259,28 +204,37 @@ class Server:
 
     async def _load(self) -> None:
         self.admission.loading = True
-        senses = asyncio.create_task(self.senses.load())
         try:
-            # The senses first: they take a second, the agent's framework takes several.
-            await self.senses.over()
+            await self._defaults.warm_up()
             await self.tools.start()
             if self.memory is not None:
                 self.memory.start()
-            await self.senses.start("agent", self.providers.agent)
-            if self.providers.vision is not None:
-                await self.senses.start("vision", self.providers.vision)
+            await settled(self._defaults.agent.loader)
+            if self._vision is not None:
+                self._vision.loader.begin()
             if self.memory is not None:
                 self.memory.agent_ready.set()
-            await senses
+            for loader in self._default_loaders():
+                await loader.attempted()
         finally:
             self.admission.loading = False
             if self.memory is not None:
                 self.memory.agent_ready.set()
-            if not senses.cancelling():  # a second time would cut short what cleans up
-                senses.cancel()
-            await asyncio.wait([senses])
-        for error in self.senses.unusable.values():
-            raise error
+        for loader in self._default_loaders():
+            if loader.failed:
+                raise loader.not_ready()
+
+    def _default_loaders(self) -> list[ProviderLoader[Any]]:
+        leases: list[Lease[Any]] = [*self._defaults]
+        if self._vision is not None:
+            leases.append(self._vision)
+        return [lease.loader for lease in leases]
+
+    def _lease_vision(self, made: Providers) -> Lease[VisionProvider] | None:
+        section = self.settings.vision
+        if made.vision is not None:
+            return self.pool.lease(MadeProvider(ProviderKind.VISION, made.vision))
+        return self.pool.lease(section) if section is not None else None
 
     def _is_live(self, session_id: str, device_id: str) -> bool:
         """Whether a session runs; for a device of another process, whether it is connected."""
@@ -289,12 +243,11 @@ class Server:
         ) is not None or self._context.cluster.presence.elsewhere(device_id)
 
     def _vision_service(self) -> VisionService | None:
-        vision = self.providers.vision
-        if vision is None:
+        if self._vision is None:
             return None
         settings = self.settings
         return VisionService(
-            vision,
+            self._vision.loader.make(),
             self.counters,
             lambda: self.http.port if self.http is not None else settings.server.http_port,
             self._context.secret,
@@ -341,38 +294,12 @@ def _authenticator(settings: Settings) -> TokenAuthenticator | None:
         raise ConfigError(f"server.auth.secret: {error}") from None
 
 
-def _memory(settings: Settings, agent: AgentBackend, counters: Counters) -> Memory | None:
-    """Return what outlives the process; nothing where the settings want it so."""
-    memory = settings.memory
-    if memory.store == "none":
-        return None
-    check_installed(memory.store)
-    link = StoreLink(lambda: make_store(memory.store, memory.path, memory.url.get_secret_value()))
-    # The phrase book answers what it knows, and sums nothing up.
-    writes = memory.summary and settings.agent.name != "phrasebook"
-    return Memory(
-        link,
-        counters,
-        MemorySettings(keep_days=memory.keep_days),
-        model_summary(agent) if writes else None,
-    )
-
-
 def _websocket_url(public_host: str, port: int) -> str:
     """Return the URL that OTA tells devices; empty: one on the address they came through."""
     if not public_host:
         return ""
     host = f"[{public_host}]" if ":" in public_host else public_host
     return f"ws://{host}:{port}/xiaozhi/v1/"
-
-
-def settle() -> None:
-    """Take what was loaded out of the garbage collector's sight: it stays for good.
-
-    A full collection over the agent SDK's classes would stop all devices for a tenth of a second.
-    """
-    gc.collect()
-    gc.freeze()
 
 
 async def serve(settings: Settings, source: str, stop: asyncio.Event) -> None:
@@ -387,40 +314,13 @@ async def serve(settings: Settings, source: str, stop: asyncio.Event) -> None:
 
 
 def about(app: Server) -> ServerInfo:
-    """Return what there is to say of a server that listens."""
+    """Return the facts of a listening server for its banner."""
     server = app.settings.server
     return ServerInfo(
         host=server.public_host or server.host,
         port=app.transport.port,
         http_port=app.http.port if app.http is not None else server.http_port,
-        providers=app.providers.names(),
+        providers=app.provider_names(),
         language=app.settings.assistant.language,
         tokens=server.auth.enabled,
     )
-
-
-async def run(app: Server, stop: asyncio.Event, listening: Callable[[], None]) -> None:
-    """Run ``app`` until ``stop`` is set; ``listening`` is called when devices can connect.
-
-    Raises ConfigError when it cannot run at all. A provider that cannot be used is a line in the
-    log; devices are told by the turns that need it.
-    """
-    raise_descriptor_limit()
-    await app.start()
-    try:
-        listening()
-        stopping = asyncio.create_task(stop.wait())
-        loading = asyncio.create_task(app.loaded())
-        await asyncio.wait([stopping, loading], return_when=asyncio.FIRST_COMPLETED)
-        if loading.done():
-            error = loading.exception()
-            if error is None:
-                _log.info("all providers are ready")
-            elif not isinstance(error, ProviderUnavailable):
-                raise error
-            settle()
-        else:
-            loading.cancel()
-        await stopping
-    finally:
-        await app.stop()

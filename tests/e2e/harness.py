@@ -81,14 +81,8 @@ async def serving(
     """
     config = config or settings()
     before = asyncio.all_tasks()
-    providers = Providers(
-        vad=vad or config.vad.create(),
-        asr=asr or config.asr.create(),
-        agent=agent or config.agent.create(),
-        tts=tts or config.tts.create(),
-        vision=vision or (config.vision.create() if config.vision is not None else None),
-    )
-    app = Server(config, providers, tool_sources)
+    made = Providers(vad=vad, asr=asr, agent=agent, tts=tts, vision=vision)
+    app = Server(config, made, tool_sources)
     await app.start()
     assert app.http is not None
     http_url = f"http://127.0.0.1:{app.http.port}"

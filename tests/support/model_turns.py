@@ -7,12 +7,18 @@ from typing import Any
 
 from tests.support.llm_server import LLMServer
 from tests.support.tool_turns import Talk
+from vixio.core.device import DeviceProfile
 from vixio.providers.openai_agent.backend import OpenAIAgentBackend
 from vixio.tools.runtime import ToolRuntime
 
 
-def made(runtime: ToolRuntime, backend: OpenAIAgentBackend, device_id: str = "aa:bb") -> Talk:
-    return Talk(runtime, backend.create(), device_id)
+def made(
+    runtime: ToolRuntime,
+    backend: OpenAIAgentBackend,
+    device_id: str = "aa:bb",
+    profile: DeviceProfile | None = None,
+) -> Talk:
+    return Talk(runtime, backend.create(), device_id, profile)
 
 
 def outputs(server: LLMServer, request: int = -1) -> list[str]:

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from vixio.core.chunk import Chunk, Sentence, TextDelta, ToolReturned, UserTurn
+from vixio.core.device import DeviceProfile
 from vixio.core.history import History
 from vixio.core.station import StationContext
 from vixio.core.tools.context import ToolContext
@@ -62,9 +63,13 @@ class Talk:
     """One session: its tools, its history, its agent."""
 
     def __init__(
-        self, runtime: ToolRuntime, agent: AgentProvider, device_id: str = "aa:bb:cc"
+        self,
+        runtime: ToolRuntime,
+        agent: AgentProvider,
+        device_id: str = "aa:bb:cc",
+        profile: DeviceProfile | None = None,
     ) -> None:
-        self.tools = runtime.open(device_id, f"session of {device_id}")
+        self.tools = runtime.open(device_id, f"session of {device_id}", profile)
         self.history = History()
         self.agent = agent
         self._spawned: set[asyncio.Task[None]] = set()

@@ -23,12 +23,11 @@ SEES_ALL = (
     "bench",
     "cli",
     "cluster",
+    "composition",
     "demo",
     "diagnostics",
-    "senses",
     "server",
     "testing",
-    "waking",
 )
 """Of ``vixio``: the composition root and what stands around the whole server."""
 
@@ -123,6 +122,7 @@ RULES = (
     # Between the two: settings validate the options of sources, and a runtime is made of settings.
     Rule("vixio.tools.from_settings", ("vixio.core", "vixio.tools", "vixio.settings"), PYDANTIC),
     Rule("vixio.tools", ("vixio.core",), ("jsonschema", "loguru", "referencing", *PYDANTIC)),
+    Rule("vixio.devices", ("vixio.core", "vixio.settings")),
     Rule("vixio.memory", ("vixio.core", *INTERFACES), (ANY,)),
     Rule("vixio.transports", alone=True),
     Rule("vixio.transports.admission", ("vixio.core",)),

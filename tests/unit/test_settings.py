@@ -11,8 +11,10 @@ from pydantic import BaseModel
 
 from vixio.cli.scaffold import template
 from vixio.core.audio import AudioFormat
+from vixio.core.device import Device
 from vixio.core.errors import ConfigError
 from vixio.core.session.settings import SessionSettings
+from vixio.devices.profiles import SettingsProfiles
 from vixio.providers import registry
 from vixio.providers.registry import ProviderKind
 from vixio.settings import ServerSettings, Settings, load_settings, override
@@ -130,9 +132,8 @@ def test_the_instructions_know_the_device(tmp_path: Path) -> None:
           devices: {AA:BB:CC:DD:EE:FF: {name: Lamp, place: attic}}
         """,
     )
-    instructions = settings.instructions()
-    assert instructions.for_turn("aa:bb:cc:dd:ee:ff", "") == "Lamp|attic|Ann|Asia/Shanghai"
-    assert instructions.for_turn("other", "") == "|Berlin|Ann|Asia/Shanghai"
+    profile = SettingsProfiles(settings)(Device("aa:bb:cc:dd:ee:ff"))
+    assert (profile.name, profile.place, profile.user) == ("Lamp", "attic", "Ann")
 
 
 def test_settings_do_not_change() -> None:

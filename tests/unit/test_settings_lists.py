@@ -18,6 +18,7 @@ from vixio.providers.chain.vision import ChainVisionProvider
 from vixio.providers.espeak.provider import EspeakTTSProvider
 from vixio.providers.registry import ProviderFactory, ProviderKind
 from vixio.settings import Settings, load_settings
+from vixio.settings.provider import AgentSection, ASRSection, TTSSection
 
 ROOT = Path(__file__).resolve().parents[2]
 OPENAI = "{name: openai, model: m, base_url: 'http://127.0.0.1:9/v1', api_key: k}"
@@ -147,3 +148,16 @@ async def test_the_check_has_a_line_for_each(tmp_path: Path) -> None:
     assert lines["tts[0]"] == (False, "missing: pip install it")
     assert lines["tts[1]"][1].startswith("espeak: ")
     assert lines["vad"][0]
+
+
+def test_equal_sections_are_one_choice() -> None:
+    """The provider pool shares the providers of equal sections."""
+    plain, same, other = (
+        TTSSection.model_validate(given)
+        for given in ({"name": "espeak"}, {"name": "espeak"}, {"name": "espeak", "voice": "de"})
+    )
+    assert len({plain, same, other}) == 2
+    options = {"name": "openai", "api_key": "k", "extra_body": {"a": {"b": [1]}}}
+    assert len({AgentSection.model_validate(options) for _ in range(2)}) == 1
+    listed = [ASRSection.model_validate([{"name": "pocketsphinx"}] * 2) for _ in range(2)]
+    assert len({*listed, ASRSection.model_validate({"name": "pocketsphinx"})}) == 2

@@ -151,7 +151,7 @@ class SessionHost:
     ) -> None:
         session_id, device = connection.session_id, connection.device
         profile = self._profile_of(device)
-        opened = self._tool_host.open(device.id, session_id) if self._tool_host else None
+        opened = self._tool_host.open(device.id, session_id, profile) if self._tool_host else None
         tools = opened.toolset if opened else ToolSet()
         self._toolsets[session_id] = tools
 

@@ -1,7 +1,7 @@
 """The instructions of a language model: a text with a few names in it, filled in for each turn.
 
-It is no template language: ``{name}`` stands for a value, and nothing is ever evaluated. Other
-braces are left as they are, so that JSON may stand in the text.
+This is not a template language: ``{name}`` stands for a value, and nothing is evaluated. Other
+braces stay as they are, so the text may contain JSON.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from vixio.core.emotions import EMOTIONS
 
 NAMES: Mapping[str, str] = {
     "device": "the device's name",
-    "place": "where it stands",
+    "place": "its location",
     "user": "the user's name",
     "language": "the language that the user speaks, in English",
-    "mood": "how the user sounds, where the recogniser hears it and it is not neutral",
-    "emotions": "the faces that a device can show, each with its emoji",
+    "mood": "how the user sounds, if the recogniser reports it and it is not neutral",
+    "emotions": "the expressions that a device can show, each with its emoji",
     "weekday": "in English",
     "date": "as 2026-08-31",
     "time": "as 17:05",
     "time_zone": "such as Europe/Berlin",
 }
-"""What may stand in the braces, and what it becomes."""
+"""The names in braces, and what each becomes."""
 
 _REFERENCE = re.compile(r"\{\{([A-Za-z_]+)\}\}|\{([A-Za-z_]+)\}")
 
@@ -72,7 +72,7 @@ _LANGUAGES = {
     "zh": "Chinese",
     "zh-hk": "Cantonese",
 }
-"""By BCP 47, in lower case; another tag is given to the model as it is."""
+"""By BCP 47, in lower case; the model gets any other tag as it is."""
 
 _NO_MOOD = ("neutral", "unknown", "unk", "other")
 _LONGEST_MOOD = 20
@@ -82,52 +82,42 @@ _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What is known of a device; empty where nothing is."""
+    """What the instructions can say about a device; empty where nothing is known."""
 
     device: str = ""
     place: str = ""
     user: str = ""
 
-    def over(self, general: Surroundings) -> Surroundings:
-        """Return these, and where there is nothing, the ``general`` ones."""
-        return Surroundings(
-            self.device or general.device, self.place or general.place, self.user or general.user
-        )
-
 
 class Instructions:
     """A text and the values for it. ``{{name}}`` stands for ``{name}`` itself.
 
-    A line whose names all stand for nothing is left out: "The user is {user}." without a user.
-    ``devices``: by device id, whatever its case. ``zone``: None for that of the machine.
+    A line whose names are all empty is left out: "The user is {user}." without a user.
+    ``zone``: None for that of the machine.
     """
 
     def __init__(
         self,
         text: str,
+        surroundings: Surroundings | None = None,
         *,
-        general: Surroundings | None = None,
-        devices: Mapping[str, Surroundings] | None = None,
         zone: ZoneInfo | None = None,
         now: Callable[[], datetime] | None = None,
     ) -> None:
-        """Raises ValueError when ``text`` has a name that is not known."""
+        """Raises ValueError when ``text`` has an unknown name."""
         check_instructions(text)
         self._lines = text.splitlines(keepends=True)
-        self._general = general or Surroundings()
-        self._devices = {
-            device_id.lower(): own.over(self._general) for device_id, own in (devices or {}).items()
-        }
+        self._surroundings = surroundings or Surroundings()
         self._zone = zone
         self._now = now or (lambda: datetime.now(zone) if zone else datetime.now().astimezone())
         self._emotions = ", ".join(f"{emoji} {name}" for name, emoji in EMOTIONS.items())
 
-    def for_turn(self, device_id: str, language: str, emotion: str = "") -> str:
-        """Return the instructions as they are now, for one device and a language (BCP 47).
+    def for_turn(self, language: str, emotion: str = "") -> str:
+        """Return the instructions for a turn that begins now, in a language (BCP 47).
 
-        ``emotion``: how the user sounds, as the recogniser names it.
+        ``emotion``: how the user sounds, in the recogniser's words.
         """
-        known = self._devices.get(device_id.lower(), self._general)
+        known = self._surroundings
         at = self._now()
         values = {
             "device": known.device,
@@ -145,7 +135,7 @@ class Instructions:
 
 
 def check_instructions(text: str) -> None:
-    """Raise ValueError, one line, when ``text`` has a name that is not known."""
+    """Raise ValueError, one line, when ``text`` has an unknown name."""
     for match in _REFERENCE.finditer(text):
         name = match.group(2)
         if name is None or name in NAMES:
@@ -156,13 +146,13 @@ def check_instructions(text: str) -> None:
 
 
 def language_name(tag: str) -> str:
-    """Return the English name of a language, ``tag`` itself where none is known."""
+    """Return the English name of a language, or ``tag`` itself if none is known."""
     lower = tag.replace("_", "-").lower()
     return _LANGUAGES.get(lower) or _LANGUAGES.get(lower.partition("-")[0]) or tag
 
 
 def _mood(emotion: str) -> str:
-    """One word, whatever a recogniser says; none where it says nothing of use."""
+    """Return one word, whatever a recogniser reports; none if it reports nothing useful."""
     word = emotion.strip().lower()
     fits = word.isascii() and word.isalpha() and len(word) <= _LONGEST_MOOD
     return word if fits and word not in _NO_MOOD else ""

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from functools import partial
 
 from vixio.core.chunk import TextDelta
+from vixio.core.instructions import Instructions, Surroundings
 from vixio.core.messages import reason
 from vixio.core.metrics import ModelUse
 from vixio.core.streams import bounded as bounded_stream
@@ -96,11 +97,14 @@ def _with_reason(model: str, reasons: dict[str, str]) -> str:
 
 async def _answer(settings: Settings, backend: AgentBackend, row: Row, used: list[ModelUse]) -> str:
     language = settings.assistant.language
-    instructions = settings.instructions()
+    assistant = settings.assistant
+    instructions = Instructions(
+        assistant.instructions, Surroundings("", assistant.place, assistant.user_name)
+    )
     limits = settings.agent_settings()
     agent = backend.create()
     try:
-        await agent.initialize(system_prompt=lambda _: instructions.for_turn("", language))
+        await agent.initialize(system_prompt=lambda _: instructions.for_turn(language))
         row.is_ready()
         request = AgentRequest(1, greeting(language), language=language, note_model=used.append)
         events = bounded_stream(

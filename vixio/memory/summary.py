@@ -18,7 +18,7 @@ from vixio.core.history import (
 from vixio.providers.agent import AgentBackend, AgentEvent, AgentRequest
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable
 
     from vixio.memory.memory import Summarise
 
@@ -39,11 +39,11 @@ MAX_RESULT_CHARS = 500
 """Of a tool's answer; the assistant's words say what mattered of it."""
 
 
-def model_summary(backend: AgentBackend) -> Summarise:
-    """Return what asks the model behind ``backend``; it raises ProviderError."""
+def model_summary(backend: Callable[[], AgentBackend]) -> Summarise:
+    """Return what asks the model behind ``backend()``; it raises ProviderError."""
 
     async def summarise(before: str, items: Sequence[HistoryItem]) -> str:
-        agent = backend.create()
+        agent = backend().create()
         try:
             await agent.initialize(system_prompt=INSTRUCTIONS)
             request = AgentRequest(0, transcript(before, items))

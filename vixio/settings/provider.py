@@ -41,6 +41,9 @@ class ProviderSection(Section):
     patience: float = Field(default=8.0, gt=0)
     """Seconds that a list as a whole may take: less than the server's own patience."""
 
+    def __hash__(self) -> int:
+        return hash((self.kind, self.name))  # options may hold mappings, which have no hash
+
     @model_validator(mode="before")
     @classmethod
     def _check_options(cls, value: object) -> object:

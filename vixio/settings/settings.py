@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from zoneinfo import ZoneInfo
-
 from pydantic import Field, ValidationInfo, field_validator
 
 from vixio.core.audio import AudioFormat
-from vixio.core.instructions import Instructions, Surroundings
 from vixio.core.pacer import PacerSettings
 from vixio.core.session.settings import ReplySettings, SessionSettings
 from vixio.settings.memory import MemorySection
@@ -77,19 +74,6 @@ class Settings(Section):
         if section is None or not isinstance(timeouts, TimeoutSettings):
             return section
         return section.within(timeouts)
-
-    def instructions(self) -> Instructions:
-        """Return what language models are told, to be filled in for each turn."""
-        assistant = self.assistant
-        return Instructions(
-            assistant.instructions,
-            general=Surroundings("", assistant.place, assistant.user_name),
-            devices={
-                device_id: Surroundings(device.name, device.place, device.user)
-                for device_id, device in assistant.devices.items()
-            },
-            zone=ZoneInfo(assistant.time_zone) if assistant.time_zone else None,
-        )
 
     def audio_format(self) -> AudioFormat:
         """Return the format of what devices are sent."""

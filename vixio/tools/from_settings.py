@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 
 from pydantic import BaseModel
 
+from vixio.core.device import ToolAccess
 from vixio.core.errors import ConfigError
 from vixio.core.facts import FactStore
 from vixio.core.metrics import Counters
 from vixio.settings import Settings
 from vixio.settings.tools import ToolsSettings
 from vixio.tools.factories import BuiltinSettings, LocalSettings
-from vixio.tools.policy import Access, ToolPolicy
+from vixio.tools.policy import ToolPolicy
 from vixio.tools.registry import SourceContext, resolve
 from vixio.tools.rest.settings import RestSettings
 from vixio.tools.runtime import RuntimeSettings, ToolRuntime
@@ -96,14 +97,7 @@ def make_sources(specs: Iterable[SourceSpec], context: SourceContext) -> list[To
 
 
 def _policy(tools: ToolsSettings) -> ToolPolicy:
-    options = {pattern: section.given() for pattern, section in tools.options.items()}
-    for pattern in tools.confirm:
-        # Last, so that no other pattern overrides it.
-        options[pattern] = {**options.pop(pattern, {}), "confirm": True}
     return ToolPolicy(
-        access=Access(tools.allow, tools.deny),
-        devices={
-            device: Access(section.allow, section.deny) for device, section in tools.devices.items()
-        },
-        options=options,
+        ToolAccess(tools.allow, tools.deny, tools.confirm),
+        {pattern: section.given() for pattern, section in tools.options.items()},
     )

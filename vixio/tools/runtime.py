@@ -12,9 +12,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from vixio.core.device import DeviceProfile
 from vixio.core.errors import ToolError
 from vixio.core.metrics import Counters
 from vixio.core.tools.context import ToolContext
@@ -43,13 +44,12 @@ class RuntimeSettings:
     """How tools are run.
 
     ``source_concurrency``: source → calls at the same time; for ``device`` of each device, for all
-    others of the whole process. ``user_of``: device id → the name of its user, empty where it is
-    not known. ``log_content``: log arguments and results (level DEBUG), which are people's words.
+    others of the whole process. ``log_content``: log arguments and results (level DEBUG), which
+    are people's words.
     """
 
     policy: ToolPolicy = field(default_factory=ToolPolicy)
     source_concurrency: Mapping[str, int] = field(default_factory=dict)
-    user_of: Callable[[str], str] = lambda device_id: ""
     log_content: bool = False
 
 
@@ -91,9 +91,11 @@ class ToolRuntime(ToolHost):
         for source in reversed(self.sources):
             await source.close()
 
-    def open(self, device_id: str, session_id: str) -> RuntimeSession:
+    def open(
+        self, device_id: str, session_id: str, profile: DeviceProfile | None = None
+    ) -> RuntimeSession:
         """Return the tools of a new session: all sources at once, its device's when they come."""
-        session = RuntimeSession(self, device_id, session_id)
+        session = RuntimeSession(self, device_id, session_id, profile or DeviceProfile())
         self._sessions.add(session)
         session.toolset.replace_all({source.name: source.tools() for source in self.sources})
         return session

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from vixio.core.chunk import Chunk
+from vixio.core.device import DeviceProfile
 from vixio.core.errors import ToolError
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.late import LateDelivery
@@ -34,12 +35,14 @@ _log = logging.getLogger(__name__)
 class RuntimeSession(SessionTools):
     """What a :class:`~vixio.tools.runtime.ToolRuntime` gives one session."""
 
-    def __init__(self, runtime: ToolRuntime, device_id: str, session_id: str) -> None:
+    def __init__(
+        self, runtime: ToolRuntime, device_id: str, session_id: str, profile: DeviceProfile
+    ) -> None:
         self.runtime = runtime
         self.device_id = device_id
         self.session_id = session_id
-        self.user = runtime.settings.user_of(device_id)
-        self.policy = runtime.settings.policy.for_device(device_id)
+        self.user = profile.user
+        self.policy = runtime.settings.policy.for_profile(profile.tools)
         self.toolset = ToolSet(self.policy, runtime.renamed)
         self.confirmations = Confirmations()
         self.device_limits = Limits(runtime.settings.source_concurrency)
@@ -53,6 +56,12 @@ class RuntimeSession(SessionTools):
     ) -> TurnTools:
         """Return the runner of one turn's calls."""
         return RuntimeTurn(self, turn_id, language, emit)
+
+    def reconfigure(self, profile: DeviceProfile) -> None:
+        """Follow the user and the tool policy of another profile, from the next turn on."""
+        self.user = profile.user
+        self.policy = self.runtime.settings.policy.for_profile(profile.tools)
+        self.toolset.change_overlay(self.policy)
 
     def hear(self, turn_id: int, text: str, *, asked: bool) -> None:
         """Take what the user says in a turn; it may be the consent to a pending call."""

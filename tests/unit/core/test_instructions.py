@@ -1,4 +1,4 @@
-"""The text that a language model is told, filled in for a turn."""
+"""The system prompt of a language model, filled in for a turn."""
 
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
@@ -18,9 +18,9 @@ BERLIN = ZoneInfo("Europe/Berlin")
 
 def _filled(text: str, language: str = "en", **known: str) -> str:
     made = Instructions(
-        text, general=Surroundings(**known), zone=BERLIN, now=lambda: NOW.astimezone(BERLIN)
+        text, Surroundings(**known), zone=BERLIN, now=lambda: NOW.astimezone(BERLIN)
     )
-    return made.for_turn("d", language, "happy")
+    return made.for_turn(language, "happy")
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_languages_have_their_names(tag: str, name: str) -> None:
 )
 def test_a_mood_is_one_word_or_none(emotion: str, filled: str) -> None:
     made = Instructions("Hi.\nThe user sounds {mood}.\n")
-    assert made.for_turn("d", "en", emotion) == filled
+    assert made.for_turn("en", emotion) == filled
 
 
 def test_every_face_is_named() -> None:
@@ -85,11 +85,11 @@ def test_an_unknown_name_is_a_mistake() -> None:
 
 @given(st.text(alphabet="{}$!.[] \n0", max_size=20) | st.text().filter(lambda t: "{" not in t))
 def test_other_braces_are_left_alone(text: str) -> None:
-    assert Instructions(text).for_turn("d", "en") == text
+    assert Instructions(text).for_turn("en") == text
 
 
 def test_without_a_zone_it_is_the_machines() -> None:
-    offset = Instructions("{time_zone}").for_turn("d", "en")
+    offset = Instructions("{time_zone}").for_turn("en")
     assert offset == f"UTC{datetime.now().astimezone().strftime('%z')}"
 
 
@@ -97,9 +97,9 @@ def test_what_changes_stands_last_in_the_default() -> None:
     """A service charges less for the beginning of a request that it has seen before."""
     now = [NOW]
     made = Instructions(DEFAULT_INSTRUCTIONS, now=lambda: now[0])
-    before = made.for_turn("d", "en")
+    before = made.for_turn("en")
     now[0] = NOW.replace(minute=59)
-    after = made.for_turn("d", "en")
+    after = made.for_turn("en")
     assert before != after
     assert before.splitlines()[:-1] == after.splitlines()[:-1]
 

@@ -56,7 +56,7 @@ async def test_the_model_sums_up_beside_the_conversation() -> None:
             OpenAIAgentSettings.model_validate({"base_url": llm.base_url, "model": "m"})
         )
         store = FlakyStore()
-        server = Server(store, max_turns=4, summarise=model_summary(backend))
+        server = Server(store, max_turns=4, summarise=model_summary(lambda: backend))
         history = await server.connect(A)
         for number in range(4):
             talk(history, f"question {number}")
@@ -76,7 +76,7 @@ async def test_a_model_that_fails_costs_only_the_summary() -> None:
         backend = OpenAIAgentBackend(
             OpenAIAgentSettings.model_validate({"base_url": llm.base_url, "model": "m"})
         )
-        server = Server(FlakyStore(), max_turns=4, summarise=model_summary(backend))
+        server = Server(FlakyStore(), max_turns=4, summarise=model_summary(lambda: backend))
         history = await server.connect(A)
         for number in range(4):
             talk(history, f"question {number}")
@@ -89,6 +89,6 @@ async def test_a_model_that_fails_costs_only_the_summary() -> None:
 
 async def test_what_is_no_summary_does_not_become_one() -> None:
     backend = ScriptedAgentBackend(lambda text: ("I did not understand.",))
-    assert await model_summary(backend)("before", SAID) == ""
+    assert await model_summary(lambda: backend)("before", SAID) == ""
     (agent,) = backend.agents
     assert agent.closed

@@ -21,8 +21,8 @@ def runtime(directory: Path, text: str) -> ToolRuntime:
     return make_runtime(load_settings(path, {}), Counters())
 
 
-def offered(made: ToolRuntime, device_id: str = "aa:bb") -> list[str]:
-    session = made.open(device_id, "s")
+def offered(made: ToolRuntime) -> list[str]:
+    session = made.open("aa:bb", "s")
     device = FakeDevice()
     names = ("self.door.open", "self.lamp", "self.reboot")
     session.toolset.replace(DEVICE_SOURCE, [device.tool(name) for name in names])
@@ -49,8 +49,6 @@ async def test_every_key_reaches_the_runtime(tmp_path: Path) -> None:
           allow: ["get_*", "local/*", "device/*"]
           deny: [self.reboot]
           confirm: [self.door.*]
-          devices:
-            "CC:*": {{deny: [self.lamp]}}
           options:
             self.*: {{timeout: 3, retries: 2, idempotent: true, backoff: 1, confirm: false,
                      concurrency: 4, max_result_chars: 500}}
@@ -62,7 +60,6 @@ async def test_every_key_reaches_the_runtime(tmp_path: Path) -> None:
     assert offered(made) == [
         *("get_date", "get_time", "end_conversation", "own", "self.door.open", "self.lamp"),
     ]
-    assert "self.lamp" not in offered(made, "cc:01")
     session = made.open("aa:bb", "s")
     session.toolset.replace(DEVICE_SOURCE, [FakeDevice().tool("self.door.open")])
     (door,) = session.toolset.source(DEVICE_SOURCE)

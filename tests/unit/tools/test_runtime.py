@@ -3,16 +3,18 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
+from vixio.core.device import DeviceProfile, ToolAccess
 from vixio.core.metrics import Counters
 from vixio.core.tools.function import FunctionCaller
 from vixio.core.tools.local import func_to_tool_definition
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition, ToolOptions
 from vixio.tools import ToolContext
 from vixio.tools.arguments import read_arguments
-from vixio.tools.policy import Access, ToolPolicy
+from vixio.tools.policy import ToolPolicy
 from vixio.tools.runtime import DIRECT, RuntimeSettings, ToolRuntime
 from vixio.tools.session import RuntimeSession
 from vixio.tools.source import Fault, FixedSource, ToolSource
@@ -145,10 +147,7 @@ async def test_options_of_the_settings_win_field_by_field() -> None:
 
 
 async def test_a_device_may_use_less_than_others() -> None:
-    policy = ToolPolicy(
-        Access(allow=("web/*", "echo")),
-        {"AA:*": Access(deny=("web/po?t",)), "b": Access(("echo",))},
-    )
+    policy = ToolPolicy(ToolAccess(allow=("web/*", "echo")))
     runtime = ToolRuntime(
         [
             FixedSource("web", [named("search"), named("post")]),
@@ -156,9 +155,39 @@ async def test_a_device_may_use_less_than_others() -> None:
         ],
         settings=RuntimeSettings(policy=policy),
     )
-    assert names(runtime.open("c", "1")) == ["search", "post", "echo"]
-    assert names(runtime.open("aa:01", "2")) == ["search", "echo"]
-    assert names(runtime.open("b", "3")) == ["echo"]
+
+    def offered(access: ToolAccess) -> list[str]:
+        return names(runtime.open("a", "1", DeviceProfile(tools=access)))
+
+    assert offered(ToolAccess()) == ["search", "post", "echo"]
+    assert offered(ToolAccess(deny=("web/po?t",))) == ["search", "echo"]
+    assert offered(ToolAccess(allow=("echo", "z"))) == ["echo"]
+
+
+async def test_a_profile_can_ask_for_consent_but_not_take_it_away() -> None:
+    policy = ToolPolicy(ToolAccess(confirm=("web/*",)), {"web/*": {"confirm": False}})
+    runtime = ToolRuntime(
+        [FixedSource("web", [named("search")]), FixedSource("x", [ECHO])],
+        settings=RuntimeSettings(policy=policy),
+    )
+    session = runtime.open("a", "1", DeviceProfile(tools=ToolAccess(confirm=("echo",))))
+    assert {tool.name: tool.options.confirm for tool in session.toolset.definitions()} == {
+        "search": True,
+        "echo": True,
+    }
+
+
+async def test_another_profile_changes_the_tools_of_a_session() -> None:
+    runtime = ToolRuntime([FixedSource("web", [named("search"), named("post")])])
+    session = runtime.open("a", "1", DeviceProfile(user="Ann"))
+    session.toolset.replace("device", [replace(ECHO, source="device")])
+    seen: list[list[str]] = []
+    session.toolset.watch(lambda tools: seen.append([tool.name for tool in tools]))
+    session.reconfigure(DeviceProfile(user="Ben", tools=ToolAccess(deny=("post", "echo"))))
+    assert (session.user, names(session), seen) == ("Ben", ["search"], [["search"]])
+    session.reconfigure(DeviceProfile())
+    assert sorted(names(session)) == ["echo", "post", "search"]
+    assert len(seen) == 2
 
 
 async def test_a_source_serves_only_so_many_calls_at_once() -> None:

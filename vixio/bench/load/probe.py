@@ -16,12 +16,13 @@ from typing import Any, Final
 from vixio.bench.load.control import Handler, Json
 from vixio.bench.load.providers import Delays
 from vixio.bench.load.usage import LoopLag, Spread, cpu_by_thread, look
+from vixio.composition.run import freeze_memory
 from vixio.core.audio import LISTEN_RATE, pcm_seconds
 from vixio.core.clock import now
 from vixio.core.metrics import TurnTimeline
 from vixio.core.session.events import TurnEnded
 from vixio.providers.vad import VADProvider, VADStream
-from vixio.server import Server, settle
+from vixio.server import Server
 
 STAGES: Final = ("turn_end", "transcript", "first_token", "first_sentence", "first_audio")
 """Each stage of a turn lasts from the mark of its name to the next; the last to first_frame."""
@@ -136,7 +137,7 @@ class Probe:
 
     async def _loaded(self, _: Json) -> Json:
         await self._app.loaded()
-        settle()
+        freeze_memory()
         return {}
 
     async def _begin(self, _: Json) -> Json:

@@ -82,7 +82,8 @@ async def serve(plan: ServerPlan) -> None:
     """Run the server until the bench hangs up."""
     share_cores(plan.processes)  # before anything asks how many threads it may have
     from vixio.bench.load.probe import Probe, TimedVAD
-    from vixio.server import Providers, Server, settle
+    from vixio.composition.run import freeze_memory
+    from vixio.server import Providers, Server
 
     settings = _settings(plan)
     context, listening = await _context(plan)
@@ -103,7 +104,7 @@ async def serve(plan: ServerPlan) -> None:
     try:
         if not plan.default_set:
             await app.loaded()
-            settle()
+            freeze_memory()
         for name in plan.tune:
             if name in TUNINGS:
                 TUNINGS[name]()

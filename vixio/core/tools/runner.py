@@ -63,7 +63,7 @@ class SessionTools(ABC):
         """Deliver results that come after their turns by ``delivery``."""
 
     def reconfigure(self, profile: DeviceProfile) -> None:  # noqa: B027 - optional
-        """Follow the tool policy of another profile."""
+        """Follow the user and the tool policy of another profile."""
 
     @abstractmethod
     async def close(self) -> None:
@@ -74,5 +74,7 @@ class ToolHost(ABC):
     """The tools of all sessions."""
 
     @abstractmethod
-    def open(self, device_id: str, session_id: str) -> SessionTools:
-        """Return the tools of a new session."""
+    def open(
+        self, device_id: str, session_id: str, profile: DeviceProfile | None = None
+    ) -> SessionTools:
+        """Return the tools of a new session; without a ``profile`` nothing restricts them."""

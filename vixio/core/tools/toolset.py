@@ -132,6 +132,12 @@ class ToolSet:
         self._sources[source] = new
         return new != known
 
+    def change_overlay(self, overlay: Overlay | None) -> None:
+        """Apply another overlay to all tools, as one change."""
+        self._overlay = overlay
+        brought, self._brought = self._brought, {}
+        self.replace_all(brought)
+
     def remove(self, source: str) -> bool:
         """Take away everything that ``source`` offered; return whether there was anything."""
         return self.replace(source, ())

@@ -47,6 +47,7 @@ class ProviderLoader(Generic[P]):
         self.ready = False
         self._counters = counters
         self._settled = asyncio.Event()
+        self._attempted = asyncio.Event()
         self._refused = False
         self._starting: asyncio.Task[None] | None = None
 
@@ -54,6 +55,11 @@ class ProviderLoader(Generic[P]):
     def name(self) -> str:
         """The provider's name."""
         return self.choice.name if self.provider is None else self.provider.name
+
+    @property
+    def failed(self) -> bool:
+        """Whether the last start left the provider unusable."""
+        return self.error is not None and not self.ready
 
     def make(self) -> P:
         """Return the provider, made if need be. Raises ProviderUnavailable, ConfigError."""
@@ -70,9 +76,13 @@ class ProviderLoader(Generic[P]):
         """Wait until the provider is ready or its first start has failed."""
         await self._settled.wait()
 
+    async def attempted(self) -> None:
+        """Wait until the first start is over. A list of providers may be ready long before."""
+        await self._attempted.wait()
+
     async def within(self, seconds: float) -> P:
         """Return the ready provider; raise ProviderError if it is not ready after ``seconds``."""
-        if not self.ready and self.error is None:
+        if not self.ready and not self.failed:
             try:
                 async with asyncio.timeout(seconds):
                     await self._settled.wait()
@@ -91,10 +101,11 @@ class ProviderLoader(Generic[P]):
         self._refused = True
         self.error = error
         self._settled.set()
+        self._attempted.set()
 
     def stats(self) -> dict[str, Any]:
         """Return the state for a health page."""
-        state = "ready" if self.ready else "failed" if self.error is not None else "loading"
+        state = "ready" if self.ready else "failed" if self.failed else "loading"
         return {"kind": str(self.choice.kind), "provider": self.name, "state": state}
 
     async def close(self) -> None:
@@ -116,6 +127,12 @@ class ProviderLoader(Generic[P]):
 
     async def _attempt(self) -> bool:
         """Start the provider once; return whether it has started."""
+        try:
+            return await self._try_once()
+        finally:
+            self._attempted.set()
+
+    async def _try_once(self) -> bool:
         try:
             await self._start(self.make())
         except ProviderUnavailable as error:

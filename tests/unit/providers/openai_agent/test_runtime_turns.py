@@ -6,6 +6,7 @@ from tests.support.llm_server import Call, LLMServer, calls, text
 from tests.support.model_turns import error, made, outputs
 from tests.support.tool_turns import FakeDevice, returned, spoken
 from vixio.core.chunk import Chunk, Farewell, Notice, Sentence, ToolCalled, ToolReturned
+from vixio.core.device import DeviceProfile, ToolAccess
 from vixio.core.errors import ToolError
 from vixio.core.tools.local import func_to_tool_definition
 from vixio.core.tools.toolset import DEVICE_SOURCE
@@ -13,7 +14,7 @@ from vixio.core.tools.types import ToolDefinition, ToolOptions
 from vixio.providers.openai_agent.backend import OpenAIAgentBackend
 from vixio.tools import ToolContext
 from vixio.tools.builtin import builtin_source
-from vixio.tools.policy import Access, ToolPolicy
+from vixio.tools.policy import ToolPolicy
 from vixio.tools.runtime import RuntimeSettings, ToolRuntime
 from vixio.tools.source import ToolSource
 
@@ -244,12 +245,14 @@ async def test_what_is_denied_is_neither_shown_nor_run(
     server: LLMServer, backend: OpenAIAgentBackend
 ) -> None:
     device = FakeDevice()
-    policy = ToolPolicy(
-        Access(deny=("self.reboot",)), {"guest*": Access(deny=("device/self.door.*",))}
-    )
+    policy = ToolPolicy(ToolAccess(deny=("self.reboot",)))
+    guests = DeviceProfile(tools=ToolAccess(deny=("device/self.door.*",)))
     runtime = ToolRuntime(settings=RuntimeSettings(policy=policy))
     tools = [device.tool(name) for name in ("self.reboot", "self.door.open", "self.lamp")]
-    async with made(runtime, backend, "GUEST-1") as guest, made(runtime, backend, "home") as home:
+    async with (
+        made(runtime, backend, "guest", guests) as guest,
+        made(runtime, backend, "home") as home,
+    ):
         for talk in (guest, home):
             talk.tools.toolset.replace(DEVICE_SOURCE, tools)
             server.script(text("Hello."))

@@ -1,4 +1,4 @@
-"""A server that is still loading: devices are let in, and a turn that comes too early is told."""
+"""A server that is still loading: devices connect, and a turn that comes too early fails."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WAKING = message("waking", "en")
 
 
 class SlowASR(EarASR):
-    """Loads until it is told that it has, or fails then."""
+    """Has loaded when `loads` is set; fails then if there is an `error`."""
 
     name = "slow"
     error: Exception | None = None
@@ -70,8 +70,12 @@ def quick() -> ScriptedTTS:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorten the waits, which are for people."""
-    monkeypatch.setattr("vixio.senses.HOLD_S", 0.1)
-    monkeypatch.setattr("vixio.waking.WAIT_S", 0.1)
+    monkeypatch.setattr("vixio.composition.providers.HOLD_S", 0.1)
+    monkeypatch.setattr("vixio.providers.pool.warming.WAIT_S", 0.1)
+
+
+def errors(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
+    return [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
 def assert_answered(reply: Reply) -> None:
@@ -212,21 +216,19 @@ async def test_one_that_never_loads(caplog: pytest.LogCaptureFixture) -> None:
         health = await get(f"{server.http_url}/healthz")
         assert (health["status"], health["unusable"]) == ("degraded", ["asr"])
         assert_nothing_wrong(device)
-    (told,) = [record for record in caplog.records if record.levelno >= logging.ERROR]
-    assert "asr cannot be used: slow: no model: fetch it with `make model`" in told.getMessage()
+    (record,) = errors(caplog)
+    assert record.getMessage() == "provider cannot be used"
+    said = vars(record)
+    assert (said["kind"], said["reason"]) == ("asr", "slow: no model: fetch it with `make model`")
 
 
 async def test_the_server_goes_on_without_it(caplog: pytest.LogCaptureFixture) -> None:
     config = settings(tts={"voice": "no-such-voice"})
     stop = asyncio.Event()
     running = asyncio.create_task(serve(config, "a test", stop))
-    await until(
-        lambda: [record for record in caplog.records if record.levelno >= logging.ERROR],
-        what="the line in the log",
-        seconds=20,
-    )
+    await until(lambda: errors(caplog), what="the line in the log", seconds=20)
     assert not running.done()
     stop.set()
     async with asyncio.timeout(20):
         await running
-    assert "tts cannot be used: espeak: no voice no-such-voice" in caplog.text
+    assert "espeak: no voice no-such-voice" in vars(errors(caplog)[0])["reason"]

@@ -1,0 +1,1 @@
+"""Parts of the composition root: each makes one part of a server from the settings."""

@@ -1,0 +1,98 @@
+"""Makes the engine of a session: the cascade of stations with its profile's providers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from weakref import WeakKeyDictionary
+from zoneinfo import ZoneInfo
+
+from vixio.audio.loudness import VoiceLevels
+from vixio.composition.providers import Choices, ProviderSet
+from vixio.core.device import Device, DeviceProfile
+from vixio.core.instructions import Instructions, Surroundings
+from vixio.core.pipeline import Pipeline
+from vixio.core.session.engine import Engine
+from vixio.core.station import Station
+from vixio.core.tools.toolset import ToolSet
+from vixio.providers.agent import AgentRequest, SystemPrompt
+from vixio.providers.pool.loader import ProviderLoader
+from vixio.providers.pool.pool import ProviderPool
+from vixio.providers.tts import TTSProvider
+from vixio.settings import Settings
+from vixio.stations.agent import AgentStation
+from vixio.stations.asr import ASRStation
+from vixio.stations.sentence_aggregator import SentenceAggregatorStation
+from vixio.stations.text_aggregator import TextAggregatorStation
+from vixio.stations.tts import TTSStation
+from vixio.stations.turn_detector import TurnDetectorStation
+from vixio.stations.vad import VADStation
+
+
+class LeasedPipeline(Pipeline):
+    """A pipeline that gives its providers back when it is closed."""
+
+    def __init__(self, stations: Sequence[Station], providers: ProviderSet) -> None:
+        super().__init__(stations)
+        self._providers = providers
+
+    async def close(self) -> None:
+        """Close the stations, then release the providers."""
+        try:
+            await super().close()
+        finally:
+            self._providers.release()
+
+
+class EngineBuilder:
+    """The engine factory of a server. ``defaults`` serve a profile that chooses nothing else."""
+
+    def __init__(self, settings: Settings, pool: ProviderPool, defaults: Choices) -> None:
+        self.defaults = defaults
+        self._settings = settings
+        self._pool = pool
+        self._levels: WeakKeyDictionary[ProviderLoader[TTSProvider], VoiceLevels] = (
+            WeakKeyDictionary()
+        )
+
+    async def __call__(self, device: Device, profile: DeviceProfile, tools: ToolSet) -> Engine:
+        """Make the engine; a provider that is still loading is replaced by a stand-in."""
+        providers = ProviderSet(self._pool, self.defaults.over(profile))
+        try:
+            await providers.warm_up()
+            agent = providers.new_agent()
+            await agent.initialize(system_prompt=self._prompt(profile))
+        except BaseException:
+            providers.release()
+            raise
+        settings = self._settings
+        levels = self._levels.setdefault(providers.tts.loader, VoiceLevels())
+        stations: list[Station] = [
+            VADStation(providers.detector(), settings.vad_settings()),
+            TurnDetectorStation(settings.turn_settings()),
+            ASRStation(providers.recogniser(), settings.asr_settings()),
+            TextAggregatorStation(),
+            AgentStation(agent, settings.agent_settings(), follow_tools=True),
+            SentenceAggregatorStation(),
+            TTSStation(providers.voice(), settings.tts_settings(), levels),
+        ]
+        return LeasedPipeline(stations, providers)
+
+    def _prompt(self, profile: DeviceProfile) -> SystemPrompt:
+        assistant = self._settings.assistant
+        instructions = _instructions(
+            profile.instructions or assistant.instructions,
+            Surroundings(profile.name, profile.place, profile.user),
+            assistant.time_zone,
+        )
+
+        def prompt(request: AgentRequest) -> str:
+            return instructions.for_turn(request.language, request.emotion)
+
+        return prompt
+
+
+@lru_cache(256)
+def _instructions(text: str, surroundings: Surroundings, zone: str) -> Instructions:
+    """Return the instructions of a profile; sessions with equal ones share them."""
+    return Instructions(text, surroundings, zone=ZoneInfo(zone) if zone else None)

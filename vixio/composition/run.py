@@ -1,0 +1,58 @@
+"""Runs a server from its start to its end, as a process does."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+from collections.abc import Callable
+from typing import Protocol
+
+from vixio.core.errors import ProviderUnavailable
+from vixio.transports.admission.listener import raise_descriptor_limit
+
+_log = logging.getLogger(__name__)
+
+
+class Application(Protocol):
+    """A server."""
+
+    async def start(self) -> None: ...
+    async def loaded(self) -> None: ...
+    async def stop(self) -> None: ...
+
+
+def freeze_memory() -> None:
+    """Exclude what is loaded from the garbage collector: it stays until the process ends.
+
+    A full collection over the agent SDK's classes would stop all devices for a tenth of a second.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+async def run(app: Application, stop: asyncio.Event, listening: Callable[[], None]) -> None:
+    """Run ``app`` until ``stop`` is set; ``listening`` is called when devices can connect.
+
+    Raises ConfigError when it cannot run at all. A provider that cannot be used is a line in the
+    log, and the turns that need it fail.
+    """
+    raise_descriptor_limit()
+    await app.start()
+    try:
+        listening()
+        stopping = asyncio.create_task(stop.wait())
+        loading = asyncio.create_task(app.loaded())
+        await asyncio.wait([stopping, loading], return_when=asyncio.FIRST_COMPLETED)
+        if loading.done():
+            error = loading.exception()
+            if error is None:
+                _log.info("all providers are ready")
+            elif not isinstance(error, ProviderUnavailable):
+                raise error
+            freeze_memory()
+        else:
+            loading.cancel()
+        await stopping
+    finally:
+        await app.stop()
