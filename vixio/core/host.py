@@ -122,25 +122,21 @@ class SessionHost:
 
     async def handle(self, transport: TransportBase, connection: DeviceConnection) -> None:
         """Converse with one device until its connection closes or a newer one takes it over."""
-        tenancy = Tenancy(connection)
+        device_id = connection.device.id
+        tenancy = self._tenancies[device_id] = Tenancy(connection)
         try:
             await tenancy.acquire(self._cluster.leases)
+            await self._converse(transport, connection, tenancy)
         except LeaseLost:
-            return
+            pass  # a newer connection goes on
         except ClusterUnavailable as error:
             self.counters.add("session.no_lease")
             _log.error(
-                "no lease for a device",
-                extra={"device_id": connection.device.id, "reason": str(error)},
+                "no lease for a device", extra={"device_id": device_id, "reason": str(error)}
             )
             await connection.close(TRY_AGAIN, "try again later")
-            return
-        device_id = connection.device.id
-        self._tenancies[device_id] = tenancy
-        try:
-            await self._converse(transport, connection, tenancy)
         finally:
-            if self._cluster.shared:
+            if self._cluster.shared and tenancy.held:
                 await self.histories.written(device_id)
             await tenancy.end()
             if self._tenancies.get(device_id) is tenancy:

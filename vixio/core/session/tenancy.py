@@ -18,9 +18,8 @@ class Tenancy:
     If the lease is lost, the connection closes, and the next holder waits for :meth:`end`.
     """
 
-    lease: Lease
-
     def __init__(self, connection: DeviceConnection) -> None:
+        self._lease: Lease | None = None
         self._connection = connection
         self._session: asyncio.Future[Session | None] = asyncio.get_running_loop().create_future()
         self._over = asyncio.Event()
@@ -29,10 +28,22 @@ class Tenancy:
     async def acquire(self, leases: Leases) -> None:
         """Get the lease. Raises LeaseLost after closing the connection, ClusterUnavailable."""
         try:
-            self.lease = await leases.acquire(self._connection.device.id, self._lost)
+            self._lease = await leases.acquire(self._connection.device.id, self._lost)
         except LeaseLost:
             await self._connection.close(REPLACED, REPLACED_REASON)
             raise
+
+    @property
+    def held(self) -> bool:
+        """Whether there was a lease."""
+        return self._lease is not None
+
+    @property
+    def lease(self) -> Lease:
+        """The lease. Raises LeaseLost before it is acquired."""
+        if self._lease is None:
+            raise LeaseLost(f"no lease for {self._connection.device.id}")
+        return self._lease
 
     def begin(self, session: Session) -> None:
         """The session begins: commands can reach it."""
@@ -41,13 +52,14 @@ class Tenancy:
     async def session(self) -> Session | None:
         """Return the session, waiting while it is set up; None: it may not act any more."""
         session = await asyncio.shield(self._session)
-        return session if self.lease.valid else None
+        return session if self._lease is not None and self._lease.valid else None
 
     async def end(self) -> None:
         """The session is over: release the lease, and let the next holder go on."""
         if not self._session.done():
             self._session.set_result(None)
-        await self.lease.release()
+        if self._lease is not None:
+            await self._lease.release()
         self._over.set()
 
     async def _lost(self, reason: LossReason) -> None:

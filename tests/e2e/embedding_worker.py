@@ -1,0 +1,62 @@
+"""A program that embeds Vixio as one of several processes, and gives it commands.
+
+``python -m tests.e2e.embedding_worker FD NUMBER PORT HTTP_PORT CONFIG``. FD is the socket to the
+coordinator. Each line of standard input is ``{"device": …, "command": …, "timeout": …}``; its
+result is a line of standard output.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import sys
+from pathlib import Path
+
+from vixio import server as application
+from vixio.cluster.context import ClusterContext
+from vixio.cluster.workers.channel import Channel
+from vixio.cluster.workers.cluster import WorkerCluster
+from vixio.core.commands import decode
+from vixio.core.cores import share_cores
+from vixio.settings import load_settings, override
+
+
+async def serve(descriptor: int, number: int, port: int, http_port: int, config: str) -> None:
+    settings = override(
+        load_settings(Path(config)), host="127.0.0.1", port=port, http_port=http_port
+    )
+    cluster = WorkerCluster(number, await Channel.open(socket.socket(fileno=descriptor)))
+    app = application.Server(settings, context=ClusterContext(cluster, share_ports=True))
+    stop = asyncio.Event()
+    linked = asyncio.create_task(cluster.run())
+    linked.add_done_callback(lambda _: stop.set())
+    commanded = asyncio.create_task(take_commands(app))
+    try:
+        await application.run(app, stop, lambda: answer("ready"))
+    finally:
+        for task in (commanded, linked):
+            task.cancel()
+        await asyncio.wait({commanded, linked})
+
+
+async def take_commands(app: application.Server) -> None:
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    while line := await reader.readline():
+        asked = json.loads(line)
+        command = decode(asked["command"])
+        result = await app.command(asked["device"], command, timeout=asked["timeout"])
+        answer(json.dumps(result.to_json()))
+
+
+def answer(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    share_cores(2)
+    fd, number, port, http_port = map(int, sys.argv[1:5])
+    asyncio.run(serve(fd, number, port, http_port, sys.argv[5]))
