@@ -6,10 +6,7 @@ words of the user come out of the engine, partly from a task of its own.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import suppress
-from dataclasses import replace
 
 from vixio.core.chunk import (
     Abort,
@@ -27,14 +24,15 @@ from vixio.core.chunk import (
 )
 from vixio.core.clock import now
 from vixio.core.messages import failure_key
-from vixio.core.pacer import Pacer
 from vixio.core.session import events
 from vixio.core.session.emitter import Emitter
 from vixio.core.session.engine import Engine
 from vixio.core.session.reply import Reply
+from vixio.core.session.reply_slot import ReplySlot
 from vixio.core.session.settings import SessionSettings
 from vixio.core.session.speech import Priority, SpeechHandle, SpeechStatus
 from vixio.core.session.speech_queue import SpeechQueue
+from vixio.core.session.utterances import Utterances, joined
 from vixio.core.station import StationContext
 from vixio.core.transport import DeviceConnection
 from vixio.core.turns.floor import STOP_WINDOW_S, Action, Floor, Input
@@ -74,12 +72,9 @@ class Dialogue:
         self._policy = policy
         self._post = post
         self._on_idle = on_idle
-        self._reply: Reply | None = None
-        self._last_cut: Pacer | None = None
-        self._talking: set[int] = set()
-        self._nobody_talks = asyncio.Event()
-        self._nobody_talks.set()
+        self._utterances = Utterances()
         self._speeches = SpeechQueue()
+        self._slot = ReplySlot(connection, context.history, self._speeches, self.floor)
         self._kept_turn: UserTurn | None = None
 
     # ── the session's side ───────────────────────────────────────────────────────────────────
@@ -100,12 +95,12 @@ class Dialogue:
     @property
     def idle(self) -> bool:
         """Whether nobody speaks, and nothing is being answered."""
-        return self.floor.quiet and self._reply is None and not self._talking
+        return self.floor.quiet and self._slot.reply is None and not self._utterances
 
     @property
     def user_speaking(self) -> bool:
         """Whether an utterance is heard or still recognised."""
-        return bool(self._talking)
+        return bool(self._utterances)
 
     @property
     def waiting(self) -> bool:
@@ -131,13 +126,13 @@ class Dialogue:
             match action:
                 case Action.FEED if chunk is not None and news:
                     if not isinstance(chunk, ListenStop):
-                        self._forget_talking()
+                        self._utterances.clear()
                     await self.engine.feed(chunk, now())
                 case Action.RESET:
-                    self._forget_talking()
+                    self._utterances.clear()
                     await self.engine.feed(Abort("wake word"), now())
                 case Action.CUT:
-                    stopped = await self._cut(cause)
+                    stopped = await self._slot.cut(cause)
                 case Action.SILENCE if not stopped:
                     await self._connection.send_speech_stop()
                 case Action.GREET if self.greeting:
@@ -148,7 +143,7 @@ class Dialogue:
 
     async def offer(self, handle: SpeechHandle) -> None:
         """Take a speech of a command: now, or when its time has come."""
-        if handle.priority is Priority.HIGH and not self.floor.quiet and not self._talking:
+        if handle.priority is Priority.HIGH and not self.floor.quiet and not self._utterances:
             await self._say(handle)
         else:
             self._speeches.add(handle)
@@ -166,19 +161,15 @@ class Dialogue:
         """Drop a speech that waits, cut one that plays."""
         if self._speeches.remove(handle):
             handle.end(SpeechStatus.DROPPED)
-        elif self._reply is not None and self._reply.speech is handle:
+        elif self._slot.reply is not None and self._slot.reply.speech is handle:
             await self.happen(Input.STOP, cause="cancelled")
-            handle.end(SpeechStatus.DROPPED)
 
     def hang_up(self) -> None:
         """The connection is gone: what was heard of the reply stays in the history."""
-        if self._reply is not None and self._reply.active:
-            self._reply.interrupt("disconnected")
+        self._slot.hang_up()
 
     def end(self) -> None:
         """Settle every speech."""
-        if self._reply is not None and self._reply.speech is not None:
-            self._reply.speech.end(SpeechStatus.DROPPED)
         self._speeches.clear()
 
     # ── the user ─────────────────────────────────────────────────────────────────────────────
@@ -186,8 +177,7 @@ class Dialogue:
     async def _heard(self, chunk: Chunk) -> None:
         match chunk:
             case TurnStarted(turn_id=turn_id):
-                self._talking.add(turn_id)
-                self._nobody_talks.clear()
+                self._utterances.begin(turn_id)
                 self._speeches.disturbed(now())
                 await self._overlap()
             case PartialTranscript(turn_id=turn_id, text=text):
@@ -211,7 +201,7 @@ class Dialogue:
 
     async def _overlap(self, text: str = "") -> None:
         """The user's voice over the assistant's."""
-        reply = self._reply
+        reply = self._slot.reply
         if reply is None or not (self.floor.audible and self.floor.full_duplex):
             return
         if not reply.interruptible:
@@ -225,21 +215,21 @@ class Dialogue:
                 self._perform(self._step(Input.RESUME))
 
     async def _take_turn(self, turn: UserTurn) -> None:
-        reply = self._reply
+        reply = self._slot.reply
         if reply is not None and reply.active and not reply.interruptible:
             if turn.understood:
-                self._kept_turn = _joined(self._kept_turn, turn)
+                self._kept_turn = joined(self._kept_turn, turn)
             return
         for action in self._step(Input.TURN if turn.understood else Input.UNCLEAR):
             match action:
                 case Action.CUT:
-                    await self._cut("superseded")
+                    await self._slot.cut("superseded")
                 case Action.REPLY:
                     self._start(turn)
                 case Action.JOIN:
                     if reply is not None and not reply.called_tools:
                         turn = self._join(reply, turn)
-                    await self._cut("superseded")
+                    await self._slot.cut("superseded")
                     self._start(turn)
                 case _:
                     self._perform((action,))
@@ -250,7 +240,7 @@ class Dialogue:
         for action in self._step(Input.TURN_FAILED):
             match action:
                 case Action.CUT:
-                    await self._cut("failed")
+                    await self._slot.cut("failed")
                 case Action.APOLOGISE:
                     key = failure_key(failed.reason)
                     self._start(UserTurn(failed.turn_id, ""), failed=key, reason=failed.reason)
@@ -263,30 +253,23 @@ class Dialogue:
         A slow recogniser may bring the earlier words later.
         """
         first = pending.turn
-        pending.interrupt("continued")
+        self._slot.cut_for_more(pending)
         if pending.speech is not None or not (first.understood and first.text):
-            self._put_back(pending)
             return turn
         self._context.history.forget(first.turn_id)
-        return _joined(first, turn)
+        return joined(first, turn)
 
     def _has_talked(self, turn_id: int) -> None:
-        self._talking.discard(turn_id)
+        self._utterances.end(turn_id)
         self._speeches.disturbed(now())
-        if not self._talking:
-            self._nobody_talks.set()
-            self._free()
-
-    def _forget_talking(self) -> None:
-        self._talking.clear()
-        self._nobody_talks.set()
+        self._free()
 
     # ── the assistant ────────────────────────────────────────────────────────────────────────
 
     async def _say(self, handle: SpeechHandle) -> None:
         for action in self._step(Input.SPEECH):
             if action is Action.CUT:
-                await self._cut("replaced")
+                await self._slot.cut("replaced")
             elif action is Action.SAY:
                 turn_id = self._context.history.next_turn_id()
                 text = handle.text if handle.question else ""
@@ -307,13 +290,13 @@ class Dialogue:
             self._context,
             self._settings.reply,
             self._emit,
-            before=self._last_cut,
+            before=self._slot.last_cut,
             speech=speech,
         )
         reply.start.wait_for_floor = self._take_floor
         # In full duplex the user is heard until there is something to hear.
         reply.start.early = not self.floor.full_duplex
-        self._reply = reply
+        self._slot.reply = reply
         self._emit(events.TurnStarted, turn.turn_id, turn.text)
         self._context.spawn(self._run(reply, failed, reason))
 
@@ -329,24 +312,22 @@ class Dialogue:
 
     async def _take_floor(self) -> None:
         """Let a user who has gone on speaking finish; their words may change the answer."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(self._settings.hold):
-                await self._nobody_talks.wait()
+        await self._utterances.over(self._settings.hold)
         self._perform(self._step(Input.SPEAKS))
         if not self.floor.full_duplex:
             # What the engine was hearing is void. It is fed by the listening task alone.
             self._post(self._forget_heard)
 
     async def _forget_heard(self) -> None:
-        self._forget_talking()
+        self._utterances.clear()
         await self.engine.feed(Abort("speaking"), now())
 
     def _finish(self, reply: Reply) -> None:
         self.floor.sounds_until(reply.pacer.plays_until)
         if reply.heard and self.floor.mode is not ListenMode.MANUAL:
             self.floor.expect_start(now() + STOP_WINDOW_S)
-        if self._reply is reply:
-            self._reply = None
+        if self._slot.reply is reply:
+            self._slot.reply = None
             self._step(Input.DONE)
         self._speeches.disturbed(now())
         self._emit(events.TurnEnded, reply.turn.turn_id, reply.timeline)
@@ -355,38 +336,10 @@ class Dialogue:
         while len(timelines) > MAX_TIMELINES:
             del timelines[next(iter(timelines))]
         turn, self._kept_turn = self._kept_turn, None
-        if turn is not None and self._reply is None:
+        if turn is not None and self._slot.reply is None:
             kept = turn
             self._post(lambda: self._take_turn(kept))
         self._free()
-
-    async def _cut(self, cause: str) -> bool:
-        """End the reply; return whether ``tts stop`` was sent."""
-        reply, self._reply = self._reply, None
-        if reply is None or not reply.active:
-            return False
-        speaking = reply.speaking
-        reply.interrupt(cause)
-        self.floor.sounds_until(reply.pacer.plays_until)
-        await reply.pacer.stopped()
-        if speaking:
-            self._last_cut = reply.pacer
-            await self._connection.send_speech_stop()
-        elif cause in {"superseded", "continued"}:
-            self._put_back(reply)
-        elif reply.speech is not None:
-            reply.speech.end(SpeechStatus.INTERRUPTED)
-        return speaking
-
-    def _put_back(self, reply: Reply) -> None:
-        """A speech that gave way to the user before it was heard waits for its turn again."""
-        handle = reply.speech
-        if handle is not None and not handle.done:
-            if handle.remembered:
-                self._context.history.forget(reply.turn.turn_id)
-                self._speeches.add(handle, first=True)
-            else:
-                handle.end(SpeechStatus.DROPPED)
 
     # ── the table ────────────────────────────────────────────────────────────────────────────
 
@@ -414,17 +367,4 @@ class Dialogue:
     def _perform(self, actions: Iterable[Action]) -> None:
         """Carry out what needs no wait."""
         for action in actions:
-            if self._reply is None:
-                continue
-            if action is Action.PAUSE:
-                self._reply.pacer.pause()
-            elif action is Action.RESUME:
-                self._reply.pacer.resume()
-
-
-def _joined(first: UserTurn | None, then: UserTurn) -> UserTurn:
-    if first is None:
-        return then
-    if then.turn_id < first.turn_id:
-        return replace(then, turn_id=first.turn_id, text=f"{then.text} {first.text}")
-    return replace(then, text=f"{first.text} {then.text}")
+            self._slot.hold(action)

@@ -1,0 +1,52 @@
+"""The utterances of the user that are heard or still recognised."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import replace
+
+from vixio.core.chunk import UserTurn
+
+
+class Utterances:
+    """Their turn ids, and a wait for the end of all of them."""
+
+    def __init__(self) -> None:
+        self._turns: set[int] = set()
+        self._none = asyncio.Event()
+        self._none.set()
+
+    def __bool__(self) -> bool:
+        return bool(self._turns)
+
+    def begin(self, turn_id: int) -> None:
+        """An utterance began."""
+        self._turns.add(turn_id)
+        self._none.clear()
+
+    def end(self, turn_id: int) -> None:
+        """Its words are known, or it was dropped."""
+        self._turns.discard(turn_id)
+        if not self._turns:
+            self._none.set()
+
+    def clear(self) -> None:
+        """All of them are void."""
+        self._turns.clear()
+        self._none.set()
+
+    async def over(self, seconds: float) -> None:
+        """Wait until there is none, for ``seconds`` at most."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._none.wait()
+
+
+def joined(first: UserTurn | None, then: UserTurn) -> UserTurn:
+    """Return two turns as one, in the order in which they were said."""
+    if first is None:
+        return then
+    if then.turn_id < first.turn_id:
+        return replace(then, turn_id=first.turn_id, text=f"{then.text} {first.text}")
+    return replace(then, text=f"{first.text} {then.text}")
