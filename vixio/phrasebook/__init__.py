@@ -1,12 +1,12 @@
-"""The closed world that a keyless, offline assistant understands.
+"""The closed vocabulary that the offline assistant understands without a model.
 
-Sentence templates in YAML, one file a language (``data/en.yaml``, ``data/zh.yaml``), in the syntax
-of hassil; each intent has a plain reply or a tool call with its arguments and a reply that is
-filled from the tool's result. Tools that no template names get automatic phrases. The same
-compiled phrases answer text (:meth:`CompiledPhrases.match`) and make the speech recogniser's
-grammar (:meth:`CompiledPhrases.grammar`), so whatever is heard is understood.
+Sentence templates in YAML, one file per language (``data/en.yaml``, ``data/zh.yaml``), in the
+syntax of hassil. Each intent has a plain reply, or a tool call with its arguments and a reply that
+is filled from the tool's result. Tools without a template get automatic phrases. The same compiled
+phrases answer text (:meth:`CompiledPhrases.match`) and make the grammar of the speech recogniser
+(:meth:`CompiledPhrases.grammar`), so every recognised sentence is understood.
 
-How an agent uses it::
+Use in an agent::
 
     book = PhraseBook.load("en")                       # "en", "en-US", "zh", "zh-CN"; cached
     phrases = book.compile(                            # cached by content, cheap to call each turn
@@ -17,7 +17,7 @@ How an agent uses it::
     if match is None:
         say(book.phrase("not_understood"))
     else:
-        results = []                               # texts that the tools answered so far
+        results = []                               # the tools' answers so far, as text
         step = match.proceed(results)              # Call("self_audio_speaker_set_volume", …) | str
         while isinstance(step, Call):              # a few intents need two calls ("louder")
             results.append(await call(step.tool, step.arguments))
@@ -25,9 +25,7 @@ How an agent uses it::
         say(step)
 
 ``match.proceed`` is a pure function of the results so far, so a stateless model can match the last
-user message again and hand in the tool outputs that follow it.
-
-Depends on ``vixio.core``, hassil and PyYAML only.
+user message again and pass the tool outputs that follow it.
 """
 
 from vixio.phrasebook.book import LANGUAGES, PhraseBook

@@ -1,7 +1,7 @@
-"""Phrases for tools that no template names, from the tool's name, description and schema.
+"""Phrases for tools without a template, from the tool's name, description and schema.
 
 Only the name that the model sees is read (``self_lamp_turn_on``), since an agent framework knows
-no other: whatever the recogniser's grammar holds, the agent must understand.
+no other, and the agent must understand everything that the recogniser's grammar contains.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _WORD_GAP = re.compile(r"[_\s-]+")
 _NOISE = frozenset({"self", "mcp", "tool"})
 _RGB = (("r", "g", "b"), ("red", "green", "blue"))
 _OF_ITSELF = frozenset({"state", "power", "status", "on", "enabled", "enable", "active"})
-"""Properties that mean the thing itself: the lamp's power is the lamp being on."""
+"""Properties that stand for the thing itself: to switch the lamp's power is to switch the lamp."""
 
 MAX_DESCRIPTION_WORDS = 8
-"""A longer description explains; a shorter one may be said as a command."""
+"""A description of up to this length may be used as a command; a longer one is an explanation."""
 _MAX_DESCRIPTION_HAN = 10
 
 
 @dataclass(frozen=True, slots=True)
 class ToolName:
-    """``self_led_strip_set_brightness`` read: thing, verb, what the verb is about."""
+    """The parts of ``self_led_strip_set_brightness``: thing, verb, and the object of the verb."""
 
     thing: tuple[str, ...]
     verb: str
@@ -50,7 +50,7 @@ class ToolName:
 
     @property
     def action(self) -> tuple[str, ...]:
-        """The verb with what it is about: ("go", "forward")."""
+        """The verb with its object: ("go", "forward")."""
         return (*self.verb.split("_"), *self.rest)
 
 
@@ -64,7 +64,7 @@ class AutomaticIntent:
 
 
 def read_name(alias: str, data: Automatic) -> ToolName:
-    """Split a tool's name at its first verb; a name without one is a verb as a whole."""
+    """Split a tool's name at its first verb. Without a known verb, the first word is the verb."""
     parts = _CAMEL.sub("_", alias).replace("-", "_").lower().split("_")
     words = [part for part in parts if part and part not in _NOISE]
     verbs = data.verbs | data.queries | data.setters
@@ -80,7 +80,7 @@ def read_name(alias: str, data: Automatic) -> ToolName:
 def automatic_intents(
     alias: str, description: str, parameters: Mapping[str, Any], language: Language
 ) -> Iterator[AutomaticIntent]:
-    """Yield the intents for one tool; none if nothing sensible can be said for it."""
+    """Yield the intents for one tool; none if no sensible sentence can be made."""
     name = read_name(alias, language.automatic)
     if name.verb:
         maker = _Maker(alias, name, description, language)
@@ -128,7 +128,7 @@ class _Maker:
             return
         action, thing = self._words(name.action), self._words(name.thing)
         sentences = self._described()
-        # A single word is too easily heard in other words to be a command.
+        # A single word is not a command: it is recognised too easily in other words.
         alone = alt(*(way for way in ways(action) if isinstance(way, Seq)))
         if self._chinese or len(name.action) > 1:
             sentences += self._fill("action", action=alone)
@@ -228,7 +228,7 @@ class _Maker:
         return alt(both, seq(self._words(rest), of, self._words(thing)))
 
     def _words(self, names: tuple[str, ...]) -> Node:
-        """Return how the words of a name are said, the longest known ones first."""
+        """Return the spoken form of a name's words; the longest known parts first."""
         said: list[Node] = []
         index = 0
         while index < len(names):
@@ -260,7 +260,7 @@ class _Maker:
         return tuple((say, value) for say, value in said if say not in (IMPOSSIBLE, NOTHING))
 
     def _described(self, *, query: bool = False) -> list[Node]:
-        """Return the description as a command, if it is short enough to be one."""
+        """Return the description as a command, if it is short enough."""
         first = re.split(r"[.;。；，,(（\n]", self._description, maxsplit=1)[0]
         found = tokenize(first).words
         if not found or not all(word.isalpha() for word in found):
@@ -282,7 +282,7 @@ class _Maker:
 
 
 def _filled(sentences: Iterable[Node], **rules: Node) -> list[Node]:
-    """Put the words in; a sentence for which there are none is left out."""
+    """Fill the sentences; a sentence without words for one of its rules is left out."""
     filled = []
     for sentence in sentences:
         needed = {leaf.name for leaf in nodes.leaves(sentence) if isinstance(leaf, Rule)}

@@ -11,14 +11,14 @@ from vixio.phrasebook.signature import ToolSignature, fingerprint
 from vixio.phrasebook.template import Language, load_language
 
 LANGUAGES = ("en", "zh")
-"""The languages that are shipped; the first is the one for unknown languages."""
+"""The languages with a phrase book; the first one serves unknown languages."""
 
 MAX_COMPILED = 64
-"""How many tool lists are kept compiled: devices of one kind share theirs."""
+"""Compiled tool lists that are kept. Devices of one kind share theirs."""
 
 
 class PhraseBook:
-    """The intents of one language; :meth:`compile` puts a session's tools in."""
+    """The intents of one language; :meth:`compile` adds a session's tools."""
 
     def __init__(self, language: Language) -> None:
         self._language = language
@@ -39,9 +39,9 @@ class PhraseBook:
         return self._language.code
 
     def compile(self, tools: Sequence[ToolSignature]) -> CompiledPhrases:
-        """Return the phrases for these tools: some 10 ms the first time, microseconds after.
+        """Return the phrases for these tools; takes about 10 ms the first time, then microseconds.
 
-        Cached by content, so another list of tools never answers with the old one's phrases.
+        Cached by content, so a changed list of tools never gets the phrases of the old one.
         """
         key = fingerprint(tools)
         found = self._compiled.get(key)
@@ -53,7 +53,7 @@ class PhraseBook:
         return found
 
     def phrase(self, key: str) -> str:
-        """Return a sentence that the assistant says by itself.
+        """Return a fixed sentence of the assistant.
 
         ``not_understood``, ``apology``, ``tool_failed``, ``no_answer``, ``done``, ``confirm`` (with
         ``{said}`` in it), ``cancelled``; KeyError for others.

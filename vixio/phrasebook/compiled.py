@@ -1,4 +1,4 @@
-"""A phrase book with one session's tools: understands text, and gives the grammar of it."""
+"""A phrase book with one session's tools: matches text, and makes the grammar of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from vixio.phrasebook.template import Intent, Language
 from vixio.phrasebook.text import Tokens, join, tokenize
 
 MAX_EXAMPLES = 6
-"""How many sentences the help names; more cannot be remembered when heard."""
+"""Sentences that the help names; a listener cannot remember more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class _Sentence:
 
     @property
     def open(self) -> bool:
-        """Whether it holds a slot for any words, which only typed text can fill."""
+        """Whether it has a slot for arbitrary words, which only typed text can fill."""
         return any(
             isinstance(leaf, Slot) and isinstance(self.slots.get(leaf.name), TextSlot)
             for leaf in nodes.leaves(self.node)
@@ -38,7 +38,7 @@ class _Sentence:
 
 
 class CompiledPhrases:
-    """What can be said with these tools. Immutable and shared; use :meth:`PhraseBook.compile`."""
+    """The sentences for a list of tools. Immutable and shared; use :meth:`PhraseBook.compile`."""
 
     def __init__(
         self, language: Language, tools: Sequence[ToolSignature], fingerprint: str
@@ -57,7 +57,7 @@ class CompiledPhrases:
         for tool in tools:
             if tool.alias not in self._named and tool.alias not in language.automatic.unspoken:
                 self._bind_automatic(tool)
-        # What holds any words at all would swallow sentences that are meant otherwise.
+        # Last: a slot for arbitrary words would match sentences that belong to other intents.
         self._sentences.sort(key=lambda sentence: sentence.open)
         self._by_first: dict[str, list[int]] = {}
         self._by_anything: list[int] = []
@@ -71,15 +71,15 @@ class CompiledPhrases:
 
     @property
     def intents(self) -> tuple[str, ...]:
-        """The names of the intents that these tools make possible."""
+        """The names of the intents that are available with these tools."""
         return tuple(dict.fromkeys(item.binding.intent.name for item in self._sentences))
 
     def match(self, text: str) -> Match | None:
-        """Return what ``text`` (typed or heard) means, or None if that is not known."""
+        """Return the meaning of ``text`` (typed or recognised); None if it is not understood."""
         tokens = tokenize(text, self._language.rewrites)
         match = self._match(tokens)
         if match is None and (plain := tokenize(text)).words != tokens.words:
-            # What is shorthand for the language may be a tool's own word.
+            # A shorthand of the language may be a word of a tool.
             match = self._match(plain)
         return match
 
@@ -105,9 +105,9 @@ class CompiledPhrases:
         return None
 
     def grammar(self, speakable: Callable[[str], bool] | None = None) -> Grammar:
-        """Return the grammar of everything that can be spoken; takes some 10 ms.
+        """Return the grammar of all sentences that can be spoken; takes about 10 ms.
 
-        ``speakable``: whether a word has a pronunciation; sentences that need others are left out.
+        ``speakable``: whether a word has a pronunciation. Sentences with other words are left out.
         """
         builder = GrammarBuilder(self._language.code, speakable)
         builder.politeness(self._language.before, self._language.after)
@@ -116,7 +116,7 @@ class CompiledPhrases:
         return builder.build()
 
     def examples(self) -> list[str]:
-        """Return sentences that these tools make possible, the best known first."""
+        """Return example sentences for these tools, the most useful first."""
         found: dict[str, None] = {}
         for item in self._sentences:
             intent = item.binding.intent
@@ -132,7 +132,7 @@ class CompiledPhrases:
 
     def _help(self) -> str:
         phrases = self._language.phrases
-        # Automatic ones last, but never crowded out: they are what only this device has.
+        # Half of them from the end: the automatic ones, which are special to this device.
         examples = self.examples()
         if len(examples) > MAX_EXAMPLES:
             half = MAX_EXAMPLES // 2
@@ -212,12 +212,12 @@ class CompiledPhrases:
 
 
 def _argument_of(slot: str, intent: Intent) -> str:
-    """Return the tool's argument that a slot of the template fills."""
+    """Return the tool's argument that the template's slot fills."""
     return next((name for name, given in intent.arguments.items() if given == f"{{{slot}}}"), slot)
 
 
 def _covers(
     required: Sequence[str], given: Mapping[str, object] | set[str], schema: Mapping[str, object]
 ) -> bool:
-    """Tell whether a call with ``given`` has all it must and nothing that the tool lacks."""
+    """Return whether ``given`` has all required arguments and none that the tool lacks."""
     return set(required) <= set(given) <= set(schema)

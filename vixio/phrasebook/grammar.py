@@ -1,7 +1,7 @@
 """The closed grammar of a compiled phrase book: a minimal deterministic word automaton.
 
-Finite and without cycles, so a recogniser searches each word sequence once, and two phrase books
-that hold the same sentences give the same grammar.
+It is finite and has no cycles, so a recogniser searches each word sequence once. Two phrase books
+with the same sentences have the same grammar.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ Arcs = tuple[tuple[tuple[str, int], ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """``arcs[state]`` leads by word to the next state; it begins in state 0.
+    """``arcs[state]`` maps a word to the next state; state 0 is the start.
 
     ``finals``: the states in which a sentence may end. ``left_out``: sentences (templates with
-    their slots) that hold no way without an unspeakable word or an open slot.
+    their slots) that cannot be said without an unspeakable word or a slot for arbitrary words.
     """
 
     arcs: Arcs
@@ -36,7 +36,7 @@ class Grammar:
         return frozenset(word for state in self.arcs for word, _ in state)
 
     def accepts(self, words: Sequence[str]) -> bool:
-        """Tell whether ``words`` are a sentence."""
+        """Return whether ``words`` are a sentence."""
         state: int | None = 0
         for word in words:
             state = next((target for said, target in self.arcs[state or 0] if said == word), None)
@@ -45,7 +45,7 @@ class Grammar:
         return state in self.finals
 
     def sample(self, random_source: random.Random) -> list[str]:
-        """Return some sentence, by a random walk."""
+        """Return a random sentence."""
         words: list[str] = []
         state = 0
         while self.arcs[state]:
@@ -58,7 +58,7 @@ class Grammar:
         return words
 
     def jsgf(self, name: str = "phrases") -> str:
-        """Return it in the JSpeech Grammar Format, one rule a state."""
+        """Return it in the JSpeech Grammar Format, one rule per state."""
         lines = ["#JSGF V1.0;", f"grammar {name};", "public <s0x> = <s0>;"]
         for state, arcs in enumerate(self.arcs):
             ways = [f"{word} <s{target}>" for word, target in arcs]
@@ -70,7 +70,7 @@ class Grammar:
 
 @dataclass(slots=True)
 class _Nfa:
-    """Word arcs and empty arcs by state; state 0 is where it begins."""
+    """Word arcs and empty arcs by state; state 0 is the start."""
 
     words: list[list[tuple[str, int]]] = field(default_factory=list)
     empty: list[list[int]] = field(default_factory=list)
@@ -82,10 +82,10 @@ class _Nfa:
 
 
 class GrammarBuilder:
-    """Collects sentences and makes the automaton of them.
+    """Collects sentences and makes their automaton.
 
-    ``speakable``: whether the recogniser has a pronunciation for a word; sentences that need one
-    that it has not are left out.
+    ``speakable``: whether the recogniser has a pronunciation for a word. Sentences with other words
+    are left out.
     """
 
     def __init__(self, language: str, speakable: Callable[[str], bool] | None = None) -> None:
@@ -205,7 +205,7 @@ def _determinise(nfa: _Nfa, start: int, end: int) -> tuple[list[dict[str, int]],
     todo = [first]
     arcs: list[dict[str, int]] = []
     finals: set[int] = set()
-    for states in todo:  # grows while it is read: breadth first, in numbered order
+    for states in todo:  # grows during the iteration: breadth first, in the order of the numbers
         targets: dict[str, set[int]] = {}
         for state in states:
             for word, target in nfa.words[state]:
@@ -224,9 +224,9 @@ def _determinise(nfa: _Nfa, start: int, end: int) -> tuple[list[dict[str, int]],
 
 
 def _minimise(arcs: list[dict[str, int]], finals: set[int], left_out: int) -> Grammar:
-    """Merge states with the same future, from the end backwards: there are no cycles.
+    """Merge states with the same continuations, from the end backwards: there are no cycles.
 
-    States that no sentence goes through ("please" where nothing can be asked for) are dropped.
+    States without a sentence ("please" where nothing can be asked for) are dropped.
     """
     order: list[int] = []
     seen: set[int] = set()
@@ -247,7 +247,7 @@ def _minimise(arcs: list[dict[str, int]], finals: set[int], left_out: int) -> Gr
             row = tuple(sorted(ways))
             kind_of[state] = kinds.setdefault((state in finals, row), len(kinds))
     rows = list(kinds)
-    last = len(rows) - 1  # the start was numbered last: turn the numbers round
+    last = len(rows) - 1  # the start has the last number: reverse the numbers
     return Grammar(
         tuple(
             tuple((word, last - to) for word, to in rows[last - state][1])

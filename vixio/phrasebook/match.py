@@ -1,4 +1,4 @@
-"""What a sentence means: the calls to make, one after the other, and the words to say."""
+"""The meaning of a sentence: the calls to make, one after the other, and the words to say."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """An intent with the session's tools in place.
+    """An intent, bound to the session's tools.
 
-    ``schemas``: the properties of the tool and of the follow-up's tool; ``said``: words for the
-    reply that no slot holds.
+    ``schemas``: the properties of the tool and of the follow-up's tool. ``said``: words for the
+    reply that are not in a slot.
     """
 
     intent: Intent
@@ -37,7 +37,7 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A sentence understood."""
+    """An understood sentence."""
 
     binding: Binding
     filled: tuple[Filled, ...]
@@ -71,9 +71,9 @@ class Match:
         return arguments
 
     def proceed(self, results: Sequence[str] = ()) -> Call | str:
-        """Return what comes next, given the texts that the calls so far answered.
+        """Return the next step, given the answers of the calls so far.
 
-        A :class:`Call` to make, or the words to say, which end the turn. Pure.
+        It is a :class:`Call` to make, or the words to say, which end the turn. Pure.
         """
         if not self.binding.tool:
             return self.reply("")
@@ -91,13 +91,13 @@ class Match:
             return self.binding.intent.missing or self.phrases["no_answer"]
 
     def reply(self, result: str, *, first: str = "") -> str:
-        """Return the words to say once the last tool answered ``result``.
+        """Return the words to say after the last tool answered ``result``.
 
-        ``first``: the answer of the first call, where there were two.
+        ``first``: the answer of the first call, if there were two.
         """
         intent = self.binding.intent
         read = Result.read(result)
-        # A device answers a command that it could not carry out with false.
+        # A device answers false to a command that it could not carry out.
         refused = read.value is False and "{result" not in intent.reply
         if self.binding.tool and (read.failed or refused):
             return self.phrases["tool_failed"]

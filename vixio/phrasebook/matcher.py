@@ -1,4 +1,4 @@
-"""Reads tokens by a sentence tree: a small backtracking walk, longest number first."""
+"""Matches tokens against a sentence tree: a small backtracking walk, longest number first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vixio.phrasebook.text import Tokens
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A slot's value and the words that gave it."""
+    """A slot's value and the words for it."""
 
     name: str
     value: Any
@@ -23,7 +23,7 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """What a walk needs beside the tree."""
+    """The input of a walk besides the tree."""
 
     tokens: Tokens
     slots: Mapping[str, SlotKind]
@@ -31,7 +31,7 @@ class Reader:
 
 
 def walk(node: Node, at: int, reader: Reader) -> Iterator[tuple[int, tuple[Filled, ...]]]:
-    """Yield where each reading of ``node`` from token ``at`` ends, and what it filled."""
+    """Yield where each match of ``node`` from token ``at`` ends, and the slots that it filled."""
     if isinstance(node, Word):
         if at < len(reader.tokens.words) and reader.tokens.words[at] == node.text:
             yield at + 1, ()

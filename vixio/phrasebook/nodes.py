@@ -1,9 +1,9 @@
 """A sentence template as a small tree, made from hassil's syntax.
 
 ``(a|b)`` alternatives, ``[a]`` optional, ``(a;b)`` any order, ``<rule>`` another template,
-``{slot}`` a value. One restriction beside hassil's: in languages that are written with spaces a
-group ends where a word ends (``light[s]`` is refused, ``(light|lights)`` is meant), since the
-recogniser knows whole words.
+``{slot}`` a value. One restriction in addition to hassil's: in languages that are written with
+spaces a group must end at the end of a word (write ``(light|lights)``, not ``light[s]``), since the
+recogniser works with whole words.
 """
 
 from __future__ import annotations
@@ -36,28 +36,28 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A value to be said here."""
+    """The place of a value."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What ``<name>`` stands for, filled in when the tool is known."""
+    """The place of ``<name>``, filled in when the tool is known."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Seq:
-    """One after the other; empty for nothing."""
+    """A sequence; empty: no words."""
 
     items: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Alt:
-    """One of them; empty means impossible."""
+    """A choice; empty: impossible."""
 
     items: tuple[Node, ...]
 
@@ -69,11 +69,11 @@ IMPOSSIBLE = Alt(())
 
 
 def parse(template: str) -> Node:
-    """Return the tree of a template; raises ValueError that names what is wrong."""
+    """Return the tree of a template. Raises ValueError that names the mistake."""
     try:
         sentence = parse_sentence(template)
     except (ParseError, AssertionError) as error:  # hassil asserts on some malformed groups
-        raise ValueError(f"{template!r} is no sentence template: {error}") from error
+        raise ValueError(f"{template!r} is not a sentence template: {error}") from error
     _refuse_cut_words(template)
     return _convert(sentence.expression)
 
@@ -84,7 +84,7 @@ def words(text: str) -> Node:
 
 
 def seq(*items: Node) -> Node:
-    """Join, flattening; impossible if one of them is."""
+    """Return the flattened sequence of the parts; impossible if one of them is."""
     flat: list[Node] = []
     for item in items:
         if item == IMPOSSIBLE:
@@ -94,7 +94,7 @@ def seq(*items: Node) -> Node:
 
 
 def alt(*items: Node) -> Node:
-    """Choose, flattening; what is impossible is left out."""
+    """Return the flattened choice of the parts; impossible ones are left out."""
     flat: list[Node] = []
     for item in items:
         flat.extend(item.items if isinstance(item, Alt) else (item,))
@@ -103,7 +103,7 @@ def alt(*items: Node) -> Node:
 
 
 def ways(node: Node) -> tuple[Node, ...]:
-    """Return the alternatives of a choice; anything else is its own only one."""
+    """Return the alternatives of a choice; any other node is its only alternative."""
     return node.items if isinstance(node, Alt) else (node,)
 
 
@@ -117,12 +117,12 @@ def replace(node: Node, change: Callable[[Node], Node]) -> Node:
 
 
 def swap(node: Node, old: Node, new: Node) -> Node:
-    """Rebuild the tree with ``new`` where the leaf ``old`` was."""
+    """Rebuild the tree with ``new`` in place of the leaf ``old``."""
     return replace(node, lambda leaf: new if leaf == old else leaf)
 
 
 def fill(node: Node, rules: Mapping[str, Node]) -> Node:
-    """Put the rules in; raises ValueError for one that is not there, or without end."""
+    """Fill in the rules. Raises ValueError for an unknown rule and for endless recursion."""
     return _fill(node, rules, 0)
 
 
@@ -136,7 +136,7 @@ def leaves(node: Node) -> Iterator[Word | Slot | Rule]:
 
 
 def first_words(node: Node) -> tuple[frozenset[str] | None, bool]:
-    """Return the words that can come first (None: anything can) and whether it can be empty."""
+    """Return the possible first words (None: any word) and whether the node can be empty."""
     if isinstance(node, Word):
         return frozenset((node.text,)), False
     if isinstance(node, Seq):
@@ -160,7 +160,7 @@ def first_words(node: Node) -> tuple[frozenset[str] | None, bool]:
 
 def _fill(node: Node, rules: Mapping[str, Node], depth: int) -> Node:
     if depth > 20:
-        raise ValueError("the rules refer to each other without end")
+        raise ValueError("the rules refer to each other in a circle")
 
     def change(leaf: Node) -> Node:
         if not isinstance(leaf, Rule):

@@ -1,6 +1,7 @@
-"""Whole numbers in words, English and Chinese: how they are said, and how words are read.
+"""Whole numbers in words, English and Chinese.
 
-What :func:`say` says, :func:`read` reads; ``read`` takes more (digits, "a hundred", "oh", 两).
+:func:`read` understands everything that :func:`say` returns, and more: digits, "a hundred", "oh",
+两.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ _ZH_READ = {character: value for value, character in enumerate(_ZH_DIGITS)} | {"
 _ZH_UNITS = {"十": 10, "百": 100, "千": 1000}
 
 MAX_NUMBER = 99_999
-"""Largest number that has words here; larger ones can be typed in digits."""
+"""The largest number in words; larger ones can be typed in digits."""
 
 
 def spoken_range(low: int, high: int) -> list[int]:
-    """Return the numbers between the bounds that a grammar should hold.
+    """Return the numbers between the bounds that a grammar should contain.
 
-    Every one up to 300 (colours go to 255), then ever rounder ones, so that a range to
-    many thousands stays a grammar of some hundred numbers; and the bounds themselves.
+    All up to 300 (colours go to 255), then rounder ones, so that a range up to many thousands is
+    still a grammar of a few hundred numbers; and the bounds themselves.
     """
     numbers = [
         *range(301),
@@ -48,7 +49,7 @@ def spoken_range(low: int, high: int) -> list[int]:
 
 @lru_cache(maxsize=4096)
 def say(number: int, language: str) -> tuple[tuple[str, ...], ...]:
-    """Return the ways to say ``number``, as words."""
+    """Return the ways to say ``number``, each as words."""
     if number < 0:
         minus = ("minus",) if language == "en" else ("负",)
         return tuple(minus + way for way in say(-number, language))
@@ -98,7 +99,7 @@ def _say_zh(number: int) -> tuple[tuple[str, ...], ...]:
 
 
 def read(words: Sequence[str], start: int, language: str) -> Iterator[tuple[int, int]]:
-    """Yield ``(end, number)`` for each number that begins at ``start``, the longest first."""
+    """Yield ``(end, number)`` for each number that starts at ``start``, the longest first."""
     if start >= len(words):
         return
     first = words[start]
@@ -115,7 +116,7 @@ def read(words: Sequence[str], start: int, language: str) -> Iterator[tuple[int,
 
 
 def _read_en(words: Sequence[str], start: int) -> Iterator[tuple[int, int]]:
-    """Yield ever longer numbers: thirty, thirty five."""
+    """Yield numbers of increasing length: thirty, thirty five."""
     total, part, lowest = 0, 0, 1_000_000
     seen = linked = False
     for index in range(start, len(words)):
@@ -143,7 +144,7 @@ def _read_en(words: Sequence[str], start: int) -> Iterator[tuple[int, int]]:
 
 
 def _read_zh(words: Sequence[str], start: int) -> Iterator[tuple[int, int]]:
-    """Yield ever longer numbers: 三, 三十, 三十五."""
+    """Yield numbers of increasing length: 三, 三十, 三十五."""
     total, section, digit, lowest = 0, 0, -1, 1_000_000
     for index in range(start, len(words)):
         word = words[index]

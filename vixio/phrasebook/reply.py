@@ -1,4 +1,4 @@
-"""Fills a reply template with slots and with what a tool answered."""
+"""Fills a reply template with slots and with a tool's answer."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from typing import Any
 
 _FIELD = re.compile(r"\{([^{}|]+)(?:\|(\w+))?\}")
 _MAIN_KEYS = ("text", "result", "response", "answer", "message", "description")
-"""Where tools put the sentence that is meant for people, among other fields."""
+"""Fields in which tools put a sentence for people, among others."""
 
 _WEEKDAYS_ZH = "一二三四五六日"
 
 
 class Missing(Exception):
-    """The result lacks what the reply wants to say."""
+    """The result lacks a value that the reply needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A tool's text, and its JSON if it is JSON."""
+    """A tool's answer as text, and as JSON if it is JSON."""
 
     text: str
     value: Any
 
     @classmethod
     def read(cls, text: str) -> Result:
-        """Parse what a tool answered; text that is no JSON stays text."""
+        """Parse a tool's answer; text that is not JSON stays text."""
         try:
             return cls(text, json.loads(text))
         except ValueError:
@@ -58,13 +58,13 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Renderer:
-    """Renders templates in one language; ``on_off``: how true and false are said."""
+    """Renders templates in one language; ``on_off``: the words for true and false."""
 
     language: str
     on_off: tuple[str, str]
 
     def render(self, template: str, values: Mapping[str, Any], result: Result | None) -> str:
-        """Return the reply; raises Missing when a value is not there."""
+        """Return the reply. Raises Missing if a value is missing."""
 
         def put(match: re.Match[str]) -> str:
             name, filter_name = match.group(1), match.group(2)
@@ -82,7 +82,7 @@ class Renderer:
         return _FIELD.sub(put, template)
 
     def plain(self, value: Any) -> str:  # noqa: ANN401 - whatever the JSON holds
-        """Say any JSON value in words; raises Missing for nothing."""
+        """Return any JSON value in words. Raises Missing for an empty one."""
         if isinstance(value, bool):
             return self.on_off[0] if value else self.on_off[1]
         if isinstance(value, dict):
@@ -106,7 +106,7 @@ class Renderer:
         return text
 
     def time(self, value: Any) -> str:  # noqa: ANN401 - whatever the JSON holds
-        """Say a time of day: ``14:05``, ISO 8601, or JSON with one of them in it."""
+        """Return a time of day in words, from ``14:05``, ISO 8601, or JSON that contains one."""
         moment = _moment(value)
         if not isinstance(moment, datetime | time):
             return self.plain(value)
@@ -117,7 +117,7 @@ class Renderer:
         return f"{moment.hour % 12 or 12}:{moment.minute:02d} {half}"
 
     def date(self, value: Any) -> str:  # noqa: ANN401 - whatever the JSON holds
-        """Say a day: ISO 8601, or JSON with it in it."""
+        """Return a date in words, from ISO 8601, or JSON that contains it."""
         moment = _moment(value)
         if not isinstance(moment, date):
             return self.plain(value)

@@ -1,4 +1,4 @@
-"""A tool as the phrase book sees it: what an agent framework also knows of it, and no more."""
+"""A tool as the phrase book sees it: only the parts that an agent framework knows too."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ToolSignature:
 
     @classmethod
     def of(cls, tool: ToolDefinition) -> ToolSignature:
-        """Take it from a definition, whether a tool set gave it an alias or not."""
+        """Return the signature of a definition, with or without an alias."""
         alias = tool.alias or safe_tool_name(tool.name)
         return cls(alias, tool.description, tool.parameters, tool.options.confirm)
 
@@ -37,8 +37,8 @@ def signatures(tools: Iterable[ToolDefinition]) -> tuple[ToolSignature, ...]:
 
 
 def fingerprint(tools: Sequence[ToolSignature]) -> str:
-    """Return a digest of everything that phrases depend on: equal for equal lists."""
+    """Return a digest of everything that the phrases depend on; equal for equal lists."""
     content = [[tool.alias, tool.description, tool.parameters, tool.confirm] for tool in tools]
-    # In ASCII: a device may send half a surrogate pair, which is no UTF-8.
+    # In ASCII: a device may send half a surrogate pair, which UTF-8 cannot encode.
     text = json.dumps(content, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -1,8 +1,8 @@
-"""What may be said in a template's slot, taken from the tool's JSON Schema.
+"""The values of a template's slot, taken from the tool's JSON Schema.
 
-The schema is the authority: a template's own list of words is cut to the schema's ``enum``, a
-number slot runs from ``minimum`` to ``maximum``, and a slot that the schema does not know makes its
-intent unavailable.
+The schema decides: a template's list of words is reduced to the schema's ``enum``, a number slot
+runs from ``minimum`` to ``maximum``, and a slot that the schema does not have makes its intent
+unavailable.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 from vixio.phrasebook.nodes import IMPOSSIBLE, Node, words
 
 DEFAULT_RANGE = (0, 100)
-"""What is said for an integer without bounds; typed text may give any number."""
+"""Spoken numbers for an integer without bounds; typed text may have any number."""
 
 
 @dataclass(frozen=True, slots=True)
 class NumberSlot:
-    """A whole number; ``low`` and ``high`` bound what is spoken, ``bounded`` also what is typed."""
+    """A whole number from ``low`` to ``high`` if spoken; if ``bounded``, also if typed."""
 
     low: int
     high: int
@@ -35,7 +35,7 @@ class ChoiceSlot:
 
 @dataclass(frozen=True, slots=True)
 class TextSlot:
-    """Any words; for typed text only, since a closed grammar cannot hold them."""
+    """Arbitrary words; for typed text only, since a closed grammar cannot contain them."""
 
 
 SlotKind = NumberSlot | ChoiceSlot | TextSlot
@@ -43,7 +43,7 @@ Lists = Mapping[str, tuple[tuple[Node, Any], ...]]
 
 
 def properties_of(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the arguments of a tool's schema by name; those that are no objects are left out."""
+    """Return the arguments of a tool's schema by name; those that are not objects are left out."""
     properties = parameters.get("properties")
     if not isinstance(properties, Mapping):
         return {}
@@ -51,11 +51,11 @@ def properties_of(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def required_of(parameters: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the arguments that a call must have.
+    """Return the required arguments of a call.
 
-    Without ``required``, what has no ``default`` counts as required, as the firmware means it
-    (main/mcp_server.h, PropertyList::GetRequired). One with a default is never required: a strict
-    schema, as agent frameworks make them, lists every argument.
+    Without ``required`` in the schema, those without a ``default`` are required, as in the firmware
+    (main/mcp_server.h, PropertyList::GetRequired). An argument with a default is never required:
+    the strict schemas of agent frameworks list every argument.
     """
     properties = properties_of(parameters)
     listed = parameters.get("required")
@@ -64,9 +64,9 @@ def required_of(parameters: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def kind_of(schema: Mapping[str, Any], own: tuple[tuple[Node, Any], ...] = ()) -> SlotKind | None:
-    """Return what may be said for an argument, or None if nothing can.
+    """Return the kind of slot for an argument; None if no words can be given for it.
 
-    ``own``: the template's words and values, for strings and where the schema has an ``enum``.
+    ``own``: the template's words and values, for strings and for schemas with an ``enum``.
     """
     type_name = _type_of(schema)
     options = schema.get("enum")
@@ -89,13 +89,13 @@ def kind_of(schema: Mapping[str, Any], own: tuple[tuple[Node, Any], ...] = ()) -
 
 
 def fits(number: int, schema: Mapping[str, Any]) -> bool:
-    """Tell whether the schema's bounds admit ``number``."""
+    """Return whether ``number`` is within the schema's bounds."""
     low, high = _bound(schema, "minimum"), _bound(schema, "maximum")
     return (low is None or number >= low) and (high is None or number <= high)
 
 
 def clamp(number: int, schema: Mapping[str, Any]) -> int:
-    """Return the nearest number that the schema's bounds admit."""
+    """Return the nearest number within the schema's bounds."""
     low, high = _bound(schema, "minimum"), _bound(schema, "maximum")
     if high is not None:
         number = min(number, high)

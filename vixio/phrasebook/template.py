@@ -1,4 +1,4 @@
-"""One language's YAML file as typed data; a mistake in it is one line that names the place."""
+"""One language's YAML file as typed data; a mistake in it is reported with its place."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from vixio.phrasebook.text import Rewrite
 
 @dataclass(frozen=True, slots=True)
 class FollowUp:
-    """A second call made of the first one's result (``louder``: ask for the volume, then set it).
+    """A second call made from the first one's result (``louder``: get the volume, then set it).
 
-    ``arguments`` as in :class:`Intent`, or ``{"field": "a.b", "add": 10}``: the number at that
-    place of the first result, plus so much, kept within the schema's bounds.
+    ``arguments`` as in :class:`Intent`, or ``{"field": "a.b", "add": 10}``: the number in that
+    field of the first result, plus 10, kept within the schema's bounds.
     """
 
     tool: str
@@ -31,11 +31,11 @@ class FollowUp:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What somebody may want: the sentences for it, the tool that does it, the reply.
+    """A command or question: its sentences, its tool, and the reply.
 
-    ``arguments``: constants, or ``"{slot}"``; a slot that is not named goes to the argument of
-    its name. ``lists``: words for a slot's values. ``missing``: the reply when the result lacks
-    what ``reply`` wants to say. ``polite``: may be wrapped in "please", "can you".
+    ``arguments``: constants, or ``"{slot}"``; a slot that is not listed fills the argument of the
+    same name. ``lists``: words for a slot's values. ``missing``: the reply if the result lacks a
+    value that ``reply`` needs. ``polite``: accepts "please" and "can you" around it.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Automatic:
-    """The words from which phrases for unnamed tools are made; see ``automatic.py``."""
+    """The words for phrases of tools without a template; see ``automatic.py``."""
 
     queries: frozenset[str]
     setters: frozenset[str]
@@ -70,7 +70,7 @@ class Automatic:
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """Everything one file says."""
+    """The content of one file."""
 
     code: str
     phrases: Mapping[str, str]
@@ -81,11 +81,11 @@ class Language:
     automatic: Automatic
     on_off_said: tuple[str, str]
     answers: tuple[Intent, ...] = ()
-    """Yes and no, for when the assistant has asked."""
+    """Yes and no, as answers to a question of the assistant."""
 
 
 def load_language(code: str) -> Language:
-    """Read the packaged file of ``code``; raises ConfigError."""
+    """Read the packaged file of ``code``. Raises ConfigError."""
     folder = resources.files("vixio.phrasebook") / "data"
     try:
         text = (folder / f"{code}.yaml").read_text("utf-8")
@@ -130,7 +130,7 @@ def parse_language(code: str, text: str, tool_names: str, name: str) -> Language
 
 
 def _answers(code: str, phrases: Mapping[str, str]) -> tuple[Intent, ...]:
-    """Return the intents of saying yes and no. They mean nothing where nothing was asked."""
+    """Return the intents of yes and no, for the case that no question is open."""
     words = CONSENT.get(code)
     if words is None:
         return ()
@@ -172,7 +172,7 @@ def _automatic(
     entry: Mapping[str, Any], names: Mapping[str, Any], rules: Mapping[str, Node]
 ) -> Automatic:
     def parse(text: str) -> Node:
-        # <object>, <thing> and <action> are put in when the tool is known.
+        # <object>, <thing> and <action> are filled in when the tool is known.
         return nodes.replace(
             nodes.parse(text),
             lambda leaf: (

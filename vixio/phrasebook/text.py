@@ -1,7 +1,7 @@
-"""From typed or heard text to tokens, the same for every language.
+"""Splits typed or recognised text into tokens, in the same way for every language.
 
-A token is a word, a number in digits, or one Chinese character: a closed grammar needs no word
-segmentation when characters are its words.
+A token is a word, a number in digits, or one Chinese character: with characters as its words, a
+closed grammar needs no word segmentation.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _APOSTROPHES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u02bc": "'", "`": 
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 
 MAX_TOKENS = 60
-"""Longer input is no command; matching it would only cost time."""
+"""Longer input is not a command; matching it would only take time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """A substitution made on typed text before it is cut into tokens."""
+    """A substitution in typed text before it is split into tokens."""
 
     pattern: re.Pattern[str]
     replacement: str
@@ -32,19 +32,19 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """``words`` in lower case, and where each stands in ``text`` (for wildcards)."""
+    """``words`` in lower case, and the position of each in ``text`` (for wildcards)."""
 
     text: str
     words: tuple[str, ...]
     spans: tuple[tuple[int, int], ...]
 
     def original(self, start: int, end: int) -> str:
-        """Return the text of the tokens ``start`` … ``end`` - 1, case and punctuation kept."""
+        """Return the original text of the tokens ``start`` … ``end`` - 1."""
         return self.text[self.spans[start][0] : self.spans[end - 1][1]]
 
 
 def tokenize(text: str, rewrites: Sequence[Rewrite] = ()) -> Tokens:
-    """Cut ``text`` into tokens; case and punctuation do not count."""
+    """Split ``text`` into tokens, ignoring case and punctuation."""
     text = unicodedata.normalize("NFKC", text).translate(_APOSTROPHES)
     text = _THOUSANDS.sub("", text).strip()
     for rewrite in rewrites:
@@ -55,12 +55,12 @@ def tokenize(text: str, rewrites: Sequence[Rewrite] = ()) -> Tokens:
 
 
 def is_han(word: str) -> bool:
-    """Tell whether ``word`` is one Chinese character, which is written without spaces."""
+    """Return whether ``word`` is one Chinese character, which is written without spaces."""
     return len(word) == 1 and "\u3400" <= word <= "\u9fff"
 
 
 def join(words: Sequence[str]) -> str:
-    """Write tokens as text: spaces between words, none between Chinese characters."""
+    """Join tokens to text: spaces between words, none between Chinese characters."""
     text = ""
     for word in words:
         gap = " " if text and not (is_han(word) and is_han(text[-1])) else ""

@@ -1,4 +1,4 @@
-"""Gathers the model's text into sentences, so that speech begins with the first clause."""
+"""Collects the model's text into sentences, so that speech begins with the first clause."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from vixio.text.splitter import Face, Limits, Words
 class SentenceAggregatorStation(ReplyStation):
     """TextDelta in; Emotion and Sentence out. Everything else passes through.
 
-    What was said before a tool call, or a failure, is spoken before it: there the waiting text is
-    given, complete or not.
+    Text before a tool call or a failure is spoken before it, so waiting text is emitted there,
+    complete or not.
     """
 
     name = "sentences"
@@ -25,7 +25,7 @@ class SentenceAggregatorStation(ReplyStation):
         self._limits = limits or Limits()
 
     async def run(self, upstream: AsyncIterator[Chunk]) -> AsyncIterator[Chunk]:
-        """Gather sentences; the last one is given when ``upstream`` ends."""
+        """Collect sentences; the last one is emitted when ``upstream`` ends."""
         reply = _Reply(self._limits)
         async with closing(upstream) as chunks:
             async for chunk in chunks:
@@ -48,7 +48,7 @@ class SentenceAggregatorStation(ReplyStation):
 
 
 class _Reply:
-    """The text of one reply, and the face that goes with it."""
+    """The text of one reply, and the emotion to show with it."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -56,7 +56,7 @@ class _Reply:
         self._text: SpeechText | None = None
         self._shown_face = ""
         self._next_face = ""
-        self._faced = False  # the coming sentence has its face
+        self._faced = False  # whether the next sentence has a face
 
     def feed(self, delta: TextDelta) -> Iterator[Chunk]:
         if delta.turn_id != self._turn_id:
@@ -68,7 +68,7 @@ class _Reply:
         yield from self._chunks(self._text.feed(delta.text))
 
     def flush(self) -> Iterator[Chunk]:
-        """Yield what waits; the text that follows is a stretch of its own."""
+        """Yield the waiting text; later text starts a new stretch."""
         if self._text is not None:
             yield from self._chunks(self._text.finish())
         self._text = None
@@ -92,7 +92,7 @@ class _Reply:
             return
         self._faced = True
         if self._shown_face:
-            # A later face belongs to its sentence: without one it is not shown.
+            # A later face belongs to its sentence; without a sentence it is not shown.
             self._next_face = name
         else:
             yield from self._show(name)

@@ -1,7 +1,8 @@
-"""A model's text, as it is streamed, to sentences for the screen and for the voice.
+"""Turns a model's streamed text into sentences for the screen and for the voice.
 
-On the screen stands the text without Markdown and without emoji (a device's fonts hold neither;
-its face shows the emotion), URLs in full. Spoken is the same with URLs shortened to their host.
+The screen shows the text without Markdown and without emoji (a device's fonts have no emoji; its
+face shows the emotion), and URLs in full. The voice speaks the same with URLs shortened to their
+host.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from vixio.text.splitter import Face, Limits, SentenceSplitter, Words
 _TAG: Final = re.compile(r"\s*\[([A-Za-z]{2,12})\]")
 _TAG_BEGUN: Final = re.compile(r"\s*(?:\[(?:[A-Za-z]{1,12}\]?)?)?")
 _SLICE: Final = 512
-"""A longer delta is read in slices: what waits, and the placeholders in it, stay few."""
+"""A longer delta is read in slices, so that few placeholders wait at the same time."""
 
 
 class SpeechText:
@@ -31,10 +32,10 @@ class SpeechText:
         self._atoms = Atoms()
         self._markdown = MarkdownStripper(self._atoms)
         self._splitter = SentenceSplitter(self._atoms, limits or Limits())
-        self._opening: str | None = ""  # until it is known whether a tag stands first
+        self._opening: str | None = ""  # until it is known whether the text begins with a tag
 
     def feed(self, delta: str) -> Iterator[Words | Face]:
-        """Yield what ``delta`` made certain."""
+        """Yield the sentences that ``delta`` completes."""
         if self._opening is not None:
             self._opening += delta
             if _TAG_BEGUN.fullmatch(self._opening):
@@ -44,7 +45,7 @@ class SpeechText:
         yield from self._read(delta)
 
     def finish(self) -> Iterator[Words | Face]:
-        """Yield the rest: nothing follows."""
+        """Yield the rest; no text follows."""
         if self._opening:
             yield from self._read((yield from self._read_tag(self._opening)))
         yield from self._splitter.feed(self._markdown.finish())
@@ -55,7 +56,7 @@ class SpeechText:
             yield from self._splitter.feed(self._markdown.feed(delta[start : start + _SLICE]))
 
     def _read_tag(self, opening: str) -> Generator[Face, None, str]:
-        """Yield the face of a leading ``[emotion]``; return the text behind it."""
+        """Yield the face of a leading ``[emotion]``; return the text after it."""
         self._opening = None
         tag = _TAG.match(opening)
         emoji = EMOTIONS.get(tag[1].lower()) if tag else None
@@ -66,7 +67,7 @@ class SpeechText:
 
 
 def clean(text: str) -> str:
-    """Return the whole of ``text`` without Markdown and emoji, in one line, as it is shown."""
+    """Return ``text`` in one line without Markdown and emoji, as it is shown."""
     atoms = Atoms()
     markdown = MarkdownStripper(atoms)
     return atoms.restore(markdown.feed(text) + markdown.finish()).shown

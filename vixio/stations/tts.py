@@ -1,4 +1,4 @@
-"""Turns sentences into speech, one sentence ahead of the one that plays."""
+"""Turns sentences into speech, one sentence ahead of playback."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from vixio.providers.tts import TTSProvider
 
 @dataclass(frozen=True, slots=True)
 class TTSSettings:
-    """Seconds for a sentence's first audio and for each next piece; ``ahead``: sentences that may
-    wait for the voice, so that the model is slowed down and not the memory filled. ``loudness``:
-    what every voice is brought to, in dB of full scale (RMS of the speech); None: as it comes."""
+    """Seconds for a sentence's first audio, and for each further piece.
+
+    ``ahead``: sentences that may wait for the voice; beyond it the model waits. ``loudness``: the
+    level of every voice, in dB of full scale (RMS of the speech); None: unchanged.
+    """
 
     first_timeout: float = 10.0
     next_timeout: float = 10.0
@@ -37,13 +39,13 @@ class TTSStation(ReplyStation):
         settings: TTSSettings | None = None,
         levels: VoiceLevels | None = None,
     ) -> None:
-        """``levels``: how loud each voice is, as far as the process knows."""
+        """``levels``: the measured loudness of each voice, shared by the process."""
         self._tts = tts
         self._settings = settings or TTSSettings()
         self._levels = levels or VoiceLevels()
 
     async def run(self, upstream: AsyncIterator[Chunk]) -> AsyncIterator[Chunk]:
-        """Speak; the model and the sentences go on in a task of their own meanwhile."""
+        """Speak; the model and the sentence station run in a task of their own."""
         voice = self._tts.turn()
         queue: asyncio.Queue[Chunk | BaseException | None] = asyncio.Queue(self._settings.ahead)
         pump = asyncio.create_task(self._pump(upstream, queue))
@@ -103,6 +105,6 @@ class TTSStation(ReplyStation):
 
 
 def _parts(pcm: bytes, size: int) -> Iterator[bytes]:
-    """Cut a long piece: its arithmetic must not hold up other devices."""
+    """Split a long piece, so that its processing does not delay other devices."""
     for start in range(0, len(pcm), size):
         yield pcm[start : start + size]

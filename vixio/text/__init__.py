@@ -1,1 +1,1 @@
-"""What the stations know about written text: its characters, its markup, its sentences."""
+"""Written text: its characters, its markup, its sentences."""

@@ -1,4 +1,4 @@
-"""Whether a full stop before a space ends the sentence, or only an abbreviation or an ordinal."""
+"""Decides whether a full stop before a space ends a sentence, an abbreviation or an ordinal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Something of the same sentence always follows these.
+# The sentence always continues after these.
 _NEVER_LAST: Final = _words(
     """
     mr mrs ms mx dr prof rev hon pres gov sen rep gen col maj capt cmdr lt sgt cpl adm insp supt
@@ -24,11 +24,11 @@ _NEVER_LAST: Final = _words(
     ср см г-н г-жа гр тов напр т.е т.к т.н
     """
 )
-# These may stand last; a word that begins sentences decides.
+# These may end a sentence; the next word decides.
 _MAY_BE_LAST: Final = _words(
     "jr inc ltd corp co llc bros plc ave blvd rd sq bldg min max hr hrs sec mio mrd tsd"
 )
-# These end a list; a capital letter behind them begins a sentence.
+# These end a list; a capital letter after them begins a sentence.
 _LIST_END: Final = _words("etc usw usf al др пр т.д т.п и.т.д")
 # Abbreviations before a number only: "No. 5", "Jan. 3", but "No. I do not."
 _BEFORE_NUMBER: Final = _words(
@@ -68,11 +68,11 @@ LONGEST: Final = 12
 
 
 def stop_ends_sentence(head: str, word: str, after: str, *, final: bool) -> bool | None:
-    """Tell whether the full stop behind ``word`` ends the sentence; None: more text decides.
+    """Return whether the full stop after ``word`` ends the sentence; None: more text is needed.
 
-    ``head`` is the sentence before ``word``; ``after`` what was received behind the stop and the
-    spaces that follow it; ``final`` that nothing more will be. The answer never depends on text
-    beyond what made it certain, so it is the same however the text was cut into pieces.
+    ``head``: the sentence before ``word``. ``after``: the text received after the stop and its
+    spaces. ``final``: no more text follows. The answer depends only on the text that made it
+    certain, so it is the same however the text was split.
     """
     if not head and _LIST_MARKER.fullmatch(word):
         return False

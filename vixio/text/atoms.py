@@ -1,8 +1,8 @@
-"""Placeholders for what is never cut in two: URLs, inline code, emoji.
+"""Placeholders for text that is never split: URLs, inline code, emoji.
 
-Each stands as one private-use character in the stripped text, so that whoever looks for sentence
-boundaries cannot see into it, and is put back when its sentence is complete. Private-use
-characters of the model's own are removed before, so no text can forge one.
+Each is one private-use character in the stripped text, so the search for sentence boundaries cannot
+look into it. It is replaced by its content when its sentence is complete. Private-use characters of
+the model are removed before, so no text can forge a placeholder.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ _MANY_SPACES: Final = re.compile(" {2,}")
 
 
 def without_emoji(text: str) -> str:
-    """Return ``text`` without emoji and the halves of such; for text that is read in one piece."""
+    """Return ``text`` without emoji and parts of emoji. For text that is complete."""
     return text if text.isascii() else _EMOJI_PART.sub("", text)
 
 
 class Atom(NamedTuple):
-    """What a placeholder stands for: on the screen and in the TTS's mouth."""
+    """The content of a placeholder, as shown and as spoken."""
 
     shown: str
     spoken: str
 
 
 class Atoms:
-    """The placeholders of one reply that have not been put back yet."""
+    """The placeholders of one reply that have not been replaced yet."""
 
     def __init__(self) -> None:
         self._atoms: dict[str, Atom] = {}
@@ -46,8 +46,8 @@ class Atoms:
         self._next_emoji = 0
 
     def put(self, shown: str, spoken: str) -> str:
-        """Return the placeholder of something that must stay whole."""
-        # The slots go round: far fewer can wait in one sentence than there are.
+        """Return the placeholder of text that must not be split."""
+        # Slots are reused in turn: there are far more than one sentence can hold.
         slot = chr(0xF000 + self._next_atom)
         self._next_atom = (self._next_atom + 1) % 0x8FF
         self._atoms[slot] = Atom(without_emoji(shown), without_emoji(spoken))
@@ -61,7 +61,7 @@ class Atoms:
         return slot
 
     def take_emoji(self, slot: str) -> str:
-        """Return the emoji that ``slot`` stood for, and forget it."""
+        """Return the emoji of ``slot``, and free the slot."""
         return self._emoji.pop(slot)
 
     def spoken_length(self, text: str) -> int:
@@ -71,7 +71,7 @@ class Atoms:
         return sum(len(self._atoms[slot].spoken) for slot in _SLOT.findall(text))
 
     def restore(self, text: str) -> Atom:
-        """Return ``text`` shown and spoken: atoms put back, emoji removed; forget them."""
+        """Return ``text`` as shown and as spoken, with atoms replaced and emoji removed."""
         text = text.replace(BREAK, " ")
         emoji = _EMOJI_RUN.search(text)
         if emoji:

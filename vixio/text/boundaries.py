@@ -1,7 +1,7 @@
-"""Where a mark in stripped text ends a sentence or a clause.
+"""Decides where a mark in stripped text ends a sentence or a clause.
 
-A verdict rests on the text before the mark and on as much behind it as makes it certain; WAIT asks
-for more. So the same text gets the same verdicts whatever pieces it arrives in.
+A verdict depends on the text before the mark and on as much text after it as makes it certain; WAIT
+asks for more. So the same text gets the same verdicts however it is split.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from vixio.text.characters import (
 MARK: Final = re.compile(
     f"[{BREAK}{TERMINALS}{FULL_STOPS}{ELLIPSIS}{CLAUSES}{EMOJI_SLOT}]| (?<=[{SPACELESS}] )"
 )
-"""What may be a boundary."""
+"""Possible boundaries."""
 
 _TERMINAL: Final = re.compile(f"[{TERMINALS}]")
 _CLOSERS: Final = re.compile(f"[{re.escape(CLOSERS)}]*")
@@ -43,18 +43,18 @@ _GREEK: Final = re.compile("[\u0370-\u03ff\u1f00-\u1fff]")
 _SPACELESS: Final = re.compile(f"[{SPACELESS}]")
 _LONGEST_WORD: Final = 24
 _LONGEST_RUN: Final = 64
-"""Marks in a row that are taken as one; a model that never stops writing them holds no more."""
+"""Marks in a row that are read as one; bounds the text that an endless row can hold back."""
 
 
 class Verdict(Enum):
-    """What a mark is."""
+    """The meaning of a mark."""
 
     SENTENCE = auto()
     """A sentence ends here."""
     AT_ONCE = auto()
-    """A sentence ends here; closing marks behind it would belong to it, but are not awaited."""
+    """A sentence ends here; closing marks after it would belong to it, but are not awaited."""
     PHRASE = auto()
-    """A boundary if enough has been said: a semicolon, a space in Thai."""
+    """A boundary if the sentence is long enough: a semicolon, a space in Thai."""
     CLAUSE = auto()
     """A boundary if speech has to begin, or the sentence is too long."""
     NOTHING = auto()
@@ -62,7 +62,7 @@ class Verdict(Enum):
 
 
 class Judgement(NamedTuple):
-    """``end``: behind the mark and all that belongs to it."""
+    """``end``: the position after the mark and everything that belongs to it."""
 
     verdict: Verdict
     end: int
@@ -74,7 +74,7 @@ _WAIT: Final = Judgement(Verdict.WAIT, 0)
 def judge(text: str, at: int, *, quoted: bool, final: bool) -> Judgement:
     """Judge the mark at ``text[at]``; ``text`` begins with the sentence.
 
-    ``quoted``: a quotation or bracket is open there, so a closing one is to be expected.
+    ``quoted``: a quotation or bracket is open there, so a closing one is expected.
     """
     mark = text[at]
     if mark == BREAK:
@@ -93,7 +93,7 @@ def judge(text: str, at: int, *, quoted: bool, final: bool) -> Judgement:
 
 
 def _behind(pattern: re.Pattern[str], text: str, at: int, *, final: bool) -> int | None:
-    """Return where the run of ``pattern`` at ``at`` ends; None if nothing is known behind it."""
+    """Return where the run of ``pattern`` at ``at`` ends; None: the text after it is not known."""
     match = pattern.match(text, at, at + _LONGEST_RUN)
     end = match.end() if match else at
     return None if end == len(text) and not final else end
@@ -143,7 +143,7 @@ def _full_stop(text: str, at: int, *, final: bool) -> Judgement:
 
 
 def _stop_before_space(text: str, at: int, end: int, *, final: bool) -> Judgement:
-    """Judge the full stop at ``at``; its closing marks end at ``end``, where a space stands."""
+    """Judge the full stop at ``at``; its closing marks end at ``end``, where there is a space."""
     next_word = _behind(_SPACES, text, end, final=final)
     after = "" if next_word is None else text[next_word:]
     if end > at + 1:

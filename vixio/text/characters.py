@@ -10,11 +10,11 @@ import re
 from typing import Final
 
 BREAK: Final = "\ue000"
-"""Stands in stripped text where a block ends (paragraph, heading, list item, table row)."""
+"""Marks the end of a block in stripped text: a paragraph, heading, list item or table row."""
 EMOJI_SLOT: Final = "\ue001-\uefff"
 """Placeholders of emoji, see :mod:`vixio.text.atoms`."""
 ATOM_SLOT: Final = "\uf000-\uf8ff"
-"""Placeholders of what is never cut in two: URLs, inline code."""
+"""Placeholders of text that is never split: URLs, inline code."""
 
 WIDE: Final = (
     "\u1100-\u115f\u2e80-\u2fdf\u2ff0-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3"
@@ -26,7 +26,7 @@ SPACELESS: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 """Thai, Lao, Myanmar, Khmer: words are not spaced, so a space divides phrases."""
 
 STOP_AT_ONCE: Final = "。｡"
-"""Nothing but a closing quote ever belongs to the sentence behind these."""
+"""After these only a closing quote can belong to the sentence."""
 
 TERMINALS: Final = (
     "!?！？。｡\u0589\u061d-\u061f\u06d4\u0700-\u0702\u07f9\u0837\u0839\u083d\u083e\u0964\u0965"
@@ -36,7 +36,7 @@ TERMINALS: Final = (
     "\ua9c8\ua9c9\uaa5d-\uaa5f\uaaf0\uaaf1\uabeb\ufe56\ufe57\U00010a56\U00010a57"
     "\U00011047\U00011048\U000110be-\U000110c1\U00011141-\U00011143\U000111c5\U000111c6"
 )
-"""Sentence-terminal marks without the full stops, which need more thought."""
+"""Sentence-terminal marks without the full stops, which need more context."""
 
 FULL_STOPS: Final = ".．"
 ELLIPSIS: Final = "…"
@@ -54,18 +54,18 @@ _TAIL: Final = (
 )
 
 EMOJI_START: Final = f"{_BASE}{_TEXT_FIRST}"
-"""What may begin an emoji, except the keycaps ``0-9#*``."""
+"""First characters of emoji, except the keycaps ``0-9#*``."""
 EMOJI_CLUSTER: Final = re.compile(
     f"(?:[\U0001f1e6-\U0001f1ff]{{2}}|[{_BASE}]{_TAIL}{{0,15}}"
     f"|[{_TEXT_FIRST}]\ufe0f{_TAIL}{{0,15}}|[0-9#*]\ufe0f?\u20e3)"
 )
-"""One emoji as it is seen: ZWJ sequence, flag, keycap, skin tone and selector included.
+"""One emoji as displayed: ZWJ sequence, flag, keycap, skin tone and selector included.
 
 Letter-like signs (©, ™, ↔) are emoji only before a variation selector.
 """
 
 STRAY_MARKS: Final = "\ufe0e\ufe0f\u20e3\u200d"
-"""Parts of emoji that mean nothing on their own (U+200D does within Indic and Arabic words)."""
+"""Parts of emoji, meaningless alone (except U+200D within Indic and Arabic words)."""
 
 _NOTHING: Final = {
     **dict.fromkeys(range(0x20)),
@@ -85,7 +85,7 @@ _IS_WIDE: Final = re.compile(f"[{WIDE}]")
 
 
 def is_wide(character: str) -> bool:
-    """Tell whether ``character`` (one, or none) is of a script that writes without spaces."""
+    """Return whether ``character`` (one, or none) is of a script that is written without spaces."""
     return _IS_WIDE.match(character) is not None
 
 

@@ -1,7 +1,7 @@
-"""Readers of the constructs that have two ends: links, images, code, tags, entities, URLs.
+"""Readers of constructs with a start and an end: links, images, code, tags, entities, URLs.
 
-Each looks at a bounded stretch and returns where the construct ends and what it says; an end of
--1 where there is none; None where more text has to be received first.
+Each reads a bounded stretch and returns where the construct ends and its text. An end of -1: there
+is no construct. None: more text is needed to decide.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 from vixio.text.characters import PLAIN_CHARACTERS
 from vixio.text.scan import Scan
 
-# How far ahead the end of a construct is looked for, in characters. Beyond, it is plain text:
-# what waits here is not spoken yet.
+# How far ahead the end of a construct is searched for, in characters. Without an end within it the
+# text is plain: text that waits here is not spoken yet.
 _CODE: Final = 160
 _LABEL: Final = 300
 _TARGET: Final = 600
@@ -35,7 +35,7 @@ _ENTITY_PART: Final = re.compile(r"&#?[A-Za-z0-9]{0,10}")
 
 
 class Reading(NamedTuple):
-    """Where a construct ends (-1: it is none), and its text."""
+    """The end of a construct (-1: there is none), and its text."""
 
     end: int
     text: str = ""
@@ -45,7 +45,7 @@ NONE: Final = Reading(-1)
 
 
 def read_label(scan: Scan, opening: int) -> Reading | None:
-    """Read ``[label](target)``, the label being what counts, or a footnote ``[^1]``.
+    """Read ``[label](target)`` (its text: the label) or a footnote ``[^1]``.
 
     ``opening``: the length of ``[`` or ``![``.
     """
@@ -157,10 +157,10 @@ def read_url(scan: Scan) -> Reading | None:
 
 
 def host_of(url: str) -> str:
-    """Return what is read aloud of a URL: its host, without "www."; "" if it has none."""
+    """Return the spoken part of a URL: its host, without "www."; "" if it has none."""
     try:
         host = urlsplit(url if "://" in url else f"http://{url}").hostname or ""
-    except ValueError:  # brackets that are no IPv6 address
+    except ValueError:  # brackets that do not hold an IPv6 address
         return ""
     host = host.removeprefix("www.")
     return host if any(map(str.isalnum, host)) else ""

@@ -31,7 +31,7 @@ from vixio.text.constructs import (
 from vixio.text.scan import Scan
 
 _RUN: Final = 16
-"""Longer runs of one marker are several."""
+"""A longer run of one marker is read as several runs."""
 _CELL_GAP: Final = 120
 
 _PLAIN: Final = re.compile(
@@ -49,7 +49,7 @@ _BLOCK_TAGS: Final = frozenset(
 
 
 class InlineStripper:
-    """Writes the plain text of lines. Spaces are held back until something follows them."""
+    """Writes the plain text of lines. A space is held back until text follows it."""
 
     def __init__(self, atoms: Atoms) -> None:
         self._atoms = atoms
@@ -86,7 +86,7 @@ class InlineStripper:
         return text
 
     def put_break(self) -> None:
-        """Write the end of a block, once; the line's kind ends with it."""
+        """Write the end of a block, once, and reset the kind of line."""
         if self._last != BREAK:
             self._out.append(BREAK)
         self._last = BREAK
@@ -94,9 +94,9 @@ class InlineStripper:
         self.end_line()
 
     def put_space(self) -> None:
-        """Write a space, in most places once what follows it is written.
+        """Write a space, in most places together with the text that follows it.
 
-        Behind a mark it is written at once: it may be all that the sentence waits for.
+        After a punctuation mark it is written at once, since it may complete the sentence.
         """
         if self._last == " " or (self._row or not _MARKS.match(self._last)):
             self._space = True
@@ -105,20 +105,20 @@ class InlineStripper:
         self._last = " "
 
     def begin_heading(self) -> None:
-        """Enter a heading: its line ends the block."""
+        """Begin a heading; the end of its line ends the block."""
         self._heading = True
 
     def begin_row(self) -> None:
-        """Enter a table row: pipes divide cells, its line ends the block."""
+        """Begin a table row: pipes divide cells, and the end of its line ends the block."""
         self._row = True
 
     def end_line(self) -> None:
-        """Forget what kind of line this is."""
+        """Reset the kind of line."""
         self._heading = self._row = False
 
     @property
     def ends_with_break(self) -> bool:
-        """Whether this line's end is the end of a block whatever follows."""
+        """Whether the end of this line ends a block, whatever follows."""
         return self._heading or self._row
 
     @property
@@ -140,7 +140,7 @@ class InlineStripper:
     # -- steps: each moves the scan, or returns False to wait for more ---------------------------
 
     def step(self, scan: Scan) -> bool:
-        """Take the next piece of the line; False where more text has to be seen first."""
+        """Read the next piece of the line; False if more text is needed to decide."""
         self.opens_fence = ""
         plain = _PLAIN.match(scan.text, scan.at)
         if plain:
@@ -282,7 +282,7 @@ class InlineStripper:
     # -- links ---------------------------------------------------------------------------------
 
     def _replace(self, scan: Scan, label: Reading) -> bool:
-        """Go on with a link's label in place of the link: it has markup of its own."""
+        """Continue with a link's label in place of the link: it may contain markup."""
         scan.text = label.text + scan.text[label.end :]
         scan.at = 0
         return True
@@ -293,7 +293,7 @@ class InlineStripper:
         if following is None or (following == "!" and second is None):
             return False
         if following == "!" and second == "[":
-            scan.at += 1  # an image that is a link: the target is dropped behind it
+            scan.at += 1  # an image in a link: the target is dropped when it is reached
             return True
         return self._label(scan, 1)
 

@@ -1,12 +1,12 @@
-"""Streamed Markdown to plain text: what is left is words, punctuation, placeholders and breaks.
+"""Turns streamed Markdown into plain text: words, punctuation, placeholders and breaks.
 
-Every step is decided by the characters before it and a bounded look ahead, never by where a delta
-ends: a step that needs to see more waits. So the result is the same for any way in which the text
-was cut into pieces, and no construct that stays open can hold more than its bound back.
+Every step depends on the characters before it and a bounded look ahead, never on where a delta
+ends: a step that needs more text waits. So the result does not depend on how the text was split,
+and a construct that stays open can hold back only a bounded amount of text.
 
-This is not a Markdown renderer: markers go where they are markers by their neighbours, without
-pairing them, which is what a stream allows and speech needs. Code blocks are left out (a break
-stands for them), table cells are joined by commas, inline code and URLs become atoms.
+This is not a Markdown renderer: markers are recognised by their neighbours and removed without
+pairing them, which is all that a stream allows and speech needs. Code blocks are left out (a break
+takes their place), table cells are joined by commas, inline code and URLs become atoms.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from vixio.text.inline import InlineStripper
 from vixio.text.scan import Scan
 
 _HOLD: Final = 120
-"""Characters of a line that may be looked at before it is known what kind of line it is."""
+"""Characters of a line that may be read before its kind is known."""
 _RULE: Final = re.compile(r"[-*_=:| ]*")
 _FENCE: Final = re.compile(r"`{3,}|~{3,}")
 _BULLETS: Final = "-*+•●▪◦‣"
@@ -30,7 +30,7 @@ _HEADING: Final = re.compile(r"#{1,6}(?=[ \n])")
 
 
 class MarkdownStripper:
-    """Takes deltas, gives plain text as soon as it is certain. One per stretch of model text."""
+    """Turns deltas into plain text as soon as it is certain. One per stretch of model text."""
 
     def __init__(self, atoms: Atoms) -> None:
         self._inline = InlineStripper(atoms)
@@ -48,12 +48,12 @@ class MarkdownStripper:
         )
 
     def feed(self, delta: str) -> str:
-        """Return the plain text that ``delta`` made certain."""
+        """Return the plain text that ``delta`` completes."""
         self._buffer += delta.translate(PLAIN_CHARACTERS)
         return self._run(final=False)
 
     def finish(self) -> str:
-        """Return the rest: nothing follows."""
+        """Return the rest; no text follows."""
         return self._run(final=True)
 
     def _run(self, *, final: bool) -> str:
@@ -111,7 +111,7 @@ class MarkdownStripper:
         return self._words(scan)
 
     def _words(self, scan: Scan) -> bool:
-        """Begin a line of prose: goes on with the sentence if it starts with a small letter."""
+        """Begin a line of prose; a lower-case letter continues the sentence."""
         if self._newline and not scan.text[scan.at].islower():
             self._break()
         self._line_start = self._newline = self._item = False
@@ -189,7 +189,7 @@ class MarkdownStripper:
     # -- code blocks ---------------------------------------------------------------------------
 
     def _open_fence(self, scan: Scan, fence: str) -> None:
-        """Enter a code block: the rest of this line is the name of a language."""
+        """Begin a code block; the rest of this line is the name of a language."""
         self._break()
         self._fence = fence
         self._line_start = False

@@ -1,4 +1,4 @@
-"""A place in text of which only the beginning has been received."""
+"""A position in text of which only the beginning has been received."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def _any_of(wanted: str) -> re.Pattern[str]:
 
 
 class Scan:
-    """A place in the text received so far."""
+    """A position in the text received so far."""
 
     def __init__(self, text: str, *, final: bool) -> None:
         self.text = text
@@ -20,14 +20,14 @@ class Scan:
         self.final = final
 
     def peek(self, distance: int) -> str | None:
-        """Return the character ``distance`` ahead; "" behind the end; None: not received yet."""
+        """Return the character ``distance`` ahead; "" after the end; None: not received yet."""
         index = self.at + distance
         if index < len(self.text):
             return self.text[index]
         return "" if self.final else None
 
     def run(self, character: str, limit: int) -> int | None:
-        """Return how often ``character`` stands here, ``limit`` at most; None: not certain yet."""
+        """Return how often ``character`` is repeated here, up to ``limit``; None: not known yet."""
         end = self.at
         stop = min(len(self.text), self.at + limit)
         while end < stop and self.text[end] == character:
@@ -37,9 +37,9 @@ class Scan:
         return end - self.at
 
     def find(self, wanted: str, start: int, limit: int) -> int | None:
-        """Return the first place of any character of ``wanted``, or of a newline.
+        """Return the first position of any character of ``wanted``, or of a newline.
 
-        -1: there is none within ``limit`` characters from ``start``; None: not certain yet.
+        -1: there is none within ``limit`` characters from ``start``; None: not known yet.
         """
         match = _any_of(wanted).search(self.text, start, start + limit)
         if match:

@@ -1,4 +1,4 @@
-"""Stripped text to sentences, each given as soon as it is certain to be one."""
+"""Splits stripped text into sentences; returns each as soon as its end is certain."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from vixio.text.characters import (
     is_wide,
 )
 
-_QUOTES: Final = "\"'‘’"  # the same character opens, closes and stands for an apostrophe
+_QUOTES: Final = "\"'‘’"  # each may open a quotation, close it, or be an apostrophe
 _OPENERS: Final = re.escape("".join(mark for mark in OPENERS if mark not in _QUOTES))
 _CLOSERS: Final = re.escape("".join(mark for mark in CLOSERS if mark not in _QUOTES))
 _STRAY: Final = re.compile(rf"\A[{TERMINALS}{ELLIPSIS}{_CLOSERS} {BREAK}]*")
@@ -42,16 +42,16 @@ class Limits:
     """Lengths in weights: 2 a letter, 5 a wide (CJK) character."""
 
     first_clause: int = 24
-    """The first clause may stand alone from here on: 12 letters, 5 CJK characters."""
+    """From this length the first clause is a sentence of its own: 12 letters, 5 CJK characters."""
     phrase: int = 80
-    """A semicolon, or a space in Thai, ends a sentence from here on."""
+    """From this length a semicolon, or a space in Thai, ends a sentence."""
     longest: int = 400
-    """Nothing longer is given: 200 letters, 80 CJK characters."""
+    """The longest sentence: 200 letters, 80 CJK characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A sentence: what is shown and what is spoken. Always has something to speak."""
+    """A sentence as shown and as spoken. ``spoken`` is never empty."""
 
     shown: str
     spoken: str
@@ -65,27 +65,27 @@ class Face:
 
 
 class SentenceSplitter:
-    """Takes stripped text, gives sentences and the emoji before them. One per stretch of text."""
+    """Splits stripped text into sentences and the emoji before them. One per stretch of text."""
 
     def __init__(self, atoms: Atoms, limits: Limits) -> None:
         self._atoms = atoms
         self._limits = limits
-        self._text = ""  # begins with the sentence
-        self._at = 0  # how far it has been judged
+        self._text = ""  # starts at the current sentence
+        self._at = 0  # the end of the judged part
         self._weight = 0  # of the judged part
-        self._clause = 0  # the last place before _at where a clause ends
+        self._clause = 0  # the end of the last clause before _at
         self._first = True
         self._stray = False  # closing marks may follow that belong to the sentence before
         self._open_quotes = 0
         self._open_straight = False
 
     def feed(self, text: str) -> Iterator[Words | Face]:
-        """Yield what ``text`` made certain."""
+        """Yield the sentences that ``text`` completes."""
         self._text += text
         yield from self._run(final=False)
 
     def finish(self) -> Iterator[Words | Face]:
-        """Yield the rest: nothing follows."""
+        """Yield the rest; no text follows."""
         yield from self._run(final=True)
         if self._text:
             yield from self._cut(len(self._text))
@@ -137,7 +137,7 @@ class SentenceSplitter:
         )
 
     def _exceeds(self, stop: int) -> bool:
-        """Judge the text up to ``stop``; stop short, and return true, where it grows too long."""
+        """Measure the text up to ``stop``; stop early and return true if it becomes too long."""
         if stop <= self._at:
             return False
         weight = self._weight + self._weigh(self._text[self._at : stop])
@@ -154,7 +154,7 @@ class SentenceSplitter:
         return _NARROW_WEIGHT * narrow + (_WIDE_WEIGHT - _NARROW_WEIGHT) * count_wide(text)
 
     def _best_cut(self) -> int:
-        """Return where to cut a sentence that is too long: a clause, a space, or anywhere."""
+        """Return where to cut a sentence that is too long: at a clause, a space, or anywhere."""
         text, end = self._text, max(1, self._at - 1)
         if self._clause > end * 0.3:
             return self._clause
@@ -195,7 +195,7 @@ class SentenceSplitter:
 
 
 def _joined(before: str, after: str) -> bool:
-    """Tell whether two characters should not be torn apart, even in a pinch."""
+    """Return whether two characters should not be separated, even in a forced cut."""
     if not after or unicodedata.category(after)[0] == "M" or "\u200d" in (before, after):
         return True
     return not is_wide(before) and before.isalnum() and after.isdigit()

@@ -44,7 +44,7 @@ def test_an_unknown_language_is_named() -> None:
 
 def test_rules_without_end_are_refused() -> None:
     rules = {"a": nodes.parse("x <b>"), "b": nodes.parse("<a>")}
-    with pytest.raises(ValueError, match="without end"):
+    with pytest.raises(ValueError, match="in a circle"):
         nodes.fill(nodes.parse("<a>"), rules)
 
 

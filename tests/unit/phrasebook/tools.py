@@ -1,4 +1,4 @@
-"""Tools as an agent framework hands them over."""
+"""Tools as an agent framework passes them."""
 
 from __future__ import annotations
 

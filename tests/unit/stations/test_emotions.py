@@ -1,4 +1,4 @@
-"""The 21 faces and the emoji that ask for them."""
+"""The 21 emotions of the firmware, and their emoji."""
 
 from __future__ import annotations
 

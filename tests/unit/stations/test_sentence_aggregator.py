@@ -1,4 +1,4 @@
-"""The station: deltas in, emotions and sentences out, everything else in its place."""
+"""The station: deltas in, emotions and sentences out; other chunks pass in order."""
 
 from __future__ import annotations
 

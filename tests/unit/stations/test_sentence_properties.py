@@ -1,4 +1,4 @@
-"""Whatever the text and however it is cut into deltas: the same sentences, and every word once."""
+"""The sentences do not depend on how the text is split into deltas, and have every word once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from vixio.stations.speech_text import SpeechText, clean
 from vixio.text.splitter import Face, Words
 
-# What is most likely to meet at a bad place: marks, markup, halves of both, and plain words.
+# Text that is likely to be split at a bad place: marks, markup, parts of both, and plain words.
 WORDS = """
 Hello world the I No 3 14 . .. , ! ? 。 ， ！ ？ 、 「 」 “ ” " ' ( ) [ ] ](http://a.b/c) ![ * **
 _ __ ~~ ` ``` - # > | \\ < <b> <br> </b> & &amp; &# ; : https://x.com/a_b http www. h w 😀 👨‍👩‍👧

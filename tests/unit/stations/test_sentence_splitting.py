@@ -1,4 +1,4 @@
-"""Where sentences end, in many languages, and where they do not."""
+"""The ends of sentences in many languages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def given_after(text: str, limits: Limits = NO_FIRST_CLAUSE) -> dict[str, int]:
     }
 
 
-# A bar stands where a sentence ends.
+# A bar marks the end of a sentence.
 @pytest.mark.parametrize(
     "marked",
     [
@@ -86,10 +86,10 @@ def test_sentences(marked: str) -> None:
     ("text", "sentence", "received"),
     [
         ("你好。我是小智。", "你好。", 3),  # at once
-        ("“你好。”我说。", "“你好。”", 6),  # a closing quote is to be expected
+        ("“你好。”我说。", "“你好。”", 6),  # a closing quote is expected
         ("你好！我是。", "你好！", 4),
-        ("It is great. It", "It is great.", 13),  # a word this long is no abbreviation
-        ("It is ok. It", "It is ok.", 11),  # one this short may be: "ok. five"
+        ("It is great. It", "It is great.", 13),  # too long for an abbreviation
+        ("It is ok. It", "It is ok.", 11),  # short enough for one: "ok. five"
         ("It is 3. It is", "It is 3.", 13),
         ("Wow! It", "Wow!", 5),
     ],

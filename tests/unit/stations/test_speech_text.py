@@ -1,4 +1,4 @@
-"""Markdown, emoji and URLs out of a model's text."""
+"""Markdown, emoji and URLs are removed from a model's text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The TTS station: every voice at the same loudness, or as it comes."""
+"""The TTS station: every voice at the same loudness, or unchanged."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def test_every_voice_at_the_same_loudness(amplitude: float) -> None:
     assert levels.of("a/en").seconds > 2.5
 
 
-async def test_null_leaves_it_as_it_comes() -> None:
+async def test_without_a_target_the_loudness_is_unchanged() -> None:
     spoken = await pieces(Tone("a", 20_000.0), TTSSettings(loudness=None), VoiceLevels())
     assert len(spoken) == 1
     assert rms(spoken) == pytest.approx(20 * np.log10(20_000 / 32_768 / np.sqrt(2)), abs=0.01)
