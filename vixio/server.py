@@ -272,6 +272,7 @@ class Server:
             host=settings.server.host,
             port=settings.server.port,
             share_port=self._context.share_ports,
+            allowed_origins=settings.server.allowed_origins,
             output_sample_rate=settings.output.sample_rate,
             output_frame_ms=settings.output.frame_ms,
             opus_complexity=settings.output.opus_complexity,

@@ -128,6 +128,13 @@ def failure(path: Path, environment: dict[str, str] | None = None) -> str:
             ":1: server.public_host: expected a host name or address alone, found 'http://x/'",
         ),
         (
+            "server: {allowed_origins: [page.example]}",
+            (
+                ":1: server.allowed_origins: expected origins such as https://console.example.org, "
+                "found 'page.example'"
+            ),
+        ),
+        (
             "server: {public_host: 'x:80'}",
             ":1: server.public_host: expected a host name or address alone, found 'x:80'",
         ),

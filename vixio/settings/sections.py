@@ -108,6 +108,9 @@ class ServerSettings(Section):
     max_connections: int = Field(default=1_000, ge=1, le=100_000)
     trusted_proxies: tuple[str, ...] = ("127.0.0.1", "::1")
     """Addresses or networks whose X-Forwarded-* headers are believed."""
+    allowed_origins: tuple[str, ...] = ()
+    """Web pages that may open a device's WebSocket, as https://console.example.org, besides those
+    of the server's own origin; "*": every page."""
     auth: AuthSettings = AuthSettings()
     limits: LimitSettings = LimitSettings()
 
@@ -121,6 +124,16 @@ class ServerSettings(Section):
                 raise ValueError(
                     f"expected addresses or networks such as 10.0.0.0/8, found {entry!r}"
                 ) from None
+        return value
+
+    @field_validator("allowed_origins")
+    @classmethod
+    def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for entry in value:
+            if entry != "*" and not re.fullmatch(r"https?://[^\s/@?#]+/?", entry):
+                raise ValueError(
+                    f"expected origins such as https://console.example.org, found {entry!r}"
+                )
         return value
 
     @field_validator("public_host")

@@ -41,6 +41,9 @@ class XiaozhiSettings:
     share_port: bool = False
     """Let other processes listen on the same port."""
 
+    allowed_origins: Sequence[str] = ()
+    """Web pages that may connect besides those of the server's own origin; ``*``: every page."""
+
     output_sample_rate: int = 24_000
     """Rate (Hz) of the speech sent; most devices' loudspeakers run at 24 kHz."""
     output_frame_ms: int = 60

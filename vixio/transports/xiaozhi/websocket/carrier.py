@@ -20,6 +20,7 @@ from vixio.transports.xiaozhi.channel import Carrier, Serve
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 from vixio.transports.xiaozhi.websocket.channel import WebSocketChannel
 from vixio.transports.xiaozhi.websocket.handshakes import Handshakes
+from vixio.transports.xiaozhi.websocket.origin import OriginPolicy
 from vixio.transports.xiaozhi.websocket.quota import InputQuota
 from vixio.transports.xiaozhi.websocket.request import check_request, read_field, read_identity
 
@@ -39,6 +40,7 @@ class WebSocketCarrier(Carrier):
     def __init__(self, settings: XiaozhiSettings, admission: Admission) -> None:
         self._settings = settings
         self._admission = admission
+        self._origins = OriginPolicy(settings.allowed_origins)
         self._counters = admission.counters
         self._handshakes = Handshakes(admission.limits, admission.counters)
         self._server: asyncio.Server | None = None
@@ -168,7 +170,10 @@ class WebSocketCarrier(Carrier):
         admission = self._admission
         forwarded = request.headers.get_all("X-Forwarded-For")
         admission.tracker.announce(channel.tracked, forwarded)
-        refusal = check_request(request, self._settings.path)
+        behind_proxy = admission.proxies.trusts(channel.tracked.peer)
+        refusal = check_request(
+            request, self._settings.path, self._origins, behind_proxy=behind_proxy
+        )
         if refusal is not None:
             self._counters.add(refusal.counter)
             return refusal
@@ -176,7 +181,7 @@ class WebSocketCarrier(Carrier):
         channel.version = read_field(request, "Protocol-Version")
         channel.headers = {name.lower(): value for name, value in request.headers.raw_items()}
         channel.own_host = _own_host(channel.tcp)
-        channel.behind_proxy = admission.proxies.trusts(channel.tracked.peer)
+        channel.behind_proxy = behind_proxy
         return admission.check(channel.identity, channel.tracked)
 
     def _make_channel(self) -> WebSocketChannel:

@@ -9,6 +9,7 @@ from websockets.http11 import Request
 
 from vixio.transports.admission.identity import Identity
 from vixio.transports.admission.refusal import Refusal
+from vixio.transports.xiaozhi.websocket.origin import OriginPolicy
 
 
 def read_identity(request: Request) -> Identity:
@@ -33,8 +34,13 @@ def read_field(request: Request, name: str) -> str:
     return {key.lower(): value for key, value in query}.get(name.lower(), "").strip()
 
 
-def check_request(request: Request, path: str) -> Refusal | None:
-    """Return the refusal of a request that is elsewhere than ``path``, or for no WebSocket."""
+def check_request(
+    request: Request, path: str, origins: OriginPolicy, *, behind_proxy: bool = False
+) -> Refusal | None:
+    """Return why the request is not served: another path, no WebSocket, a page of another origin.
+
+    ``behind_proxy``: whether the connection comes from a trusted proxy.
+    """
     if urlsplit(request.path).path.rstrip("/") != path.rstrip("/"):
         return Refusal(
             HTTPStatus.NOT_FOUND,
@@ -47,5 +53,17 @@ def check_request(request: Request, path: str) -> Refusal | None:
             "no_upgrade",
             "This is the WebSocket of voice devices, not a page. "
             "A device finds it by its OTA URL (by default port 8003, /xiaozhi/ota/).\n",
+        )
+    headers = request.headers
+    hosts = headers.get_all("Host")
+    if behind_proxy:
+        forwarded = (entry.partition(",")[0] for entry in headers.get_all("X-Forwarded-Host"))
+        hosts = [*hosts, *forwarded]
+    if not origins.allows(headers.get_all("Origin"), hosts):
+        return Refusal(
+            HTTPStatus.FORBIDDEN,
+            "origin",
+            "Web pages of another origin may not connect. "
+            "To allow one, list its origin in server.allowed_origins.\n",
         )
     return None
