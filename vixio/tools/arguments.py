@@ -1,4 +1,4 @@
-"""Arguments as a model wrote them: parsed, and checked against the tool's schema, once a call."""
+"""Parses the arguments that a model wrote, and checks them against the tool's schema."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _MAX_FAULTS = 3
 _MAX_MESSAGE = 500
 
 MAX_SCHEMAS = 1024
-"""Compiled schemas that are kept; devices of one kind bring the same ones."""
+"""Compiled schemas in the cache; devices of one kind share them."""
 
 _known: OrderedDict[int, tuple[Mapping[str, Any], Validator]] = OrderedDict()
-"""By the identity of the ``parameters`` object, so that a call does not write out its schema."""
+"""By the identity of the ``parameters`` object, so that a call serialises no schema."""
 
 
 def whole_schema(parameters: Mapping[str, Any]) -> JsonObject:
-    """Return ``parameters`` as an object schema; nothing is dropped."""
+    """Return ``parameters`` as an object schema; all keys are kept."""
     return {"type": "object", "properties": {}, **parameters}
 
 
 def prepare(tool: ToolDefinition) -> Validator:
-    """Return the compiled schema of ``tool``: half a millisecond the first time.
+    """Return the compiled schema of ``tool``; the first time takes 0.5 ms.
 
-    Raises ToolError if it is no JSON Schema.
+    Raises ToolError if it is not a JSON Schema.
     """
     key = id(tool.parameters)
     known = _known.get(key)
@@ -44,7 +44,7 @@ def prepare(tool: ToolDefinition) -> Validator:
         validator = _compile(json.dumps(whole_schema(tool.parameters), sort_keys=True))
     except (SchemaError, SchemaTooCostly, TypeError, ValueError, RecursionError) as error:
         reason = error.message if isinstance(error, SchemaError) else str(error)
-        message = f"the parameters of {tool.name} are no JSON Schema: {reason[:200]}"
+        message = f"the parameters of {tool.name} are not a JSON Schema: {reason[:200]}"
         raise ToolError("failed", message) from error
     _known[key] = (tool.parameters, validator)
     while len(_known) > MAX_SCHEMAS:
@@ -55,13 +55,13 @@ def prepare(tool: ToolDefinition) -> Validator:
 def read_arguments(tool: ToolDefinition, text: str) -> JsonObject:
     """Return the arguments in the JSON ``text``.
 
-    Raises ToolError with a complaint that lets the model correct itself.
+    Raises ToolError with a message by which the model can correct the call.
     """
     validator = prepare(tool)
     try:
         parsed = json.loads(text, parse_constant=_refuse_constant) if text.strip() else {}
     except ValueError as error:
-        message = f"the arguments are no JSON: {error}"
+        message = f"the arguments are not JSON: {error}"
         raise ToolError("invalid_arguments", message, retryable=True) from error
     if parsed is None:
         parsed = {}
@@ -72,10 +72,10 @@ def read_arguments(tool: ToolDefinition, text: str) -> JsonObject:
         with bounded():
             found = list(validator.iter_errors(parsed))
     except Unresolvable as error:
-        message = "the tool's schema refers to something that is not in it"
+        message = "the tool's schema has an unresolvable reference"
         raise ToolError("failed", message) from error
     except (RecursionError, SchemaTooCostly) as error:
-        message = "the tool's schema leads too far to check arguments by it"
+        message = "the tool's schema is too complex to check arguments"
         raise ToolError("failed", message) from error
     if not found:
         return parsed

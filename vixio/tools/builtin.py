@@ -1,4 +1,4 @@
-"""The built-in tools: the clock, the end of a conversation, the volume, what to remember."""
+"""The built-in tools: clock, end of the conversation, volume, facts about the user."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vixio.tools.source import FixedSource
 BUILTIN_SOURCE = "builtin"
 
 STATUS_TOOL = "self.get_device_status"
-"""The firmware's ``main/mcp_server.cc``: answers JSON, ``audio_speaker.volume`` from 0 to 100."""
+"""``main/mcp_server.cc`` of the firmware: returns JSON, ``audio_speaker.volume`` 0 to 100."""
 
 VOLUME_TOOL = "self.audio_speaker.set_volume"
 """``main/mcp_server.cc``: takes ``volume``, 0 to 100."""
@@ -41,8 +41,8 @@ def builtin_source(
         known[clock] = _in_zone(known[clock], time_zone)
     wanted = known if names is None else names
     if unknown := [name for name in wanted if name not in known]:
-        there_are = ", ".join(known)
-        raise ConfigError(f"there is no built-in tool {unknown[0]!r} (there are: {there_are})")
+        names_known = ", ".join(known)
+        raise ConfigError(f"there is no built-in tool {unknown[0]!r} (known: {names_known})")
     return FixedSource(name, [known[name] for name in wanted])
 
 
@@ -78,7 +78,7 @@ async def change_volume(
 
 
 def _in_zone(tool: ToolDefinition, time_zone: str) -> ToolDefinition:
-    """Return a tool of the clock that takes ``time_zone`` where none is given."""
+    """Return a clock tool whose default zone is ``time_zone``."""
     ask = {"get_time": get_time, "get_date": get_date}[tool.name]
     if not time_zone:
         return tool
@@ -99,7 +99,7 @@ def _volume_in(status: str) -> int:
         volume = json.loads(status)["audio_speaker"]["volume"]
         return int(volume)
     except (ValueError, TypeError, KeyError) as error:
-        raise ToolError("failed", "the device does not say how loud it is") from error
+        raise ToolError("failed", "the device does not report its volume") from error
 
 
 class _Memory:

@@ -1,8 +1,8 @@
 """Calls that need the user's yes.
 
-A call of such a tool is not run at first: the model is told to ask. The user's next utterance
-decides: a yes lets the same call (same tool, same arguments) through once, within that turn;
-anything else cancels it. The words come from the turn itself, so no model can confirm for the user.
+The first call of such a tool fails with the instruction to ask. The user's next utterance decides:
+a yes allows the same call (same tool, same arguments) once, within that turn; anything else cancels
+it. The words come from the turn itself, so a model cannot confirm for the user.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from vixio.core.errors import ToolError
 from vixio.core.tools.types import JsonObject, ToolDefinition
 
 CONFIRM_WITHIN = 120.0
-"""Seconds after which a yes no longer belongs to the question."""
+"""Seconds for which a yes belongs to the question."""
 
 ASK = (
     "not done: this needs the user's own yes. Say in one short question what exactly would be done "
@@ -38,7 +38,7 @@ class _Pending:
 
 
 class Confirmations:
-    """The one call of a session that waits for an answer, and the one that was agreed to."""
+    """The pending call of a session, and the call that the user agreed to."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -46,10 +46,10 @@ class Confirmations:
         self._agreed: tuple[str, int] | None = None
 
     def hear(self, turn_id: int, text: str, *, asked: bool) -> bool | None:
-        """Take what the user says at the beginning of a turn.
+        """Take the user's words at the beginning of a turn.
 
-        Returns whether it let the pending call through; None: none was pending. ``asked``: they
-        heard (at least some of) the question.
+        Returns whether they allow the pending call; None if none was pending. ``asked``: the user
+        heard the question, at least in part.
         """
         pending, self._pending = self._pending, None
         self._agreed = None
@@ -66,7 +66,7 @@ class Confirmations:
         self._pending = None
 
     def check(self, tool: ToolDefinition, arguments: JsonObject, turn_id: int) -> None:
-        """Let an agreed call through, once. Raises ToolError (``confirmation_required``)."""
+        """Allow an agreed call, once. Raises ToolError (``confirmation_required``) for others."""
         key = _key(tool, arguments)
         if self._agreed == (key, turn_id):
             self._agreed = None

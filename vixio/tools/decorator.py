@@ -1,4 +1,4 @@
-"""Marks functions and classes as tools; both stay what they are, and can be called as before."""
+"""Marks functions and classes as tools. They stay callable as before."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BOX = "__vixio_toolbox__"
 
 @dataclass(frozen=True, slots=True)
 class ToolMark:
-    """What :func:`tool` was told."""
+    """The arguments of :func:`tool`."""
 
     name: str
     description: str
@@ -64,7 +64,7 @@ def tool(
 
 
 def toolbox(factory: F) -> F:
-    """Make a class whose methods are tools, or a function that returns one, a factory.
+    """Mark a class whose methods are tools, or a function that returns an instance of one.
 
     Each session gets its own instance, made at the first call of one of its tools and closed (its
     ``close``, async or not) with the session. A class lists its tools by ``@tool`` on methods; of a
@@ -76,11 +76,11 @@ def toolbox(factory: F) -> F:
 
 
 def mark_of(target: object) -> ToolMark | None:
-    """Return what :func:`tool` was told about ``target``; None if it is not marked."""
+    """Return the arguments of :func:`tool` for ``target``; None if it is not marked."""
     mark = getattr(target, _MARK, None)
     return mark if isinstance(mark, ToolMark) else None
 
 
 def is_toolbox(target: object) -> bool:
-    """Was ``target`` itself marked by :func:`toolbox`? A subclass has to be marked anew."""
+    """Whether ``target`` itself was marked by :func:`toolbox`; subclasses are not."""
     return bool(getattr(target, "__dict__", {}).get(_BOX))

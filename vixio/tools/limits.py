@@ -1,4 +1,4 @@
-"""How many calls run at the same time, for each tool and for each source."""
+"""Limits of concurrent calls, per tool and per source."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vixio.core.tools.types import ToolDefinition
 
 @dataclass(slots=True)
 class _Slots:
-    """The slots of one tool or source, and how many calls have one or wait for one."""
+    """The slots of one tool or source. ``users``: calls that hold a slot or wait for one."""
 
     limit: int
     free: asyncio.Semaphore
@@ -21,18 +21,18 @@ class _Slots:
 
 
 class Limits:
-    """Slots that calls wait for, in the order in which they came.
+    """Slots that calls wait for, first come, first served.
 
-    Only what is in use is kept: tools come and go, and nobody counts their names.
+    Slots exist only while they are in use, so tools that come and go leave nothing behind.
     """
 
     def __init__(self, per_source: Mapping[str, int] | None = None) -> None:
-        """``per_source``: calls of one source at the same time; a source that is missing: any."""
+        """``per_source``: concurrent calls by source; others are unlimited."""
         self._per_source = per_source or {}
         self._slots: dict[tuple[str, str], _Slots] = {}
 
     def limited(self, tool: ToolDefinition) -> bool:
-        """Does ``tool`` have to wait for a slot at all?"""
+        """Whether calls of ``tool`` need a slot."""
         return bool(tool.options.concurrency or self._per_source.get(tool.source))
 
     @asynccontextmanager
@@ -52,7 +52,7 @@ class Limits:
                             slots = held.enter_context(self._using(key, limit))
                             await held.enter_async_context(slots.free)
             except TimeoutError:
-                message = "the tool has too much to do at the moment"
+                message = "the tool is busy with other calls"
                 raise ToolError("busy", message, retryable=True) from None
             yield
 

@@ -1,8 +1,7 @@
 """Python functions as tools: from named modules, from files in a folder, from other packages.
 
-What of a module is a tool: everything marked ``@tool`` or ``@toolbox``; if nothing is, every public
-function that the module itself defines. Modules are imported because the operator named them;
-nothing is evaluated.
+The tools of a module are everything marked ``@tool`` or ``@toolbox``; if nothing is marked, every
+public function that the module itself defines. Only modules that the operator names are imported.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import asyncio
 import functools
 import importlib
 import inspect
+import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -20,13 +20,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, get_type_hints
 
-from loguru import logger
-
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.local import func_to_tool_definition
 from vixio.core.tools.types import ToolDefinition, ToolOptions
 from vixio.tools.decorator import is_toolbox, mark_of
 from vixio.tools.source import Fault, ToolSource
+
+_log = logging.getLogger(__name__)
 
 LOCAL_SOURCE = "local"
 
@@ -34,11 +34,11 @@ ENTRY_POINT_GROUP = "vixio.tools"
 """``name = "package.module"`` or ``"package.module:function"`` of another distribution."""
 
 _FOLDER_PACKAGE = "vixio_tools_folder"
-"""In front of the module names of dropped files, so that none hides a module of the same name."""
+"""Prefix of the module names of these files, so that none hides an installed module."""
 
 
 class LocalSource(ToolSource):
-    """Tools written in Python. What cannot be loaded is in ``faults``; the rest works."""
+    """Tools written in Python. Modules that cannot be loaded are in ``faults``; the rest works."""
 
     def __init__(
         self,
@@ -63,7 +63,8 @@ class LocalSource(ToolSource):
         """Import everything, in a thread."""
         found, self.faults = await asyncio.to_thread(self._load)
         for fault in self.faults:
-            logger.bind(place=fault.place, reason=fault.reason).warning("tools left out")
+            fields = {"place": fault.place, "reason": fault.reason}
+            _log.warning("tools left out", extra=fields)
         if found != self._tools:
             self._tools = found
             self.changed()
@@ -78,8 +79,8 @@ class LocalSource(ToolSource):
                         faults.append(Fault(place, f"there is a tool {tool.name} already"))
                     else:
                         tools[tool.name] = tool
-            # SystemExit too: a script that was dropped by mistake must not stop the server.
-            except (Exception, SystemExit) as error:  # noqa: BLE001 - anybody's code
+            # SystemExit too: a script put here by mistake must not stop the server.
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - third-party code
                 faults.append(Fault(place, _one_line(error)))
         return tuple(tools.values()), faults
 
@@ -114,7 +115,7 @@ def describe(loaded: object) -> list[ToolDefinition]:
         ]
         tools = [tool for member in marked or own for tool in describe(member)]
         if not tools:
-            raise TypeError("there is no function in it")
+            raise TypeError("it contains no function")
         return tools
     if is_toolbox(loaded):
         return _describe_toolbox(loaded)
@@ -136,7 +137,9 @@ def _describe_function(
             description=mark.description or tool.description,
         )
     if not tool.description:
-        raise TypeError(f"{tool.name}: the docstring is missing; it tells the model when to use it")
+        raise TypeError(
+            f"{tool.name}: the docstring is missing; it is the description for the model"
+        )
     return tool
 
 
@@ -177,14 +180,14 @@ def _named(named: str) -> object:
     try:
         return getattr(module, attribute)
     except AttributeError:
-        raise TypeError(f"there is no {attribute} in {module_name}") from None
+        raise TypeError(f"{module_name} has no {attribute}") from None
 
 
 def _file(path: Path) -> ModuleType:
     name = f"{_FOLDER_PACKAGE}_{path.stem}"
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise TypeError("it is no Python file")
+        raise TypeError("not a Python file")
     module = module_from_spec(spec)
     # Type hints are looked up in the module by its name.
     sys.modules[name] = module
@@ -197,7 +200,7 @@ def _file(path: Path) -> ModuleType:
 
 
 def _no_folder() -> object:
-    raise TypeError("there is no such folder")
+    raise TypeError("the folder does not exist")
 
 
 def _of_point(point: EntryPoint) -> tuple[str, str]:

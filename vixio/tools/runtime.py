@@ -1,10 +1,9 @@
-"""The one place where tools run, of whatever kind: device, Python, MCP server, REST.
+"""Runs all tools, of whatever kind: device, Python, MCP server, REST.
 
 The runtime holds what all sessions share (sources, limits, counters) and gives each session its
-:class:`~vixio.tools.session.RuntimeSession`. A call goes: may this device use it → arguments
-against the schema → the user's yes where one is needed → a free slot → the tool, timed and retried
-→ the result, capped. What goes wrong on the way is a structured answer for the model, never an
-exception.
+:class:`~vixio.tools.session.RuntimeSession`. Steps of a call: permission → arguments checked by the
+schema → the user's yes where one is needed → a free slot → the tool, limited in time and retried →
+the result, capped. A failure of any step is a structured answer for the model, never an exception.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from vixio.tools.source import Fault, ToolSource
 _log = logging.getLogger(__name__)
 
 _SESSIONS_AT_ONCE = 50
-"""Sessions that are told of a change before the event loop gets its turn: some 2 ms."""
+"""Sessions updated in one go (about 2 ms) before the event loop continues."""
 
 _NOT_FAILED = frozenset({"", "confirmation_required"})
 
@@ -43,9 +42,8 @@ _NOT_FAILED = frozenset({"", "confirmation_required"})
 class RuntimeSettings:
     """How tools are run.
 
-    ``source_concurrency``: source → calls at the same time; for ``device`` of each device, for all
-    others of the whole process. ``log_content``: log arguments and results (level DEBUG), which
-    are people's words.
+    ``source_concurrency``: source → concurrent calls; for ``device`` per device, for other sources
+    per process. ``log_content``: log arguments and results at DEBUG; they contain users' words.
     """
 
     policy: ToolPolicy = field(default_factory=ToolPolicy)
@@ -84,7 +82,7 @@ class ToolRuntime(ToolHost):
         await asyncio.gather(*(self._start(source) for source in self.sources))
 
     async def close(self) -> None:
-        """Close all sources. Sessions are closed by whoever opened them."""
+        """Close all sources. Sessions are closed by their owner."""
         if self._following is not None:
             self._following.cancel()
             await asyncio.wait((self._following,))
@@ -101,7 +99,7 @@ class ToolRuntime(ToolHost):
         return session
 
     def forget(self, session: RuntimeSession) -> None:
-        """Follow the sources for ``session`` no longer."""
+        """Stop updating ``session``."""
         self._sessions.discard(session)
 
     async def run_checked(
@@ -112,7 +110,7 @@ class ToolRuntime(ToolHost):
         context: ToolContext,
         call_id: str = "",
     ) -> ToolCallResult:
-        """Run a call whose arguments, permission and confirmation have been seen to."""
+        """Run a call; arguments, permission and confirmation are already checked."""
         began = time.perf_counter()
         limits = session.device_limits if tool.source == DEVICE_SOURCE else self._limits
         retries = 0
@@ -135,11 +133,11 @@ class ToolRuntime(ToolHost):
         return result
 
     def count(self, tool: ToolDefinition, outcome: str, seconds: float, retries: int = 0) -> None:
-        """Count a call: ``outcome`` is the error's type, empty when it succeeded.
+        """Count a call. ``outcome``: the error's type, empty for success.
 
-        ``tool.<source>.calls``, ``.failed`` (in any way), ``.<type>`` of the error, ``.retries``,
-        ``.us`` (the microseconds of all calls). Sources are named in the configuration and types
-        are few, so the names are bounded.
+        Counters: ``tool.<source>.calls``, ``.failed`` (of any type), ``.<type>`` of the error,
+        ``.retries``, ``.us`` (microseconds of all calls). Their number is bounded: sources are
+        configured, and there are few types.
         """
         add, source = self.counters.add, tool.source
         add(self._name(source, "calls"))
@@ -161,7 +159,7 @@ class ToolRuntime(ToolHost):
     async def _start(self, source: ToolSource) -> None:
         try:
             await source.start()
-        except Exception as error:  # noqa: BLE001 - a source is anybody's code; the rest goes on
+        except Exception as error:  # noqa: BLE001 - third-party code; other sources go on
             self.counters.add(f"tool.{source.name}.start_failed")
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             source.faults = [Fault(source.name, f"did not start: {reason}")]
@@ -175,11 +173,11 @@ class ToolRuntime(ToolHost):
             self._following = asyncio.get_running_loop().create_task(self._follow())
 
     async def _follow(self) -> None:
-        """Tell every session of the sources that changed; atomic for each session."""
+        """Update every session with the sources that changed; atomic for each session."""
         while self._stale:
             source = self._stale.pop()
             for number, session in enumerate(tuple(self._sessions), 1):
-                # Asked anew: it may have changed again while other sessions were told.
+                # Read again for each session: the source may have changed in between.
                 if session in self._sessions:
                     session.toolset.replace(source.name, source.tools())
                 if number % _SESSIONS_AT_ONCE == 0:

@@ -1,9 +1,8 @@
-"""Checks arguments by schemas that anybody wrote: a device, a server on the internet.
+"""Checks arguments by schemas from untrusted authors: devices, servers on the internet.
 
-JSON Schema lets its author spend the reader's time. A regular expression can take exponential time,
-and no thread can be told to give one up, so patterns are left to the tool itself to check. A few
-references can stand for millions, so their number is bounded in each check. References stay inside
-the schema, so that none makes the server fetch.
+A JSON Schema can make a check arbitrarily expensive. A regular expression can take exponential time
+and cannot be stopped, so patterns are not checked here but left to the tool. A few references can
+expand to millions, so their number is bounded in each check. Remote references are not resolved.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from referencing import Registry
 from vixio.core.tools.types import JsonObject
 
 MAX_REFERENCES = 200
-"""References that one check follows, 0.1 ms each. A schema of a page uses some tens."""
+"""References that one check follows, 0.1 ms each. A schema of one page uses some tens."""
 
 _NO_REMOTE: Registry[Any] = Registry()
 
@@ -29,12 +28,12 @@ _followed: ContextVar[list[int]] = ContextVar("followed")
 
 
 class SchemaTooCostly(Exception):
-    """The check was given up: the schema leads too far."""
+    """The check was stopped: the schema is too complex."""
 
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """Bound what the validators of this module do inside; one block is one check."""
+    """Bound the work of this module's validators; one block is one check."""
     token = _followed.set([0])
     try:
         yield
@@ -45,7 +44,7 @@ def bounded() -> Iterator[None]:
 def bounded_validator(schema: JsonObject) -> Validator:
     """Compile ``schema``, which must not be changed afterwards; takes half a millisecond.
 
-    Raises jsonschema.SchemaError if it is none, RecursionError if it is too deep.
+    Raises jsonschema.SchemaError if it is not a schema, RecursionError if it is too deep.
     """
     kind = validator_for(schema, default=Draft202012Validator)
     kind.check_schema(schema)
@@ -58,7 +57,7 @@ def _bounded_kind(kind: Any) -> Any:  # noqa: ANN401 - a class that jsonschema m
     ours: dict[str, Any] = {
         "pattern": _unchecked,
         "patternProperties": _unchecked,
-        # They match the patterns of patternProperties themselves.
+        # jsonschema matches the patterns of patternProperties in these too.
         "additionalProperties": _without_patterns(known.get("additionalProperties", _unchecked)),
         "unevaluatedProperties": _unchecked,
     }

@@ -1,9 +1,9 @@
-"""Where tools come from: the interface that every kind of source implements.
+"""The interface of tool sources.
 
 A source belongs to the process and serves all sessions: one client of an MCP server, one folder of
-Python files. What is a session's own hangs on the :class:`~vixio.core.tools.context.ToolContext`
-that its tools are given. A device's tools are no source: the transport puts them into the tool set
-of their own session.
+Python files. State of a session belongs to the :class:`~vixio.core.tools.context.ToolContext` that
+its calls receive. A device's own tools are not a source: the transport puts them into the tool set
+of the device's session.
 """
 
 from __future__ import annotations
@@ -19,48 +19,48 @@ Watcher = Callable[["ToolSource"], None]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What of a source does not work, and why, in one line."""
+    """A part of a source that does not work. ``reason``: one line."""
 
     place: str
     reason: str
 
 
 class ToolSource(ABC):
-    """A named source. The runtime starts it, follows its list and closes it.
+    """A named source of tools. The runtime starts it, follows its list and closes it.
 
     A new kind of tool is one subclass: :meth:`tools` gives definitions whose ``caller`` runs them,
     and :meth:`changed` is called whenever they would differ.
     """
 
     def __init__(self, name: str) -> None:
-        """``name`` stands in configuration patterns, counters and in front of colliding names."""
+        """``name`` is used in patterns, counters and in front of colliding tool names."""
         self.name = name
         self.faults: list[Fault] = []
-        """What does not work just now; `vixio check` says the first."""
+        """What does not work now; shown by `vixio check`."""
         self._watchers: list[Watcher] = []
 
     async def start(self) -> None:  # noqa: B027 - most sources have nothing to prepare
-        """Begin to have tools; what can take long goes on behind.
+        """Begin to offer tools; slow work continues in the background.
 
-        A source that is down must not raise: it has no tools until it is back.
+        A service that is down is not an error: the source has no tools until it is back.
         """
 
     async def ready(self) -> None:  # noqa: B027 - most sources know when they have started
-        """Wait until it is known whether it works; :meth:`start` need not wait for that."""
+        """Wait until it is known whether it works; :meth:`start` need not wait for this."""
 
     @abstractmethod
     def tools(self) -> Sequence[ToolDefinition]:
-        """Return what it offers now; cheap, and equal definitions while nothing changed.
+        """Return the tools that it offers now; cheap, and equal while nothing changed.
 
-        Their ``source`` is set by the tool set, ``options`` are the source's own defaults, which
-        the configuration may override.
+        The tool set fills in their ``source``. Their ``options`` are defaults, which the settings
+        may override.
         """
 
     async def close(self) -> None:  # noqa: B027 - most sources hold nothing
-        """End what it holds; pending calls fail. Idempotent."""
+        """Release everything; pending calls fail. Idempotent."""
 
     def watch(self, watcher: Watcher) -> Callable[[], None]:
-        """Call ``watcher`` after every change, in the event loop; return what ends that."""
+        """Call ``watcher`` in the event loop after every change; return a function to stop."""
         self._watchers.append(watcher)
 
         def unwatch() -> None:
@@ -70,7 +70,7 @@ class ToolSource(ABC):
         return unwatch
 
     def changed(self) -> None:
-        """Tell the watchers; to be called in the event loop."""
+        """Call the watchers. To be called in the event loop after every change."""
         for watcher in tuple(self._watchers):
             watcher(self)
 
@@ -83,5 +83,5 @@ class FixedSource(ToolSource):
         self._tools = tuple(tools)
 
     def tools(self) -> Sequence[ToolDefinition]:
-        """Return the tools it was made with."""
+        """Return the tools."""
         return self._tools

@@ -44,7 +44,7 @@ async def test_the_date_in_another_zone_and_here() -> None:
 
 
 @pytest.mark.parametrize("zone", ["Tokio", "../../etc/passwd", "Nowhere/At_All"])
-async def test_a_zone_that_is_none_is_named(zone: str) -> None:
+async def test_an_unknown_zone_is_named(zone: str) -> None:
     answer = await run(session(), "get_time", f'{{"zone": "{zone}"}}')
     assert "invalid_arguments" in answer
     assert ("Asia/Tokyo" in answer) == (zone == "Tokio")
@@ -61,7 +61,7 @@ async def test_a_zone_that_is_none_is_named(zone: str) -> None:
         ('{"change": "maximum"}', 100),
     ],
 )
-async def test_the_volume_is_relative_to_what_it_is(arguments: str, volume: int) -> None:
+async def test_the_volume_is_relative_to_the_current_one(arguments: str, volume: int) -> None:
     device = FakeDevice()
     device.answers[STATUS_TOOL] = LOUD
     assert await run(session(device), "change_volume", arguments) == f'{{"volume": {volume}}}'
@@ -69,14 +69,14 @@ async def test_the_volume_is_relative_to_what_it_is(arguments: str, volume: int)
 
 
 @pytest.mark.parametrize("status", ["", "[]", '{"audio_speaker": {}}', '{"audio_speaker": null}'])
-async def test_a_device_that_does_not_say_how_loud_it_is(status: str) -> None:
+async def test_a_device_that_does_not_report_its_volume(status: str) -> None:
     device = FakeDevice(answer=status)
     answer = await run(session(device), "change_volume", '{"change": "louder"}')
-    assert "does not say" in answer
+    assert "does not report its volume" in answer
     assert len(device.asked) == 1
 
 
-async def test_the_volume_is_offered_only_with_a_device_that_can() -> None:
+async def test_the_volume_is_offered_only_with_a_device_that_supports_it() -> None:
     opened = session()
     assert opened.toolset.find("change_volume") is None
     device = FakeDevice()
@@ -88,7 +88,7 @@ async def test_the_volume_is_offered_only_with_a_device_that_can() -> None:
     assert opened.toolset.find("change_volume") is None
 
 
-async def test_facts_are_remembered_for_their_device_alone() -> None:
+async def test_facts_are_stored_by_device() -> None:
     runtime = ToolRuntime([builtin_source()])
     mine, other = runtime.open("a", "1"), runtime.open("b", "2")
     await run(mine, "remember_fact", '{"fact": "likes tea"}')
@@ -113,17 +113,17 @@ async def test_the_conversation_ends_with_a_farewell() -> None:
 
 
 @pytest.mark.parametrize("names", [None, ["get_time"], []])
-def test_the_settings_choose(names: Any) -> None:  # noqa: ANN401 - a list or None
+def test_the_settings_choose_the_tools(names: Any) -> None:  # noqa: ANN401 - a list or None
     offered = [tool.name for tool in builtin_source(names).tools()]
     assert offered == names or (names is None and len(offered) == 7)
 
 
-def test_a_name_that_is_none_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"'get_tine'.*there are: get_time"):
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"'get_tine'.*known: get_time"):
         builtin_source(["get_tine"])
 
 
-async def test_where_nobody_says_it_is_the_assistant_s_own_zone() -> None:
+async def test_the_default_zone_is_the_assistants() -> None:
     opened = ToolRuntime([builtin_source(time_zone="Asia/Tokyo")]).open("a", "s")
     for zone, hours in (("", 9), ("UTC", 0)):
         told = await run(opened, "get_time", f'{{"zone": "{zone}"}}')

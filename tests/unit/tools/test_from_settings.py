@@ -1,4 +1,4 @@
-"""The section ``tools`` of the settings, as far as the runtime that it makes."""
+"""The section ``tools`` of the settings, and the runtime made of it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def offered(made: ToolRuntime) -> list[str]:
     return [tool.name for tool in session.toolset.definitions()]
 
 
-async def test_the_default_offers_what_is_built_in_and_what_the_device_has() -> None:
+async def test_the_default_offers_built_in_tools_and_the_devices() -> None:
     assert offered(make_runtime(Settings(), Counters())) == [
         *("get_time", "get_date", "end_conversation", "remember_fact", "recall_facts"),
         *("forget_fact", "self.door.open", "self.lamp", "self.reboot"),
@@ -75,7 +75,7 @@ async def test_every_key_reaches_the_runtime(tmp_path: Path) -> None:
     assert made.settings.log_content
 
 
-async def test_nothing_is_built_in_where_nothing_is_wanted(tmp_path: Path) -> None:
+async def test_built_in_tools_can_be_turned_off(tmp_path: Path) -> None:
     assert offered(runtime(tmp_path, "tools: {builtin: false}"))[0] == "self.door.open"
 
 

@@ -187,7 +187,7 @@ async def test_it_ends_with_its_session_and_is_delivered_to_no_other() -> None:
     await second.close()
 
 
-async def test_work_that_never_began_is_given_up_cleanly() -> None:
+async def test_work_that_never_began_is_discarded() -> None:
     opened, work = session(Voice()), Work()
     await call(opened, work.tool())
     await opened.close()  # before the task's first step; a coroutine never awaited is a warning
@@ -204,7 +204,7 @@ async def test_a_result_that_nobody_heard_is_lost() -> None:
     assert counts(opened) == {"started": 1, "lost": 1}
 
 
-async def test_only_so_many_work_at_once() -> None:
+async def test_the_number_of_concurrent_works_is_limited() -> None:
     voice = Voice()
     opened = session(voice)
     works = [Work() for _ in range(MAX_WORKING + 1)]

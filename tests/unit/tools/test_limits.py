@@ -1,4 +1,4 @@
-"""Slots of tools and sources: waited for in order, and forgotten when nobody uses them."""
+"""Slots of tools and sources: first come, first served, and removed when unused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def tool(name: str, *, concurrency: int = 0, timeout: float = 5.0) -> ToolDefini
     )
 
 
-async def test_one_after_another_in_the_order_of_asking() -> None:
+async def test_slots_are_first_come_first_served() -> None:
     limits = Limits({"device": 1})
     order: list[str] = []
 
@@ -31,7 +31,7 @@ async def test_one_after_another_in_the_order_of_asking() -> None:
     assert order == ["a in", "a out", "b in", "b out", "c in", "c out"]
 
 
-async def test_names_that_are_called_once_are_not_kept() -> None:
+async def test_slots_not_in_use_are_not_kept() -> None:
     limits = Limits({"device": 2})
     for number in range(100):
         async with limits.slot(tool(f"tool_{number}", concurrency=1)):
@@ -39,10 +39,10 @@ async def test_names_that_are_called_once_are_not_kept() -> None:
     assert not limits._slots
 
 
-async def test_a_call_that_got_no_slot_leaves_none_behind() -> None:
+async def test_a_call_without_a_slot_leaves_nothing_behind() -> None:
     limits = Limits()
     async with limits.slot(tool("one", concurrency=1)):
-        with pytest.raises(ToolError, match="too much to do"):
+        with pytest.raises(ToolError, match="busy with other calls"):
             async with limits.slot(tool("one", concurrency=1, timeout=0.01)):
                 raise AssertionError("there is only one slot")
     assert not limits._slots

@@ -1,4 +1,4 @@
-"""Python functions as tools: from modules, files and other packages; broken ones cost their own."""
+"""Python functions as tools, from modules, files and other packages; faults of broken ones."""
 
 import asyncio
 import textwrap
@@ -36,7 +36,7 @@ async def call(session: RuntimeSession, name: str, arguments: str = "{}") -> str
     return (await turn.run(found, arguments)).for_model()
 
 
-def test_a_marked_function_stays_what_it_is() -> None:
+def test_a_marked_function_stays_callable() -> None:
     @tool(name="sum", timeout=3, confirm=True, idempotent=True, retries=2, concurrency=4)
     def add(a: int, b: int) -> int:
         """Add."""
@@ -50,7 +50,7 @@ def test_a_marked_function_stays_what_it_is() -> None:
     )
 
 
-def test_an_option_that_is_none_is_refused() -> None:
+def test_an_unknown_option_is_refused() -> None:
     with pytest.raises(TypeError, match="patience"):
         tool(patience=3)  # type: ignore[call-overload]  # what the test is about
 
@@ -127,7 +127,7 @@ async def test_a_broken_file_costs_its_own_tools_only(tmp_path: Path) -> None:
     "options",
     [{"modules": ["no_such_module_x"]}, {"modules": ["json:nothing"]}, {"folder": Path("nowhere")}],
 )
-async def test_what_is_not_there_is_one_line(options: dict[str, Any]) -> None:
+async def test_a_missing_module_or_folder_is_one_line(options: dict[str, Any]) -> None:
     source = await started(**options)
     assert source.tools() == ()
     assert len(source.faults) == 1
@@ -220,7 +220,7 @@ class FromObject(LocalSource):
 
 
 @pytest.mark.parametrize("broken", [object(), toolbox(lambda: None), toolbox(type("E", (), {}))])
-def test_what_has_no_tools_is_refused(broken: Any) -> None:  # noqa: ANN401 - anything
+def test_an_object_without_tools_is_refused(broken: Any) -> None:  # noqa: ANN401 - anything
     with pytest.raises(TypeError):
         describe(broken)
 
@@ -244,6 +244,6 @@ async def test_the_examples_work() -> None:
     await session.close()
 
 
-def test_marks_are_seen_through_nothing() -> None:
+def test_marks_are_not_inherited() -> None:
     plain: Callable[[], Awaitable[None]] = asyncio.Event().wait  # type: ignore[assignment]  # any
     assert mark_of(plain) is None

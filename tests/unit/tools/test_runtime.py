@@ -1,4 +1,4 @@
-"""The runtime: sources that come and go, limits, caps, counters, and what is in the log."""
+"""The runtime: changing sources, limits, caps, counters, log."""
 
 import asyncio
 import logging
@@ -101,7 +101,7 @@ async def test_nothing_changes_when_the_same_list_comes_again() -> None:
     assert seen == []
 
 
-async def test_a_hundred_sessions_are_told_without_holding_up_the_loop() -> None:
+async def test_a_hundred_sessions_are_updated_in_parts() -> None:
     shelf = Changing("shelf")
     runtime = ToolRuntime([shelf])
     sessions = [runtime.open(str(number), str(number)) for number in range(120)]
@@ -121,7 +121,7 @@ async def test_a_source_that_does_not_start_costs_its_own_tools() -> None:
 
 
 @pytest.mark.parametrize("taken", [("a", "a"), ("device",)])
-def test_names_of_sources_are_their_own(taken: tuple[str, ...]) -> None:
+def test_names_of_sources_are_unique(taken: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match="must differ"):
         ToolRuntime([FixedSource(name, ()) for name in taken])
 
@@ -224,7 +224,7 @@ async def test_a_source_serves_only_so_many_calls_at_once() -> None:
     assert most == 2
 
 
-async def test_who_waits_too_long_for_a_place_is_told_so() -> None:
+async def test_a_call_that_waits_too_long_for_a_slot_fails() -> None:
     hold = asyncio.Event()
 
     async def work() -> str:

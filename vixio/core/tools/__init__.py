@@ -1,1 +1,1 @@
-"""Tools without a framework: what a tool is, and the set of them that a session has."""
+"""Tools, independent of agent frameworks: definitions, callers, and the set of a session."""

@@ -1,4 +1,4 @@
-"""What a local tool is told of the conversation it works for, and what it may do there."""
+"""The conversation that a tool is called for: what it may know of it and do in it."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ class ToolSession(Protocol):
     async def call_device(
         self, tool_name: str, arguments: JsonObject, context: ToolContext
     ) -> ToolCallResult:
-        """Call the tool of that name of the session's device."""
+        """Call the device's tool of this name."""
         ...
 
     async def instance(self, make: Callable[[ToolContext], object], context: ToolContext) -> object:
-        """Return what ``make`` made for this session, made at its first use."""
+        """Return the session's one result of ``make``, made at first use."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """Given to the parameter of a tool that is annotated with this class.
+    """The context of a call. The runtime passes it to the parameter annotated with this class.
 
-    ``user`` names the person where that is known; what is remembered hangs on the device.
-    ``language`` (BCP 47) is the one of the turn. Made without arguments, as in a test, it belongs
-    to nobody and what is said goes nowhere.
+    ``user``: name of the device's user, empty if unknown; facts are stored by device.
+    ``language``: of the turn (BCP 47). One made without arguments, as in a test, belongs to no
+    session, and what is said through it is dropped.
     """
 
     device_id: str = ""
@@ -65,18 +65,18 @@ class ToolContext:
         A failure is a result; a tool that needs the user's yes is refused.
         """
         if self.session is None:
-            return ToolCallResult.failure(ToolError("not_found", "there is no device"))
+            return ToolCallResult.failure(ToolError("not_found", "there is no device here"))
         return await self.session.call_device(tool_name, arguments, self)
 
     async def instance(self, make: Callable[[ToolContext], Awaitable[T] | T]) -> T:
-        """Return the session's one result of ``make``, made at its first use.
+        """Return the session's one result of ``make``, made at first use.
 
-        Its ``close`` (async or not), if it has one, is called when the session ends.
+        Its method ``close`` (async or not), if any, is called when the session ends.
         """
         if self.session is None:
             raise ToolError("failed", "a stateful tool needs a session")
         return cast(T, await self.session.instance(make, self))
 
     def without_turn(self) -> ToolContext:
-        """Return the context for what outlives the turn: nothing can be said through it."""
+        """Return the context for work that outlives the turn; nothing can be said through it."""
         return replace(self, turn_id=0, emit=None)

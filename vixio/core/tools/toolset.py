@@ -1,8 +1,8 @@
 """The tools of one session, by source, under names that every model API accepts.
 
-Replacing a source's tools is atomic and idempotent: the same list again changes nothing, another
-one gives a new ``version``. Names are made safe by a deterministic mapping that this set can
-reverse; a collision between sources is resolved by putting the source's name in front.
+Replacing a source's tools is atomic and idempotent: an equal list changes nothing, another one
+gives a new ``version``. Names are made safe by a deterministic mapping that this set can reverse;
+where tools of two sources collide, the source's name is put in front.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 def safe_tool_name(name: str) -> str:
     """Return ``name`` as the model APIs accept it: ``[A-Za-z0-9_-]{1,64}``.
 
-    A name that has to be shortened, or that has nothing left, gets a digest of the original, so
+    A name that is shortened, or has no safe character, gets a digest of the original, so that
     different names stay different.
     """
     safe = _UNSAFE.sub("_", name)
@@ -35,20 +35,20 @@ def safe_tool_name(name: str) -> str:
 
 
 DEVICE_SOURCE = "device"
-"""The name under which a device's own tools stand in its session's tool set."""
+"""The source of a device's own tools in the tool set of its session."""
 
 Overlay = Callable[[ToolDefinition], ToolDefinition | None]
-"""Returns a tool with the options that hold here, or None where it must not be offered."""
+"""Returns a tool with the session's options, or None if it must not be offered."""
 
 
 class Renamed:
-    """Definitions under their aliases, for the sets of many sessions: nearly all have the same."""
+    """Definitions with their aliases, shared by the sets of many sessions."""
 
     MAX_KEPT = 4_096
 
     def __init__(self) -> None:
         # By identity: comparing two definitions costs as much as copying one. The original is kept
-        # beside its copy, so that no other can come to have its id.
+        # beside its copy, so that its id is not reused.
         self._kept: dict[int, tuple[ToolDefinition, ToolDefinition]] = {}
 
     def __call__(self, tool: ToolDefinition, alias: str) -> ToolDefinition:
@@ -67,8 +67,8 @@ class Renamed:
 class ToolSet:
     """The sources of one session's tools and the one list made of them.
 
-    ``overlay`` is asked once for every tool that a source brings. ``renamed`` is shared by the sets
-    whose sources are the same.
+    ``overlay`` is applied once to every tool of a source. ``renamed`` is shared by sets with the
+    same sources.
     """
 
     def __init__(self, overlay: Overlay | None = None, renamed: Renamed | None = None) -> None:
@@ -83,7 +83,7 @@ class ToolSet:
         """Settled by the first list under :data:`DEVICE_SOURCE`, once the watchers have it."""
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
-        """Return all tools, each with its ``alias`` set, in the order in which sources came."""
+        """Return all tools with their ``alias``, in the order in which sources were added."""
         return self._listed
 
     def find(self, alias: str) -> ToolDefinition | None:
@@ -101,7 +101,7 @@ class ToolSet:
         return unwatch
 
     def replace(self, source: str, tools: Iterable[ToolDefinition]) -> bool:
-        """Make ``tools`` all that ``source`` offers; return whether that changed anything."""
+        """Make ``tools`` the tools of ``source``; return whether that changed anything."""
         return self.replace_all({source: tools})
 
     def replace_all(self, sources: Mapping[str, Iterable[ToolDefinition]]) -> bool:
@@ -117,8 +117,8 @@ class ToolSet:
         return bool(changed)
 
     def _take(self, source: str, brought: tuple[ToolDefinition, ...]) -> bool:
-        """Note what a source offers; return whether the list has to be made anew."""
-        # A source keeps its place while it has nothing, so that names stay what they were.
+        """Store the tools of a source; return whether the list has changed."""
+        # A source keeps its place while it has no tools, so that names stay the same.
         self._sources.setdefault(source, ())
         if self._brought.get(source, ()) == brought:
             return False
@@ -139,11 +139,11 @@ class ToolSet:
         self.replace_all(brought)
 
     def remove(self, source: str) -> bool:
-        """Take away everything that ``source`` offered; return whether there was anything."""
+        """Remove the tools of ``source``; return whether there were any."""
         return self.replace(source, ())
 
     def source(self, name: str) -> tuple[ToolDefinition, ...]:
-        """Return what one source offers, under the names on its own wire."""
+        """Return the tools of one source, under the source's own names."""
         return self._sources.get(name, ())
 
     def _allowed(self, tools: Iterable[ToolDefinition]) -> Iterable[ToolDefinition]:

@@ -1,7 +1,7 @@
-"""One connection to an MCP server, by the agent SDK's own clients.
+"""One connection to an MCP server, through the agent SDK's own clients.
 
-Importing this imports the SDK: seconds, so never in the event loop. The clients want to be opened
-and closed by one task; calls may come from any.
+Importing this module imports the SDK, which takes seconds: import it in a thread. One and the same
+task must open and close a connection; calls may come from any task.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from agents.mcp import (
     MCPServerStdioParams,
     MCPServerStreamableHttp,
 )
-from loguru import logger
 from mcp import ClientSession, MCPError, Tool, stdio_client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost, listen
 from mcp.types import (
@@ -41,27 +40,28 @@ from vixio.tools.mcp.content import to_result
 from vixio.tools.mcp.listing import MAX_TOOLS
 from vixio.tools.mcp.stderr import StderrLog, stderr_log
 
-# They log what was said and headers, with tracebacks; the source logs what matters of it.
+# These log users' words, headers and tracebacks; the source logs what an operator needs.
 for _name in ("mcp.client", "mcp.shared", "client", "openai.agents"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
+
+_log = logging.getLogger(__name__)
 
 MAX_LIST_PAGES = 20
 
 LISTEN_AGAIN = 5.0
-"""Seconds before a subscription that the server ended is opened anew."""
+"""Seconds before a subscription that the server ended is opened again."""
 
 _MAX_MESSAGE = 500
 
 _OF_THE_CALL = frozenset({INVALID_PARAMS, METHOD_NOT_FOUND, INTERNAL_ERROR, REQUEST_TIMEOUT})
-"""Errors that say nothing of the connection."""
+"""Errors of a single call; the connection is fine."""
 
 Streams = AbstractAsyncContextManager[Any]
 
 
 class McpConnection:
-    """``on_change``: the server's list may differ. ``on_doubt``: it may be gone; list to know.
-
-    ``lost`` is done when it is certainly gone.
+    """``on_change`` is called when the server's list may have changed, ``on_doubt`` when the server
+    may be gone; a listing shows whether it is. ``lost`` is done when the connection has ended.
     """
 
     def __init__(
@@ -80,11 +80,11 @@ class McpConnection:
 
     @property
     def busy(self) -> bool:
-        """Is a call under way?"""
+        """Whether a call is under way."""
         return self._calls > 0
 
     async def open(self) -> None:
-        """Connect and greet. Raises what kept it from that."""
+        """Connect and do the handshake. Raises whatever fails."""
         await self._client.connect()  # type: ignore[no-untyped-call]  # the SDK's
         self._listening = asyncio.create_task(self._listen(self._session()))
 
@@ -94,7 +94,7 @@ class McpConnection:
 
     async def call(self, name: str, arguments: JsonObject, timeout: float) -> ToolCallResult:
         """Call a tool. Raises ToolError."""
-        # By the session: the client lets only one call at a time through some transports.
+        # Through the session: the client serialises calls on some transports.
         asking = asyncio.ensure_future(
             self._session().call_tool(name, arguments, read_timeout_seconds=timeout + 1.0)
         )
@@ -114,7 +114,7 @@ class McpConnection:
         except MCPError as error:
             raise self._explain(error) from error
         except RuntimeError as error:
-            # The SDK's word for an answer that does not fit, which is quoted in it.
+            # The SDK raises it for an answer that does not fit the schema, and quotes the answer.
             message = "the tool's answer does not fit the tool's own description"
             raise ToolError("failed", message) from error
         except Exception as error:
@@ -126,7 +126,7 @@ class McpConnection:
             asking.cancel()
 
     async def close(self) -> None:
-        """Close it; a child process is ended. From the task that opened it; raises nothing."""
+        """Close it and end a child process. To be called by the task that opened it."""
         if self._listening is not None:
             self._listening.cancel()
             await asyncio.wait((self._listening,))
@@ -134,12 +134,12 @@ class McpConnection:
         await self._client.cleanup()  # type: ignore[no-untyped-call]  # the SDK's
 
     def ended(self) -> None:
-        """Say that the server's side is closed."""
+        """Note that the server has closed its side."""
         if not self.lost.done():
             self.lost.set_result(None)
 
     async def heard(self, message: ServerNotification | Exception) -> None:
-        """Take what the server says by itself."""
+        """Handle a message that answers no request."""
         if isinstance(message, ToolListChangedNotification):
             self._on_change()
         elif isinstance(message, Exception):
@@ -152,11 +152,11 @@ class McpConnection:
         return session
 
     async def _listen(self, session: ClientSession) -> None:
-        """Follow the list by a subscription, which replaced the notifications in 2026-07-28."""
+        """Subscribe to changes of the list; since 2026-07-28 this replaces notifications."""
         while not self.lost.done():
             try:
                 async with listen(session, tools_list_changed=True) as subscription:
-                    # What changed before it was open has not been told.
+                    # Changes before the subscription are not reported.
                     self._on_change()
                     async for _ in subscription:
                         self._on_change()
@@ -165,9 +165,9 @@ class McpConnection:
             except SubscriptionLost:
                 pass
             except (MCPError, TimeoutError):
-                return  # it has none; the list is asked for now and then
-            except Exception as error:  # noqa: BLE001 - whatever the transport raises: listing will tell
-                logger.bind(error=type(error).__name__).debug("MCP subscription broken")
+                return  # not supported; the list is refreshed at intervals
+            except Exception as error:  # noqa: BLE001 - any error of the transport; a listing shows the cause
+                _log.debug("MCP subscription broken", extra={"error": type(error).__name__})
             self._on_doubt()
             await asyncio.sleep(LISTEN_AGAIN)
 
@@ -184,7 +184,7 @@ class McpConnection:
 
 
 class _Watched:
-    """A read stream that says when it has ended, and cuts lists that are too long."""
+    """A read stream that reports its end, and cuts lists of tools that are too long."""
 
     def __init__(self, stream: Any, ended: Callable[[], None]) -> None:  # noqa: ANN401 - the SDK's own protocol
         self._stream = stream
@@ -207,7 +207,7 @@ class _Watched:
         try:
             return _cut(await anext(self._stream))
         except Exception:
-            # Its end (StopAsyncIteration) or its failure: nothing more will come.
+            # StopAsyncIteration or a failure: the stream has ended.
             self._ended()
             raise
 
@@ -226,9 +226,9 @@ class _Watched:
 
 
 def _cut(item: Any) -> Any:  # noqa: ANN401 - as above
-    """Leave as many tools in a page as could be used, and one that tells that there were more.
+    """Cut a page to the tools that can be used, plus one that shows that there were more.
 
-    The SDK checks each of them on the event loop: ten thousand hold up everybody for half a second.
+    The SDK validates each tool on the event loop: ten thousand would block it for half a second.
     """
     message = getattr(item, "message", None)
     tools = message.result.get("tools") if isinstance(message, JSONRPCResponse) else None
@@ -244,7 +244,7 @@ async def _watched(streams: Streams, ended: Callable[[], None]) -> AsyncIterator
 
 
 class _Stdio(MCPServerStdio):
-    """The SDK's client, with an ear at the process's standard error and its end."""
+    """The SDK's client; logs the process's standard error and notices its end."""
 
     connection: McpConnection
 
@@ -257,7 +257,7 @@ class _Stdio(MCPServerStdio):
             stderr_log(self.connection.stderr) as errlog,
             _watched(stdio_client(self.params, errlog), self.connection.ended) as streams,
         ):
-            errlog.close()  # the child has it; the end of the file is then the child's end
+            errlog.close()  # the child has inherited it; end of file is now the child's end
             yield streams
 
 
@@ -288,7 +288,7 @@ def _client(config: McpServerConfig, connection: McpConnection) -> _Stdio | _Sse
             "command": config.command,
             "args": list(config.args),
             "env": dict(config.env),
-            # One byte that is no UTF-8 would end the SDK's reading, and nobody would be told.
+            # Otherwise one byte that is not UTF-8 silently ends the SDK's reader.
             "encoding_error_handler": "replace",
         }
         if config.cwd:
@@ -314,19 +314,19 @@ def _retrieve(call: asyncio.Future[Any]) -> None:
 def explain_failure(
     error: BaseException, config: McpServerConfig, connection: McpConnection
 ) -> str:
-    """Return in one line, without secrets, why a server cannot be reached."""
+    """Return one line, without secrets, that says why a server cannot be reached."""
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
     match error:
         case FileNotFoundError():
             missing = error.filename if error.filename == config.cwd else config.command
-            return f"there is no {missing}"
+            return f"{missing} does not exist"
         case PermissionError():
-            return f"{config.command} must not be run"
+            return f"{config.command} is not executable"
         case TimeoutError():
             return f"no answer within {config.connect_timeout:g} s"
         case MCPError() if error.code in (CONNECTION_CLOSED, REQUEST_TIMEOUT):
-            said = f"; it said: {connection.stderr.last}" if connection.stderr.last else ""
+            said = f"; it wrote: {connection.stderr.last}" if connection.stderr.last else ""
             ended = "it ended" if config.transport == "stdio" else "the connection ended"
             if error.code == REQUEST_TIMEOUT:
                 ended = f"no answer within {config.connect_timeout:g} s"
@@ -334,7 +334,7 @@ def explain_failure(
         case MCPError():
             return " ".join(error.message.split())[:_MAX_MESSAGE]
         case UserError():
-            # The SDK has taken URLs with secrets out of its own words.
+            # The SDK removes URLs with secrets from its own messages.
             return " ".join(str(error).split())[:_MAX_MESSAGE]
         case OSError():
             return error.strerror or type(error).__name__

@@ -1,4 +1,4 @@
-"""Answers of MCP servers as the tool runtime has them."""
+"""Converts answers of MCP servers to tool results."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from mcp.types import CallToolResult
 
 MAX_TEXT = 1_000_000
-"""Characters that are looked at; the runtime cuts much earlier."""
+"""Characters that are read; the runtime cuts results much shorter."""
 
 MAX_IMAGES = 4
 MAX_IMAGE_CHARS = 8_000_000
-"""Of base64: six megabytes, more than the model APIs take."""
+"""Base64 of six megabytes, which is more than the model APIs accept."""
 
 _MAX_MESSAGE = 1_000
 
 
 def to_result(answer: CallToolResult) -> ToolCallResult:
-    """Return a server's answer as a tool's result: every kind of content, errors as such."""
+    """Return a server's answer, with any kind of content or an error, as a tool result."""
     texts: list[str] = []
     images: list[ImagePart] = []
     room = MAX_TEXT
@@ -33,7 +33,7 @@ def to_result(answer: CallToolResult) -> ToolCallResult:
             if len(images) < MAX_IMAGES and len(part.data) <= MAX_IMAGE_CHARS:
                 images.append(part)
                 continue
-            part = "[an image that is left out: too many or too large]"
+            part = "[image left out: too many or too large]"
         if part and room > 0:
             texts.append(part[:room])
             room -= len(part)
@@ -69,10 +69,10 @@ def _part(item: Any) -> str | ImagePart:  # noqa: ANN401 - a union of the protoc
 
 
 def _with_structure(texts: Sequence[str], structure: Any) -> str:  # noqa: ANN401 - any JSON
-    """Return text and structured content; the same thing once.
+    """Return text and structured content, without repeating what is in both.
 
-    Servers are told to say structured content as text too, and the SDKs wrap what is no object
-    as ``{"result": …}``.
+    The protocol asks servers to send structured content as text too, and the SDKs wrap values that
+    are not objects as ``{"result": …}``.
     """
     text = "\n".join(texts)
     if text:

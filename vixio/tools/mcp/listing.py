@@ -1,4 +1,4 @@
-"""A server's list of tools as definitions: filtered, bounded, with the options it hints at."""
+"""Converts a server's list of tools to definitions: filtered, bounded, with options."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ MAX_TOOLS = 256
 MAX_NAME_CHARS = 256
 MAX_DESCRIPTION_CHARS = 2_000
 MAX_SCHEMA_CHARS = 20_000
-"""As JSON; a schema goes with every request to the model."""
+"""As JSON. Every request to the model contains all schemas."""
 
 
 def to_definitions(
     tools: Iterable[Tool], config: McpServerConfig, caller: ToolCaller
 ) -> tuple[tuple[ToolDefinition, ...], list[Fault]]:
-    """Return the definitions of the tools that ``config`` lets in, and what was left out."""
+    """Return the definitions of the tools that ``config`` allows, and what was left out."""
     found: dict[str, ToolDefinition] = {}
     faults: list[Fault] = []
     for tool in tools:
@@ -36,7 +36,7 @@ def to_definitions(
             faults.append(Fault(place, f"the server has more than {MAX_TOOLS} tools"))
             break
         if tool.name in found or not 0 < len(tool.name) <= MAX_NAME_CHARS:
-            faults.append(Fault(place, "its name is empty, too long or taken"))
+            faults.append(Fault(place, "its name is empty, too long or a duplicate"))
         elif schema is None:
             faults.append(Fault(place, f"its schema has more than {MAX_SCHEMA_CHARS} characters"))
         else:
@@ -61,15 +61,15 @@ def _description(tool: Tool) -> str:
     words = (tool.description or tool.title or tool.name).strip()
     if len(words) > MAX_DESCRIPTION_CHARS:
         words = f"{words[: MAX_DESCRIPTION_CHARS - 1]}…"
-    # Half a surrogate pair would make every request to a model fail.
+    # Model APIs reject every request that contains half a surrogate pair.
     return words.encode("utf-8", "replace").decode()
 
 
 def _options(annotations: ToolAnnotations | None, config: McpServerConfig) -> ToolOptions:
-    """Return what the annotations hint at.
+    """Return the options that the annotations imply.
 
-    A missing ``destructiveHint`` means true by the specification, and hardly any server sets it: so
-    only what is said counts, or every harmless tool would ask for a yes.
+    By the specification a missing ``destructiveHint`` means true, but hardly any server sets it.
+    Only an explicit hint counts here; otherwise every harmless tool would need a yes.
     """
     reads = annotations is not None and annotations.read_only_hint is True
     repeatable = reads or (annotations is not None and annotations.idempotent_hint is True)
@@ -84,7 +84,7 @@ def _options(annotations: ToolAnnotations | None, config: McpServerConfig) -> To
 
 
 def _bounded_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the schema, without its descriptions if it is too long with them; None: even then."""
+    """Return the schema, without descriptions if it is too long; None if it still is."""
     try:
         for candidate in (schema, _without_words(schema)):
             text = json.dumps(candidate, ensure_ascii=False)
@@ -92,12 +92,12 @@ def _bounded_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
                 whole: dict[str, Any] = json.loads(text.encode("utf-8", "replace"))
                 return whole
     except (ValueError, RecursionError):
-        pass  # nested without end: as good as too long
+        pass  # nested too deeply: treated as too long
     return None
 
 
 def _without_words(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``schema`` without what explains. A property of such a name has a schema and stays."""
+    """Return ``schema`` without explanations. Properties with such names are mappings and stay."""
     return {
         key: _without_words(value) if isinstance(value, Mapping) else value
         for key, value in schema.items()

@@ -1,17 +1,15 @@
-"""An MCP server as a source of tools: kept connected, its list current, its failures its own.
+"""An MCP server as a tool source: keeps it connected and its list of tools current.
 
-One task opens, follows and closes each connection. While there is none the source has no tools;
-they come back with it.
+One task opens, follows and closes each connection. Without a connection the source has no tools.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
-
-from loguru import logger
 
 from vixio.core.errors import ToolError
 from vixio.core.imports import SDK_IMPORT
@@ -25,17 +23,19 @@ if TYPE_CHECKING:
     from vixio.tools.mcp.connection import McpConnection
 
 LISTINGS_APART = 0.2
-"""Seconds between two listings: a server that reports changes without end costs five a second."""
+"""Seconds between two listings; bounds the cost of a server that reports changes all the time."""
+
+_log = logging.getLogger(__name__)
 
 
 class McpSource(ToolSource):
-    """The tools of one server; runs them as well (:class:`~vixio.core.tools.device.ToolCaller`)."""
+    """The tools of one server, and their :class:`~vixio.core.tools.types.ToolCaller`."""
 
     def __init__(self, config: McpServerConfig) -> None:
         super().__init__(config.name)
         self.config = config
         self.connects = 0
-        """Connections that came about."""
+        """Successful connections."""
         self._tools: tuple[ToolDefinition, ...] = ()
         self._connection: McpConnection | None = None
         self._task: asyncio.Task[None] | None = None
@@ -45,11 +45,11 @@ class McpSource(ToolSource):
         self._known = asyncio.Event()
 
     def tools(self) -> Sequence[ToolDefinition]:
-        """Return what the server offers; nothing while it is not connected."""
+        """Return the server's tools; none while it is not connected."""
         return self._tools
 
     async def start(self) -> None:
-        """Begin to connect, behind."""
+        """Begin to connect in the background."""
         if self._task is None:
             self._task = asyncio.create_task(self._run(), name=f"mcp {self.name}")
 
@@ -58,11 +58,11 @@ class McpSource(ToolSource):
         await self._known.wait()
 
     async def close(self) -> None:
-        """End the connection, and the process behind it."""
+        """Close the connection, and end the process behind it."""
         self._closing.set()
         self._wake.set()
         if self._connecting is not None and not self._connecting.expired():
-            # The task itself must not be cancelled: it has a process to end.
+            # Not by cancelling the task: it still has to end the process.
             self._connecting.reschedule(asyncio.get_running_loop().time())
         if self._task is not None:
             await asyncio.wait((self._task,))
@@ -75,11 +75,11 @@ class McpSource(ToolSource):
         timeout: float | None = None,
         context: ToolContext | None = None,
     ) -> ToolCallResult:
-        """Call a tool of the server; see :class:`~vixio.core.tools.device.ToolCaller`."""
+        """Call a tool of the server; see :class:`~vixio.core.tools.types.ToolCaller`."""
         connection = self._connection
         try:
             if connection is None:
-                raise ToolError("disconnected", "the tool's server is not there", retryable=True)
+                raise ToolError("disconnected", "its server is not connected", retryable=True)
             limit = self.config.timeout if timeout is None else timeout
             return await connection.call(tool_name, arguments, limit)
         except ToolError as error:
@@ -101,7 +101,7 @@ class McpSource(ToolSource):
                 pause = min(pause * 2, pauses.longest)
 
     async def _once(self) -> None:
-        """Connect, follow the server for as long as it is there, and clean up."""
+        """Connect, follow the server until the connection ends, and clean up."""
         connection: McpConnection | None = None
         try:
             connect = await asyncio.to_thread(_load)
@@ -115,15 +115,16 @@ class McpSource(ToolSource):
             self.connects += 1
             self._connection = connection
             self._known.set()
-            logger.bind(server=self.name, tools=len(self._tools)).info("MCP server connected")
+            fields = {"server": self.name, "tools": len(self._tools)}
+            _log.info("MCP server connected", extra=fields)
             await self._follow(connection)
             self._down("the connection ended")
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
-            self._down("the connection ended")  # the SDK's own tasks were cancelled, not this one
-        except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - a server is anybody's code
+            self._down("the connection ended")  # the SDK cancelled its own tasks, not this one
+        except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - third-party code
             self._down(_reason(error, self.config, connection))
         finally:
             self._connecting = None
@@ -143,7 +144,7 @@ class McpSource(ToolSource):
                     await self._wake.wait()
             except TimeoutError:
                 if connection.busy:
-                    continue  # some servers do one thing at a time
+                    continue  # some servers handle one request at a time
             self._wake.clear()
             if self._closing.is_set() or connection.lost.done():
                 return
@@ -157,7 +158,8 @@ class McpSource(ToolSource):
         if faults != self.faults:
             self.faults = faults
             for fault in faults:
-                logger.bind(place=fault.place, reason=fault.reason).warning("tools left out")
+                left_out = {"place": fault.place, "reason": fault.reason}
+                _log.warning("tools left out", extra=left_out)
         self._offer(tools)
 
     def _offer(self, tools: tuple[ToolDefinition, ...]) -> None:
@@ -166,21 +168,20 @@ class McpSource(ToolSource):
             self.changed()
 
     def _down(self, reason: str) -> None:
-        """Note that there is no connection; told once, until there is one again."""
+        """Note that there is no connection; logged as a warning once until the next connection."""
         if self._closing.is_set():
             return
         was_up = self._connection is not None or not self._known.is_set()
-        log = logger.bind(server=self.name, reason=reason)
-        (log.warning if was_up else log.debug)("MCP server not connected")
+        level = logging.WARNING if was_up else logging.DEBUG
+        _log.log(level, "MCP server not connected", extra={"server": self.name, "reason": reason})
         self.faults = [Fault(self.config.place, reason)]
 
     async def _end(self, connection: McpConnection) -> None:
         try:
             await connection.close()
-        except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - it is given up anyway
-            logger.bind(server=self.name, error=type(error).__name__).debug(
-                "MCP connection did not close well"
-            )
+        except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - the connection is discarded anyway
+            fields = {"server": self.name, "error": type(error).__name__}
+            _log.debug("MCP connection did not close cleanly", extra=fields)
 
 
 def _load() -> type[McpConnection]:
@@ -191,7 +192,7 @@ def _load() -> type[McpConnection]:
 
 
 def _reason(error: BaseException, config: McpServerConfig, connection: McpConnection | None) -> str:
-    if connection is None:  # the SDK itself is not there
+    if connection is None:  # the SDK could not be imported
         return f"{type(error).__name__}: {error}"
     from vixio.tools.mcp.connection import explain_failure
 

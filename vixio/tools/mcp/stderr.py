@@ -1,26 +1,27 @@
-"""What a server's process writes to standard error: into the log at DEBUG, within bounds."""
+"""Logs what a server's process writes to standard error: at DEBUG, within bounds."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TextIO
 
-from loguru import logger
+_log = logging.getLogger(__name__)
 
 MAX_LINE = 500
 """Characters of a line; the rest is dropped."""
 
 LINES = 100
 PER_SECONDS = 10.0
-"""More lines in that time are counted and dropped: a child must not fill the log."""
+"""Further lines within that time are dropped and counted."""
 
 
 class StderrLog(asyncio.Protocol):
-    """Cuts the bytes into lines and logs them. ``last`` is the newest line that had words."""
+    """Splits the bytes into lines and logs them. ``last``: the newest line that is not empty."""
 
     def __init__(self, server: str) -> None:
         self.last = ""
@@ -30,14 +31,14 @@ class StderrLog(asyncio.Protocol):
         self._lines = 0
 
     def data_received(self, data: bytes) -> None:
-        """Log the lines that are whole; of one that is too long, its beginning."""
+        """Log complete lines; of a line that is too long, its beginning."""
         *lines, rest = (self._buffer + data).split(b"\n")
         for line in lines:
             self._log(line)
         self._buffer = rest[: MAX_LINE * 4]
 
     def eof_received(self) -> None:
-        """Log what stands after the last line break."""
+        """Log what follows the last line break."""
         if self._buffer:
             self._log(self._buffer)
             self._buffer = b""
@@ -50,18 +51,17 @@ class StderrLog(asyncio.Protocol):
         now = time.monotonic()
         if now - self._began > PER_SECONDS:
             if self._lines > LINES:
-                logger.bind(server=self._server, lines=self._lines - LINES).debug(
-                    "MCP server's stderr dropped"
-                )
+                dropped = {"server": self._server, "lines": self._lines - LINES}
+                _log.debug("MCP server's stderr dropped", extra=dropped)
             self._began, self._lines = now, 0
         self._lines += 1
         if self._lines <= LINES:
-            logger.bind(server=self._server, text=text).debug("MCP server's stderr")
+            _log.debug("MCP server's stderr", extra={"server": self._server, "text": text})
 
 
 @asynccontextmanager
 async def stderr_log(log: StderrLog) -> AsyncIterator[TextIO]:
-    """Yield the file for a child's standard error, to be closed here once the child has it."""
+    """Yield a file for a child's standard error; close it once the child has inherited it."""
     reading, writing = os.pipe()
     write_file = os.fdopen(writing, "w")
     try:

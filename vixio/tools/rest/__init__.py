@@ -1,7 +1,7 @@
-"""Tools that are HTTP services: described in the settings, or taken from an OpenAPI document.
+"""Tools that are HTTP services, described in the settings or by an OpenAPI document.
 
-``config`` is what is known of one; ``request`` fills its URL, query and body; ``network`` lets it
-reach no address that it must not; ``client`` sends and reads within bounds; ``answer`` takes out
-what the model is to see; ``openapi`` turns a document into configurations; ``source`` and
-``openapi_source`` offer them to the runtime.
+``config`` describes one tool; ``request`` fills its URL, query and body; ``network`` decides which
+addresses it may reach; ``client`` sends and reads within bounds; ``answer`` selects what the model
+reads; ``openapi`` converts a document to configurations; ``source`` and ``openapi_source`` are the
+tool sources; ``settings`` and ``factory`` make them from a settings file.
 """

@@ -1,4 +1,4 @@
-"""What the model sees of a service's answer, or the error that it is."""
+"""Converts a service's answer to text for the model, or to an error."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from vixio.core.errors import ConfigError, ToolError
 from vixio.tools.rest.client import RestAnswer
 
 INLINE_BYTES = 32 * 1024
-"""Longer JSON is parsed in a thread: a megabyte takes ten milliseconds."""
+"""Longer JSON is parsed in a thread: 10 ms per megabyte."""
 
 MAX_EXCERPT_CHARS = 200
 
 _PASSING = {429, 500, 502, 503, 504}
-"""What may be over at the next try; 500 too, for most services say nothing else."""
+"""Retryable statuses; 500 too, since many services use no other."""
 
 
 def compile_result(expression: str) -> ParsedResult | None:
@@ -31,7 +31,7 @@ def compile_result(expression: str) -> ParsedResult | None:
         return jmespath.compile(expression)
     except JMESPathError as error:
         reason = " ".join(str(error).split())
-        raise ConfigError(f"result: no JMESPath expression: {reason}") from None
+        raise ConfigError(f"result: not a JMESPath expression: {reason}") from None
 
 
 async def read(answer: RestAnswer, pick: ParsedResult | None) -> str:
@@ -57,7 +57,7 @@ def _pick(body: bytes, pick: ParsedResult | None) -> str:
         if pick is not None:
             value = pick.search(value)
     except (ValueError, RecursionError):
-        raise ToolError("failed", "the service's answer is no JSON") from None
+        raise ToolError("failed", "the service's answer is not JSON") from None
     except JMESPathError as error:
         reason = " ".join(str(error).split())[:MAX_EXCERPT_CHARS]
         raise ToolError("failed", f"the answer is not as expected: {reason}") from None
@@ -69,7 +69,7 @@ def _pick(body: bytes, pick: ParsedResult | None) -> str:
 def _failure(answer: RestAnswer) -> ToolError:
     status = answer.status
     if status in {401, 403}:
-        # Its words may quote the key.
+        # The body may quote the key.
         return ToolError("failed", f"the service refuses the access ({status})")
     kind = "not_found" if status == 404 else "failed"
     words = " ".join(_decode(answer.body[:2_000]).split())[:MAX_EXCERPT_CHARS]
@@ -83,7 +83,7 @@ def _failure(answer: RestAnswer) -> ToolError:
 
 
 def _retry_after(answer: RestAnswer) -> float:
-    """Return the seconds of Retry-After; its dates (RFC 9110 10.2.3) are too far away to wait."""
+    """Return the seconds of Retry-After; infinity for a date (RFC 9110 10.2.3)."""
     try:
         seconds = float(answer.headers.get("retry-after", "0"))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Sends REST tools' requests: pinned to judged addresses, bounded, never led to another host."""
+"""Sends the requests of REST tools: to checked addresses, within bounds, to one host only."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     import httpx2
 
 MAX_ANSWER_BYTES = 1024 * 1024
-"""Of an answer, unpacked; what the model sees of it is cut far below."""
+"""Of an answer after decompression. The result for the model is cut much shorter."""
 
 MAX_REDIRECTS = 3
 MAX_CONNECTIONS = 20
-"""Open at a time to one host; further calls wait."""
+"""Open connections to one host; further calls wait."""
 
 KEEP_S = 30.0
 
@@ -40,14 +40,14 @@ class RestAnswer:
 
 
 class RestClient:
-    """Connections to all hosts of one source, pooled by host."""
+    """The connections of one source, pooled by host."""
 
     def __init__(self) -> None:
         self._pools: dict[tuple[str, str, int, bool], httpx2.AsyncHTTPTransport] = {}
         self._closed = False
 
     async def send(self, request: RestRequest, *, timeout: float, private: bool) -> RestAnswer:
-        """Send it and return the answer. ``private``: may the host have a private address?
+        """Send it and return the answer. ``private``: whether private addresses are allowed.
 
         Raises ToolError. Cancelling it closes the connection.
         """
@@ -63,7 +63,7 @@ class RestClient:
                 if target is None:
                     return answer
                 if answer.status in _SEE_OTHER and method not in _REPEATABLE:
-                    # What a POST did is told elsewhere: to be read, not done again (RFC 9110 15.4).
+                    # The result of a POST is read at another URL, not posted again (RFC 9110 15.4).
                     method, body = "GET", None
                 url = target
         except httpx2.TimeoutException:
@@ -76,7 +76,7 @@ class RestClient:
         raise ToolError("failed", f"the service redirects more than {MAX_REDIRECTS} times")
 
     async def close(self) -> None:
-        """End all connections; calls fail from now on."""
+        """Close all connections; later calls fail."""
         self._closed = True
         pools, self._pools = self._pools, {}
         for pool in pools.values():
@@ -100,7 +100,7 @@ class RestClient:
                 headers=headers,
                 content=request.body,
                 extensions={
-                    # By the name: it is what the certificate is for.
+                    # The certificate is issued for the name.
                     "sni_hostname": host,
                     "timeout": dict.fromkeys(("connect", "read", "write", "pool"), timeout),
                 },
@@ -112,7 +112,7 @@ class RestClient:
                     raise
                 continue
             return await _read(answer)
-        raise AssertionError("a name without an address raises earlier")
+        raise AssertionError("addresses_of returns at least one address")
 
     async def _pool(
         self, scheme: str, host: str, port: int, *, private: bool
@@ -121,12 +121,12 @@ class RestClient:
 
         if self._closed:
             raise ToolError("disconnected", "the server is stopping", retryable=True)
-        # One for each host, not for each address: two names on one address may be two services.
+        # By host, not by address: two names with one address may be two services.
         key = (scheme, host, port, private)
         pool = self._pools.get(key)
         if pool is None:
-            # trust_env off: a proxy of the environment would resolve names itself. Off the loop,
-            # since reading the certificates takes 20 ms.
+            # trust_env off: a proxy from the environment would resolve names itself. In a thread:
+            # reading the certificates takes 20 ms.
             pool = await asyncio.to_thread(
                 httpx2.AsyncHTTPTransport,
                 trust_env=False,
@@ -154,7 +154,7 @@ async def _read(answer: httpx2.Response) -> RestAnswer:
 
 
 def _redirected(answer: RestAnswer, url: SplitResult) -> SplitResult | None:
-    """Return where the answer leads, None if nowhere. Raises ToolError for another host."""
+    """Return the target of a redirect, None without one. Raises ToolError for another host."""
     location = answer.headers.get("location", "")
     if answer.status not in _SEE_OTHER | _SAME_AGAIN or not location:
         return None
@@ -162,7 +162,7 @@ def _redirected(answer: RestAnswer, url: SplitResult) -> SplitResult | None:
     try:
         same = target.hostname == url.hostname and (
             (target.scheme, target.port) == (url.scheme, url.port)
-            # From http to https on their usual ports is the same service, better kept.
+            # From http to https on the default ports is the same service, encrypted.
             or (url.scheme, target.scheme, url.port, target.port) == ("http", "https", None, None)
         )
     except ValueError:

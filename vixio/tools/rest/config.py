@@ -1,4 +1,4 @@
-"""What is known of one REST tool before it is called."""
+"""The configuration of one REST tool."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ DEFAULT_OPTIONS = ToolOptions(timeout=15.0)
 
 @dataclass(frozen=True, slots=True)
 class RestToolConfig:
-    """One tool. Secrets stand in ``headers`` and ``constants`` and are never shown.
+    """One tool. ``headers`` and ``constants`` may contain secrets and are not in the repr.
 
     ``url``: a template with ``{parameter}`` in its path; scheme, host and port are fixed.
-    ``parameters``: the JSON Schema that the model sees. ``places``: where a parameter goes that
-    does not stand in the path; without an entry into the query of a GET or DELETE and into the JSON
-    body of the others. ``body_parameter``: the one that is the whole body. ``constants``: sent with
-    every call as if the model had said so, which never sees them. ``result``: a JMESPath expression
-    that picks from a JSON answer. ``allow_private``: may the host have an address of this machine
-    or of a private network?
+    ``parameters``: the JSON Schema that the model sees. ``places``: where parameters outside of the
+    path go; by default the query of a GET or DELETE, and the JSON body of other methods.
+    ``body_parameter``: the parameter that is the whole body. ``constants``: arguments of every call
+    that the model does not see. ``result``: a JMESPath expression that selects from a JSON answer.
+    ``allow_private``: whether the host may have an address of this machine or a private network.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""Which addresses a REST tool may reach: judged on the very address that is connected to.
+"""Decides which addresses a REST tool may reach.
 
-A name is resolved once, its addresses are judged, and the connection goes to one of them; so a name
-that resolves to something else a moment later (DNS rebinding) gains nothing.
+A name is resolved once, its addresses are checked, and the connection goes to one of them. So a
+name that resolves differently a moment later (DNS rebinding) reaches nothing else.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from vixio.core.errors import ToolError
 RESOLVE_TIMEOUT = 5.0
 
 MAX_ADDRESSES = 4
-"""That are tried, of all that a name has."""
+"""Of a name; further ones are not tried."""
 
 
 def is_public(text: str) -> bool:
-    """Is this an address of the public internet?
+    """Whether this is an address of the public internet.
 
-    Not so are this machine, private networks, link-local ones (where clouds keep their metadata),
-    shared, reserved and multicast ones, and what of these hides in an IPv6 address: mapped
-    (RFC 4291 2.5.5.2), 6to4 (RFC 3056), Teredo (RFC 4380) and NAT64 (RFC 6052).
+    It is not: this machine, private networks, link-local addresses (cloud metadata), shared,
+    reserved and multicast addresses, and IPv6 addresses that embed one of these: mapped (RFC 4291
+    2.5.5.2), 6to4 (RFC 3056), Teredo (RFC 4380) and NAT64 (RFC 6052).
     """
     try:
         address = ip_address(text.partition("%")[0])
@@ -46,7 +46,7 @@ def _inner(address: IPv6Address) -> list[IPv4Address]:
 async def addresses_of(host: str, port: int, *, allow_private: bool) -> list[str]:
     """Return the addresses to connect to, at least one. Raises ToolError.
 
-    A name of which one address is refused is refused as a whole: it points inside.
+    One private address refuses the whole name: it points into a private network.
     """
     loop = asyncio.get_running_loop()
     try:

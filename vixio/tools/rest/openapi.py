@@ -1,7 +1,7 @@
-"""Operations of an OpenAPI 3.0 or 3.1 document as REST tools.
+"""Converts operations of an OpenAPI 3.0 or 3.1 document to REST tools.
 
-References are followed within the document and nowhere else; one that leads back to itself becomes
-"anything" where it does.
+References are followed within the document only. A recursive reference becomes an empty schema,
+which allows anything.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from vixio.tools.rest.config import WITHOUT_BODY, Method, Place, RestToolConfig
 
 MAX_DOCUMENT_BYTES = 4 * 1024 * 1024
 MAX_NODES = 5_000
-"""Of one operation's schemas, references written out."""
+"""Of one operation's schemas, with references inlined."""
 
 MAX_DEPTH = 32
 MAX_DESCRIPTION_CHARS = 2_000
 
 BODY = "body"
-"""The parameter for a body whose properties cannot stand beside the others."""
+"""The parameter for a body whose properties cannot be parameters of their own."""
 
 _METHODS = ("get", "post", "put", "patch", "delete")
 _DROPPED = frozenset({"example", "examples", "xml", "externalDocs", "discriminator", "deprecated"})
@@ -34,7 +34,7 @@ _DROPPED = frozenset({"example", "examples", "xml", "externalDocs", "discriminat
 
 @dataclass(frozen=True, slots=True)
 class OperationConfig:
-    """What the settings say of one operation beside its id; empty: as in the document."""
+    """What replaces an operation's own words; empty: as in the document."""
 
     name: str = ""
     description: str = ""
@@ -45,7 +45,7 @@ class OperationConfig:
 
 @dataclass(frozen=True, slots=True)
 class OpenApiConfig:
-    """A document and what of it to use. ``document``: a path, or a URL.
+    """A document and the operations to use. ``document``: a path or a URL.
 
     ``operations``: by operation id. ``base_url`` replaces the document's own servers. ``place``:
     the key path of the settings, for messages.
@@ -82,7 +82,7 @@ def parse_document(data: bytes) -> dict[str, Any]:
 def to_configs(
     document: Mapping[str, Any], config: OpenApiConfig
 ) -> tuple[list[RestToolConfig], dict[str, str]]:
-    """Return the tools of the operations wanted, and by operation id what is wrong with others."""
+    """Return the tools of the chosen operations, and by operation id why others are left out."""
     found = {
         str(operation.get("operationId")): (method, path, item, operation)
         for method, path, item, operation in _operations(document)
@@ -92,7 +92,7 @@ def to_configs(
     for operation_id, wanted in config.operations.items():
         place = found.get(operation_id)
         if place is None:
-            faults[operation_id] = "the document has no operation of this id"
+            faults[operation_id] = "the document has no operation with this id"
             continue
         try:
             tools.append(_Operation(document, config, operation_id, wanted, *place).tool())
@@ -177,7 +177,7 @@ class _Operation:
         )
 
     def _parameters(self) -> list[Mapping[str, Any]]:
-        """Return path's and operation's; the operation's own win (OpenAPI 3.1, Path Item)."""
+        """Return those of path and operation; the operation's override (OpenAPI 3.1, Path Item)."""
         found: dict[tuple[str, str], Mapping[str, Any]] = {}
         for parameter in (*self.item.get("parameters", ()), *self.operation.get("parameters", ())):
             whole = self._resolve(parameter)
@@ -185,13 +185,13 @@ class _Operation:
         return list(found.values())
 
     def _check_fixed(self, name: str, place: str, parameter: Mapping[str, Any]) -> None:
-        """Headers are the settings' business; one that is needed has to stand there."""
+        """Check that a required header or cookie is set: the model does not provide these."""
         given = {header.lower() for header in self.config.headers}
         needed = parameter.get("required") and place == "header"
         if needed and name.lower() not in given and name.lower() not in {"accept", "content-type"}:
-            raise ConfigError(f"it needs the header {name}: set it in headers")
+            raise ConfigError(f"it requires the header {name}: set it in headers")
         if parameter.get("required") and place == "cookie":
-            raise ConfigError(f"it needs the cookie {name}, and cookies are not sent")
+            raise ConfigError(f"it requires the cookie {name}, and cookies are not supported")
 
     def _body(
         self, properties: dict[str, Any], required: list[str], places: dict[str, Place]
@@ -204,7 +204,7 @@ class _Operation:
         kind = next((kind for kind in content if kind.partition(";")[0].endswith("json")), None)
         if kind is None:
             if whole.get("required"):
-                raise ConfigError(f"its body is no JSON but {', '.join(content) or 'nothing'}")
+                raise ConfigError(f"its body is not JSON but {', '.join(content) or 'nothing'}")
             return ""
         schema = self._schema(content[kind].get("schema", {}))
         inner = schema.get("properties")
@@ -242,7 +242,7 @@ class _Operation:
         if self.config.document.startswith(("http://", "https://")):
             url = urljoin(self.config.document, url)
         if not url.startswith(("http://", "https://")):
-            raise ConfigError("the document does not say where the service is: set base_url")
+            raise ConfigError("the document names no server: set base_url")
         return url.rstrip("/")
 
     def _resolve(self, node: Any, depth: int = 0) -> Mapping[str, Any]:  # noqa: ANN401 - any JSON
@@ -252,7 +252,7 @@ class _Operation:
         if not reference.startswith("#/"):
             raise ConfigError(f"it refers outside of the document: {reference[:100]}")
         if depth > MAX_DEPTH:
-            raise ConfigError("its references lead in a circle")
+            raise ConfigError("its references are circular")
         target: Any = self.document
         for part in reference[2:].split("/"):
             key = part.replace("~1", "/").replace("~0", "~")  # RFC 6901 4
@@ -260,7 +260,7 @@ class _Operation:
         return self._resolve(target, depth + 1)
 
     def _schema(self, node: Any, above: tuple[str, ...] = ()) -> dict[str, Any]:  # noqa: ANN401 - any JSON
-        """Return a schema with its references written out, as JSON Schema 2020-12."""
+        """Return a schema with its references inlined, as JSON Schema 2020-12."""
         self.nodes += 1
         if self.nodes > MAX_NODES or len(above) > MAX_DEPTH:
             raise ConfigError("its schemas are too large")
@@ -289,7 +289,7 @@ class _Operation:
 
 
 def _modern(schema: dict[str, Any]) -> dict[str, Any]:
-    """Turn what OpenAPI 3.0 says in its own way into JSON Schema's (OpenAPI 3.1, appendix A)."""
+    """Convert the dialect of OpenAPI 3.0 to JSON Schema (OpenAPI 3.1, appendix A)."""
     if schema.pop("nullable", False) is True and isinstance(schema.get("type"), str):
         schema["type"] = [schema["type"], "null"]
         if isinstance(schema.get("enum"), list) and None not in schema["enum"]:

@@ -1,14 +1,13 @@
-"""A service that an OpenAPI document describes, as a source: loaded behind, tried again."""
+"""A service described by an OpenAPI document, as a source; loads in the background."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-
-from loguru import logger
 
 from vixio.core.errors import ConfigError, ToolError
 from vixio.core.tools.types import ToolDefinition
@@ -23,9 +22,11 @@ FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 300.0
 """Seconds between attempts to load a document."""
 
+_log = logging.getLogger(__name__)
+
 
 class OpenApiSource(ToolSource):
-    """The operations of one document that the settings name."""
+    """The chosen operations of one document."""
 
     def __init__(self, config: OpenApiConfig, *, first_pause: float = FIRST_PAUSE) -> None:
         super().__init__(config.name)
@@ -37,11 +38,11 @@ class OpenApiSource(ToolSource):
         self._known = asyncio.Event()
 
     def tools(self) -> Sequence[ToolDefinition]:
-        """Return the operations; nothing until the document is there."""
+        """Return the operations; none until the document is loaded."""
         return self._tools
 
     async def start(self) -> None:
-        """Begin to load the document, behind."""
+        """Begin to load the document in the background."""
         if self._task is None:
             self._task = asyncio.create_task(self._run(), name=f"openapi {self.name}")
 
@@ -50,7 +51,7 @@ class OpenApiSource(ToolSource):
         await self._known.wait()
 
     async def close(self) -> None:
-        """Give up loading, and end all connections."""
+        """Stop loading and close all connections."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait((self._task,))
@@ -63,7 +64,7 @@ class OpenApiSource(ToolSource):
             pause = min(pause * 2, LONGEST_PAUSE)
 
     async def _load(self) -> bool:
-        """Load the document; false if another try may work."""
+        """Load the document; return false if a later try may succeed."""
         try:
             await asyncio.to_thread(import_module, "httpx2")
             data = await self._fetch()
@@ -91,7 +92,7 @@ class OpenApiSource(ToolSource):
             private=self.config.allow_private,
         )
         if answer.status != 200:
-            message = f"the document cannot be had: the service answers {answer.status}"
+            message = f"the document cannot be loaded: the service answers {answer.status}"
             raise ToolError("failed", message, retryable=True)
         return answer.body
 
@@ -107,15 +108,16 @@ class OpenApiSource(ToolSource):
             for operation, reason in faults.items()
         ]
         for fault in self.faults:
-            logger.bind(place=fault.place, reason=fault.reason).warning("tools left out")
+            fields = {"place": fault.place, "reason": fault.reason}
+            _log.warning("tools left out", extra=fields)
         self._tools = tuple(tools.values())
-        logger.bind(source=self.name, tools=len(tools)).info("OpenAPI document loaded")
+        _log.info("OpenAPI document loaded", extra={"source": self.name, "tools": len(tools)})
         self.changed()
 
     def _fault(self, reason: str) -> None:
         place = f"{self.config.place}.document"
-        log = logger.bind(place=place, reason=reason)
-        (log.debug if self._known.is_set() else log.warning)("OpenAPI document not loaded")
+        level = logging.DEBUG if self._known.is_set() else logging.WARNING
+        _log.log(level, "OpenAPI document not loaded", extra={"place": place, "reason": reason})
         self.faults = [Fault(place, reason)]
 
 

@@ -1,4 +1,4 @@
-"""From a tool's arguments to its request: path, query and body, and never the host."""
+"""Builds a tool's request from its arguments: path, query and body. The host is fixed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SLOT = re.compile(r"\{([^{}]+)\}")
 
 @dataclass(frozen=True, slots=True)
 class RestRequest:
-    """What is sent. ``body`` is JSON, None where there is none."""
+    """A request. ``body``: JSON, or None without one."""
 
     method: str
     url: str
@@ -30,7 +30,7 @@ class RestRequest:
 
 
 def check_template(config: RestToolConfig) -> None:
-    """Raise ConfigError if the URL's template, or what fills it, makes no sense."""
+    """Raise ConfigError if the URL's template or its parameters are invalid."""
     parts = urlsplit(config.url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ConfigError("url: expected http:// or https:// and a host")
@@ -39,11 +39,13 @@ def check_template(config: RestToolConfig) -> None:
     try:
         _ = parts.port
     except ValueError:
-        raise ConfigError("url: the port is no number up to 65535") from None
+        raise ConfigError("url: the port is not a number up to 65535") from None
     if "{" in parts.netloc or "}" in parts.netloc:
         raise ConfigError("url: a parameter must not stand in the host or the port")
     if "{" in parts.query or "{" in parts.fragment:
-        raise ConfigError("url: parameters of the query need no place in the url, only a schema")
+        raise ConfigError(
+            "url: put no parameter into the query; a parameter with a schema is added to it"
+        )
     known = {*config.parameters.get("properties", {}), *config.constants}
     for name in _SLOT.findall(parts.path):
         if name not in known:
@@ -54,7 +56,7 @@ def check_template(config: RestToolConfig) -> None:
         if place == "body" and config.method in WITHOUT_BODY:
             raise ConfigError(f"body: {config.method} has none")
     if "{" in _SLOT.sub("", parts.path) or "}" in _SLOT.sub("", parts.path):
-        raise ConfigError("url: a brace without its other half")
+        raise ConfigError("url: unbalanced brace")
 
 
 def build(config: RestToolConfig, arguments: JsonObject) -> RestRequest:
@@ -92,11 +94,13 @@ def build(config: RestToolConfig, arguments: JsonObject) -> RestRequest:
 
 
 def _segment(name: str, given: JsonObject) -> str:
-    """Return a value as one segment of a path: it can neither add segments nor go up."""
+    """Return a value as one path segment; it can neither add segments nor go up."""
     value = given.get(name)
     text = "" if value is None else ",".join(map(_text, _several(value)))
     if text.strip() in {"", ".", ".."}:
-        message = f"{name}: a value is needed" if not text.strip() else f"{name}: {text!r} is none"
+        message = (
+            f"{name}: a value is needed" if not text.strip() else f"{name}: {text!r} is not allowed"
+        )
         raise ToolError("invalid_arguments", message, retryable=True)
     return quote(text, safe="")
 
@@ -107,7 +111,7 @@ def _several(value: Any) -> list[Any]:  # noqa: ANN401 - any JSON
 
 def _text(value: Any) -> str:  # noqa: ANN401 - any JSON
     if isinstance(value, str):
-        # Half a surrogate pair cannot be sent.
+        # Half a surrogate pair cannot be encoded.
         return value.encode("utf-8", "replace").decode()
     return json.dumps(value, ensure_ascii=False)
 

@@ -1,4 +1,4 @@
-"""REST tools as a source: each checked when it is made, all of them through one client."""
+"""REST tools as a source with one client. Configurations are checked when it is made."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def to_definition(config: RestToolConfig, client: RestClient, source: str) -> To
 
 
 class RestSource(ToolSource):
-    """The tools of the section ``tools.rest``. Nothing is connected before it is called."""
+    """A list of REST tools. Connects when a tool is called."""
 
     def __init__(self, configs: Sequence[RestToolConfig], name: str = "rest") -> None:
         """Raises ConfigError that names the tool."""
@@ -49,7 +49,7 @@ class RestSource(ToolSource):
         tools: dict[str, ToolDefinition] = {}
         for config in configs:
             if config.name in tools:
-                raise ConfigError(f"there are two tools {config.name!r}")
+                raise ConfigError(f"two tools are named {config.name!r}")
             try:
                 tools[config.name] = to_definition(config, self._client, name)
             except ConfigError as error:
@@ -66,5 +66,5 @@ class RestSource(ToolSource):
         return self._tools
 
     async def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         await self._client.close()

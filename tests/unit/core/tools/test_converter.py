@@ -1,4 +1,4 @@
-"""Which of a converter's methods a definition is converted by."""
+"""A definition is converted by the method for its kind of caller."""
 
 from __future__ import annotations
 

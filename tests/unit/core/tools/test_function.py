@@ -43,7 +43,7 @@ async def test_the_context_comes_first_where_it_is_wanted() -> None:
     assert (await caller.call_tool("who", {})).result == " {}"
 
 
-async def test_its_time_is_limited() -> None:
+async def test_a_call_is_limited_in_time() -> None:
     stopped = asyncio.Event()
 
     async def hang() -> None:
@@ -58,7 +58,7 @@ async def test_its_time_is_limited() -> None:
     assert stopped.is_set()
 
 
-async def test_a_timeout_of_its_own_stays_what_it_is() -> None:
+async def test_a_timeout_error_of_the_function_is_passed_on() -> None:
     async def give_up() -> None:
         raise TimeoutError("of a library")
 

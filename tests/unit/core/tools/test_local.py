@@ -16,7 +16,7 @@ class Colour(Enum):
     BLUE = "blue"
 
 
-async def test_the_builtin_tools_tell_local_time() -> None:
+async def test_the_builtin_tools_return_local_time() -> None:
     before = datetime.now().astimezone().replace(microsecond=0)
     told = datetime.strptime(await get_time(), "%Y-%m-%d %H:%M:%S").astimezone()
     assert before <= told <= datetime.now().astimezone()
@@ -117,6 +117,6 @@ def _keys(value: dict[int, str]) -> None: ...
 
 
 @pytest.mark.parametrize("func", [_complex, _unhinted, _positional, _variadic, _keys])
-def test_what_json_has_no_word_for_is_refused_by_name(func: object) -> None:
+def test_a_parameter_without_a_json_type_is_refused(func: object) -> None:
     with pytest.raises(TypeError, match=r"\(value\)"):
         func_to_tool_definition(func)  # type: ignore[arg-type]  # parametrize loses the type

@@ -25,7 +25,7 @@ def tool(name: str, source: str = "a") -> ToolDefinition:
     return ToolDefinition(name, "A tool.", source=source)
 
 
-def test_several_sources_are_one_change() -> None:
+def test_several_sources_change_at_once() -> None:
     tools = ToolSet()
     seen: list[list[str]] = []
     tools.watch(lambda listed: seen.append([each.alias for each in listed]))
@@ -40,7 +40,7 @@ def test_several_sources_are_one_change() -> None:
     assert tools.version == 2
 
 
-def test_one_by_one_or_together_gives_the_same_list() -> None:
+def test_the_order_of_changes_does_not_matter() -> None:
     sources = {"a": [tool("x"), tool("y.z")], "b": [tool("x"), tool("y_z")], "c": []}
     together, apart = ToolSet(), ToolSet()
     together.replace_all(sources)
@@ -49,7 +49,7 @@ def test_one_by_one_or_together_gives_the_same_list() -> None:
     assert together.definitions() == apart.definitions()
 
 
-def test_sessions_share_definitions_but_for_their_devices() -> None:
+def test_sessions_share_definitions_except_their_devices() -> None:
     renamed = Renamed()
     sources = {"a": [tool("x.y")], "b": [tool("z", "b")]}
     mine = ToolDefinition("x.y", "Mine.", source="device", caller=Caller())
@@ -74,7 +74,7 @@ def test_one_definition_may_have_another_alias_elsewhere() -> None:
     assert one.definitions()[0].alias == "x"
 
 
-def test_what_is_shared_is_bounded() -> None:
+def test_the_shared_cache_is_bounded() -> None:
     renamed = Renamed()
     for number in range(Renamed.MAX_KEPT + 100):
         assert renamed(tool(f"t{number}"), f"t_{number}").alias == f"t_{number}"

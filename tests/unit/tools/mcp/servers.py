@@ -1,4 +1,4 @@
-"""Real MCP servers as processes, reached in every transport, for as long as a block lasts."""
+"""Real MCP servers as processes, in every transport, as context managers."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""A server that is a child process: what it inherits, what it says, how it ends."""
+"""An MCP server as a child process: its environment, its output, its end."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
-from loguru import logger
 from mcp import Tool
 
 from tests.e2e.harness import until
@@ -18,18 +18,23 @@ from vixio.tools.mcp.listing import MAX_TOOLS, to_definitions
 ROGUE = Path(__file__).parents[3] / "chaos" / "rogue_mcp.py"
 
 
+def stderr_of(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Return what was logged of the process's standard error."""
+    return [vars(record)["text"] for record in caplog.records if "text" in vars(record)]
+
+
 def gone(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return True
-    # A child that nobody has waited for yet is as good as gone.
+    # A zombie has ended; only its exit status was not read yet.
     return (
         Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z"
     )
 
 
-async def test_it_has_its_environment_and_nothing_of_ours(
+async def test_it_inherits_nothing_of_the_servers_environment(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("VIXIO_SECRET", "ours")
@@ -43,7 +48,7 @@ async def test_it_has_its_environment_and_nothing_of_ours(
     assert "theirs" not in repr(config)
 
 
-async def test_a_crash_fails_what_is_pending_and_a_new_process_takes_over() -> None:
+async def test_a_crash_fails_pending_calls_and_a_new_process_starts() -> None:
     async with source_of(stdio()) as source:
         old = (await source.call_tool("process_id", {})).result
         pending = asyncio.create_task(source.call_tool("slow", {"seconds": 60}))
@@ -64,46 +69,42 @@ async def test_closing_ends_the_process() -> None:
     await until(lambda: gone(pid), what="the end of the process", seconds=BOUND)
 
 
-async def test_one_that_says_nothing_holds_nothing_up_and_is_ended() -> None:
-    lines: list[str] = []
-    sink = logger.add(lambda line: lines.append(str(line)), level="DEBUG", format="{extra}")
-    try:
-        async with source_of(stdio("silent", connect_timeout=3.0)) as source:
-            assert source.tools() == ()
-            assert source.faults[0].reason == "no answer within 3 s"
-    finally:
-        logger.remove(sink)
-    said = next(line for line in lines if "not a word from" in line)
-    pid = int(said.partition("not a word from ")[2].split("'")[0])
+async def test_a_silent_process_blocks_nothing_and_is_ended(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG, "vixio")
+    async with source_of(stdio("silent", connect_timeout=3.0)) as source:
+        assert source.tools() == ()
+        assert source.faults[0].reason == "no answer within 3 s"
+    said = next(text for text in stderr_of(caplog) if "not a word from" in text)
+    pid = int(said.partition("not a word from ")[2])
     await until(lambda: gone(pid), what="the end of the process", seconds=BOUND)
 
 
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"command": "no-such-program-anywhere"}, "there is no no-such-program-anywhere"),
-        ({"cwd": "/no/such/folder"}, "there is no /no/such/folder"),
+        ({"command": "no-such-program-anywhere"}, "no-such-program-anywhere does not exist"),
+        ({"cwd": "/no/such/folder"}, "/no/such/folder does not exist"),
         (
             {"args": ("-c", "raise SystemExit('no licence found')")},
-            "it ended; it said: no licence found",
+            "it ended; it wrote: no licence found",
         ),
     ],
 )
-async def test_why_it_cannot_be_reached_is_said_in_one_line(
-    options: dict[str, str], reason: str
-) -> None:
+async def test_one_line_says_why_it_cannot_be_reached(options: dict[str, str], reason: str) -> None:
     async with source_of(stdio(**options)) as source:
         assert source.tools() == ()
         assert [fault.reason for fault in source.faults] == [reason]
 
 
-async def test_garbage_on_its_standard_output_is_no_harm() -> None:
+async def test_garbage_on_its_standard_output_is_ignored() -> None:
     async with source_of(stdio("noisy")) as source:
         await until(source.tools, what="its tools", seconds=BOUND)
         assert (await source.call_tool("echo", {"text": "fine"})).result == "fine"
 
 
-async def test_of_ten_thousand_tools_most_are_not_even_looked_at(
+async def test_only_the_first_of_ten_thousand_tools_are_validated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     seen: list[int] = []
@@ -123,21 +124,14 @@ async def test_of_ten_thousand_tools_most_are_not_even_looked_at(
         assert (await source.call_tool("mcp_many_7", {})).result == "whole"
 
 
-async def test_what_it_writes_to_standard_error_is_logged_within_bounds() -> None:
-    lines: list[str] = []
-    sink = logger.add(
-        lambda line: lines.append(str(line)),
-        level="DEBUG",
-        format="{extra[text]}",
-        filter=lambda record: "text" in record["extra"],
-    )
-    try:
-        async with source_of(stdio()) as source:
-            await source.call_tool("complain", {"lines": 5_000})
-            await until(lambda: len(lines) >= 90, what="the log", seconds=BOUND)
-    finally:
-        logger.remove(sink)
-    complaints = [line for line in lines if "complaint" in line]
+async def test_what_it_writes_to_standard_error_is_logged_within_bounds(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG, "vixio")
+    async with source_of(stdio()) as source:
+        await source.call_tool("complain", {"lines": 5_000})
+        await until(lambda: len(stderr_of(caplog)) >= 90, what="the log", seconds=BOUND)
+    complaints = [text for text in stderr_of(caplog) if "complaint" in text]
     assert 50 <= len(complaints) <= 200
 
 

@@ -1,4 +1,4 @@
-"""The section ``mcp_servers``: what desktop clients write, and what is a mistake."""
+"""The section ``mcp_servers``: the form of desktop clients, and mistakes."""
 
 from __future__ import annotations
 

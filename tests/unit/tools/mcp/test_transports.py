@@ -52,7 +52,7 @@ async def test_tools_are_listed_called_and_follow_the_server(transport: Transpor
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
-async def test_a_call_is_bounded_and_one_that_is_given_up_stops(transport: Transport) -> None:
+async def test_a_call_is_limited_in_time_and_cancelled_at_the_server(transport: Transport) -> None:
     async with served(transport) as config, source_of(config) as source:
         late = await source.call_tool("slow", {"seconds": 60}, timeout=0.2)
         assert (late.error_type, late.retryable) == ("timeout", True)

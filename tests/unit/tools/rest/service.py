@@ -1,4 +1,4 @@
-"""A small real HTTP service with good answers and bad habits."""
+"""A small HTTP service with good and with unusable answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which addresses may be reached."""
+"""Which addresses a REST tool may reach."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def resolving(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
     monkeypatch.setattr(asyncio.BaseEventLoop, "getaddrinfo", found)
 
 
-async def test_a_name_that_points_inside_is_refused_as_a_whole(
+async def test_a_name_with_one_private_address_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     resolving(monkeypatch, "8.8.8.8", "127.0.0.1")

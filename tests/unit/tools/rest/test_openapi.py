@@ -1,4 +1,4 @@
-"""OpenAPI documents: what becomes of an operation, and what does not."""
+"""Operations of OpenAPI documents as tools, and the faults of those that cannot be."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_an_operation_becomes_a_tool() -> None:
     assert found["removeLamp"].options.confirm, "what is deleted is asked for"
 
 
-def test_a_schema_that_leads_back_to_itself_ends() -> None:
+def test_a_recursive_schema_ends() -> None:
     found, _ = tools("plant")
     children = found["plant"].parameters["properties"]["children"]
     assert children == {"type": "array", "items": {}}
@@ -128,20 +128,20 @@ def test_a_schema_that_leads_back_to_itself_ends() -> None:
     assert not found["plant"].options.idempotent
 
 
-def test_what_cannot_be_is_said_and_costs_itself_only() -> None:
+def test_an_operation_that_cannot_be_a_tool_is_a_fault_of_its_own() -> None:
     found, faults = tools("getLamp", "needsHeader", "upload", "outside", "nothing")
     assert list(found) == ["getLamp"]
     assert faults == {
-        "needsHeader": "it needs the header X-Needed: set it in headers",
-        "upload": "its body is no JSON but image/png",
+        "needsHeader": "it requires the header X-Needed: set it in headers",
+        "upload": "its body is not JSON but image/png",
         "outside": "it refers outside of the document: other.yaml#/x",
-        "nothing": "the document has no operation of this id",
+        "nothing": "the document has no operation with this id",
     }
     given, _ = tools("needsHeader", headers={"x-needed": "1"})
     assert list(given) == ["needsHeader"]
 
 
-def test_the_settings_have_the_last_word() -> None:
+def test_the_settings_override_the_document() -> None:
     wanted = OperationConfig("lamp_state", "Is it on?", "on", {"units": "si"}, confirm=True)
     found, _ = to_configs(
         DOCUMENT, OpenApiConfig("l", "l.yaml", {"getLamp": wanted}, "http://10.0.0.2/v2/")
@@ -164,12 +164,12 @@ def test_the_settings_have_the_last_word() -> None:
         (b" " * (4 * 1024 * 1024 + 1), "more than"),
     ],
 )
-def test_what_is_no_document(data: bytes, message: str) -> None:
+def test_an_invalid_document(data: bytes, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         parse_document(data)
 
 
-async def test_a_document_on_a_server_that_is_down_comes_later() -> None:
+async def test_a_document_is_loaded_once_its_server_is_up() -> None:
     async with running() as service:
         service.on("/openapi.json", saying("", status=503))
         source = OpenApiSource(_lamps(service), first_pause=0.01)
@@ -194,7 +194,7 @@ async def test_a_document_on_a_server_that_is_down_comes_later() -> None:
             await runtime.close()
 
 
-async def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+async def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
     source = OpenApiSource(
         OpenApiConfig("lamps", str(tmp_path / "no.yaml"), {"x": OperationConfig()})
     )

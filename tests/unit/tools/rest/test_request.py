@@ -1,4 +1,4 @@
-"""Templates and what fills them: no argument reaches beyond its own place."""
+"""URL templates: an argument fills its own place and nothing else."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_path_query_and_constants() -> None:
     assert request.body is None
 
 
-def test_a_body_and_what_goes_beside_it() -> None:
+def test_body_and_query() -> None:
     it = config("http://h/items/{city}", "POST", places={"day": "query"}, constants={"by": "me"})
     request = build(it, {"city": "x", "day": 3, "tags": [1, {"a": None}]})
     assert request.url == "http://h/items/x?day=3"
@@ -57,7 +57,7 @@ def test_a_segment_that_would_move_the_path_is_refused(city: object) -> None:
 
 
 @given(st.one_of(st.text(), st.integers(), st.floats(allow_nan=False), st.booleans()))
-def test_nothing_leaves_its_segment(city: object) -> None:
+def test_a_value_stays_in_its_segment(city: object) -> None:
     try:
         request = build(config("http://host.example:81/a/{city}/b"), {"city": city, "day": city})
     except ToolError:
@@ -79,20 +79,18 @@ def test_nothing_leaves_its_segment(city: object) -> None:
         ("http://h:{city}/x", "GET", {}, "port"),
         ("http://u:p@h/x", "GET", {}, "no user or password"),
         ("http://h/{town}", "GET", {}, "no parameter 'town'"),
-        ("http://h/x?q={city}", "GET", {}, "parameters of the query need no place"),
+        ("http://h/x?q={city}", "GET", {}, "put no parameter into the query"),
         ("http://h/{city", "GET", {}, "brace"),
         ("http://h/x", "GET", {"places": {"town": "query"}}, "no parameter 'town'"),
         ("http://h/x", "GET", {"places": {"city": "body"}}, "GET has none"),
     ],
 )
-def test_a_template_that_makes_no_sense(
-    url: str, method: str, more: dict[str, Any], message: str
-) -> None:
+def test_an_invalid_template(url: str, method: str, more: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         check_template(config(url, method, **more))
 
 
-def test_what_is_too_long_is_refused() -> None:
+def test_arguments_that_are_too_long_are_refused() -> None:
     with pytest.raises(ToolError, match="too long for a URL"):
         build(config("http://h/x"), {"city": "x" * 9_000})
     with pytest.raises(ToolError, match="too long"):

@@ -1,4 +1,4 @@
-"""REST tools in the settings: what they become, and what is a mistake."""
+"""REST tools in the settings, and mistakes in them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ TOOL = "tools:\n  rest:\n    - {name: a, description: A., url: 'http://h/x'%s}\n
         (TOOL % ", parameters: {x: 3}", "expected parameters to be a JSON Schema of an object"),
         (TOOL % ", metod: GET", "did you mean 'method'?"),
         (TOOL % ", method: TRACE", "method"),
-        (TOOL % ", result: 'a['", "tools.rest: a: result: no JMESPath expression"),
+        (TOOL % ", result: 'a['", "tools.rest: a: result: not a JMESPath expression"),
         (TOOL % ", query: [y]", "tools.rest: a: query: there is no parameter 'y'"),
         ("tools:\n  openapi:\n    a: {document: x, operations: []}", "tools.openapi.a.operations"),
         ("tools:\n  openapi:\n    a: {operations: [x]}", "tools.openapi.a"),

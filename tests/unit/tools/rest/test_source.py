@@ -1,4 +1,4 @@
-"""REST tools against a real service: answers, errors, bad habits."""
+"""REST tools against a real service: answers, errors, unusable answers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def call(
         await session.close()
 
 
-async def test_a_call_carries_what_it_should_and_picks_what_is_wanted() -> None:
+async def test_a_call_sends_its_arguments_and_selects_from_the_answer() -> None:
     async with running() as service:
         service.on("/weather", saying('{"now": {"degrees": 21.5, "sky": "clear"}, "more": []}'))
         picked = tool(service, result="now.{temperature: degrees, sky: sky}")
@@ -111,7 +111,7 @@ async def test_answers_of_every_kind(body: str, kind: str, pick: str, expected: 
         (503, "failed", True, "the service answers 503: no such day"),
     ],
 )
-async def test_errors_are_told_in_the_service_s_words_but_for_keys(
+async def test_errors_quote_the_service_except_for_authorization(
     status: int, error_type: str, retryable: bool, words: str
 ) -> None:
     async with running() as service:
@@ -121,7 +121,7 @@ async def test_errors_are_told_in_the_service_s_words_but_for_keys(
     assert (result.error_type, result.retryable, result.error) == (error_type, retryable, words)
 
 
-async def test_only_what_may_be_repeated_is_and_no_sooner_than_asked() -> None:
+async def test_only_idempotent_calls_are_retried_and_retry_after_is_kept() -> None:
     async with running() as service:
         answers = [(503, "0"), (429, "3600"), (200, "0")]
 
@@ -142,7 +142,7 @@ async def test_only_what_may_be_repeated_is_and_no_sooner_than_asked() -> None:
 @pytest.mark.parametrize(
     ("handler", "error_type", "words"),
     [
-        (saying("{half", kind="application/json"), "failed", "no JSON"),
+        (saying("{half", kind="application/json"), "failed", "not JSON"),
         (saying(b"\x89PNG", kind="image/png"), "failed", "image/png, which cannot be read"),
         (saying(b"x" * (MAX_ANSWER_BYTES + 1), kind="text/plain"), "failed", "more than"),
         (saying("", status=302, location="/weather"), "failed", "redirects more than"),
@@ -152,7 +152,7 @@ async def test_only_what_may_be_repeated_is_and_no_sooner_than_asked() -> None:
         (saying("", status=302, location="file:///etc/passwd"), "denied", "another host"),
     ],
 )
-async def test_bad_habits_are_an_error_for_the_model(
+async def test_an_unusable_answer_is_an_error_for_the_model(
     handler: Handler, error_type: str, words: str
 ) -> None:
     async with running() as service:
@@ -181,7 +181,7 @@ async def test_a_private_address_is_refused_unless_allowed() -> None:
         assert service.seen == []
 
 
-async def test_the_address_that_was_judged_is_the_one_that_is_reached(
+async def test_the_checked_address_is_the_one_connected_to(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A name that would resolve to something else a moment later gains nothing."""
@@ -202,7 +202,7 @@ async def test_the_address_that_was_judged_is_the_one_that_is_reached(
         assert service.seen[0].headers["host"] == f"weather.example:{service.port}"
 
 
-async def test_a_slow_service_is_given_up_and_hung_up_on() -> None:
+async def test_a_slow_service_times_out_and_the_connection_is_closed() -> None:
     async with running() as service:
 
         async def trickle(_: Seen, writer: asyncio.StreamWriter) -> None:
@@ -221,7 +221,7 @@ async def test_a_slow_service_is_given_up_and_hung_up_on() -> None:
                 await service.hung_up.wait()
 
 
-async def test_nobody_there() -> None:
+async def test_a_refused_connection() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
@@ -233,8 +233,8 @@ async def test_nobody_there() -> None:
 
 def test_a_mistake_names_the_tool_and_the_key() -> None:
     service = Service(port=1)
-    with pytest.raises(ConfigError, match="weather: result: no JMESPath expression"):
+    with pytest.raises(ConfigError, match="weather: result: not a JMESPath expression"):
         RestSource([tool(service, result="a[")])
-    with pytest.raises(ConfigError, match="two tools 'weather'"):
+    with pytest.raises(ConfigError, match="two tools are named 'weather'"):
         RestSource([tool(service), tool(service)])
     assert "s3cret" not in repr(tool(service))
