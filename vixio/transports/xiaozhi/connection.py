@@ -106,7 +106,7 @@ class XiaozhiConnection(DeviceConnection):
             elif isinstance(event, Reply):
                 await self._send(event.message)
             elif isinstance(event, McpFrame):
-                self._take_mcp(event.payload)
+                self._take_mcp(event)
             elif isinstance(event, Ignored):
                 self._ignore(event.reason)
             else:
@@ -120,14 +120,16 @@ class XiaozhiConnection(DeviceConnection):
         event = self._protocol.parse(text)
         if not isinstance(event, McpFrame):
             return False
-        self._take_mcp(event.payload)
+        self._take_mcp(event)
         return True
 
-    def _take_mcp(self, payload: JsonObject) -> None:
+    def _take_mcp(self, frame: McpFrame) -> None:
+        if frame.broken:
+            self._counters.add("xiaozhi.mcp.broken_json")
         if self._tools is None:
             self._ignore("unexpected_mcp")
         else:
-            self._tools.take(payload)
+            self._tools.take(frame.payload)
 
     def _ignore(self, reason: str) -> None:
         self._counters.add(f"xiaozhi.ignored.{reason}")

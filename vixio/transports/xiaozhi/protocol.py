@@ -16,6 +16,7 @@ from vixio.core.chunk import Abort, ListenMode, ListenStart, ListenStop, TextInp
 from vixio.core.protocol import ProtocolBase
 from vixio.core.tools.types import JsonObject
 from vixio.transports.xiaozhi import messages
+from vixio.transports.xiaozhi.broken_json import read_broken_answer
 from vixio.transports.xiaozhi.framing import (
     TYPE_JSON,
     TYPE_OPUS,
@@ -31,6 +32,8 @@ MAX_MESSAGE_BYTES = 65_536
 (esp-ml307, web_socket.cc, Send: 65,535 bytes)."""
 
 
+NOT_JSON = "not_json"
+
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 """How JSON spells half of a surrogate pair."""
 
@@ -44,9 +47,13 @@ class AudioPacket:
 
 @dataclass(frozen=True, slots=True)
 class McpFrame:
-    """A JSON-RPC object of the device's tool server."""
+    """A JSON-RPC object of the device's tool server.
+
+    ``broken``: the message was not valid JSON, and this is what could be read of it.
+    """
 
     payload: JsonObject
+    broken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +116,8 @@ class XiaozhiProtocol(ProtocolBase):
     def _parse_text(self, text: str) -> Event:
         message = parse_object(text)
         if isinstance(message, Ignored):
-            return message
+            answer = read_broken_answer(text) if message.reason == NOT_JSON else None
+            return message if answer is None else McpFrame(answer, broken=True)
         kind = message.get("type")
         if not isinstance(kind, str):
             return Ignored("no_type")
@@ -168,7 +176,7 @@ def parse_object(text: str) -> JsonObject | Ignored:
             # model fail: nothing can encode it.
             message = json.loads(well_formed(json.dumps(message, ensure_ascii=False)))
     except (ValueError, RecursionError):  # RecursionError: a few thousand brackets suffice
-        return Ignored("not_json")
+        return Ignored(NOT_JSON)
     return message if isinstance(message, dict) else Ignored("not_object")
 
 
