@@ -1,4 +1,4 @@
-"""Processes of ours: how a module of this package is run in one."""
+"""Command and environment of child processes that run a module of this package."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def command(module: str, *arguments: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Return ours, so that the process finds what we find, wherever we were started from."""
+    """Return this process's environment with its import path, whatever the working directory."""
     root = str(Path(__file__).parents[2])
     paths = dict.fromkeys([root, *(path for path in sys.path if path)])
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

@@ -1,7 +1,7 @@
-"""Yes and no: the one place that says which words of a user agree to something.
+"""Consent: which words of a user mean yes, and which mean no.
 
 An utterance is a yes only when every part of it agrees or is politeness: "yes, but …" and "yes and
-…" are not. Whatever is no yes does not agree; :func:`is_no` exists for a polite answer to it.
+…" are not. Anything that is not a yes is no consent; :func:`is_no` only serves a polite answer.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ _SPACES = re.compile(r"\s+")
 
 
 def is_yes(text: str) -> bool:
-    """Does ``text``, in whichever of the languages, agree and say nothing else?"""
+    """Return whether ``text`` agrees, in any of the languages, and says nothing else."""
     return any(_is_made_of(text, code, "yes") for code in CONSENT)
 
 
 def is_no(text: str) -> bool:
-    """Does ``text`` refuse and say nothing else?"""
+    """Return whether ``text`` refuses and says nothing else."""
     return any(_is_made_of(text, code, "no") for code in CONSENT)
 
 

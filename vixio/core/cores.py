@@ -1,4 +1,4 @@
-"""How many processor cores this process may count on, where several share them."""
+"""The number of processor cores for this process, if several processes share them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def usable_cores() -> int:
 
 
 def own_cores() -> int:
-    """Return this process's share of them, rounded down, at least 1: for what always computes."""
+    """Return this process's share, rounded down, at least 1: for steady work."""
     return max(1, usable_cores() // _sharing)
 
 
 def own_threads() -> int:
-    """Return its share rounded up: for what computes now and then."""
+    """Return this process's share, rounded up: for work that comes now and then."""
     return -(-usable_cores() // _sharing)

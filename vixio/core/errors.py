@@ -32,11 +32,11 @@ class PluginUnavailable(ConfigError):
 
 
 class ProviderError(VixioError):
-    """A provider (``provider``: its registered name) failed; may the next try work?
+    """A provider (``provider``: its registered name) failed. ``retryable``: a retry may work.
 
-    ``reason`` is a key of :data:`~vixio.core.messages.REASONS`, for whoever looks at the device, or
-    :data:`~vixio.core.messages.WAKING`; empty where nothing short can be said. ``retry_after``:
-    seconds for which the service asks to be left alone, None if it does not.
+    ``reason`` is a key of :data:`~vixio.core.messages.REASONS`, to be shown on the device, or
+    :data:`~vixio.core.messages.WAKING`; empty if there is no short reason. ``retry_after``: seconds
+    to wait before the next request, as the service asks; None if it does not.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class ProviderError(VixioError):
 
 
 class ProviderUnavailable(ProviderError):
-    """The provider cannot be used until somebody installs or configures something."""
+    """The provider cannot be used until an operator installs or configures something."""
 
     def __init__(self, provider: str, message: str, *, reason: str = "not_ready") -> None:
         super().__init__(provider, message, retryable=False, reason=reason)

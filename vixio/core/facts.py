@@ -17,7 +17,7 @@ _WORD = re.compile(r"\w+")
 class FactStore(ABC):
     """Facts by their owner (a user, or a device whose user is unknown).
 
-    What one owner told is never seen by another.
+    Facts of one owner are never returned for another.
     """
 
     @abstractmethod
@@ -38,7 +38,7 @@ class FactStore(ABC):
 
 
 def is_about(fact: str, about: str) -> bool:
-    """Does ``fact`` contain all words of ``about``? Nothing is about no words."""
+    """Return whether ``fact`` contains all words of ``about``; false if there are none."""
     wanted = _WORD.findall(about.casefold())
     folded = fact.casefold()
     return bool(wanted) and all(word in folded for word in wanted)

@@ -1,4 +1,4 @@
-"""A device's history on its way from one process to another, where no store keeps it for both."""
+"""Serialises a device's history for its handover to another process, if no store is shared."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vixio.core.history import (
 )
 
 MAX_BYTES = 256 * 1024
-"""Of one device's history: twenty turns have about 8 KB, a tool's long answers may make it more."""
+"""Limit for one device. Twenty turns take about 8 KB; long tool results take more."""
 
 _KINDS: dict[str, type[HistoryItem]] = {
     "user": UserMessage,

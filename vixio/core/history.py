@@ -97,11 +97,11 @@ class Turn:
     tokens: int = 0
     """Approximate; known once the turn is closed."""
     stored: bool = False
-    """Does it stand where a restart does not reach it?"""
+    """Whether it is in a store and survives a restart."""
 
 
 class HistoryListener(Protocol):
-    """Is told of every change that has to be remembered. Must return at once."""
+    """Called with every change that has to be stored. Must return at once."""
 
     def turn_closed(self, turn: Turn) -> None:
         """The turn is complete; its items do not change any more."""
@@ -113,8 +113,8 @@ class HistoryListener(Protocol):
 class History:
     """The last turns, oldest first: at most ``max_turns``, and about ``max_tokens``.
 
-    The newest turn is kept whatever its size. ``listener`` is told of what is said; ``recall``, if
-    there is one, brings what was said before this process, and is awaited before a turn begins.
+    The newest turn is kept whatever its size. ``listener`` is called with each
+    change; ``recall``, if set, loads earlier turns and is awaited before a turn begins.
     """
 
     def __init__(self, max_turns: int = 20, max_tokens: int = 6_000) -> None:

@@ -67,7 +67,7 @@ class HistoryStore:
 
     @property
     def kept(self) -> bool:
-        """Is there a keeper, which other processes of this server have too?"""
+        """Whether there is a keeper. Other processes of this server use the same one."""
         return self._keeper is not None
 
     async def written(self, device_id: str) -> None:

@@ -1,4 +1,4 @@
-"""What the assistant says for itself when there is nobody else to say it."""
+"""Built-in messages of the assistant: apologies and short failure reasons, by language."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MESSAGES: Mapping[str, Mapping[str, str]] = {
         "late_started": "I am working on it and will tell you when it is done.",
         "late_done": "What you asked for earlier is done.",
         "late_failed": "Sorry, what you asked for earlier did not work.",
-        "waking": "I am still waking up. Please try again in a moment.",
+        "waking": "I am still starting up. Please try again in a moment.",
         "error_status": "Error",
         "waking_status": "Starting",
     },

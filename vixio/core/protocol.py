@@ -19,7 +19,7 @@ class ProtocolBase(ABC):
         return {"type": "mcp", "payload": payload}
 
     def is_mcp_message(self, message: JsonObject) -> bool:
-        """Is this the envelope of a JSON-RPC frame?"""
+        """Return whether ``message`` is the envelope of a JSON-RPC frame."""
         return message.get("type") == "mcp"
 
     def get_mcp_payload(self, message: JsonObject) -> object:

@@ -23,7 +23,7 @@ from vixio.core.voice_latency import VoiceLatency
 
 @dataclass(slots=True)
 class StationContext:
-    """One session, as its stations see it.
+    """The part of a session that its stations use.
 
     ``spawn`` runs a coroutine in the session's task group; it must handle its own errors.
     ``language`` (BCP 47) is what the assistant speaks when it speaks for itself. ``encoders`` are
@@ -75,7 +75,7 @@ class Station(ABC):
     emit: Emit
 
     def bind(self, context: StationContext, emit: Emit) -> None:
-        """Be told the session, once, before the first chunk."""
+        """Attach the session. Called once, before the first chunk."""
         self.context = context
         self.emit = emit
 

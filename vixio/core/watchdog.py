@@ -74,7 +74,7 @@ class Watchdog:
         task, self._task = self._task, None
         if not self._expired or task is None:
             return
-        # Somebody else may have cancelled the task as well: then it is cancelled.
+        # If the task was cancelled from elsewhere as well, the cancellation goes on.
         self._expired = task.uncancel() <= self._cancelling and kind is asyncio.CancelledError
         if self._expired:
             raise TimeoutError from error

@@ -46,7 +46,7 @@ Post = Callable[[Callable[[], Awaitable[None]]], None]
 
 
 class Dialogue:
-    """Who speaks, and what about. Belongs to one :class:`~vixio.core.session.session.Session`."""
+    """Turns and replies of one :class:`~vixio.core.session.session.Session`."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class Dialogue:
 
     @property
     def idle(self) -> bool:
-        """Whether nobody speaks, and nothing is being answered."""
+        """Whether the user is silent and no reply is made."""
         return self.floor.quiet and self._slot.reply is None and not self._utterances
 
     @property

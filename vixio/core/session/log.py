@@ -1,4 +1,4 @@
-"""Logs and counters of conversations, made from their events. Nobody's words are in them."""
+"""Logs and counters of conversations, made from their events. They contain no words of the user."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class ReplySettings:
 class SessionSettings:
     """How a session behaves.
 
-    ``hold``: seconds for which a reply that is ready waits for a user who has begun to speak again.
+    ``hold``: seconds for which a finished reply waits while the user speaks again.
     ``tool_list_wait``: seconds after the end of a turn for which it waits for the tools of a device
     that has just connected. ``language`` and ``wake_reply`` are those of the default profile.
     """

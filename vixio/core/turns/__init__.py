@@ -1,1 +1,1 @@
-"""Turns: who speaks when, what is said to whom, and what a turn changes."""
+"""Turn-taking: the floor, endpointing, interruption, and the bookkeeping of a turn."""

@@ -54,7 +54,7 @@ class CutAtVoice:
 class PauseAtVoice:
     """Holds the speech at a voice and cuts it at ``words`` words.
 
-    A cough or a word to somebody else costs a pause instead of the answer. With a recogniser that
+    A cough or a word to another person costs a pause instead of the answer. With a recogniser that
     gives no partial transcripts the complete utterance decides.
     """
 
