@@ -26,6 +26,16 @@ UNKNOWN_FIRMWARE = "0.0.0"
 
 _VERSION = re.compile(r"\d{1,9}(\.\d{1,9}){0,7}")
 
+_BOARD = re.compile(r"([a-z0-9][a-z0-9._-]{0,63})/(\d{1,9}(?:\.\d{1,9}){1,7}\S{0,40})")
+"""The firmware's User-Agent: a board of main/boards in lower case, and the firmware's version."""
+
+_LIBRARY = re.compile(
+    r"http|curl|wget|urllib|requests|reqwest|websocket|"
+    r"\b(aiohttp|axios|bun|dart|deno|faraday|go|got|guzzle|hyper|insomnia|java|libwww|mozilla|node|"
+    r"perl|php|python|restsharp|ruby|superagent|undici|ureq)\b"
+)
+"""Names that HTTP libraries send as User-Agent on their own. Their version is not a firmware's."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtaSettings:
@@ -84,9 +94,9 @@ def websocket_url(
 def device_version(body: bytes, user_agent: str) -> str:
     """Return the firmware version that a device states, in digits and dots.
 
-    It stands in the body's ``application.version`` or behind the board's name in User-Agent
-    (``BOARD/VERSION``). Anything else could end the device: it reads each part with std::stoi,
-    which throws (ota.cc, ParseVersion).
+    It stands in the body's ``application.version``, else behind the board's name in User-Agent
+    (``BOARD/VERSION``, system_info.cc, GetUserAgent). Anything else could end the device: it reads
+    each part with std::stoi, which throws (ota.cc, ParseVersion).
     """
     stated: Any = ""
     try:
@@ -95,7 +105,8 @@ def device_version(body: bytes, user_agent: str) -> str:
     except (ValueError, RecursionError, TypeError, KeyError, IndexError):
         pass  # every field is optional, so is the body
     if not isinstance(stated, str) or not stated:
-        stated = user_agent.partition("/")[2]
+        board = _BOARD.fullmatch(user_agent.strip())
+        stated = board[2] if board is not None and not _LIBRARY.search(board[1]) else ""
     match = _VERSION.match(stated)
     return match[0] if match else UNKNOWN_FIRMWARE
 

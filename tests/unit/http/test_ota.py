@@ -78,10 +78,50 @@ def test_the_url_is_on_the_address_through_which_the_device_came(
         ("[" * 50_000, "", "0.0.0"),
         ('{"application":{"version":"v1"}}', "", "0.0.0"),
         ('{"application":{"version":"99999999999.1"}}', "", "999999999"),
+        ("", "labplus-mpython-v3/2.4.2", "2.4.2"),
+        ("", "esp32-s3-touch-amoled-1.8/2.4.2-rc1", "2.4.2"),
+        ("", " otto-robot/2.0.3 ", "2.0.3"),
     ],
 )
 def test_the_device_hears_its_own_version(body: str, user_agent: str, version: str) -> None:
     assert device_version(body.encode(), user_agent) == version
+
+
+@pytest.mark.parametrize(
+    "user_agent",
+    [
+        "python-httpx/0.27.0",
+        "python-httpx2/2.0.1",
+        "python-requests/2.32.3",
+        "Python-urllib/3.11",
+        "python-urllib3/2.2.1",
+        "Python/3.11 aiohttp/3.9.5",
+        "Python/3.11 websockets/13.0",
+        "curl/8.5.0",
+        "Wget/1.21.4",
+        "okhttp/4.12.0",
+        "Go-http-client/1.1",
+        "axios/1.7.2",
+        "node",
+        "node-fetch/1.0 (+https://github.com/bitinn/node-fetch)",
+        "undici/6.1.0",
+        "Dart/3.4 (dart:io)",
+        "Java-http-client/21.0.1",
+        "Apache-HttpClient/4.5.14 (Java/17.0.1)",
+        "Ruby/3.2.0",
+        "GuzzleHttp/7",
+        "PostmanRuntime/7.39.0",
+        "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36",
+        "ESP32 HTTP Client/1.0",
+        "reqwest/0.12.4",
+        "box/1",
+        "",
+    ],
+)
+def test_the_version_of_an_http_library_is_not_the_firmwares(user_agent: str) -> None:
+    headers = {"host": "h:8003", "device-id": "aa", "user-agent": user_agent}
+    answer = ota_answer(PLAIN, headers, b"", "h")
+    assert answer["firmware"] == {"version": "0.0.0", "url": ""}
 
 
 @given(st.binary(max_size=100), st.text(max_size=20))
