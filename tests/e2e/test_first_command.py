@@ -137,12 +137,13 @@ async def test_the_last_list_serves_until_the_new_one_is_there() -> None:
         await connected_before(server, ID)
         faults = slow(1.3)
         async with SimulatedDevice(server.device(device_id=ID, misbehaviour=faults)) as device:
-            reply = await device.type_text(COMMAND)
-            assert_done(device, reply)
-            assert server.count("turn.waited_for_tools") == 0
+            await knows_tool(server, device, VOLUME)
             session = server.session(ID)
             assert session is not None
-            assert session.context.tools.version == 2, "the same list again is no change"
+            version = session.context.tools.version
+            assert_done(device, await device.type_text(COMMAND))
+            assert server.count("turn.waited_for_tools") == 0
+            assert session.context.tools.version == version, "the same list again is no change"
 
 
 async def test_a_new_list_takes_the_place_of_the_last_one() -> None:
