@@ -9,22 +9,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from vixio import __version__
 from vixio.cluster.context import ClusterContext, ServerInfo
 from vixio.cluster.health import merge_health
+from vixio.composition.conversations import Conversations
 from vixio.composition.engine import EngineBuilder
 from vixio.composition.memory import make_memory
 from vixio.composition.providers import Choices, Providers, ProviderSet, settled
 from vixio.composition.run import run
 from vixio.core.cluster import COMMAND_S
 from vixio.core.commands import Command, CommandResult
-from vixio.core.device import normalise_device_id
+from vixio.core.device import DeviceProfile, normalise_device_id
 from vixio.core.errors import ConfigError
 from vixio.core.history_store import HistoryStore
 from vixio.core.host import SessionHost
 from vixio.core.metrics import Counters
+from vixio.core.session.conversation import Conversation
 from vixio.devices.profiles import SettingsProfiles
 from vixio.http.app import create_http_app
 from vixio.http.ota import OtaSettings
@@ -51,6 +54,9 @@ __all__ = ["Providers", "Server", "about", "run", "serve"]
 
 class Server:
     """A configured server. ``start`` returns when devices can connect; ``stop`` leaves nothing.
+
+    As ``async with`` it is stopped at the end. It opens no port before :meth:`start`, so typed
+    conversations (:meth:`conversation`) can be held without one.
 
     ``providers`` replaces those that the settings name, ``tool_sources`` are added to theirs.
     ``context``: its part in a cluster of processes; by default there is only this one.
@@ -102,9 +108,42 @@ class Server:
             tool_host=self.tools,
             cluster=self._context.cluster,
         )
+        self._conversations = Conversations(
+            settings,
+            self.pool,
+            self.create_engine,
+            self.tools,
+            self.host,
+            self.profiles,
+            self._start_shared,
+        )
         self.http: HttpServer | None = None
+        self._shared: asyncio.Task[None] | None = None
         self._loading: asyncio.Task[None] | None = None
         self._context.cluster.presence.publish(self.health)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.stop()
+
+    async def conversation(self, key: str, profile: DeviceProfile | None = None) -> Conversation:
+        """Open a typed conversation, without a device. The server need not be started.
+
+        ``key`` takes the place of a device's id: history, facts and tool policy belong to it.
+        ``profile`` None: that of the settings for such an id. One conversation per key at a time.
+        Raises ProviderError if the agent cannot be used, VixioError if the key is in use.
+        """
+        conversation = await self._conversations.open(key, profile)
+        if self.memory is not None:
+            self.memory.agent_ready.set()
+        return conversation
 
     async def start(self) -> None:
         """Open the ports and begin to load. Raises ConfigError when a port is taken."""
@@ -153,9 +192,13 @@ class Server:
         if self._loading is not None:
             self._loading.cancel()
             await asyncio.wait([self._loading])
+        await self._conversations.close()
         await self.host.stop()
         if self.http is not None:
             await self.http.stop()
+        if self._shared is not None:
+            self._shared.cancel()
+            await asyncio.wait([self._shared])
         await self.tools.close()
         if self.memory is not None:
             await self.memory.stop()
@@ -206,9 +249,7 @@ class Server:
         self.admission.loading = True
         try:
             await self._defaults.warm_up()
-            await self.tools.start()
-            if self.memory is not None:
-                self.memory.start()
+            await self._start_shared()
             await settled(self._defaults.agent.loader)
             if self._vision is not None:
                 self._vision.loader.begin()
@@ -223,6 +264,17 @@ class Server:
         for loader in self._default_loaders():
             if loader.failed:
                 raise loader.not_ready()
+
+    async def _start_shared(self) -> None:
+        """Start the tools and the memory, which all sessions and conversations share. Once."""
+        if self._shared is None:
+            self._shared = asyncio.create_task(self._open_shared())
+        await asyncio.shield(self._shared)
+
+    async def _open_shared(self) -> None:
+        await self.tools.start()
+        if self.memory is not None:
+            self.memory.start()
 
     def _default_loaders(self) -> list[ProviderLoader[Any]]:
         leases: list[Lease[Any]] = [*self._defaults]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vixio import __version__
+from vixio.cli.chat import ask, chat
 from vixio.cli.check import check
 from vixio.cli.config import CONFIG_NAME, choose_config, config_option
 from vixio.cli.speech import say, transcribe
@@ -129,6 +130,8 @@ async def _serve(
     await Supervisor(request, lambda about: click.echo(banner(about, source))).run(stop)
 
 
+main.add_command(ask)
+main.add_command(chat)
 main.add_command(check)
 main.add_command(say)
 main.add_command(transcribe)

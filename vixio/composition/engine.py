@@ -61,7 +61,7 @@ class EngineBuilder:
         try:
             await providers.warm_up()
             agent = providers.new_agent()
-            await agent.initialize(system_prompt=self._prompt(profile))
+            await agent.initialize(system_prompt=self.system_prompt(profile))
         except BaseException:
             providers.release()
             raise
@@ -78,7 +78,8 @@ class EngineBuilder:
         ]
         return LeasedPipeline(stations, providers)
 
-    def _prompt(self, profile: DeviceProfile) -> SystemPrompt:
+    def system_prompt(self, profile: DeviceProfile) -> SystemPrompt:
+        """Return the instructions of a profile's agent."""
         assistant = self._settings.assistant
         instructions = _instructions(
             profile.instructions or assistant.instructions,

@@ -1,0 +1,103 @@
+"""Makes the typed conversations of a server."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from uuid import uuid4
+
+from vixio.composition.engine import EngineBuilder
+from vixio.core.device import Device, DeviceProfile, normalise_device_id
+from vixio.core.errors import VixioError
+from vixio.core.host import ProfileOf, SessionHost
+from vixio.core.session.conversation import Conversation, ConversationSettings
+from vixio.core.tools.runner import ToolHost
+from vixio.providers.pool.pool import ProviderPool
+from vixio.settings import Settings
+
+START_S = 60.0
+"""For which a new conversation waits for its agent; a framework takes seconds to import."""
+
+
+class Conversations:
+    """Opens conversations, and closes those that are left at the end."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        pool: ProviderPool,
+        engines: EngineBuilder,
+        tools: ToolHost,
+        host: SessionHost,
+        profile_of: ProfileOf,
+        started: Callable[[], Awaitable[None]],
+    ) -> None:
+        """``started`` returns when the tools and the memory of the server have been started."""
+        self._settings = settings
+        self._pool = pool
+        self._engines = engines
+        self._tools = tools
+        self._host = host
+        self._profile_of = profile_of
+        self._started = started
+        self._open: dict[str, Conversation | None] = {}
+        """By key; None while it is being opened."""
+
+    async def open(self, key: str, profile: DeviceProfile | None = None) -> Conversation:
+        """Open the conversation of ``key``; see :meth:`vixio.server.Server.conversation`."""
+        key = normalise_device_id(key)
+        if not key:
+            raise VixioError("a conversation needs a key")
+        if key in self._open:
+            raise VixioError(f"the conversation {key} is open already")
+        if self._host.sessions.find(key) is not None:
+            raise VixioError(f"the device {key} is connected: use the ask() of its session")
+        self._open[key] = None
+        try:
+            conversation = await self._make(key, profile or self._profile_of(Device(key)))
+        except BaseException:
+            del self._open[key]
+            raise
+        self._open[key] = conversation
+        return conversation
+
+    async def close(self) -> None:
+        """Close all conversations. Idempotent."""
+        for conversation in tuple(self._open.values()):
+            if conversation is not None:
+                await conversation.close()
+
+    async def _make(self, key: str, profile: DeviceProfile) -> Conversation:
+        lease = self._pool.lease(self._engines.defaults.over(profile).agent)
+        try:
+            await self._started()
+            lease.loader.begin()
+            backend = await lease.loader.within(START_S)
+            agent = backend.create()
+            await agent.initialize(system_prompt=self._engines.system_prompt(profile))
+        except BaseException:
+            lease.release()
+            raise
+        session_id = f"text-{uuid4().hex}"
+        session_tools = self._tools.open(key, session_id, profile)
+
+        async def release() -> None:
+            self._open.pop(key, None)
+            try:
+                await agent.close()
+                await session_tools.close()
+            finally:
+                lease.release()
+
+        return Conversation(
+            key,
+            agent,
+            self._host.histories.get(key),
+            session_tools,
+            session_id=session_id,
+            counters=self._host.counters,
+            events=self._host.events,
+            settings=ConversationSettings(
+                profile.language, self._settings.timeouts.turn, self._settings.agent_settings()
+            ),
+            release=release,
+        )
