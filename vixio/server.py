@@ -37,6 +37,7 @@ from vixio.providers.chain.members import Chain
 from vixio.providers.pool.choice import MadeProvider
 from vixio.providers.pool.loader import ProviderLoader
 from vixio.providers.pool.pool import Lease, ProviderPool
+from vixio.providers.pool.warming import WarmingVision
 from vixio.providers.registry import ProviderKind
 from vixio.providers.vision import VisionProvider
 from vixio.settings import Settings
@@ -290,16 +291,16 @@ class Server:
 
     def _is_live(self, session_id: str, device_id: str) -> bool:
         """Whether a session runs; for a device of another process, whether it is connected."""
-        return self.host.sessions.get(
-            session_id
-        ) is not None or self._context.cluster.presence.elsewhere(device_id)
+        elsewhere = self._context.cluster.presence.elsewhere
+        return self.host.serves(session_id) or elsewhere(device_id)
 
     def _vision_service(self) -> VisionService | None:
         if self._vision is None:
             return None
         settings = self.settings
+        self._vision.loader.make()
         return VisionService(
-            self._vision.loader.make(),
+            WarmingVision(self._vision.loader),
             self.counters,
             lambda: self.http.port if self.http is not None else settings.server.http_port,
             self._context.secret,

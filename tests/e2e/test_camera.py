@@ -17,6 +17,8 @@ from firmware_test_client.mcp.server import Vision
 from tests.e2e.doubles import EarASR
 from tests.e2e.harness import RunningServer, serving, settings, until
 from tests.support.llm_server import Call, LLMServer, calls, failure, text, whole
+from vixio.core.errors import ProviderError
+from vixio.providers.vision import Photo, VisionProvider
 from vixio.testing import ScriptedAgentBackend, ScriptedTTS
 
 TAKE_PHOTO = "self_camera_take_photo"
@@ -167,3 +169,49 @@ async def test_without_eyes_a_camera_is_told_of_none() -> None:
         assert device.mcp.vision is None
         device.mcp.vision = Vision(f"{server.http_url}/mcp/vision/explain", "x")
         assert (await post(device))[0] == 404
+
+
+class SlowEyes(VisionProvider):
+    """Looks at photos once it has loaded, which it does when the test says so."""
+
+    name = "slow"
+
+    def __init__(self) -> None:
+        self.loads = asyncio.Event()
+        self.loaded = False
+
+    async def start(self) -> None:
+        """Load."""
+        await self.loads.wait()
+        self.loaded = True
+
+    async def explain(self, photo: Photo, question: str, *, language: str = "") -> str:
+        """Fail as a provider does that was not started."""
+        if not self.loaded:
+            raise ProviderError(self.name, "not started")
+        return "A lamp."
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+
+async def test_a_photo_is_taken_while_the_providers_load() -> None:
+    eyes = SlowEyes()
+    async with (
+        serving(
+            asr=EarASR({}),
+            agent=ScriptedAgentBackend(),
+            tts=ScriptedTTS(),
+            vision=eyes,
+            loaded=False,
+        ) as server,
+        camera(server) as device,
+    ):
+        status, text = await post(device)
+        assert status == 200
+        assert "still starting" in text
+        eyes.loads.set()
+        await until(lambda: eyes.loaded, what="the vision provider", seconds=30)
+        await server.app.loaded()
+        assert await post(device) == (200, "A lamp.")
+        assert (server.count("vision.loading"), server.count("vision.failed")) == (1, 0)

@@ -113,6 +113,10 @@ class SessionHost:
             self._encoders.shutdown(wait=False, cancel_futures=True)
             self._encoders = None
 
+    def serves(self, session_id: str) -> bool:
+        """Return whether this session runs, or is being set up for a connected device."""
+        return session_id in self._toolsets
+
     def profiles_changed(self) -> None:
         """Have every session whose device's profile is another one now served by it."""
         for session in self.sessions:

@@ -18,6 +18,7 @@ from loguru import logger
 
 from vixio.core.device import normalise_device_id
 from vixio.core.errors import ProviderError, describe
+from vixio.core.messages import WAKING
 from vixio.core.metrics import Counters
 from vixio.http.images import media_type
 from vixio.http.upload import BadUpload, Upload
@@ -35,6 +36,8 @@ MAX_AT_ONCE = 16
 
 MAX_ANSWER_CHARS = 4_000
 """The device takes the answer into its memory whole, and gives it back as a tool's result."""
+
+LOADING = "the vision service is still starting; take the photo again in a moment"
 
 DEFAULT_QUESTION = "What do you see?"
 
@@ -160,6 +163,9 @@ class VisionEndpoint:
         except asyncio.CancelledError:
             raise
         except Exception as error:  # noqa: BLE001 - a provider's defect costs one photo, as its error does
+            if isinstance(error, ProviderError) and error.reason == WAKING:
+                self._counters.add("vision.loading")
+                return f"The photo was taken, but could not be looked at yet: {LOADING}."
             self._counters.add("vision.failed")
             if not isinstance(error, ProviderError):
                 self._counters.add("vision.defect")
@@ -176,6 +182,7 @@ class VisionEndpoint:
 def _why(error: Exception) -> str:
     reason = error.reason if isinstance(error, ProviderError) else ""
     return {
+        "not_ready": "the vision service is not set up",
         "timeout": "the vision service did not answer in time",
         "unreachable": "the vision service cannot be reached",
         "no_key": "the vision service refuses the server's key",

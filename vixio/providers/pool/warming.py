@@ -26,6 +26,7 @@ from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
 from vixio.providers.pool.loader import ProviderLoader
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider, VADStream
+from vixio.providers.vision import Photo, VisionProvider
 
 WAIT_S = 1.0
 """For which a turn waits for a provider that it needs."""
@@ -238,3 +239,22 @@ class WarmingAgent(AgentProvider):
         """Close the real agent, if there is one."""
         if self._agent is not None:
             await self._agent.close()
+
+
+class WarmingVision(VisionProvider):
+    """A model that sees, which may still be loading. It stands in for the real one for good."""
+
+    def __init__(self, loader: ProviderLoader[VisionProvider]) -> None:
+        self.name = loader.name
+        self._loader = loader
+
+    async def start(self) -> None:
+        """The loader starts the provider."""
+
+    async def explain(self, photo: Photo, question: str, *, language: str = "") -> str:
+        """Answer, after a moment's wait if need be."""
+        vision = await self._loader.within(WAIT_S)
+        return await vision.explain(photo, question, language=language)
+
+    async def close(self) -> None:
+        """The pool closes the provider."""

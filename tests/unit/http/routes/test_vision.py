@@ -9,7 +9,8 @@ import pytest
 from starlette.applications import Starlette
 
 from firmware_test_client.mcp.photo import PHOTO
-from vixio.core.errors import ProviderError
+from vixio.core.errors import ProviderError, ProviderUnavailable
+from vixio.core.messages import WAKING
 from vixio.core.metrics import Counters
 from vixio.http.routes.vision import MAX_ANSWER_CHARS, VisionEndpoint, VisionSettings
 from vixio.http.vision_offer import VISION_PATH, VisionOffer
@@ -60,3 +61,24 @@ async def test_an_answer_fits_the_device_and_the_wire() -> None:
     assert status == 200
     assert len(text) == MAX_ANSWER_CHARS
     assert text.startswith("?much ")
+
+
+async def test_a_provider_that_still_loads_is_no_failure() -> None:
+    async def loads(image: bytes, media_type: str, question: str) -> str:
+        raise ProviderError("eyes", "it is still loading", reason=WAKING)
+
+    counters = Counters()
+    status, text = await posted(loads, counters)
+    assert status == 200
+    assert "still starting" in text
+    assert "again" in text
+    assert (counters.get("vision.loading"), counters.get("vision.failed")) == (1, 0)
+
+
+async def test_a_provider_that_is_not_set_up_says_so() -> None:
+    async def missing(image: bytes, media_type: str, question: str) -> str:
+        raise ProviderUnavailable("eyes", "set OPENAI_API_KEY")
+
+    status, text = await posted(missing, Counters())
+    assert (status, text.endswith("the vision service is not set up.")) == (200, True)
+    assert "OPENAI" not in text
