@@ -9,10 +9,9 @@ from typing import Any
 Health = dict[str, Any]
 
 _SUMMED = ("sessions", "connected", "handshakes")
-_LAGS = ("loop_lag_p95_ms", "loop_lag_median_ms")
-_WORST = ("addresses", *_LAGS)
+_WORST = ("addresses", "loop_lag_ms")
 """The same address may be connected to several: how many there are, at least."""
-_OF_ONE = ("worker", "pid", "status", *_SUMMED, "overloaded", *_LAGS)
+_OF_ONE = ("worker", "pid", "status", *_SUMMED, "overloaded", "loop_lag_ms")
 
 
 def merge_health(parts: Sequence[Health]) -> Health:

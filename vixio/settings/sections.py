@@ -88,8 +88,8 @@ class LimitSettings(Section):
     message_bytes_per_second: Limit = 400_000.0
     bad_messages: PerMinute = 300
     pending_tool_calls: int = Field(default=32, ge=0, le=10_000)
-    loop_lag_ms: Limit = 150.0
-    """New devices are refused while the process is later than this."""
+    loop_lag_ms: Limit = 3.0
+    """New devices are refused while the event loop is later than this in the median of 10 s."""
 
 
 class ServerSettings(Section):

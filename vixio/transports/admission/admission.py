@@ -17,10 +17,11 @@ from vixio.transports.admission.addresses import TRUSTED_PROXIES, Proxies
 from vixio.transports.admission.auth import Authenticator, TokenCheck
 from vixio.transports.admission.connection_tracker import ConnectionTracker, TrackedConnection
 from vixio.transports.admission.identity import MAX_ID_CHARS, Identity
-from vixio.transports.admission.learned_limit import LearnedLimit
 from vixio.transports.admission.limits import Limits
-from vixio.transports.admission.loop_lag import LoopLag
+from vixio.transports.admission.overload import Overload
 from vixio.transports.admission.refusal import Refusal, busy
+
+OVERLOADED = busy("overload", "The server is busy, try again.\n")
 
 SOCKETS = "sockets"
 """The name of the shared count of admitted connections."""
@@ -64,21 +65,20 @@ class Admission:
         self.proxies = Proxies(self.settings.trusted_proxies)
         self.tracker = ConnectionTracker(self.limits, self.proxies, clock, cluster=self.cluster)
         self._devices: Counter[str] = Counter()  # connections by device
-        self._lag = LoopLag(self.limits.loop_lag_ms / 1000)
-        self._learned = LearnedLimit(lambda: self._lag.late_at, lambda: self.admitted, clock)
+        self._overload = Overload(self.limits.loop_lag_ms / 1000, clock)
         self._users = 0
         self._loading = False
 
     def start(self) -> None:
         """Begin to measure the running loop. Each transport starts it, and stops it once."""
         self._users += 1
-        self._lag.start()
+        self._overload.start()
 
     def stop(self) -> None:
         """Stop measuring when the last transport has stopped."""
         self._users -= 1
         if not self._users:
-            self._lag.stop()
+            self._overload.stop()
 
     @property
     def admitted(self) -> int:
@@ -93,12 +93,12 @@ class Admission:
     @loading.setter
     def loading(self, value: bool) -> None:
         self._loading = value
-        self._lag.forget()
+        self._overload.forget()
 
     @property
     def overloaded(self) -> bool:
         """Whether the process has too much to do to take on more devices."""
-        return not self._loading and (self._lag.busy or self._learned.full)
+        return self._overload.active and not self._loading
 
     def check(self, identity: Identity, tracked: TrackedConnection) -> Refusal | None:
         """Return why the device may not connect; cheapest checks first. Never raises."""
@@ -134,8 +134,7 @@ class Admission:
             "max_connections": self.settings.max_connections,
             "addresses": self.tracker.addresses,
             "overloaded": self.overloaded,
-            "loop_lag_p95_ms": round(self._lag.p95 * 1000, 1),
-            "loop_lag_median_ms": round(self._lag.median * 1000, 1),
+            "loop_lag_ms": round(self._overload.lag * 1000, 1),
         }
 
     def _publish(self) -> None:
@@ -148,7 +147,7 @@ class Admission:
         ):
             return tracked.refusal
         if self.overloaded:
-            return busy("overload", "The server is busy, try again.\n")
+            return OVERLOADED
         return None
 
     def _check_identity(self, identity: Identity) -> Refusal | None:
@@ -187,4 +186,7 @@ class Admission:
             return Refusal(
                 HTTPStatus.SERVICE_UNAVAILABLE, "full", f"All {allowed} connections are in use.\n"
             )
-        return self.tracker.device(tracked, identity.device_id)
+        refusal = self.tracker.device(tracked, identity.device_id)
+        if refusal is None and not self._loading and not self._overload.admit():
+            return OVERLOADED
+        return refusal

@@ -51,8 +51,9 @@ class Limits:
 
     pending_tool_calls: int = 32
     """Of one device, at a time."""
-    loop_lag_ms: float = 150.0
-    """New devices are refused while the event loop is later than this (p95 of two seconds)."""
+    loop_lag_ms: float = 3.0
+    """New devices are refused while the event loop is later than this (median of ten seconds). A
+    loop with time to spare runs half of its timers at once."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
