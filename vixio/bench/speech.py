@@ -35,7 +35,7 @@ ACTED_AT_MOST = 0.07
 
 CORPORA = {"held-out": held_out, "tuning": tuning}
 CURVE = (-80.0, -85.0, -90.0, -95.0, -98.0, -100.0, -102.0, -105.0, -110.0, -120.0, -150.0)
-"""Rejection thresholds at which the curve is told."""
+"""Rejection thresholds at which the curve is reported."""
 _PARALLEL = 6
 _FRAME_SECONDS = 0.06
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option(
     "--live",
     is_flag=True,
-    help="Use voice, detector, recogniser, model and eyes once: what a turn would take. "
+    help="Use TTS, VAD, ASR, agent and vision once: what a turn would take. "
     "Services are really asked. Exit status 1 if anything fails.",
 )
 def check(config: Path | None, live: bool) -> None:

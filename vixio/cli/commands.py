@@ -41,7 +41,7 @@ class _Commands(click.Group):
         except VixioError as error:
             _fail(error)
         except BaseExceptionGroup as group:
-            # A task group wraps what ended it; several of ours at once are told one by one.
+            # A task group wraps what ended it; several of ours are printed line by line.
             ours, others = group.split(VixioError)
             if ours is None or others is not None:
                 raise

@@ -39,5 +39,5 @@ def config_option(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def colour() -> bool | None:
-    """Return what click is told of colours: none where nobody wants or sees them."""
+    """Return click's colour setting: off with NO_COLOR, else as click finds it."""
     return False if os.environ.get("NO_COLOR") else None

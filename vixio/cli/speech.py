@@ -60,7 +60,7 @@ def say(text: str, out: Path, language: str | None, config: Path | None) -> None
     spoken = language or settings.assistant.language
     with StatusLine() as status:
         timing = asyncio.run(speak(settings, words, out, language=spoken, progress=status.show))
-        status.line(f"{out}: {timing.told('first audio')}")
+        status.line(f"{out}: {timing.described('first audio')}")
 
 
 @click.command()
@@ -96,7 +96,7 @@ def transcribe(file: Path, language: str | None, config: Path | None) -> None:
         timing = asyncio.run(hear(settings, file, language=spoken, listener=listener))
         if not lines:
             status.line(f"{file}: no words in it")
-        status.line(f"{file}: {timing.told('first words')}")
+        status.line(f"{file}: {timing.described('first words')}")
 
 
 def _settings(config: Path | None) -> Settings:

@@ -38,7 +38,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Stay silent: the conversation is what is printed."""
 
     def _answer(self) -> None:
-        assert isinstance(self.server, House)  # noqa: S101 - nobody else makes it
+        assert isinstance(self.server, House)  # noqa: S101 - made by House alone
         self.server.seen.append(f"{self.command} {self.path}")
         status, answer = ANSWERS.get(self.path, (404, {"error": "nothing is here"}))
         body = json.dumps(answer).encode()

@@ -103,7 +103,7 @@ def script(house: House, record: Path) -> list[Line]:
         Line(
             "open the garage",
             lambda reply, device: house.seen[1:] == ["POST /garage"] and "not work" in reply.text,
-            "the service fails, is not asked twice, and the user is told",
+            "the service fails, is not asked twice, and the user hears of it",
             "rest",
         ),
         Line(

@@ -94,7 +94,7 @@ async def _try(name: str, probe: Probe, settings: Settings) -> Part:
             return Part(name, True, await probe(settings))
     except TimeoutError as error:
         if bound.expired():
-            return Part(name, False, f"nothing came of it within {PART_TIMEOUT_S:g} s")
+            return Part(name, False, f"timed out after {PART_TIMEOUT_S:g} s")
         return Part(name, False, f"timed out: {_one_line(error)}")
     except VixioError as error:
         return Part(name, False, _one_line(error))
@@ -194,7 +194,7 @@ async def _tts(settings: Settings) -> str:
 
 async def _vision(settings: Settings) -> str:
     if settings.vision is None:
-        return "none: cameras are told that nobody looks at their photos (vision)"
+        return "none: photos of cameras are refused (vision)"
     async with _started(settings.vision.create()) as vision:
         model = getattr(settings.vision.options, "model", "")
         return f"{vision.name}: starts" + (f", model {model} (not asked)" if model else "")

@@ -1,7 +1,7 @@
-"""Uses every part once, as a turn of a conversation would, and says what it took.
+"""Uses every provider once, as a turn would, and reports result and latency.
 
-The voice speaks a sentence, the detector and the recogniser hear it, the model is asked, the eyes
-are shown a picture. A part that fails stops no other: who hears is then given eSpeak NG's speech.
+The TTS speaks a sentence, VAD and ASR hear it, the agent is asked, the vision provider gets a
+picture. A failing TTS does not stop VAD and ASR: they get speech of eSpeak NG instead.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from vixio.core.messages import reason
 from vixio.core.metrics import ModelUse
 from vixio.core.streams import bounded as bounded_stream
 from vixio.core.streams import closing
-from vixio.diagnostics.live_senses import Senses
+from vixio.diagnostics.live_speech import SpeechProbe
 from vixio.diagnostics.phrases import greeting
 from vixio.diagnostics.pictures import RED, plain_png
 from vixio.diagnostics.providers import bounded, started
@@ -42,7 +42,7 @@ async def check_live(
 ) -> bool:
     """Use every part once, each reported as soon as it is known; return whether all work.
 
-    ``progress`` is told what is being done, ``limit`` are the seconds for one part.
+    ``progress`` is called with the current step; ``limit``: seconds for one part.
     """
     all_ok = True
     async with closing(_rows(settings, progress, limit)) as rows:
@@ -55,21 +55,21 @@ async def check_live(
 async def _rows(
     settings: Settings, progress: Callable[[str], None], limit: float
 ) -> AsyncIterator[Row]:
-    async with closing(Senses(settings, limit).rows(progress)) as senses:
-        async for row in senses:
+    async with closing(SpeechProbe(settings, limit).rows(progress)) as probe:
+        async for row in probe:
             yield row
     progress("asking the model")
-    mind = Row("agent")
-    await tried(mind, partial(_ask, settings, limit), None, limit)
-    yield mind
+    answered = Row("agent")
+    await tried(answered, partial(_ask, settings, limit), None, limit)
+    yield answered
     if settings.vision is None:
         return
     progress("showing a picture")
     for part, section in numbered(settings.vision):
-        eyes = Row(part)
+        seen = Row(part)
         look = partial(_look, section, settings.timeouts.vision, limit)
-        await tried(eyes, look, None, limit)
-        yield eyes
+        await tried(seen, look, None, limit)
+        yield seen
 
 
 async def _ask(settings: Settings, limit: float, row: Row) -> None:

@@ -50,7 +50,7 @@ class Timing:
         """Return ``total`` for each second of audio; below 1 is faster than real time."""
         return self.total / self.audio if self.audio else 0.0
 
-    def told(self, first: str) -> str:
+    def described(self, first: str) -> str:
         """Return the figures in one line; ``first`` names what came first."""
         began = f"{first} after {self.first:.3f} s, " if self.first is not None else ""
         return (

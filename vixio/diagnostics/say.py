@@ -17,7 +17,7 @@ from vixio.stations.speech_text import SpeechText
 from vixio.text.splitter import Words
 
 Progress = Callable[[str], None]
-"""Is told what is being done, in a few words."""
+"""Called with the current step, in a few words."""
 
 
 def sentences(text: str) -> list[str]:

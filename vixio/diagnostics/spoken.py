@@ -10,7 +10,7 @@ from vixio.diagnostics.room import Room
 from vixio.providers.espeak.provider import EspeakSettings, EspeakTTSProvider
 
 PEAK_DB = -9.0
-"""Below full scale: somebody at arm's length."""
+"""Below full scale: a speaker at arm's length."""
 
 SILENT_PEAK = 100
 """What stays below it is no quiet voice but silence, dithered: it is not made loud."""
@@ -37,7 +37,7 @@ def resampled(pcm: bytes, sample_rate: int) -> bytes:
 
 
 def as_heard(pcm: bytes) -> bytes:
-    """Return 16 kHz ``pcm`` at the loudness of somebody who speaks to a device in a quiet room."""
+    """Return 16 kHz ``pcm`` at the loudness of a user at a device in a quiet room."""
     samples = np.frombuffer(pcm, dtype="<i2").astype(np.float32)
     peak = float(np.abs(samples).max(initial=0.0))
     if peak > SILENT_PEAK:

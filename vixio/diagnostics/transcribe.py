@@ -33,7 +33,7 @@ _DETECTED_AT_ONCE = pcm_bytes(1.0, LISTEN_RATE)
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """What is told while a file is heard; each must return at once."""
+    """Callbacks while a file is transcribed; each must return at once."""
 
     progress: Callable[[str], None]
     partial: Callable[[str], None]

@@ -44,7 +44,7 @@ class Sent:
 
 
 class _RawEncoder(AudioEncoder):
-    """Packets of silence with the right length in time: there is nobody to decode them."""
+    """Packets of silence with the right length in time: nothing decodes them."""
 
     def __init__(self, output: AudioFormat) -> None:
         self.packet_ms = output.frame_ms

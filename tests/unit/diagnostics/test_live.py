@@ -13,7 +13,7 @@ from tests.unit.diagnostics.kit import Kit
 from vixio.cli.commands import main
 from vixio.core.errors import ProviderError, ProviderUnavailable
 from vixio.diagnostics.live import check_live
-from vixio.diagnostics.live_senses import alike
+from vixio.diagnostics.live_speech import alike
 from vixio.diagnostics.pictures import BLUE, plain_png
 from vixio.diagnostics.row import Row
 from vixio.http.images import media_type

@@ -71,7 +71,7 @@ async def test_two_utterances(kit: Kit, two: Path) -> None:
     assert {tool.name for tool in kit.asr.hints[0].tools} >= {"get_time", "self.lamp.turn_on"}
     assert sorted(kit.closed) == ["asr", "vad"]
     assert (kit.vad.open_streams, kit.asr.open_streams) == (0, 0)
-    assert "all after" in timing.told("first words")
+    assert "all after" in timing.described("first words")
 
 
 async def test_long_speech_is_cut_below_the_bound(kit: Kit, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ async def test_silence_has_no_words(kit: Kit, tmp_path: Path) -> None:
     log = Log()
     timing = await hear(recording(tmp_path / "a.wav", (3.0, False)), log)
     assert (log.heard, timing.first) == ([], None)
-    assert timing.told("first words").startswith("3.00 s of audio: loaded in ")
+    assert timing.described("first words").startswith("3.00 s of audio: loaded in ")
 
 
 @pytest.mark.parametrize("part", ["vad", "asr"])

@@ -2,5 +2,5 @@
 
 ``command`` reads the options, ``runner`` starts a server and the generators for each step and
 collects their figures, ``server`` and ``generator`` are the mains of those processes, ``control``
-is how they are told what to do. What is measured and how: docs/performance.md.
+carries their commands. What is measured and how: docs/performance.md.
 """

@@ -96,7 +96,7 @@ class Peer:
             waiting.set_result(message["result"])
 
     def lost(self) -> None:
-        """The process is gone: whoever waits for it is told."""
+        """The process ended: fail the requests that wait for it."""
         self.gone = True
         for waiting in self._waiting.values():
             if not waiting.done():
@@ -180,7 +180,7 @@ async def attend(line: Line, handlers: Mapping[str, Handler], said: Json) -> Non
         number = message["id"]
         try:
             send(writer, {"id": number, "result": await handlers[message["do"]](message["with"])})
-        except Exception as error:  # noqa: BLE001 - told to the bench, which decides
+        except Exception as error:  # noqa: BLE001 - sent to the bench, which decides
             send(writer, {"id": number, "error": f"{type(error).__name__}: {error}"})
 
     running: set[asyncio.Task[None]] = set()

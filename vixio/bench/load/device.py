@@ -104,7 +104,7 @@ class LoadDevice:
             await asyncio.sleep(wait)
 
     async def live(self) -> None:
-        """Do what the device is there for, and come back whenever it is thrown out."""
+        """Play its part of the mix; reconnect whenever the server closes the connection."""
         while True:
             await self._live_connected()
             self._note_replies(final=True)
@@ -190,10 +190,10 @@ class LoadDevice:
         return True
 
     def _check(self, reply: Reply) -> None:
-        """Has the answer the number of this device, and of no other?"""
+        """Return whether the answer names this device and no other."""
         named = {int(name) for name in re.findall(r"[Dd]evice (\d+)", f"{reply.stt} {reply.text}")}
         if named - {self.number}:
-            self._notes.wrong("crossed", f"device {self.number} was told {sorted(named)}")
+            self._notes.wrong("crossed", f"device {self.number} got {sorted(named)}")
         elif reply.stt != f"device {self.number}" or not named:
             self._notes.wrong("unheard", f"device {self.number}: {reply.stt!r}, {reply.text!r}")
 

@@ -174,7 +174,7 @@ def _survives(voice: Pcm, number: int) -> bool:
 
 
 async def generate(plan: GeneratorPlan) -> None:
-    """Do what the bench asks until it hangs up."""
+    """Carry out the commands of the bench until it closes the connection."""
     await attend(plan.line, Generator().handlers(), {})
 
 

@@ -20,7 +20,7 @@ _CHORDS: Final = tuple(combinations(range(len(_TONES)), 3))
 _NUMBERS: Final = {chord: number for number, chord in enumerate(_CHORDS)}
 
 MAX_MARKERS: Final = len(_CHORDS)
-"""So many devices can be told apart: 2,600."""
+"""Number of devices that the tones can distinguish: 2,600."""
 
 WINDOW: Final = 16_384
 """Samples that are looked at: a second."""

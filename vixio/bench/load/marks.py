@@ -43,7 +43,7 @@ class Mark:
     """Least and most seconds within which the devices came."""
 
     def fits(self, result: Result) -> bool:
-        """Does this step tell?"""
+        """Return whether this step counts for the mark."""
         if result.mix != self.mix or not self.devices <= result.devices <= self.most:
             return False
         if self.ramp is not None:

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vixio.bench.load.control import BenchError, Hub, Json
-from vixio.bench.load.crew import Crew, start_crew
 from vixio.bench.load.figures import Result, growth, put_generators, put_server, share
 from vixio.bench.load.mixes import BLOCKED, Mix
 from vixio.bench.load.probe import MANY_NOTES
 from vixio.bench.load.processes import Child, Cores, start_generators
 from vixio.bench.load.providers import Delays
 from vixio.bench.load.server import ServerPlan
+from vixio.bench.load.server_group import ServerGroup, start_server_group
 from vixio.bench.load.usage import Spread, children_kb, machine_busy
 
 IDLE_S = 1.0
@@ -71,7 +71,7 @@ class Step:
         self._series: list[Json] = []
         self._idle_cpu = 0.0
         self._generators: list[Child] = []
-        self._server: Crew | None = None
+        self._server: ServerGroup | None = None
         self.result = Result(
             mix.name,
             devices,
@@ -98,7 +98,7 @@ class Step:
                 await self._server.end()
 
     @property
-    def server(self) -> Crew:
+    def server(self) -> ServerGroup:
         """The running server."""
         if self._server is None:
             raise BenchError("there is no server")
@@ -122,7 +122,7 @@ class Step:
             processes=self._options.processes,
             max_notes=CHURN_NOTES if self._mix.behaviour == "churn" else MANY_NOTES,
         )
-        self._server = await start_crew(self._hub, plan)
+        self._server = await start_server_group(self._hub, plan)
 
     async def _idle(self) -> None:
         if self._mix.default_set:
@@ -187,12 +187,12 @@ class Step:
             await self._wait(self._hold, "holds")
         elapsed, busy = time.monotonic() - began, machine_busy() - busy_before
         figures = await self.server.ask("figures")
-        told = [await child.peer.ask("figures") for child in self._generators]
+        generators = [await child.peer.ask("figures") for child in self._generators]
         result, delays = self.result, self._options.delays
         refused = result.server_counters
         put_server(result, before, figures, 1000 * (delays.asr + delays.agent + delays.tts))
         result.server_counters.update(refused)
-        put_generators(result, befores, told)
+        put_generators(result, befores, generators)
         ours = result.server_cpu + result.generator_cpu
         result.others = round(max(0.0, busy / elapsed - ours), 2)
         there = max(1, result.connected)
@@ -204,7 +204,7 @@ class Step:
             result.growth = growth(self._series, CHURN_SETTLE)
         if self._mix.default_set:
             result.idle_rss = result.rss
-            result.memory_per_device = 0.0  # its own start is not to be told from the device's
+            result.memory_per_device = 0.0  # indistinguishable from the memory of its own start
             result.counts["children_rss_kb"] = sum(map(children_kb, self.server.pids))
         await asyncio.gather(*(child.peer.ask("leave", timeout=60) for child in self._generators))
 

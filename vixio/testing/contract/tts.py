@@ -81,9 +81,7 @@ class TTSContract(ProviderContract[TTSProvider]):
 
     async def test_a_long_text_does_not_hold_up_another(self, tts: TTSProvider) -> None:
         async with aclosing(speech(tts, LONG)) as long:
-            assert await anext(
-                long
-            )  # its listener now takes no more: nobody else may wait for that
+            assert await anext(long)  # its reader stops here: no other reader may wait for that
             assert await say(tts, SENTENCE)
             assert await anext(long)
 

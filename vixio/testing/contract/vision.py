@@ -23,11 +23,11 @@ async def ask(
 
 
 class VisionContract(ProviderContract[VisionProvider]):
-    """What all eyes do. What stands around them answers every question about a photo."""
+    """What every vision provider does. The stand-in service answers any question about a photo."""
 
     @pytest.fixture
     def vision(self, provider: VisionProvider) -> VisionProvider:
-        """Return started eyes, each test its own."""
+        """Return a started provider, a new one for each test."""
         return provider
 
     async def test_a_photo_becomes_words(self, vision: VisionProvider) -> None:

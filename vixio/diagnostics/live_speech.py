@@ -30,10 +30,10 @@ ALIKE = 0.6
 NO_SPEECH = "not tried: there is no speech to hear; mend the voice, or install espeakng-loader"
 
 
-class Senses:
-    """Tries the three one after another; each hears what the one before it gave, if it gave any.
+class SpeechProbe:
+    """Tries TTS, VAD and ASR in this order, each with the output of the one before.
 
-    Where several stand in a list each is tried. ``limit``: seconds for each.
+    Every provider of a fallback list is tried. ``limit``: seconds for each.
     """
 
     def __init__(self, settings: Settings, limit: float) -> None:
@@ -50,7 +50,7 @@ class Senses:
         self._odd_voice = False
 
     async def rows(self, progress: Callable[[str], None]) -> AsyncIterator[Row]:
-        """Yield what became of each; ``progress`` is told what is being done."""
+        """Yield the result of each; ``progress`` is called with the current step."""
         progress("speaking a sentence")
         voices = [await self._voice(part, voice) for part, voice in numbered(self._settings.tts)]
         speaker, self._speech = next((each for each in voices if each[1]), voices[0])

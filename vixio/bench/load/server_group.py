@@ -1,4 +1,4 @@
-"""The processes that are the server under load: one, or several on one port, asked as one."""
+"""The server under load: one process, or several on one port, queried as one."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from vixio.cluster.workers.channel import Channel
 from vixio.cluster.workers.coordinator import Coordinator
 
 _WORST: Final = ("at", "lag_p99")
-"""Of several numbers the largest is told; of all others the sum."""
+"""Figures of which the largest is reported; of all others the sum."""
 
 
-class Crew:
-    """The server's processes. ``said``: what the first said when devices could connect."""
+class ServerGroup:
+    """The server's processes. ``said``: the first message of the first, sent when it listens."""
 
     def __init__(
         self, members: Sequence[Child], hub: Coordinator, tasks: Sequence[asyncio.Task[None]]
@@ -59,11 +59,11 @@ class Crew:
         await self._hub.close()
 
 
-async def start_crew(hub: Hub, plan: ServerPlan) -> Crew:
+async def start_server_group(hub: Hub, plan: ServerPlan) -> ServerGroup:
     """Start ``plan.processes`` servers; returns when devices can connect. Raises BenchError."""
     workers = Coordinator()
     if plan.processes == 1:
-        return Crew([await start_server(hub, plan)], workers, ())
+        return ServerGroup([await start_server(hub, plan)], workers, ())
     members: list[Child] = []
     tasks: list[asyncio.Task[None]] = []
     try:
@@ -80,7 +80,7 @@ async def start_crew(hub: Hub, plan: ServerPlan) -> Crew:
         for member in members:
             await member.kill()
         raise
-    return Crew(members, workers, tasks)
+    return ServerGroup(members, workers, tasks)
 
 
 async def _start_linked(
@@ -107,7 +107,7 @@ async def _start_linked(
 def together(answers: Sequence[Json]) -> Json:
     """Put the answers of several processes together: sums, lists one after another.
 
-    Of distributions the largest figure of any process is told, so none hides behind the others.
+    Of distributions the largest figure of any process is reported.
     """
     if len(answers) == 1:
         return answers[0]
