@@ -8,6 +8,7 @@ audio time, so nothing of it is lost. If the loading takes longer, a turn fails 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
@@ -19,7 +20,7 @@ from vixio.composition.conversations import Conversations
 from vixio.composition.engine import EngineBuilder
 from vixio.composition.memory import make_memory
 from vixio.composition.providers import Choices, Providers, ProviderSet, settled
-from vixio.composition.run import run
+from vixio.composition.run import run, stop_on_signals
 from vixio.core.cluster import COMMAND_S
 from vixio.core.commands import Command, CommandResult
 from vixio.core.device import DeviceProfile, normalise_device_id
@@ -28,11 +29,14 @@ from vixio.core.history_store import HistoryStore
 from vixio.core.host import SessionHost
 from vixio.core.metrics import Counters
 from vixio.core.session.conversation import Conversation
+from vixio.core.session.directory import SessionDirectory
+from vixio.core.session.events import EventBus
 from vixio.devices.profiles import SettingsProfiles
 from vixio.http.app import create_http_app
 from vixio.http.ota import OtaSettings
 from vixio.http.server import HttpServer
 from vixio.http.vision_service import VisionService
+from vixio.logging.setup import configure_logging, flush_logs
 from vixio.providers.chain.members import Chain
 from vixio.providers.pool.choice import MadeProvider
 from vixio.providers.pool.loader import ProviderLoader
@@ -42,6 +46,7 @@ from vixio.providers.registry import ProviderKind
 from vixio.providers.vision import VisionProvider
 from vixio.settings import Settings
 from vixio.tools.from_settings import make_runtime
+from vixio.tools.local import LocalTool, app_source
 from vixio.tools.source import ToolSource
 from vixio.transports.admission.admission import Admission, AdmissionSettings
 from vixio.transports.admission.auth import TokenAuthenticator
@@ -56,21 +61,28 @@ __all__ = ["Providers", "Server", "about", "run", "serve"]
 class Server:
     """A configured server. ``start`` returns when devices can connect; ``stop`` leaves nothing.
 
-    As ``async with`` it is stopped at the end. It opens no port before :meth:`start`, so typed
-    conversations (:meth:`conversation`) can be held without one.
-
-    ``providers`` replaces those that the settings name, ``tool_sources`` are added to theirs.
-    ``context``: its part in a cluster of processes; by default there is only this one.
+    :meth:`run` blocks until a signal. In an event loop use ``async with``, which stops it at the
+    end. It opens no port before :meth:`start`, so typed conversations (:meth:`conversation`) can be
+    held without one.
     """
 
     def __init__(
         self,
-        settings: Settings,
+        settings: Settings | None = None,
         providers: Providers | None = None,
         tool_sources: Sequence[ToolSource] = (),
         context: ClusterContext | None = None,
+        *,
+        tools: Sequence[LocalTool] = (),
     ) -> None:
-        """Raises ConfigError, ProviderUnavailable."""
+        """Raises ConfigError, ProviderUnavailable; TypeError for a tool that cannot be described.
+
+        ``settings``: the defaults if None. ``providers`` replaces those that the settings name.
+        ``tools`` (functions, toolboxes, definitions; the source ``app``) and ``tool_sources`` are
+        added to the tools of the settings. ``context``: its part in a cluster of processes; by
+        default there is only this one.
+        """
+        settings = settings or Settings()
         made = providers or Providers()
         self.settings = settings
         self._context = context or ClusterContext()
@@ -87,7 +99,7 @@ class Server:
             settings,
             self.counters,
             facts=self.memory.facts if self.memory else None,
-            more=tool_sources,
+            more=[*([app_source(tools)] if tools else []), *tool_sources],
         )
         self.admission = Admission(
             self._admission_settings(), counters=self.counters, cluster=self._context.cluster
@@ -122,6 +134,31 @@ class Server:
         self._shared: asyncio.Task[None] | None = None
         self._loading: asyncio.Task[None] | None = None
         self._context.cluster.presence.publish(self.health)
+
+    @property
+    def sessions(self) -> SessionDirectory:
+        """The sessions of this process: of which devices, and the commands to them."""
+        return self.host.sessions
+
+    @property
+    def events(self) -> EventBus:
+        """What happens in all sessions of this process."""
+        return self.host.events
+
+    def run(self) -> None:
+        """Serve devices until SIGINT or SIGTERM. Blocks; call it in a program's main thread.
+
+        Logs as the settings say, unless the program has configured logging itself. Raises
+        ConfigError.
+        """
+        own_logging = not logging.getLogger().handlers
+        if own_logging:
+            configure_logging(self.settings.logging.level, json=self.settings.logging.as_json)
+        try:
+            asyncio.run(_serve(self, "given by the program"))
+        finally:
+            if own_logging:
+                flush_logs()
 
     async def __aenter__(self) -> Self:
         return self
@@ -361,9 +398,16 @@ async def serve(settings: Settings, source: str, stop: asyncio.Event) -> None:
 
     Raises ConfigError when it cannot run at all.
     """
+    await _run(Server(settings), source, stop)
+
+
+async def _serve(app: Server, source: str) -> None:
+    await _run(app, source, stop_on_signals())
+
+
+async def _run(app: Server, source: str, stop: asyncio.Event) -> None:
     from vixio.cli.banner import banner
 
-    app = Server(settings)
     await run(app, stop, lambda: print(banner(about(app), source), flush=True))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from vixio.settings import Settings
 
 SIMULATED_DEVICE = "firmware_test_client"
-
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 LEVELS = ("TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
@@ -106,18 +103,9 @@ def serve(
 async def _serve(
     settings: Settings, source: str, config: Path | None, workers: int, log_level: str | None
 ) -> None:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
+    from vixio.composition.run import stop_on_signals
 
-    def on_signal() -> None:
-        stop.set()
-        for number in STOP_SIGNALS:
-            loop.remove_signal_handler(number)
-            # The next one ends the process even if the event loop is what hangs.
-            signal.signal(number, signal.SIG_DFL)
-
-    for number in STOP_SIGNALS:
-        loop.add_signal_handler(number, on_signal)
+    stop = stop_on_signals()
     if workers == 1:
         from vixio import server as app
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import signal
 from collections.abc import Callable
 from typing import Protocol
 
@@ -12,6 +13,9 @@ from vixio.core.errors import ProviderUnavailable
 from vixio.transports.admission.listener import raise_descriptor_limit
 
 _log = logging.getLogger(__name__)
+
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Application(Protocol):
@@ -29,6 +33,23 @@ def freeze_memory() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+def stop_on_signals() -> asyncio.Event:
+    """Return an event that SIGINT or SIGTERM sets. A second signal ends the process at once."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def on_signal() -> None:
+        stop.set()
+        for number in STOP_SIGNALS:
+            loop.remove_signal_handler(number)
+            # The next signal works even if the event loop is blocked.
+            signal.signal(number, signal.SIG_DFL)
+
+    for number in STOP_SIGNALS:
+        loop.add_signal_handler(number, on_signal)
+    return stop
 
 
 async def run(app: Application, stop: asyncio.Event, listening: Callable[[], None]) -> None:

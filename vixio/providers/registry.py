@@ -38,6 +38,8 @@ from pydantic import BaseModel
 
 from vixio.core.errors import ConfigError, ProviderUnavailable
 
+__all__ = ["ENTRY_POINT_GROUP", "ProviderFactory", "ProviderKind", "resolve"]
+
 ENTRY_POINT_GROUP = "vixio.providers"
 
 SettingsT = TypeVar("SettingsT", bound=BaseModel)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pydantic import Field, ValidationInfo, field_validator
 
 from vixio.core.audio import AudioFormat
@@ -74,6 +76,13 @@ class Settings(Section):
         if section is None or not isinstance(timeouts, TimeoutSettings):
             return section
         return section.within(timeouts)
+
+    @classmethod
+    def load(cls, path: Path | str | None) -> Settings:
+        """Read a settings file; None: the defaults. Raises ConfigError, one line."""
+        from vixio.settings.load import load_settings
+
+        return load_settings(Path(path) if path is not None else None)
 
     def audio_format(self) -> AudioFormat:
         """Return the format of what devices are sent."""

@@ -24,7 +24,7 @@ from vixio.core.tools.context import ToolContext
 from vixio.core.tools.local import func_to_tool_definition
 from vixio.core.tools.types import ToolDefinition, ToolOptions
 from vixio.tools.decorator import is_toolbox, mark_of
-from vixio.tools.source import Fault, ToolSource
+from vixio.tools.source import Fault, FixedSource, ToolSource
 
 _log = logging.getLogger(__name__)
 
@@ -96,6 +96,21 @@ class LocalSource(ToolSource):
         if self._use_entry_points:
             for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=_of_point):
                 yield f"entry point {point.name}", point.load
+
+
+LocalTool = Callable[..., Any] | ToolDefinition
+"""A function, something marked ``@toolbox``, or a finished definition."""
+
+APP_SOURCE = "app"
+"""The source of tools that the embedding program passes to its server."""
+
+
+def app_source(tools: Sequence[LocalTool]) -> FixedSource:
+    """Return ``tools`` as a source. Raises TypeError for one that cannot be described."""
+    described: list[ToolDefinition] = []
+    for tool in tools:
+        described += [tool] if isinstance(tool, ToolDefinition) else describe(tool)
+    return FixedSource(APP_SOURCE, described)
 
 
 def describe(loaded: object) -> list[ToolDefinition]:

@@ -33,6 +33,8 @@ from vixio.core.metrics import Counters
 from vixio.core.plugins import Plugin, PluginGroup
 from vixio.tools.source import ToolSource
 
+__all__ = ["ENTRY_POINT_GROUP", "SourceContext", "ToolSourceFactory", "resolve"]
+
 ENTRY_POINT_GROUP = "vixio.tool_sources"
 
 SettingsT = TypeVar("SettingsT", bound=BaseModel)
