@@ -121,7 +121,7 @@ class WebSocketChannel(WebSocketLink, Channel):
         """Bound what is read of a request, and of a device that was cut off."""
         if self._cut:
             return
-        if not self.is_open:
+        if self.is_handshaking:
             self._head_bytes += nbytes
             if self._head_bytes > MAX_HEAD_BYTES:
                 self._refuse_head()
@@ -168,7 +168,8 @@ class WebSocketChannel(WebSocketLink, Channel):
     def _refuse_head(self) -> None:
         self._cut = True
         self._owner.dropped(self, HEAD_TOO_LARGE.reason)
-        self.tcp.write(HEAD_TOO_LARGE.raw())
+        if not self.is_answered:
+            self.tcp.write(HEAD_TOO_LARGE.raw())
         self.tcp.close()
 
     def _within_quota(self, frame: Frame) -> bool:

@@ -99,6 +99,16 @@ class WebSocketLink(asyncio.BufferedProtocol):
         """Whether messages can be sent and received."""
         return self._protocol.state is State.OPEN
 
+    @property
+    def is_handshaking(self) -> bool:
+        """Whether no request has been accepted so far."""
+        return self._protocol.state is State.CONNECTING
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the server has sent its last bytes and waits for the end of TCP."""
+        return self._closing
+
     def send_now(self, data: str | bytes) -> bool:
         """Send a message without waiting; false, and nothing is sent, if it would have to wait."""
         protocol = self._protocol
