@@ -97,8 +97,8 @@ async def measure(name: str, folder: Path, pcm: bytes, threads: int) -> None:
     with watched() as loading:
         provider = await asyncio.wait_for(_entered(folder, options), TIMEOUT)
     loaded = time.perf_counter() - begun
-    assert provider.process is not None
-    streaming = provider.process.about["streaming"]
+    assert provider.worker is not None
+    streaming = provider.worker.process.about["streaming"]
     with watched() as running:
         alone = []
         for _ in range(RUNS):
@@ -109,7 +109,7 @@ async def measure(name: str, folder: Path, pcm: bytes, threads: int) -> None:
         await asyncio.gather(*(say(provider, pcm) for _ in range(TOGETHER)))
         together = (time.perf_counter() - begun) / TOGETHER
     show(
-        f"| {name} | {loaded:.1f} s | {memory(provider.process.pid)} MB | {median(alone):.2f} s "
+        f"| {name} | {loaded:.1f} s | {memory(provider.worker.pid)} MB | {median(alone):.2f} s "
         f"({median(alone) / SECONDS:.2f}) | {together:.2f} s ({together / SECONDS:.2f}) "
         f"| {lateness(loading)} | {lateness(running)} |"
     )

@@ -23,8 +23,8 @@ pytestmark = [
 
 
 def pid_of(provider: FunASRProvider) -> int:
-    assert provider.process is not None
-    return provider.process.pid
+    assert provider.worker is not None
+    return provider.worker.pid
 
 
 def gone(pid: int) -> bool:
@@ -99,7 +99,7 @@ async def test_a_dead_or_hung_process_costs_its_utterances_and_is_replaced(
         with pytest.raises(ProviderTimeout):
             await stream.finish()
         await stream.close()
-        await until(lambda: provider.process is None or provider.process.pid != hung)
+        await until(lambda: provider.worker is None or provider.worker.pid != hung)
         await until(lambda: gone(hung))
         # While the next one loads, an utterance is told so in time.
         with pytest.raises(ProviderError) as caught:

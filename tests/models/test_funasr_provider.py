@@ -141,8 +141,8 @@ async def test_one_more_than_may_wait_fails_at_once(offline: FunASRProvider, spe
 
 
 async def test_a_model_without_hotwords_is_fed_none(online: FunASRProvider) -> None:
-    assert online.process is not None
-    assert online.process.about == {
+    assert online.worker is not None
+    assert online.worker.process.about == {
         "model": "ParaformerStreaming",
         "streaming": True,
         "hotwords": False,

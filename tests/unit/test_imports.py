@@ -50,7 +50,7 @@ SHARED = (
     "vixio.providers.inference",
     "vixio.providers.local_voice",
     "vixio.core.framing",
-    "vixio.providers.model_process",
+    "vixio.providers.inference.worker_process",
     "vixio.providers.openai_client",
     "vixio.providers.openai_errors",
     "vixio.providers.sensevoice_tags",

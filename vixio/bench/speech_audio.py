@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vixio.bench.speech_corpus.device import Speaker
 from vixio.core.audio import LISTEN_RATE
 from vixio.providers.espeak_process.library import load_espeak
-from vixio.providers.espeak_process.wire import Voice
+from vixio.providers.espeak_process.messages import Voice
 
 FRAME_SAMPLES = LISTEN_RATE * 60 // 1000
 """One packet of the firmware: 60 ms."""

@@ -92,6 +92,19 @@ class ConnectionClosed(VixioError):
     """The device's connection is closed; nothing can be sent or received any more."""
 
 
+def as_provider_error(provider: str, error: Exception, what: str = "") -> ProviderError:
+    """Return ``error`` as a failure of ``provider``: itself, or one that it has caused.
+
+    ``what`` failed, as in ``synthesis``. Words of errors that are not ours are left out.
+    """
+    if isinstance(error, ProviderError):
+        return error
+    words = describe(error)
+    failure = ProviderError(provider, f"{what} failed ({words})" if what else words)
+    failure.__cause__ = error
+    return failure
+
+
 def describe(error: BaseException) -> str:
     """Return in one line what went wrong, for a log.
 

@@ -1,7 +1,7 @@
-"""Frames between the server and a process with a model: kind, utterance, size, payload.
+"""Frames between processes of one server: kind, number, size, payload.
 
-Little-endian: both ends are the same machine and the same version. Which kinds there are is each
-provider's own affair.
+Little-endian: both ends run on the same machine in the same version. Each protocol over it defines
+its own kinds.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ KindT = TypeVar("KindT", bound=IntEnum)
 
 
 class Frame(NamedTuple, Generic[KindT]):
-    """One message; ``stream`` is 0 where it is about no utterance."""
+    """One message; ``stream`` is the number of the utterance or request that it is about, or 0."""
 
     kind: KindT
     stream: int
     payload: bytes
 
-    def json(self) -> Any:  # noqa: ANN401 - whatever was sent
+    def json(self) -> Any:  # noqa: ANN401 - any JSON
         """Return the payload parsed."""
         return json.loads(self.payload)
 
 
 def pack(kind: IntEnum, stream: int = 0, payload: bytes | dict[str, Any] = b"") -> bytes:
-    """Return a frame as bytes; a dict is sent as JSON, half a surrogate pair as ``?``."""
+    """Return a frame as bytes; a dict is sent as JSON, a lone surrogate as ``?``."""
     if isinstance(payload, dict):
         text = json.dumps(payload, ensure_ascii=False, default=str)
         payload = text.encode("utf-8", "replace")
@@ -38,10 +38,7 @@ def pack(kind: IntEnum, stream: int = 0, payload: bytes | dict[str, Any] = b"") 
 
 
 class Unpacker(Generic[KindT]):
-    """Cuts a byte stream into frames. Raises ValueError when the other end writes nonsense.
-
-    ``max_payload``: bytes of the longest payload there is.
-    """
+    """Cuts a byte stream into frames. ``max_payload``: bytes of the longest valid payload."""
 
     def __init__(self, kinds: type[KindT], max_payload: int) -> None:
         self._kinds = kinds
@@ -49,7 +46,10 @@ class Unpacker(Generic[KindT]):
         self._data = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Frame[KindT]]:
-        """Take more bytes and yield the frames that they complete."""
+        """Take more bytes and yield the frames that they complete.
+
+        Raises ValueError for a malformed frame.
+        """
         self._data += data
         while len(self._data) >= _HEADER.size:
             kind, stream, size = _HEADER.unpack_from(self._data)

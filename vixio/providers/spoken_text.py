@@ -1,4 +1,4 @@
-"""What a voice is given to speak: clean, in pieces that it can take, and in which language."""
+"""Text for a voice: cleaned, in pieces of bounded length, and in which language."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ _BREAKS = (
 
 _KANA = re.compile(r"[\u3041-\u30ff]")
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_WIDE_COST = 4
+"""A digit or a character of a script that writes syllables or words, in Latin letters' time."""
 _READS_HAN = frozenset({"zh", "cmn", "yue", "hak", "ja", "ko"})
 
 
@@ -32,7 +34,7 @@ def clean(text: str) -> str:
 def split(text: str, fitting: Callable[[str], int]) -> list[str]:
     """Cut ``text`` at the best places into pieces.
 
-    ``fitting``: tells how many characters from the start of a text one piece can have, at least 1.
+    ``fitting`` returns how many characters from the start of a text make one piece, at least 1.
     """
     pieces = []
     while len(text) > (limit := fitting(text)):
@@ -41,6 +43,20 @@ def split(text: str, fitting: Callable[[str], int]) -> list[str]:
         text = text[cut:].lstrip()
     pieces.append(text.strip())
     return [piece for piece in pieces if piece]
+
+
+def split_by_cost(text: str, most: int) -> list[str]:
+    """Cut ``text`` into pieces that take at most as long to say as ``most`` Latin letters."""
+
+    def fitting(rest: str) -> int:
+        cost = 0
+        for position, character in enumerate(rest):
+            cost += _WIDE_COST if character.isdigit() or character >= "\u0900" else 1
+            if cost > most:
+                return max(position, 1)
+        return len(rest)
+
+    return split(text, fitting)
 
 
 def _cut(text: str, limit: int) -> int:

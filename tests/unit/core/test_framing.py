@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vixio.core.framing import Frame, Unpacker, pack
-from vixio.providers.funasr.wire import MAX_PAYLOAD, Kind
+from vixio.providers.funasr.messages import MAX_PAYLOAD, Kind
 
 frames = st.lists(
     st.builds(Frame, st.sampled_from(Kind), st.integers(0, 2**32 - 1), st.binary(max_size=200))

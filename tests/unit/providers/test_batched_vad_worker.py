@@ -250,7 +250,7 @@ async def test_a_place_is_given_back_before_its_next_owner_is_served(bench: Benc
     held = await bench.hold()
     waiting = bench.submit(first, 2)
     first.closed = True
-    bench.worker.release(first)
+    bench.worker.submit(first)
     future = bench.submit(second, 7, forget=True)
     bench.model.gate.set()
     async with asyncio.timeout(LIMIT):

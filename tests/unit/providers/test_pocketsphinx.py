@@ -12,12 +12,12 @@ from pydantic import ValidationError
 from vixio.core.errors import ProviderUnavailable
 from vixio.core.framing import Frame, Unpacker, pack
 from vixio.providers.pocketsphinx.lexicon import Lexicon, to_arpabet
+from vixio.providers.pocketsphinx.messages import MAX_PAYLOAD, Kind
 from vixio.providers.pocketsphinx.provider import (
     FACTORY,
     PocketSphinxASRProvider,
     PocketSphinxSettings,
 )
-from vixio.providers.pocketsphinx.wire import MAX_PAYLOAD, Kind
 
 DICTIONARY = Path(str(resources.files("pocketsphinx"))) / "model" / "en-us" / "cmudict-en-us.dict"
 

@@ -212,7 +212,7 @@ def _make_speech() -> bytes:
     import soxr
 
     from vixio.providers.espeak_process.library import load_espeak
-    from vixio.providers.espeak_process.wire import Voice
+    from vixio.providers.espeak_process.messages import Voice
 
     library = load_espeak()
     library.set_voice(Voice("en-us", 170, 50, 100))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import logging
 import secrets
 import signal
@@ -19,6 +18,7 @@ from vixio.cluster.workers.channel import Channel
 from vixio.cluster.workers.coordinator import Coordinator
 from vixio.cluster.workers.messages import Kind
 from vixio.cluster.workers.process import Plan
+from vixio.core.backoff import Backoff
 from vixio.core.children import command, environment
 from vixio.core.errors import ConfigError, VixioError
 from vixio.settings import Settings
@@ -26,8 +26,8 @@ from vixio.transports.admission.listener import raise_descriptor_limit
 
 _log = logging.getLogger(__name__)
 
-_RESTART_S: Final = (0.0, 0.5, 2.0, 5.0)
-"""Pauses before each further start of a worker that did not get ready; the last one repeats."""
+_RESTART: Final = Backoff(first=0.5, longest=5.0, factor=3.0, immediate=1)
+"""Delays before each further start of a worker that did not get ready."""
 
 _STOP_S: Final = 15.0
 """A worker closes its devices, which takes some seconds at most; then it is killed."""
@@ -107,13 +107,13 @@ class Supervisor:
             self._request.log_level,
             self._secret,
         )
-        pauses = itertools.chain(_RESTART_S, itertools.repeat(_RESTART_S[-1]))
+        failures = 0
         while not self._stopping.is_set():
             status = await self._one_life(plan)
             if self._stopping.is_set():
                 return
-            if number in self._about:  # it did serve: begin with the short pauses again
-                pauses = itertools.chain(_RESTART_S, itertools.repeat(_RESTART_S[-1]))
+            if number in self._about:  # it did serve: begin with the short delays again
+                failures = 0
                 del self._about[number]
             elif not self._announced:
                 raise WorkerFailed(f"worker {number} could not start (exit status {status})")
@@ -121,7 +121,8 @@ class Supervisor:
             _log.error(
                 "a worker ended, starting another", extra={"worker": number, "status": status}
             )
-            await asyncio.sleep(next(pauses))
+            failures += 1
+            await asyncio.sleep(_RESTART.delay(failures))
 
     async def _one_life(self, plan: Plan) -> int:
         """Start a worker and return its exit status when it has ended."""

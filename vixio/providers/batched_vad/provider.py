@@ -78,7 +78,7 @@ class BatchedVADProvider(VADProvider):
             if not future.done():
                 future.set_exception(ProviderError(self.name, "it is closed", retryable=False))
         if worker is not None:
-            await worker.join()
+            await worker.join(None)
 
     def take_slot(self) -> int:
         """Return the lowest free place in the model's memory, so that it stays small."""
@@ -91,7 +91,7 @@ class BatchedVADProvider(VADProvider):
         """Give a lane's place back. The next owner's first job begins with a fresh state."""
         lane.closed = True
         if self._worker is not None:
-            self._worker.release(lane)
+            self._worker.submit(lane)
         heappush(self._free, lane.slot)
 
     async def run(self, lane: Lane, pcm: bytes, *, forget: bool) -> list[float]:

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import asyncio
 import math
-import threading
 import time
 from collections import deque
 from collections.abc import Sequence
 from typing import Protocol
 
 from vixio.core.errors import ProviderError
+from vixio.providers.inference.thread import InferenceThread, settle
 
 
 class WindowModel(Protocol):
@@ -75,7 +75,7 @@ class Job:
         self.probabilities: list[float] = []
 
 
-class BatchWorker:
+class BatchWorker(InferenceThread["Job | Lane"]):
     """The thread. Its methods are called on the event loop that it was made for."""
 
     def __init__(
@@ -90,53 +90,29 @@ class BatchWorker:
         self._loop = loop
         self._max_batch = max_batch
         self._interval = interval
-        self._changed = threading.Condition()
-        self._incoming: list[Job | Lane] = []  # guarded by _changed, as the four below
-        self._idle = False
+        self._idle = False  # guarded by _changed, as the two below
         self._gathering = False
         self._urgent = False
-        self._stopping = False
         self._turn: deque[Lane] = deque()
-        self._thread = threading.Thread(
-            target=self._work, name=f"vixio-vad-{model.name}", daemon=True
-        )
-        self._thread.start()
+        super().__init__(f"vixio-vad-{model.name}")
 
-    def submit(self, job: Job) -> None:
-        """Queue ``job``; its future is resolved on the loop."""
-        urgent = time.monotonic() - job.lane.ran < self._interval
+    def submit(self, item: Job | Lane) -> None:
+        """Queue a job, whose future is resolved on the loop, or a closed lane to be released."""
+        urgent = isinstance(item, Job) and time.monotonic() - item.lane.ran < self._interval
         with self._changed:
-            self._incoming.append(job)
+            self._incoming[item] = None
             self._urgent |= urgent
             if self._idle or (urgent and self._gathering):
                 self._idle = self._gathering = False
                 self._changed.notify()
 
-    def release(self, lane: Lane) -> None:
-        """Give back what the closed ``lane`` holds, before a later owner of its slot is served."""
-        with self._changed:
-            self._incoming.append(lane)
-            if self._idle:
-                self._idle = False
-                self._changed.notify()
-
-    def stop(self) -> None:
-        """Tell the thread to end after the batch in hand. What waits is left unresolved."""
-        with self._changed:
-            self._stopping = True
-            self._changed.notify()
-
-    async def join(self) -> None:
-        """Wait until the thread has ended."""
-        await asyncio.to_thread(self._thread.join)
-
-    def _work(self) -> None:
+    def _serve(self) -> None:
         try:
-            self._serve()
+            self._infer()
         finally:
             self._model.close()
 
-    def _serve(self) -> None:
+    def _infer(self) -> None:
         last = -math.inf
         while self._take_in(block=not self._turn):
             if not self._gather(last + self._interval):
@@ -146,7 +122,7 @@ class BatchWorker:
                 if finished := self._run_batch():
                     try:
                         self._loop.call_soon_threadsafe(self._resolve, finished)
-                    except RuntimeError:  # the loop is closed: nobody waits any more
+                    except RuntimeError:  # the loop is closed
                         return
                 # Newcomers join the later windows of a long job, but not one by one: batches
                 # would shrink to what comes in during the smallest. (Read without the lock: a
@@ -175,7 +151,7 @@ class BatchWorker:
                 self._idle = True
                 self._changed.wait()
             self._idle = False
-            incoming, self._incoming = self._incoming, []
+            incoming, self._incoming = self._incoming, {}
             if not block:
                 self._urgent = False
             stopping = self._stopping
@@ -238,14 +214,4 @@ class BatchWorker:
 
     def _resolve(self, finished: list[tuple[Job, Exception | None]]) -> None:
         for job, error in finished:
-            if job.future.done():  # cancelled, or failed by close
-                continue
-            if error is None:
-                job.future.set_result(job.probabilities)
-            elif isinstance(error, ProviderError):
-                job.future.set_exception(error)
-            else:
-                message = f"inference failed ({type(error).__name__})"
-                failed = ProviderError(self._model.name, message)
-                failed.__cause__ = error
-                job.future.set_exception(failed)
+            settle(job.future, error or job.probabilities, self._model.name, "inference")

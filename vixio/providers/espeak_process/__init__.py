@@ -1,10 +1,12 @@
 """eSpeak NG in worker processes: some texts make the library crash, which must not end the server.
 
-wire.py      the messages between a client and a worker
-library.py   the C library, loaded by workers only
-worker.py    the worker process
-speech.py    one worker, seen from the event loop, and a piece of text on its way to PCM
-pool.py      the workers that all voices of a server share
-phonemes.py  a blocking client, for threads and other worker processes
-cleaning.py  text without what the library crashes on or cannot speak
+Modules::
+
+    messages.py  the messages between a client and a worker
+    library.py   the C library, loaded by workers only
+    worker.py    the worker process
+    speech.py    one worker as the server sees it, and a request on its way through it
+    pool.py      the workers that all voices of a server share
+    phonemes.py  a blocking client, for threads and other worker processes
+    cleaning.py  text without what the library crashes on or cannot speak
 """

@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Callable
 from functools import cache
 
-from vixio.providers.espeak_process.wire import Voice
+from vixio.providers.espeak_process.messages import Voice
 
 BUFFER_MS = 120
 """Audio in each callback. The first comes after about 0.1 ms of work, so it can be two packets."""

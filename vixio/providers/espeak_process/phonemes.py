@@ -14,9 +14,9 @@ from vixio.core.backoff import Backoff
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
 from vixio.core.framing import Frame, Unpacker, pack
 from vixio.providers.espeak_process.cleaning import speakable
+from vixio.providers.espeak_process.messages import MAX_PAYLOAD, NAME, Kind, Voice
 from vixio.providers.espeak_process.speech import PROGRAM, START_SECONDS
-from vixio.providers.espeak_process.wire import MAX_PAYLOAD, NAME, Kind, Voice
-from vixio.providers.model_process import spawn
+from vixio.providers.inference.worker_process import spawn
 
 ANSWER_SECONDS: Final = 10.0
 """Answers take less than a millisecond; the rest is a busy machine."""

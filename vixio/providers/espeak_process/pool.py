@@ -16,8 +16,8 @@ from weakref import WeakKeyDictionary
 from vixio.core.backoff import Backoff
 from vixio.core.cores import own_cores
 from vixio.core.errors import ProviderError
+from vixio.providers.espeak_process.messages import NAME, Kind, Voice
 from vixio.providers.espeak_process.speech import Request, SpeechWorker
-from vixio.providers.espeak_process.wire import NAME, Kind, Voice
 from vixio.providers.inference.worker_pool import WorkerPool
 
 _RESTART: Final = Backoff(first=0.25, longest=5.0, immediate=1)
@@ -53,7 +53,7 @@ class EspeakPool(WorkerPool[SpeechWorker]):
 
     def cancel(self, request: Request) -> None:
         """Stop the work on ``request``. Its worker goes on with the next one."""
-        request.drop()
+        request.cancel()
         if not request.done:
             _ = any(worker.cancel(request) for worker in self.workers)
 

@@ -17,7 +17,7 @@ from typing import Final
 
 from vixio.core.framing import Frame, Unpacker, pack
 from vixio.providers.espeak_process.library import EspeakError, EspeakLibrary, load_espeak
-from vixio.providers.espeak_process.wire import CPU_SECONDS, MAX_PAYLOAD, Kind, Voice
+from vixio.providers.espeak_process.messages import CPU_SECONDS, MAX_PAYLOAD, Kind, Voice
 
 _READ_BYTES: Final = 1 << 16
 

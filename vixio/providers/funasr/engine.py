@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE
-from vixio.providers.funasr.wire import WorkerSettings
+from vixio.providers.funasr.messages import WorkerSettings
 
 _CHUNK_UNIT: Final = LISTEN_RATE * 60 // 1000 * BYTES_PER_SAMPLE
 """Bytes of one unit of ``chunk_size``: 60 ms (``chunk_stride_samples`` in FunASR's

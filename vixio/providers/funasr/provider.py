@@ -5,24 +5,27 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import logging
 import time
 from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Any, Final
 
-from loguru import logger
-
+from vixio.core.backoff import Backoff
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
 from vixio.core.framing import Frame
 from vixio.providers.asr import ASRProvider, SpeechHints
 from vixio.providers.funasr.hotwords import hotwords
+from vixio.providers.funasr.messages import MAX_PAYLOAD, NAME, Kind
 from vixio.providers.funasr.settings import FunASRSettings
 from vixio.providers.funasr.stream import FunASRStream
-from vixio.providers.funasr.wire import MAX_PAYLOAD, NAME, Kind
-from vixio.providers.model_process import ModelProcess, Program
+from vixio.providers.inference.worker_pool import WorkerPool
+from vixio.providers.inference.worker_process import WorkerClient, WorkerProcess, WorkerProgram
 from vixio.providers.registry import ProviderFactory
 
-PROGRAM: Final = Program(
+_log = logging.getLogger(__name__)
+
+PROGRAM: Final = WorkerProgram(
     provider=NAME,
     module="vixio.providers.funasr.worker",
     kinds=Kind,
@@ -32,8 +35,62 @@ PROGRAM: Final = Program(
     quiet=True,
 )
 
-_RESTART_SECONDS: Final = (0.0, 1.0, 5.0, 20.0)
-"""How long to wait before each further start, until one succeeds."""
+_RESTART: Final = Backoff(first=1.0, longest=20.0, factor=5.0, immediate=1)
+
+
+class ModelWorker(WorkerClient[Kind]):
+    """The process with the model, and the utterances that it has."""
+
+    def __init__(self, process: WorkerProcess[Kind]) -> None:
+        super().__init__(process)
+        self._streams: dict[int, FunASRStream] = {}
+        self.answered = time.monotonic()
+        """When the last frame came."""
+
+    def attach(self, stream: FunASRStream) -> None:
+        """Hand ``stream`` what the process reports about it."""
+        self._streams[stream.number] = stream
+
+    def detach(self, stream: FunASRStream) -> None:
+        """Forget ``stream``; the process drops it too."""
+        if self._streams.pop(stream.number, None) is not None:
+            self.process.send(Kind.CANCEL, stream.number)
+
+    @property
+    def waiting(self) -> int:
+        """Utterances that have ended and wait for their words."""
+        return sum(stream.waits for stream in self._streams.values())
+
+    def take(self, frame: Frame[Kind]) -> None:
+        """Hand a frame to its utterance."""
+        self.answered = time.monotonic()
+        stream = self._streams.get(frame.stream)
+        if stream is None:  # cancelled meanwhile
+            return
+        answer: dict[str, Any] = frame.json()
+        if frame.kind is Kind.PARTIAL:
+            stream.hear(answer["text"])
+            return
+        self.proven = True
+        del self._streams[frame.stream]
+        if frame.kind is Kind.RESULT:
+            stream.take(answer["text"], answer["batch"])
+        else:
+            stream.fail(ProviderError(NAME, answer["message"], retryable=False))
+
+    def fail_all(self, error: ProviderError) -> None:
+        """Fail all utterances."""
+        streams, self._streams = self._streams, {}
+        for stream in streams.values():
+            stream.fail(error)
+
+
+class ModelPool(WorkerPool[ModelWorker]):
+    """The one process; its utterances fail when it ends."""
+
+    def on_end(self, worker: ModelWorker) -> None:
+        """Fail the utterances of a process that has ended."""
+        worker.fail_all(PROGRAM.ended())
 
 
 class FunASRProvider(ASRProvider):
@@ -46,31 +103,27 @@ class FunASRProvider(ASRProvider):
         self.settings = settings or FunASRSettings()
         _check_packages()
         self._worker_settings = self.settings.worker()
+        self._pool = ModelPool(NAME, self._launch, backoff=_RESTART)
         self._starting: asyncio.Task[None] | None = None
-        self._keeper: asyncio.Task[None] | None = None
-        self._process: ModelProcess[Kind] | None = None
-        self._ready = asyncio.Event()
-        self._streams: dict[int, FunASRStream] = {}
         self._numbers = itertools.count(1)
-        self._answered = time.monotonic()
         self._closed = False
 
     @property
-    def process(self) -> ModelProcess[Kind] | None:
+    def worker(self) -> ModelWorker | None:
         """The process with the model, None while there is none that is ready."""
-        return self._process
+        return next(iter(self._pool.workers), None)
 
     @property
     def waiting(self) -> int:
-        """How many utterances are over and wait for their words."""
-        return sum(stream.waits for stream in self._streams.values())
+        """How many utterances have ended and wait for their words."""
+        return self.worker.waiting if self.worker is not None else 0
 
     async def start(self) -> None:
         """Load the model, downloading it if it has to be. Raises ProviderError."""
         if self._closed:
             raise _closed()
         if self._starting is None or _failed(self._starting):
-            self._starting = asyncio.create_task(self._start())
+            self._starting = asyncio.create_task(self._pool.start())
         try:
             await asyncio.shield(self._starting)
         except asyncio.CancelledError:
@@ -79,7 +132,7 @@ class FunASRProvider(ASRProvider):
             raise
 
     def open(self, hints: SpeechHints) -> FunASRStream:
-        """Begin an utterance; what it is fed waits until the model is loaded."""
+        """Begin an utterance; its audio is kept until the model is loaded."""
         if self._closed:
             raise _closed()
         words = hotwords(self.settings.hotwords, hints.tools)
@@ -88,111 +141,48 @@ class FunASRProvider(ASRProvider):
     async def close(self) -> None:
         """End the process; open utterances fail. Idempotent."""
         self._closed = True
-        tasks = [task for task in (self._starting, self._keeper) if task is not None]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        self._fail_all(_closed())
-        self._ready.set()  # who waits for it sees that there is none
+        if self._starting is not None:
+            self._starting.cancel()
+            await asyncio.gather(self._starting, return_exceptions=True)
+        workers = self._pool.workers
+        await self._pool.close()
+        for worker in workers:
+            worker.fail_all(_closed())
 
-    async def get_process(self) -> ModelProcess[Kind]:
+    async def get_worker(self) -> ModelWorker:
         """Wait for the model. Raises ProviderError; to be bounded by the caller."""
-        if self._process is None and not self._closed:
+        if self.worker is None and not self._closed:
             await self.start()
-            await self._ready.wait()
-        if self._process is None:
+            await self._pool.ready()
+        if (worker := self.worker) is None:
             raise _closed() if self._closed else PROGRAM.ended()
-        return self._process
+        return worker
 
-    def attach(self, stream: FunASRStream) -> None:
-        """Let ``stream`` be told what the process says of it."""
-        self._streams[stream.number] = stream
+    def overdue(self, worker: ModelWorker, seconds: float) -> ProviderTimeout:
+        """Return the error of an utterance that got no words from ``worker`` in time.
 
-    def detach(self, stream: FunASRStream) -> None:
-        """Forget ``stream``; if the process has it, it gives it up."""
-        if self._streams.pop(stream.number, None) is not None and self._process is not None:
-            self._process.send(Kind.CANCEL, stream.number)
-
-    def overdue(self, seconds: float) -> ProviderTimeout:
-        """Return the error of an utterance that got no words in time.
-
-        A process that answered nobody meanwhile hangs: it is ended, and another one started.
+        A process that sent nothing in this time is stuck: it is killed, and replaced.
         """
-        if self._process is not None and time.monotonic() - self._answered >= seconds:
-            logger.bind(pid=self._process.pid).warning("recognition process hangs")
-            self._process.kill()
+        if time.monotonic() - worker.answered >= seconds:
+            _log.warning("recognition process is unresponsive", extra={"pid": worker.pid})
+            worker.process.kill()
         return ProviderTimeout(NAME, "transcript", seconds)
 
-    async def _start(self) -> None:
-        process = await self._launch()
-        self._take_over(process)
-        self._keeper = asyncio.create_task(self._keep(process))
-
-    async def _launch(self) -> ModelProcess[Kind]:
+    async def _launch(self) -> ModelWorker:
         settings = self.settings
-        logger.bind(model=settings.model).info("loading the recognition model")
+        _log.info("loading the recognition model", extra={"model": settings.model})
         begun = time.monotonic()
-        process = await ModelProcess.start(
-            PROGRAM, json.dumps(asdict(self._worker_settings)), settings.load_timeout
+        worker = ModelWorker(
+            await WorkerProcess.start(
+                PROGRAM, json.dumps(asdict(self._worker_settings)), settings.load_timeout
+            )
         )
         seconds = round(time.monotonic() - begun, 1)
-        logger.bind(seconds=seconds, pid=process.pid, **process.about).info("model loaded")
-        if settings.hotwords and not process.about["hotwords"]:
-            logger.bind(model=settings.model).warning("this model takes no hotwords")
-        return process
-
-    def _take_over(self, process: ModelProcess[Kind]) -> None:
-        self._process = process
-        self._answered = time.monotonic()
-        self._ready.set()
-
-    async def _keep(self, process: ModelProcess[Kind]) -> None:
-        """Watch over the process, and replace it when it ends."""
-        try:
-            while True:
-                try:
-                    await process.run(self._hand_out)
-                except ValueError as error:  # its output makes no sense
-                    logger.bind(reason=str(error)).warning("recognition process confused")
-                self._process = None
-                self._ready.clear()
-                self._fail_all(PROGRAM.ended())
-                await process.stop(kill=True)
-                logger.bind(pid=process.pid).warning("recognition process ended, starting another")
-                process = await self._replace()
-                self._take_over(process)
-        finally:
-            self._process = None
-            await process.stop()
-
-    async def _replace(self) -> ModelProcess[Kind]:
-        for delay in itertools.chain(_RESTART_SECONDS, itertools.repeat(_RESTART_SECONDS[-1])):
-            await asyncio.sleep(delay)
-            try:
-                return await self._launch()
-            except (ProviderError, OSError) as error:
-                logger.bind(reason=str(error)).error("recognition process did not start")
-        raise AssertionError("unreachable: the delays go on without end")
-
-    def _hand_out(self, frame: Frame[Kind]) -> None:
-        self._answered = time.monotonic()
-        stream = self._streams.get(frame.stream)
-        if stream is None:  # given up meanwhile
-            return
-        said: dict[str, Any] = frame.json()
-        if frame.kind is Kind.PARTIAL:
-            stream.hear(said["text"])
-            return
-        del self._streams[frame.stream]
-        if frame.kind is Kind.RESULT:
-            stream.take(said["text"], said["batch"])
-        else:
-            stream.fail(ProviderError(NAME, said["message"], retryable=False))
-
-    def _fail_all(self, error: ProviderError) -> None:
-        streams, self._streams = self._streams, {}
-        for stream in streams.values():
-            stream.fail(error)
+        about = worker.process.about
+        _log.info("model loaded", extra={"seconds": seconds, "pid": worker.pid, **about})
+        if settings.hotwords and not about["hotwords"]:
+            _log.warning("this model takes no hotwords", extra={"model": settings.model})
+        return worker
 
 
 def _check_packages() -> None:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from vixio.core.cores import own_threads
 from vixio.core.errors import ProviderUnavailable
-from vixio.providers.funasr.wire import NAME, WorkerSettings
+from vixio.providers.funasr.messages import NAME, WorkerSettings
 
 _MOST_THREADS = 4
 """More do not make an utterance of a few seconds faster."""

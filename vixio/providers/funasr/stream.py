@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING
-
-from loguru import logger
 
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes
 from vixio.core.errors import ProviderError
 from vixio.providers.asr import ASRStream, Recognition
-from vixio.providers.funasr.wire import NAME, Kind
-from vixio.providers.model_process import ModelProcess
+from vixio.providers.funasr.messages import NAME, Kind
 from vixio.providers.sensevoice_tags import parse_tags
 
 if TYPE_CHECKING:
-    from vixio.providers.funasr.provider import FunASRProvider
+    from vixio.providers.funasr.provider import FunASRProvider, ModelWorker
+
+
+_log = logging.getLogger(__name__)
 
 
 class FunASRStream(ASRStream):
-    """Its audio goes to the process as it comes; before the model is loaded it is kept."""
+    """Sends its audio to the process as it comes; keeps it until the model is loaded."""
 
     def __init__(self, provider: FunASRProvider, number: int, words: str) -> None:
         self.number = number
         self.batch = 0
         """Once finished: how many utterances shared the model's call, 0 if there was none."""
         self.waits = False
-        """Whether it is over and waits for its words."""
+        """Whether it has ended and waits for its words."""
         self._provider = provider
         self._words = words
         self._left = pcm_bytes(provider.settings.max_seconds, LISTEN_RATE)
         self._early = bytearray()
-        self._process: ModelProcess[Kind] | None = None
+        self._worker: ModelWorker | None = None
         self._result: asyncio.Future[Recognition] | None = None
         self._error: ProviderError | None = None
         self._closed = False
@@ -43,14 +44,14 @@ class FunASRStream(ASRStream):
         self._left -= len(pcm)
         if not pcm:
             return
-        if self._process is None:
+        if self._worker is None:
             self._early += pcm
-            if self._provider.process is not None:
-                self._place(self._provider.process)
+            if self._provider.worker is not None:
+                self._place(self._provider.worker)
         else:
-            self._process.send(Kind.AUDIO, self.number, pcm)
-        if self._process is not None:
-            await self._process.drain()
+            self._worker.process.send(Kind.AUDIO, self.number, pcm)
+        if self._worker is not None:
+            await self._worker.process.drain()
 
     async def finish(self) -> Recognition:
         """Return the words, within the settings' ``timeout``; raises ProviderError."""
@@ -60,21 +61,22 @@ class FunASRStream(ASRStream):
             raise ProviderError(NAME, "too many utterances wait for the model", reason="busy")
         try:
             async with asyncio.timeout(settings.timeout):
-                if self._process is None:
-                    self._place(await self._provider.get_process())
+                if self._worker is None:
+                    self._place(await self._provider.get_worker())
                 return await self._wait()
         except TimeoutError:
-            if self._process is None:
+            if self._worker is None:
                 raise ProviderError(
                     NAME, "its model is still being loaded", reason="not_ready"
                 ) from None
-            raise self._provider.overdue(settings.timeout) from None
+            raise self._provider.overdue(self._worker, settings.timeout) from None
 
     async def close(self) -> None:
-        """Give it up, whether finished or not."""
+        """Cancel it, whether finished or not."""
         self._closed = True
         self.fail(ProviderError(NAME, "the stream is closed", retryable=False))
-        self._provider.detach(self)
+        if self._worker is not None:
+            self._worker.detach(self)
 
     def hear(self, text: str) -> None:
         """Note the words so far."""
@@ -84,38 +86,38 @@ class FunASRStream(ASRStream):
         """Note the words: the utterance is done."""
         self.batch = batch
         heard = parse_tags(text)
-        logger.bind(batch=batch, events=heard.events).debug("utterance recognised")
+        _log.debug("utterance recognised", extra={"batch": batch, "events": heard.events})
         recognition = Recognition(heard.text, language=heard.language, emotion=heard.emotion)
         if self._result is not None and not self._result.done():
             self._result.set_result(recognition)
 
     def fail(self, error: ProviderError) -> None:
-        """It will get no words."""
+        """Note that it gets no words."""
         self._error = self._error or error
         if self._result is not None and not self._result.done():
             self._result.set_exception(error)
-            self._result.exception()  # whoever closes a stream does not ask why it failed
+            self._result.exception()  # a stream that is closed does not read it
 
     async def _wait(self) -> Recognition:
         self._check()
-        if self._process is None:  # pragma: no cover - placed by finish(), for the type alone
+        if self._worker is None:  # pragma: no cover - placed by finish(), for the type checker
             raise ProviderError(NAME, "it is not placed")
         if self._result is None:
             self._result = asyncio.get_running_loop().create_future()
-            self._process.send(Kind.FINISH, self.number)
+            self._worker.process.send(Kind.FINISH, self.number)
         self.waits = True
         try:
             return await asyncio.shield(self._result)
         finally:
             self.waits = False
 
-    def _place(self, process: ModelProcess[Kind]) -> None:
+    def _place(self, worker: ModelWorker) -> None:
         self._check()
-        self._process = process
-        self._provider.attach(self)
+        self._worker = worker
+        worker.attach(self)
         hints = {"language": self._provider.settings.language, "hotwords": self._words}
-        process.send(Kind.OPEN, self.number, hints)
-        process.send(Kind.AUDIO, self.number, bytes(self._early))
+        worker.process.send(Kind.OPEN, self.number, hints)
+        worker.process.send(Kind.AUDIO, self.number, bytes(self._early))
         self._early.clear()
 
     def _check(self) -> None:

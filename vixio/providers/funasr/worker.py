@@ -17,9 +17,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from vixio.core.framing import Frame, Unpacker, pack
-from vixio.providers.funasr.desk import Desk, Utterance
+from vixio.providers.funasr.batch_scheduler import BatchScheduler, Utterance
 from vixio.providers.funasr.engine import Engine, join, model_name
-from vixio.providers.funasr.wire import MAX_PAYLOAD, Kind, WorkerSettings
+from vixio.providers.funasr.messages import MAX_PAYLOAD, Kind, WorkerSettings
 
 _READ_BYTES: Final = 1 << 18
 _PRINTED_CHARS: Final = 4_000
@@ -28,11 +28,13 @@ _NO_SUCH_MODEL: Final = re.compile(r"\b404\b|not.?(exist|found)|no such", re.IGN
 
 
 class Worker:
-    """Hears what is on the desk. ``send`` writes a frame to the server."""
+    """Decodes the utterances of the scheduler. ``send`` writes a frame to the server."""
 
-    def __init__(self, engine: Engine, desk: Desk, send: Callable[[bytes], None]) -> None:
+    def __init__(
+        self, engine: Engine, scheduler: BatchScheduler, send: Callable[[bytes], None]
+    ) -> None:
         self._engine = engine
-        self._desk = desk
+        self._scheduler = scheduler
         self._send = send
 
     def run(self) -> None:
@@ -44,7 +46,7 @@ class Worker:
                 self._batch()
 
     def _batch(self) -> None:
-        batch = self._desk.next_batch()
+        batch = self._scheduler.next_batch()
         for utterance in batch:
             if not utterance.hearable:
                 self._result(utterance, "", 0)
@@ -69,7 +71,7 @@ class Worker:
             self._result(utterance, text, len(batch))
 
     def _step(self) -> None:
-        step = self._desk.next_step()
+        step = self._scheduler.next_step()
         utterance = step.utterance
         if step.final and not utterance.hearable:
             self._result(utterance, "", 0)
@@ -82,16 +84,16 @@ class Worker:
         utterance.text = join(utterance.text, heard)
         if step.final:
             self._result(utterance, utterance.text, 1)
-        elif heard and utterance.hearable and self._desk.wanted(utterance):
+        elif heard and utterance.hearable and self._scheduler.wanted(utterance):
             self._send(pack(Kind.PARTIAL, utterance.number, {"text": utterance.text}))
 
     def _result(self, utterance: Utterance, text: str, batch: int) -> None:
-        if self._desk.done(utterance):
+        if self._scheduler.done(utterance):
             self._send(pack(Kind.RESULT, utterance.number, {"text": text, "batch": batch}))
 
     def _fail(self, utterance: Utterance, error: Exception) -> None:
-        if self._desk.done(utterance):
-            # The class alone: its words may be the user's.
+        if self._scheduler.done(utterance):
+            # The class alone: the message may quote the user.
             message = f"the model failed ({type(error).__name__})"
             self._send(pack(Kind.FAILED, utterance.number, {"message": message}))
 
@@ -104,32 +106,32 @@ def _writer(channel: int) -> Callable[[bytes], None]:
     return write
 
 
-def _take(desk: Desk, frame: Frame[Kind]) -> None:
+def _take(scheduler: BatchScheduler, frame: Frame[Kind]) -> None:
     match frame.kind:
         case Kind.OPEN:
             hints = frame.json()
-            desk.open(frame.stream, hints["language"], hints["hotwords"])
+            scheduler.open(frame.stream, hints["language"], hints["hotwords"])
         case Kind.AUDIO:
-            desk.feed(frame.stream, frame.payload)
+            scheduler.feed(frame.stream, frame.payload)
         case Kind.FINISH:
-            desk.finish(frame.stream)
+            scheduler.finish(frame.stream)
         case Kind.CANCEL:
-            desk.cancel(frame.stream)
+            scheduler.cancel(frame.stream)
         case _:
             raise ValueError(f"{frame.kind.name} is not for this end")
 
 
-def _read(channel: int, desk: Desk) -> None:
-    """Put what comes from the server on the desk; end the process when nothing can come."""
+def _read(channel: int, scheduler: BatchScheduler) -> None:
+    """Hand frames of the server to the scheduler; end the process at the end of the input."""
     unpacker = Unpacker(Kind, MAX_PAYLOAD)
     status = 0
     try:
         while data := os.read(channel, _READ_BYTES):
             for frame in unpacker.feed(data):
-                _take(desk, frame)
-    except OSError:  # the server is gone: an end like any other
+                _take(scheduler, frame)
+    except OSError:  # the server has ended
         pass
-    except Exception:  # noqa: BLE001 - deaf to the server, there is nothing left to do
+    except Exception:  # noqa: BLE001 - without messages of the server there is nothing to do
         status = 1
     finally:
         # Not sys.exit: the model's thread may be in a call for seconds more.
@@ -137,9 +139,9 @@ def _read(channel: int, desk: Desk) -> None:
 
 
 def why(error: BaseException, settings: WorkerSettings, printed: str) -> dict[str, Any]:
-    """Return what the server is told: in one line for a person why the model cannot be used.
+    """Return the message that reports in one line why the model cannot be used.
 
-    ``retryable``: the hub could not be asked, and may be later.
+    ``retryable``: the hub could not be reached, and may be later.
     """
     if isinstance(error, ModuleNotFoundError) and error.name:
         name = error.name.partition(".")[0]
@@ -154,7 +156,7 @@ def why(error: BaseException, settings: WorkerSettings, printed: str) -> dict[st
 
 
 def main() -> None:
-    """Load the model, say so, and hear what comes."""
+    """Load the model, report it, and decode."""
     values: dict[str, Any] = json.loads(sys.argv[1])
     values["chunk_size"] = tuple(values["chunk_size"])
     settings = WorkerSettings(**values)
@@ -166,33 +168,33 @@ def main() -> None:
         with open(os.devnull, "rb") as nothing:  # noqa: PTH123 - a device, not a path
             os.dup2(nothing.fileno(), 0)
         send = _writer(outgoing)
-        desk = Desk(
+        scheduler = BatchScheduler(
             max_batch=settings.max_batch,
             max_batch_seconds=settings.max_batch_seconds,
             gather_seconds=settings.gather_seconds,
         )
         # Before the model: the server may go while that is being downloaded.
-        threading.Thread(target=_read, args=(incoming, desk), daemon=True).start()
+        threading.Thread(target=_read, args=(incoming, scheduler), daemon=True).start()
         try:
             engine = Engine(settings)
             engine.warm_up()
-        except BaseException as error:  # noqa: BLE001 - sys.exit of a library as well: it is told
+        except BaseException as error:  # noqa: BLE001 - sys.exit of a library is reported as well
             sys.stdout.flush()
             printed.seek(0)
-            said = printed.read()[-_PRINTED_CHARS:].decode("utf-8", "replace")
-            send(pack(Kind.UNUSABLE, 0, why(error, settings, said)))
+            output = printed.read()[-_PRINTED_CHARS:].decode("utf-8", "replace")
+            send(pack(Kind.UNUSABLE, 0, why(error, settings, output)))
             os._exit(1)
         with open(os.devnull, "wb") as nothing:  # noqa: PTH123 - as above
             for descriptor in (1, 2):
                 os.dup2(nothing.fileno(), descriptor)
-    desk.set_chunk(engine.chunk_bytes)
-    told = {
+    scheduler.set_chunk(engine.chunk_bytes)
+    about = {
         "model": engine.model_class,
         "streaming": engine.streaming,
         "hotwords": engine.takes_hotwords,
     }
-    send(pack(Kind.READY, 0, told))
-    Worker(engine, desk, send).run()
+    send(pack(Kind.READY, 0, about))
+    Worker(engine, scheduler, send).run()
 
 
 if __name__ == "__main__":

@@ -62,6 +62,7 @@ class WorkerPool(Generic[WorkerT]):
         self._ready: list[WorkerT] = []
         self._changed = asyncio.Event()
         self._keepers: list[asyncio.Task[None]] = []
+        self._closed = False
         self.restarts = 0
         """Workers that were replaced since the start."""
 
@@ -87,14 +88,17 @@ class WorkerPool(Generic[WorkerT]):
         for worker in workers:
             self._add(worker)
 
-    async def ready(self) -> None:
-        """Wait until at least one worker is ready."""
-        while not self._ready:
+    async def ready(self) -> bool:
+        """Wait until at least one worker is ready; false if the pool is closed."""
+        while not self._ready and not self._closed:
             self._changed.clear()
             await self._changed.wait()
+        return bool(self._ready)
 
     async def close(self) -> None:
         """End all workers. Idempotent."""
+        self._closed = True
+        self._changed.set()
         workers = self.workers  # a task that is cancelled before it first ran stops no worker
         keepers, self._keepers = self._keepers, []
         for keeper in keepers:

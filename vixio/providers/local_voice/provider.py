@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from abc import abstractmethod
 from collections.abc import AsyncIterator
-
-from loguru import logger
 
 from vixio.core.errors import ProviderError
 from vixio.providers.local_voice.job import VoiceJob
 from vixio.providers.local_voice.worker import Voice, VoiceThread
-from vixio.providers.spoken_text import clean, split
+from vixio.providers.spoken_text import clean, split_by_cost
 from vixio.providers.tts import TTSProvider
+
+_log = logging.getLogger(__name__)
 
 PIECE_COST = 160
 """A piece's length in Latin letters, some ten seconds of speech: no other device waits longer for
 its turn, and no reply holds more audio than that."""
-_WIDE_COST = 4
-"""A digit or a character of a script that writes syllables or words, in Latin letters' time."""
 
 
 class LocalVoiceProvider(TTSProvider):
     """One voice, one thread, for all devices of the event loop that started it.
 
-    A vendor's class says ``name`` and :meth:`load`.
+    A vendor's class defines ``name`` and :meth:`load`.
     """
 
     sample_rate = 24_000
@@ -32,6 +31,7 @@ class LocalVoiceProvider(TTSProvider):
     def __init__(self) -> None:
         self._thread: VoiceThread | None = None
         self._starting = asyncio.Lock()
+        self._loading: asyncio.Task[Voice] | None = None
         self._closed = False
         self._jobs: set[VoiceJob] = set()
 
@@ -50,17 +50,21 @@ class LocalVoiceProvider(TTSProvider):
             if self._thread is not None:
                 return
             await self.prepare()
-            voice = await asyncio.to_thread(self.load)
+            if self._loading is None:  # else a cancelled start has begun it
+                self._loading = asyncio.create_task(asyncio.to_thread(self.load))
+            await asyncio.wait([self._loading])  # which a cancellation does not cut short
+            loading, self._loading = self._loading, None
+            voice = loading.result()
             self.sample_rate = voice.sample_rate
             self._thread = VoiceThread(voice)
-        logger.bind(provider=self.name, sample_rate=self.sample_rate).debug("TTS loaded")
+        _log.debug("TTS loaded", extra={"provider": self.name, "sample_rate": self.sample_rate})
 
     async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
         """Yield PCM in chunks of 100 ms; nothing if ``text`` holds no letter or digit.
 
         The voice is the same for every ``language``. Raises ProviderError.
         """
-        for piece in split(clean(text), _fitting):
+        for piece in split_by_cost(clean(text), PIECE_COST):
             if self._thread is None:
                 raise self._refusal()
             job = VoiceJob(piece)
@@ -81,21 +85,20 @@ class LocalVoiceProvider(TTSProvider):
             job.finish(self._refusal())
         async with self._starting:  # a start in progress leaves nothing behind
             thread, self._thread = self._thread, None
+            await self._discard()
         if thread is not None:
             thread.stop()
             await thread.join()
+
+    async def _discard(self) -> None:
+        """Close a voice whose start was cancelled while it was being loaded."""
+        loading, self._loading = self._loading, None
+        if loading is not None:
+            await asyncio.wait([loading])
+            if not loading.cancelled() and loading.exception() is None:
+                await asyncio.to_thread(loading.result().close)
 
     def _refusal(self) -> ProviderError:
         if self._closed:
             return ProviderError(self.name, "it is closed", retryable=False)
         return ProviderError(self.name, "it is not started", retryable=False, reason="not_ready")
-
-
-def _fitting(text: str) -> int:
-    """Return how many characters of ``text`` make up one piece, at least one."""
-    cost = 0
-    for position, character in enumerate(text):
-        cost += _WIDE_COST if character.isdigit() or character >= "\u0900" else 1
-        if cost > PIECE_COST:
-            return max(position, 1)
-    return len(text)

@@ -5,7 +5,7 @@ Decoding holds the GIL, so it runs in worker processes, which are fed while the 
     provider.py   settings, provider and stream, on the event loop of the server
     pool.py       starts, watches and replaces the worker processes
     preparing.py  makes grammars ahead of their use
-    wire.py       the frames between server and worker
+    messages.py   the messages between server and worker
     worker.py     the worker's main loop (``python -m vixio.providers.pocketsphinx.worker``)
     utterance.py  the audio of one utterance in a worker
     decoder.py    decodes one utterance and scores the result

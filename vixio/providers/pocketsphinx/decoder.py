@@ -17,7 +17,7 @@ from typing import Any
 
 from vixio.phrasebook import Grammar
 from vixio.providers.pocketsphinx.lexicon import Lexicon
-from vixio.providers.pocketsphinx.wire import WORST_SCORE
+from vixio.providers.pocketsphinx.messages import WORST_SCORE
 
 _WEAKEST_WORD = 0.5
 """Factor of the weakest word's score, added to the mean; chosen on the tuning set."""

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from vixio.core.errors import ProviderError
+from vixio.providers.espeak_process.messages import Voice
 from vixio.providers.espeak_process.phonemes import PhonemeClient
-from vixio.providers.espeak_process.wire import Voice
 
 # IPA as eSpeak NG 1.52 writes American English, to the ARPABET of the model; longest first.
 _ARPABET = {

@@ -1,7 +1,7 @@
-"""The worker processes: starting, watching and replacing them.
+"""The worker processes that decode, and the utterances that each has.
 
-A worker that dies fails the utterances that it had and is replaced; one that does not answer in
-time is killed, which is the same. Utterances of other workers do not notice.
+A worker that ends fails its utterances and is replaced. One that does not answer in time is
+killed. Utterances of other workers are not affected.
 """
 
 from __future__ import annotations
@@ -9,19 +9,21 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import logging
 from dataclasses import asdict
 from typing import Any, Final
-
-from loguru import logger
 
 from vixio.core.cores import own_cores
 from vixio.core.errors import ProviderError
 from vixio.core.framing import Frame
-from vixio.providers.model_process import ModelProcess, Program
+from vixio.providers.inference.worker_pool import WorkerPool
+from vixio.providers.inference.worker_process import WorkerClient, WorkerProcess, WorkerProgram
+from vixio.providers.pocketsphinx.messages import MAX_PAYLOAD, NAME, Kind, WorkerSettings
 from vixio.providers.pocketsphinx.preparing import Preparations
-from vixio.providers.pocketsphinx.wire import MAX_PAYLOAD, NAME, Kind, WorkerSettings
 
-PROGRAM: Final = Program(
+_log = logging.getLogger(__name__)
+
+PROGRAM: Final = WorkerProgram(
     provider=NAME,
     module="vixio.providers.pocketsphinx.worker",
     kinds=Kind,
@@ -32,29 +34,22 @@ PROGRAM: Final = Program(
 
 _START_SECONDS: Final = 30.0
 """A cold disk and a busy machine included; it takes 0.5 s otherwise."""
-_RESTART_SECONDS: Final = (0.0, 0.5, 2.0, 5.0)
-"""How long to wait before each further start, until one succeeds."""
 
 
-class WorkerProcess:
+class RecognitionWorker(WorkerClient[Kind]):
     """One process and the utterances that it has."""
 
-    def __init__(self, process: ModelProcess[Kind]) -> None:
-        self._process = process
+    def __init__(self, process: WorkerProcess[Kind]) -> None:
+        super().__init__(process)
         self._results: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._numbers = itertools.count(1)
         self.preparations = Preparations(lambda request: self.send(Kind.PREPARE, payload=request))
 
     @classmethod
-    async def start(cls, settings: WorkerSettings) -> WorkerProcess:
-        """Start it and wait until its model is loaded. Raises ProviderError."""
+    async def start(cls, settings: WorkerSettings) -> RecognitionWorker:
+        """Start a process and wait until its model is loaded. Raises ProviderError."""
         argument = json.dumps(asdict(settings))
-        return cls(await ModelProcess.start(PROGRAM, argument, _START_SECONDS))
-
-    @property
-    def pid(self) -> int:
-        """Its process id."""
-        return self._process.pid
+        return cls(await WorkerProcess.start(PROGRAM, argument, _START_SECONDS))
 
     @property
     def load(self) -> int:
@@ -65,7 +60,7 @@ class WorkerProcess:
         """Begin an utterance; return its number and where its result will be."""
         number = next(self._numbers)
         result: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        # Whoever closes a stream does not ask why it failed.
+        # A stream that is closed does not read it.
         result.add_done_callback(lambda done: done.cancelled() or done.exception())
         self._results[number] = result
         self.send(Kind.OPEN, number, request)
@@ -80,34 +75,37 @@ class WorkerProcess:
 
     def send(self, kind: Kind, number: int = 0, payload: bytes = b"") -> None:
         """Write a frame; nothing happens if the process is gone, which its reader will notice."""
-        self._process.send(kind, number, payload)
+        self.process.send(kind, number, payload)
 
     @property
     def waiting(self) -> int:
         """Bytes that it has not read yet."""
-        return self._process.waiting
+        return self.process.waiting
 
     async def drain(self) -> None:
         """Wait while the pipe is full. Raises ProviderError if the process is gone."""
-        await self._process.drain()
+        await self.process.drain()
 
     async def run(self) -> None:
-        """Hand results out until the process ends; then fail what is left."""
+        """Hand results out until the process ends, then fail what is left.
+
+        Raises ValueError for a malformed message.
+        """
         preparing = asyncio.create_task(self.preparations.run())
         try:
-            await self._process.run(self._hand_out)
+            await super().run()
         finally:
             preparing.cancel()
             self._fail_all()
 
     def kill(self) -> None:
-        """End it at once; :meth:`run` returns."""
-        self._process.kill()
+        """End the process at once; :meth:`run` returns."""
+        self.process.kill()
 
     async def stop(self, *, kill: bool = False) -> None:
-        """End it; what it had fails. Not while it is read. Idempotent, never raises."""
+        """End the process; its utterances fail. Not during :meth:`run`. Idempotent."""
         self._fail_all()
-        await self._process.stop(kill=kill)
+        await super().stop(kill=kill)
 
     def _fail_all(self) -> None:
         results, self._results = self._results, {}
@@ -115,15 +113,17 @@ class WorkerProcess:
             if not result.done():
                 result.set_exception(PROGRAM.ended())
 
-    def _hand_out(self, frame: Frame[Kind]) -> None:
+    def take(self, frame: Frame[Kind]) -> None:
+        """Hand a result to its utterance."""
         if frame.kind is Kind.GRAMMAR:
-            logger.bind(**frame.json()).debug("grammar made")
+            _log.debug("grammar made", extra=frame.json())
             return
         if not frame.stream:
             self.preparations.done()
             return
+        self.proven = True
         result = self._results.pop(frame.stream, None)
-        if result is None or result.done():  # given up meanwhile
+        if result is None or result.done():  # cancelled meanwhile
             return
         if frame.kind is Kind.RESULT:
             result.set_result(frame.json())
@@ -131,97 +131,32 @@ class WorkerProcess:
             result.set_exception(ProviderError(NAME, frame.json()["message"], retryable=False))
 
 
-class WorkerPool:
-    """Keeps ``size`` workers running."""
+class RecognitionPool(WorkerPool[RecognitionWorker]):
+    """The workers, which know the grammar that was prepared last."""
 
     def __init__(self, settings: WorkerSettings, size: int) -> None:
-        self._settings = settings
-        self._size = size
-        self._ready: list[WorkerProcess] = []
-        self._changed = asyncio.Event()
-        self._keepers: list[asyncio.Task[None]] = []
+        super().__init__(NAME, lambda: RecognitionWorker.start(settings), size)
         self._prepared = b""
-        self.restarts = 0
-        """How many workers were replaced."""
 
-    @property
-    def workers(self) -> tuple[WorkerProcess, ...]:
-        """Those that can be used now."""
-        return tuple(self._ready)
+    async def choose(self) -> RecognitionWorker:
+        """Return the worker with the fewest utterances, waiting if all are being replaced.
 
-    async def start(self) -> None:
-        """Start all; raises ProviderError if the first try fails for any."""
-        loop = asyncio.get_running_loop()
-        starts = [
-            asyncio.create_task(WorkerProcess.start(self._settings)) for _ in range(self._size)
-        ]
-        try:
-            workers = await asyncio.gather(*starts)
-        except BaseException:
-            for start in starts:
-                if not start.cancelling():  # a second time would cut short what cleans up
-                    start.cancel()
-            for outcome in await asyncio.gather(*starts, return_exceptions=True):
-                if isinstance(outcome, WorkerProcess):
-                    await outcome.stop()
-            raise
-        self._keepers = [loop.create_task(self._keep(worker)) for worker in workers]
-        self._ready.extend(workers)
-        self._changed.set()
-
-    async def choose(self) -> WorkerProcess:
-        """Return the worker with the fewest utterances, waiting if all are being replaced."""
-        while not self._ready:
-            self._changed.clear()
-            await self._changed.wait()
-        return min(self._ready, key=lambda worker: worker.load)
+        Raises ProviderError if the pool is closed.
+        """
+        if not await self.ready():
+            raise ProviderError(NAME, "closed", retryable=False)
+        return min(self.workers, key=lambda worker: worker.load)
 
     def prepare(self, request: bytes) -> None:
         """Let all workers, also later ones, make a grammar."""
         self._prepared = request
-        for worker in self._ready:
+        for worker in self.workers:
             worker.preparations.want(request)
 
-    async def close(self) -> None:
-        """End all workers; what they had fails."""
-        workers = self.workers  # a keeper that is cancelled before it ever ran stops none
-        for keeper in self._keepers:
-            keeper.cancel()
-        await asyncio.gather(*self._keepers, return_exceptions=True)
-        self._keepers.clear()
-        self._ready.clear()
-        await asyncio.gather(*(worker.stop() for worker in workers))
-
-    async def _keep(self, worker: WorkerProcess) -> None:
-        """Watch over one place in the pool, whoever fills it."""
-        try:
-            while True:
-                try:
-                    await worker.run()
-                except ValueError as error:  # its output makes no sense
-                    logger.bind(reason=str(error)).warning("recognition worker confused")
-                self._ready.remove(worker)
-                await worker.stop(kill=True)
-                self.restarts += 1
-                logger.bind(pid=worker.pid).warning("recognition worker ended, starting another")
-                worker = await self._replace()
-                self._ready.append(worker)
-                if self._prepared:
-                    worker.preparations.want(self._prepared)
-                self._changed.set()
-        finally:
-            if worker in self._ready:
-                self._ready.remove(worker)
-            await worker.stop()
-
-    async def _replace(self) -> WorkerProcess:
-        for delay in itertools.chain(_RESTART_SECONDS, itertools.repeat(_RESTART_SECONDS[-1])):
-            await asyncio.sleep(delay)
-            try:
-                return await WorkerProcess.start(self._settings)
-            except (ProviderError, OSError) as error:
-                logger.bind(reason=str(error)).error("recognition worker did not start")
-        raise AssertionError("unreachable: the delays go on without end")
+    def on_ready(self, worker: RecognitionWorker) -> None:
+        """Let a new worker make the grammar."""
+        if self._prepared:
+            worker.preparations.want(self._prepared)
 
 
 def default_size() -> int:

@@ -15,8 +15,8 @@ from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
 from vixio.phrasebook import fingerprint, signatures
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
-from vixio.providers.pocketsphinx.pool import WorkerPool, WorkerProcess, default_size
-from vixio.providers.pocketsphinx.wire import NAME, WORST_SCORE, Kind, WorkerSettings
+from vixio.providers.pocketsphinx.messages import NAME, WORST_SCORE, Kind, WorkerSettings
+from vixio.providers.pocketsphinx.pool import RecognitionPool, RecognitionWorker, default_size
 from vixio.providers.registry import ProviderFactory
 
 _log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ class PocketSphinxASRProvider(ASRProvider):
         """Raises ProviderUnavailable if there is no model for the language."""
         self._settings = settings or PocketSphinxSettings()
         self._worker_settings = _worker_settings(self._settings)
-        self._pool: WorkerPool | None = None
+        self._pool: RecognitionPool | None = None
         self._starting = asyncio.Lock()
         self._request: tuple[SpeechHints, bytes] | None = None
         self._closed = False
@@ -68,7 +68,7 @@ class PocketSphinxASRProvider(ASRProvider):
         return self._settings
 
     @property
-    def workers(self) -> tuple[WorkerProcess, ...]:
+    def workers(self) -> tuple[RecognitionWorker, ...]:
         """The worker processes that can be used now."""
         return self._pool.workers if self._pool is not None else ()
 
@@ -81,7 +81,9 @@ class PocketSphinxASRProvider(ASRProvider):
             if self._closed:
                 raise ProviderError(NAME, "closed", retryable=False)
             if self._pool is None:
-                pool = WorkerPool(self._worker_settings, self._settings.workers or default_size())
+                pool = RecognitionPool(
+                    self._worker_settings, self._settings.workers or default_size()
+                )
                 await pool.start()
                 self._pool = pool
                 if self._request is not None:
@@ -104,7 +106,7 @@ class PocketSphinxASRProvider(ASRProvider):
             if pool is not None:
                 await pool.close()
 
-    async def choose(self) -> WorkerProcess:
+    async def choose(self) -> RecognitionWorker:
         """Return a worker for a new utterance. Raises ProviderError."""
         if self._closed:
             raise ProviderError(NAME, "closed", retryable=False)
@@ -148,7 +150,7 @@ class PocketSphinxStream(ASRStream):
         self._language = settings.language
         # Slightly more than is decoded, so that the worker detects an overlong utterance.
         self._left = pcm_bytes(settings.max_seconds + 0.5, LISTEN_RATE)
-        self._worker: WorkerProcess | None = None
+        self._worker: RecognitionWorker | None = None
         self._number = 0
         self._result: asyncio.Future[dict[str, Any]] | None = None
         self._ended = False
@@ -216,7 +218,7 @@ class PocketSphinxStream(ASRStream):
         if self._worker is not None:
             self._worker.forget(self._number)
 
-    async def _place(self) -> WorkerProcess:
+    async def _place(self) -> RecognitionWorker:
         if self._closed:
             raise ProviderError(NAME, "the stream is closed", retryable=False)
         if self._worker is None:

@@ -29,8 +29,8 @@ from vixio.providers.pocketsphinx.decoder import (
     SpokenGrammar,
 )
 from vixio.providers.pocketsphinx.lexicon import Lexicon
+from vixio.providers.pocketsphinx.messages import MAX_PAYLOAD, Kind, WorkerSettings
 from vixio.providers.pocketsphinx.utterance import Utterance
-from vixio.providers.pocketsphinx.wire import MAX_PAYLOAD, Kind, WorkerSettings
 
 _MAX_GRAMMARS: Final = 64
 _CONFIDENCE_WIDTH: Final = 15.0

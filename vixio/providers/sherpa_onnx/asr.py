@@ -14,7 +14,7 @@ from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.sherpa_onnx.asr_model import OfflineModel, OnlineModel, load, warm_up
 from vixio.providers.sherpa_onnx.asr_settings import SherpaASRSettings
-from vixio.providers.sherpa_onnx.asr_worker import (
+from vixio.providers.sherpa_onnx.asr_threads import (
     DecodeThread,
     OfflineThread,
     OnlineThread,

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
 from vixio.core.errors import ProviderError, ProviderUnavailable
+from vixio.providers.espeak_process.messages import Voice
 from vixio.providers.espeak_process.phonemes import PhonemeClient
-from vixio.providers.espeak_process.wire import Voice
 from vixio.providers.local_voice.provider import LocalVoiceProvider
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.sherpa_onnx.folder import INSTALL, NAME, ModelFolder

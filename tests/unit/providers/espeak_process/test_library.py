@@ -10,7 +10,7 @@ import unicodedata
 import pytest
 
 from vixio.providers.espeak_process.library import EspeakError, EspeakLibrary, load_espeak
-from vixio.providers.espeak_process.wire import Voice
+from vixio.providers.espeak_process.messages import Voice
 
 
 def pronounced(text: str, voice: str = "en-us") -> str:

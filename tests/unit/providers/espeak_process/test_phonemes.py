@@ -10,8 +10,8 @@ from contextlib import closing
 import pytest
 
 from vixio.core.errors import ProviderError
+from vixio.providers.espeak_process.messages import Voice
 from vixio.providers.espeak_process.phonemes import PhonemeClient
-from vixio.providers.espeak_process.wire import Voice
 
 ENGLISH = [Voice("en-us")]
 

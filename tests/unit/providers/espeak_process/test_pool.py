@@ -15,9 +15,9 @@ import pytest
 from vixio.core.errors import ProviderError
 from vixio.providers.espeak.provider import EspeakSettings, EspeakTTSProvider
 from vixio.providers.espeak_process import speech as speeches
+from vixio.providers.espeak_process.messages import Kind, Voice
 from vixio.providers.espeak_process.pool import EspeakPool, acquire, release
 from vixio.providers.espeak_process.speech import Request, SpeechWorker
-from vixio.providers.espeak_process.wire import Kind, Voice
 from vixio.testing.contract.tts import SENTENCE, say, speech
 
 LIMIT = 20.0

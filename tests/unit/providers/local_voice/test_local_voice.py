@@ -146,6 +146,47 @@ async def test_the_voice_is_closed_with_its_provider() -> None:
     assert provider.voice.closed == 1
 
 
+class Slow(Provider):
+    """Loads when it is allowed to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.allowed = threading.Event(), threading.Event()
+        self.loads = 0
+
+    def load(self) -> Beeps:
+        self.loads += 1
+        self.begun.set()
+        assert self.allowed.wait(LIMIT)
+        return self.voice
+
+
+async def cancelled_start() -> Slow:
+    """A provider whose start was cancelled in mid-load, and whose load ends after it."""
+    provider = Slow()
+    starting = asyncio.create_task(provider.start())
+    assert await asyncio.to_thread(provider.begun.wait, LIMIT)
+    starting.cancel()
+    await asyncio.gather(starting, return_exceptions=True)
+    provider.allowed.set()
+    return provider
+
+
+async def test_a_voice_whose_start_was_cancelled_is_closed() -> None:
+    provider = await cancelled_start()
+    await provider.close()
+    assert (provider.loads, provider.voice.closed) == (1, 1)
+
+
+async def test_a_cancelled_start_may_be_repeated() -> None:
+    provider = await cancelled_start()
+    await provider.start()
+    assert provider.loads == 1
+    assert await say(provider, SENTENCE)
+    await provider.close()
+    assert provider.voice.closed == 1
+
+
 async def test_a_voice_that_cannot_be_loaded_is_told_at_start() -> None:
     class Missing(Provider):
         def load(self) -> Beeps:

@@ -1,7 +1,7 @@
-"""A process with a model in it, seen from the server: started, told, heard and ended.
+"""A worker process as the server sees it: its start, its messages and its end.
 
-It talks in ``frames`` over a socket pair that is its standard input and output, and ends when that
-is closed, so it cannot outlive the server.
+It exchanges frames over a socket pair that is its standard input and output, and ends when that is
+closed, so it cannot outlive the server.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import subprocess
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,33 +24,35 @@ _READ_BYTES: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Program(Generic[KindT]):
-    """What is run, and how it talks. ``provider``: whose errors they are."""
+class WorkerProgram(Generic[KindT]):
+    """The module that a worker runs, and the frames by which it reports its start."""
 
     provider: str
+    """Named in errors."""
     module: str
     kinds: type[KindT]
     ready: KindT
-    """The model is loaded; its JSON, if it has any, is about it."""
+    """The model is loaded. JSON, if any, describes it."""
     unusable: KindT
-    """JSON with ``message``: why it cannot be; the process ends. ``retryable``: it may be later."""
+    """JSON ``message``: why the model cannot be loaded; ``retryable``: whether it may be later.
+    The process ends."""
     max_payload: int
     quiet: bool = False
-    """What it prints to standard error is of no use."""
+    """Whether its standard error is discarded."""
     unusable_reason: str = "no_model"
     """Key of :data:`~vixio.core.messages.REASONS` for a process that is unusable for good."""
 
     def ended(self) -> ProviderError:
-        """Return what an utterance is told whose process is gone."""
+        """Return the error of work whose process has ended."""
         return ProviderError(self.provider, "the recognition process ended")
 
 
-class ModelProcess(Generic[KindT]):
+class WorkerProcess(Generic[KindT]):
     """One process; it ends when :meth:`stop` closes its input, or by itself."""
 
     def __init__(
         self,
-        program: Program[KindT],
+        program: WorkerProgram[KindT],
         process: subprocess.Popen[bytes],
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
@@ -60,12 +63,12 @@ class ModelProcess(Generic[KindT]):
         self._writer = writer
         self._unpacker = Unpacker(program.kinds, program.max_payload)
         self.about: dict[str, Any] = {}
-        """What it said of its model."""
+        """Its description of its model."""
 
     @classmethod
     async def start(
-        cls, program: Program[KindT], argument: str, seconds: float
-    ) -> ModelProcess[KindT]:
+        cls, program: WorkerProgram[KindT], argument: str, seconds: float
+    ) -> WorkerProcess[KindT]:
         """Start it and wait until its model is loaded, no longer than ``seconds``.
 
         Raises ProviderError.
@@ -78,8 +81,8 @@ class ModelProcess(Generic[KindT]):
                 popen = await asyncio.shield(spawning)
             except asyncio.CancelledError:
                 ours.close()
-                with suppress(OSError):  # there is none
-                    await _bury(await spawning)
+                with suppress(OSError):  # it did not start
+                    await _end(await spawning)
                 raise
             except BaseException:
                 ours.close()
@@ -89,7 +92,7 @@ class ModelProcess(Generic[KindT]):
             streams = await asyncio.open_connection(sock=ours)
         except BaseException:
             ours.close()
-            await _bury(popen)
+            await _end(popen)
             raise
         process = cls(program, popen, *streams)
         try:
@@ -105,7 +108,7 @@ class ModelProcess(Generic[KindT]):
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """Process id."""
         return self._process.pid
 
     @property
@@ -119,29 +122,29 @@ class ModelProcess(Generic[KindT]):
         return self._writer.transport.get_write_buffer_size()
 
     def send(self, kind: KindT, number: int = 0, payload: bytes | dict[str, Any] = b"") -> None:
-        """Write a frame; nothing happens if the process is gone, which its reader will notice."""
+        """Write a frame; has no effect if the process has ended, which :meth:`run` notices."""
         if not self._writer.is_closing():
             self._writer.write(pack(kind, number, payload))
 
     async def drain(self) -> None:
-        """Wait while the pipe is full. Raises ProviderError if the process is gone."""
+        """Wait while the pipe is full. Raises ProviderError if the process has ended."""
         try:
             await self._writer.drain()
         except (ConnectionError, RuntimeError) as error:
             raise self._program.ended() from error
 
     async def run(self, take: Callable[[Frame[KindT]], None]) -> None:
-        """Hand on what it says until it ends. Raises ValueError when that makes no sense."""
+        """Hand its frames to ``take`` until it ends. Raises ValueError for a malformed one."""
         while frames := await self._read():
             for frame in frames:
                 take(frame)
 
     def kill(self) -> None:
         """End it at once; :meth:`run` returns."""
-        self._process.kill()  # knows itself whether it is over
+        self._process.kill()  # has no effect on a process that has ended
 
     async def stop(self, *, kill: bool = False) -> None:
-        """End it: by closing its input, by force if that does not help. Not while it is read.
+        """End it: by closing its input, by force if that does not help. Not during :meth:`run`.
 
         Idempotent, never raises.
         """
@@ -162,11 +165,11 @@ class ModelProcess(Generic[KindT]):
         program = self._program
         for frame in await self._read():
             if frame.kind is program.unusable:
-                said = frame.json()
-                if said.get("retryable"):
-                    raise ProviderError(program.provider, said["message"], reason="unreachable")
+                answer = frame.json()
+                if answer.get("retryable"):
+                    raise ProviderError(program.provider, answer["message"], reason="unreachable")
                 raise ProviderUnavailable(
-                    program.provider, said["message"], reason=program.unusable_reason
+                    program.provider, answer["message"], reason=program.unusable_reason
                 )
             if frame.kind is program.ready:
                 self.about = frame.json() if frame.payload else {}
@@ -179,12 +182,45 @@ class ModelProcess(Generic[KindT]):
             while data := await self._reader.read(_READ_BYTES):
                 if frames := list(self._unpacker.feed(data)):
                     return frames
-        except ConnectionError:  # it died with something unread: an end like any other
+        except ConnectionError:  # it ended with something unread
             pass
         return []
 
 
-def spawn(program: Program[Any], argument: str, channel: socket.socket) -> subprocess.Popen[bytes]:
+class WorkerClient(ABC, Generic[KindT]):
+    """A worker process with the work that it has. A vendor's class takes its frames."""
+
+    def __init__(self, process: WorkerProcess[KindT]) -> None:
+        self.process = process
+        self.proven = False
+        """Whether it has completed any work since its start; set by :meth:`take`."""
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return self.process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """As of ``subprocess``: negative for a signal; None while it runs."""
+        return self.process.exit_code
+
+    async def run(self) -> None:
+        """Take its frames until it ends. Raises ValueError for a malformed one."""
+        await self.process.run(self.take)
+
+    async def stop(self, *, kill: bool = False) -> None:
+        """End the process. Idempotent, never raises."""
+        await self.process.stop(kill=kill)
+
+    @abstractmethod
+    def take(self, frame: Frame[KindT]) -> None:
+        """Handle one frame. Raises ValueError for a malformed one."""
+
+
+def spawn(
+    program: WorkerProgram[Any], argument: str, channel: socket.socket
+) -> subprocess.Popen[bytes]:
     """Start the process with ``channel`` as its standard input and output. Blocking."""
     # A session of its own: a Ctrl-C at the terminal is for the server to handle.
     return subprocess.Popen(  # noqa: S603 - this interpreter, our module, our own JSON
@@ -197,7 +233,7 @@ def spawn(program: Program[Any], argument: str, channel: socket.socket) -> subpr
     )
 
 
-async def _bury(process: subprocess.Popen[bytes]) -> None:
-    """End a process that nobody talks with."""
+async def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process that has no connection."""
     process.kill()
     await asyncio.to_thread(process.wait)

@@ -1,4 +1,4 @@
-"""What the server and the process with the model say to each other, in ``frames``."""
+"""Messages between the server and the process with the model, in frames."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_PAYLOAD: Final = 8_000_000
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """What the server tells the process on its command line, as JSON."""
+    """Settings of the process, as JSON on its command line."""
 
     model: str
     """A model's id, or the absolute path of its folder."""
@@ -32,7 +32,7 @@ class WorkerSettings:
 
 
 class Kind(IntEnum):
-    """What a frame is. The first four go to the process, the others come from it."""
+    """Type of a frame. The first four go to the process, the others come from it."""
 
     OPEN = 1
     """JSON: an utterance begins; its language and hotwords."""
@@ -41,7 +41,7 @@ class Kind(IntEnum):
     FINISH = 3
     CANCEL = 4
     READY = 5
-    """JSON: the model is loaded; its class, and whether it hears as the user speaks."""
+    """JSON: the model is loaded; its class, and whether it decodes while the user speaks."""
     UNUSABLE = 6
     """JSON: why it cannot be loaded, and whether it may be later; the process ends."""
     PARTIAL = 7

@@ -1,25 +1,22 @@
 """The thread that decodes the utterances of all devices, several in one call.
 
-The event loop submits, the thread takes all that has come in; results go back with
-``call_soon_threadsafe``. What nobody waits for any more is not decoded.
+Results go back to the event loop with ``call_soon_threadsafe``. Abandoned utterances are not
+decoded.
 """
 
 from __future__ import annotations
 
 import asyncio
-import threading
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from vixio.core.errors import ProviderError
 from vixio.providers.asr import Recognition
+from vixio.providers.inference.thread import InferenceThread, settle
 from vixio.providers.sherpa_onnx.asr_model import OfflineModel, OnlineModel
 from vixio.providers.sherpa_onnx.folder import NAME
-
-JOIN_SECONDS = 20.0
-"""The thread cannot be interrupted in a call of its library; it dies with the process."""
 
 _ALIKE = 2.0
 """Utterances of one batch are filled up to the longest of them: none may be longer by more."""
@@ -54,54 +51,30 @@ class Utterance:
         """The library's, of the thread alone."""
 
 
-class DecodeThread:
-    """What both ways of decoding have in common. Made and called on the event loop."""
+class DecodeThread(InferenceThread[Utterance]):
+    """What both ways of decoding have in common.
+
+    Submitting an utterance reports more of it: audio, its end, or that it was abandoned.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, max_batch: int) -> None:
         self._loop = loop
         self._max_batch = max_batch
-        self._changed = threading.Condition()
-        self._incoming: dict[Utterance, None] = {}  # guarded by _changed, as the one below
-        self._stopping = False
-        self._thread = threading.Thread(target=self._work, name="vixio-sherpa-asr", daemon=True)
-        self._thread.start()
+        super().__init__("vixio-sherpa-asr")
 
-    def submit(self, utterance: Utterance) -> None:
-        """Say that there is more of ``utterance``: audio, its end, or that it was abandoned."""
-        with self._changed:
-            self._incoming[utterance] = None
-            self._changed.notify()
-
-    def stop(self) -> None:
-        """Tell the thread to end after what it is decoding. What waits is left unresolved."""
-        with self._changed:
-            self._stopping = True
-            self._changed.notify()
-
-    async def join(self) -> None:
-        """Wait until the thread has ended, or until the decoding in hand took too long."""
-        await asyncio.to_thread(self._thread.join, JOIN_SECONDS)
-
-    def _take(self, *, block: bool) -> list[Utterance] | None:
-        """Return what came in, None when it is time to end."""
-        with self._changed:
-            while block and not self._incoming and not self._stopping:
-                self._changed.wait()
-            incoming, self._incoming = self._incoming, {}
-            return None if self._stopping else list(incoming)
-
-    def _work(self) -> None:
+    def _serve(self) -> None:
         try:
-            self._serve()
-        except RuntimeError:  # from _tell: the loop is closed, nobody waits any more
+            self._decode()
+        except RuntimeError:  # from _resolve: the loop is closed
             if not self._loop.is_closed():
                 raise
 
-    def _serve(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _decode(self) -> None:
+        """Decode until :meth:`take` returns None."""
 
-    def _tell(self, utterance: Utterance, outcome: Recognition | Exception) -> None:
-        self._loop.call_soon_threadsafe(_resolve, utterance.future, outcome)
+    def _resolve(self, utterance: Utterance, outcome: Recognition | Exception) -> None:
+        self._loop.call_soon_threadsafe(settle, utterance.future, outcome, NAME, "decoding")
 
 
 class OfflineThread(DecodeThread):
@@ -114,8 +87,8 @@ class OfflineThread(DecodeThread):
         self._waiting: deque[tuple[Utterance, bytes]] = deque()
         super().__init__(loop, max_batch if model.kind.batched else 1)
 
-    def _serve(self) -> None:
-        while (incoming := self._take(block=not self._waiting)) is not None:
+    def _decode(self) -> None:
+        while (incoming := self.take(block=not self._waiting)) is not None:
             self._waiting.extend((each, b"".join(each.pcm)) for each in incoming)
             batch = self._batch()
             if not batch:
@@ -126,7 +99,7 @@ class OfflineThread(DecodeThread):
             except Exception as error:  # noqa: BLE001 - the library throws what it likes
                 outcomes = [error] * len(batch)
             for (utterance, _), outcome in zip(batch, outcomes, strict=True):
-                self._tell(utterance, outcome)
+                self._resolve(utterance, outcome)
 
     def _batch(self) -> list[tuple[Utterance, bytes]]:
         """Take the oldest utterance and others like it out of those that wait."""
@@ -153,8 +126,8 @@ class OnlineThread(DecodeThread):
         self._open: dict[Utterance, None] = {}
         super().__init__(loop, max_batch if model.kind.batched else 1)
 
-    def _serve(self) -> None:
-        while (incoming := self._take(block=not self._ready())) is not None:
+    def _decode(self) -> None:
+        while (incoming := self.take(block=not self._ready())) is not None:
             for utterance in incoming:
                 self._guarded([utterance], partial(self._accept, utterance))
             ready = self._ready()[: self._max_batch]
@@ -178,7 +151,7 @@ class OnlineThread(DecodeThread):
                 raise
             for utterance in utterances:
                 self._open.pop(utterance, None)
-                self._tell(utterance, error)
+                self._resolve(utterance, error)
 
     def _accept(self, utterance: Utterance) -> None:
         if utterance.abandoned or utterance.future.done():
@@ -213,18 +186,5 @@ class OnlineThread(DecodeThread):
         self._model.end(state)
         while self._model.ready(state) and not utterance.abandoned:
             self._model.step([state])
-        self._tell(utterance, Recognition(self._model.text(state)))
+        self._resolve(utterance, Recognition(self._model.text(state)))
         utterance.state = None
-
-
-def _resolve(future: asyncio.Future[Recognition], outcome: Recognition | Exception) -> None:
-    if future.done():  # cancelled, or failed by close
-        return
-    if isinstance(outcome, Recognition):
-        future.set_result(outcome)
-    elif isinstance(outcome, ProviderError):
-        future.set_exception(outcome)
-    else:
-        failed = ProviderError(NAME, f"decoding failed ({type(outcome).__name__})")
-        failed.__cause__ = outcome
-        future.set_exception(failed)

@@ -1,7 +1,7 @@
-"""Which utterances are heard next, and together: between the process's reader and its model.
+"""Decides which utterances the model decodes next, and which of them together.
 
-The reader puts in what comes from the server, the model's thread takes out work. Utterances that
-end while the model is busy wait, and the next call takes as many of them as fit.
+The thread that reads from the server adds audio, the model's thread takes work. Utterances that end
+while the model is busy wait, and the next call takes as many of them as fit.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ import numpy as np
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE
 
 QUIET: Final = 100
-"""No sample above it (-50 dB): nobody spoke, and a model would only make words up."""
+"""Peak of -50 dB. Below it there is no speech, and a model would only invent words."""
 SHORTEST: Final = LISTEN_RATE // 10 * BYTES_PER_SAMPLE
 """Bytes, a tenth of a second: no word is shorter, and the features need some of it."""
 
 
 @dataclass(slots=True, eq=False)
 class Utterance:
-    """One utterance: its audio, and how far a streaming model is with it."""
+    """One utterance: its audio, and the state of a streaming model."""
 
     number: int
     language: str
     hotwords: str
     audio: bytearray = field(default_factory=bytearray)
-    """All of it; of a streaming model what it has not heard yet."""
+    """All of it; for a streaming model what it has not decoded yet."""
     length: int = 0
-    """Bytes that came in all."""
+    """Bytes received in all."""
     peak: int = 0
     finished_at: float | None = None
     cache: dict[str, Any] = field(default_factory=dict)
-    """The streaming model's own."""
+    """State of the streaming model."""
     text: str = ""
 
     @property
     def hearable(self) -> bool:
-        """Whether there is anything in it that could be a word."""
+        """Whether it is long and loud enough to hold a word."""
         return self.length >= SHORTEST and self.peak > QUIET
 
     @property
     def key(self) -> tuple[str, str]:
-        """What utterances of one call have in common."""
+        """Options that all utterances of one call share."""
         return self.language, self.hotwords
 
 
@@ -60,8 +60,8 @@ class Step:
     final: bool
 
 
-class Desk:
-    """Safe for two threads: one that puts in, one that takes out."""
+class BatchScheduler:
+    """Utterances between two threads: one adds audio, one takes work."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Desk:
         chunk_bytes: int = 0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``chunk_bytes``: what a streaming model takes at a time."""
+        """``chunk_bytes``: size of a streaming model's step."""
         self._max_batch = max_batch
         self._max_batch_bytes = int(max_batch_seconds * LISTEN_RATE) * BYTES_PER_SAMPLE
         self._gather = gather_seconds
@@ -80,10 +80,10 @@ class Desk:
         self._clock = clock
         self._changed = threading.Condition()
         self._utterances: OrderedDict[int, Utterance] = OrderedDict()
-        """All that are open or wait, those that have waited longest first."""
+        """All that are open or wait, the longest waiting first."""
 
     def set_chunk(self, chunk_bytes: int) -> None:
-        """Say what a streaming model takes at a time, once it is known."""
+        """Set the size of a streaming model's step, once it is known."""
         self._chunk = chunk_bytes
 
     def open(self, number: int, language: str, hotwords: str) -> None:
@@ -92,7 +92,7 @@ class Desk:
             self._utterances[number] = Utterance(number, language, hotwords)
 
     def feed(self, number: int, pcm: bytes) -> None:
-        """Add audio; of an utterance that is given up nothing is kept."""
+        """Add audio; that of a cancelled utterance is dropped."""
         samples = np.frombuffer(pcm, dtype="<i2", count=len(pcm) // BYTES_PER_SAMPLE)
         peak = max(int(samples.max()), -int(samples.min())) if samples.size else 0
         with self._changed:
@@ -103,7 +103,7 @@ class Desk:
                 self._changed.notify()
 
     def finish(self, number: int) -> None:
-        """The utterance is over: it is waited for."""
+        """Mark the utterance as ended: its words are waited for."""
         with self._changed:
             if (utterance := self._utterances.get(number)) is not None:
                 utterance.finished_at = self._clock()
@@ -111,25 +111,25 @@ class Desk:
                 self._changed.notify()
 
     def cancel(self, number: int) -> None:
-        """Nobody wants it any more; if it is in a call, what that says of it is dropped."""
+        """Drop the utterance; if it is in a call, its result is dropped."""
         with self._changed:
             self._utterances.pop(number, None)
             self._changed.notify()
 
     def done(self, utterance: Utterance) -> bool:
-        """Take it off; tell whether it is still wanted."""
+        """Remove it; whether it was still wanted."""
         with self._changed:
             return self._utterances.pop(utterance.number, None) is utterance
 
     def wanted(self, utterance: Utterance) -> bool:
-        """Tell whether it has not been given up."""
+        """Whether it has not been cancelled."""
         with self._changed:
             return self._utterances.get(utterance.number) is utterance
 
     def next_batch(self) -> list[Utterance]:
-        """Wait for utterances that are over; return those of the next call, the oldest first.
+        """Wait for utterances that have ended; return those of the next call, the oldest first.
 
-        While others are still being spoken, it waits ``gather_seconds`` for them to end as well.
+        While others are still being spoken, wait up to ``gather_seconds`` for them to end as well.
         """
         with self._changed:
             while True:
@@ -148,7 +148,7 @@ class Desk:
                 self._changed.wait(left)
 
     def next_step(self) -> Step:
-        """Wait for audio of any utterance and return the next chunk of one, in turn."""
+        """Wait for audio of any utterance and return the next chunk of one, round-robin."""
         with self._changed:
             while True:
                 for utterance in self._utterances.values():
@@ -161,7 +161,7 @@ class Desk:
                 self._changed.wait()
 
     def _fitting(self, waiting: list[Utterance]) -> list[Utterance]:
-        """Those that go with the first: every one is padded to the longest of a call."""
+        """Return those that fit with the first; the model pads each to the longest of a call."""
         first = waiting[0]
         batch, longest = [first], first.length
         for utterance in waiting[1:]:
