@@ -1,4 +1,4 @@
-"""What was said outlives the server, whatever ends it, and is seen by nobody else."""
+"""Conversations survive the end of the server, and no other device sees them."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def serving_with(
 
 
 async def say(server: RunningServer, device_id: str, *texts: str) -> None:
-    """A device connects, says something, and goes."""
+    """Connect a device, say something, and disconnect."""
     async with SimulatedDevice(server.device(device_id=device_id)) as device:
         for text in texts:
             await device.type_text(text)
 
 
 def heard(agent: ScriptedAgentBackend, text: str) -> Sequence[HistoryItem]:
-    """What the agent was told of before, when it was asked ``text``."""
+    """Return the history that the agent got with ``text``."""
     (request,) = (
         request for each in agent.agents for request in each.requests if request.text == text
     )
@@ -191,7 +191,7 @@ async def test_a_turn_that_was_closed_survives_a_killed_server(tmp_path: Path) -
         def is_saved() -> bool:
             with suppress(sqlite3.OperationalError), closing(connect()) as reader:
                 return bool(reader.execute(saved).fetchone()[0])
-            return False  # there is no file, or no table in it, yet
+            return False  # no file yet, or no table in it
 
         await until(is_saved, what="the turn")
     finally:

@@ -52,7 +52,7 @@ def ask(text: str, key: str, config: Path | None) -> None:
 
     TEXT - is read from standard input.
     """
-    words = sys.stdin.read() if text == "-" else text
+    words = (sys.stdin.read() if text == "-" else text).strip()
     asyncio.run(_ask(_settings(config), key, words))
 
 
@@ -147,7 +147,7 @@ class Chat:
         loop.add_signal_handler(signal.SIGINT, self.interrupt)
         try:
             while (text := await self._next(lines)) is not None:
-                if text.strip() and await self._answer(text):
+                if (question := text.strip()) and await self._answer(question):
                     return
         finally:
             loop.remove_signal_handler(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""Makes the store that somebody chose. What a store needs is imported when it is made."""
+"""Makes the configured store. The packages of a store are imported when it is made."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from vixio.core.imports import SDK_IMPORT
 from vixio.memory.store import MemoryStore
 
 NEEDS = {"sqlalchemy": ("sqlalchemy", "greenlet"), "redis": ("redis",)}
-"""The modules of each extra; an extra is named after its store."""
+"""The modules of each extra. An extra has the name of its store."""
 
 
 def check_installed(store: str) -> None:
-    """Raise ConfigError when what ``store`` needs is not installed. Imports nothing."""
+    """Raise ConfigError if a package that ``store`` needs is not installed. Imports nothing."""
     if any(find_spec(module) is None for module in NEEDS.get(store, ())):
         raise ConfigError(f"memory.store: {store} needs: pip install 'vixio[{store}]'")
 
 
 def make_store(store: str, path: str, url: str) -> MemoryStore:
-    """Return a store, unopened. May import for seconds; raises StoreFailed."""
+    """Return a store, not opened yet. May import for seconds. Raises StoreFailed."""
     if store == "sqlalchemy":
         with SDK_IMPORT:
             from vixio.memory.sqlalchemy_store import SQLAlchemyStore

@@ -1,44 +1,45 @@
-"""The memory of one device: what is loaded, and what waits to be written, in order."""
+"""The memory of one device: loads its history, and writes its turns in order."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from loguru import logger
-
 from vixio.core.history import History, Turn
-from vixio.memory.link import StoreDown, Work
+from vixio.memory.link import Operation, StoreUnavailable
 from vixio.memory.records import Remembered
 from vixio.memory.store import MemoryStore
 
 if TYPE_CHECKING:
     from vixio.memory.memory import Memory
 
+_log = logging.getLogger(__name__)
+
 MAX_SUMMARY_CHARS = 2_000
 
 MIN_PENDING = 20
-"""Turns that may wait to be saved, if the history itself does not hold more."""
+"""Turns that may wait to be saved, unless the history holds more."""
 
 
 @dataclass(eq=False)
 class _Step:
-    """One thing to do in the store. ``turn``: what it saves; ``begun``: it is on its way."""
+    """One operation of the store. ``turn``: the turn that it saves; ``begun``: it is under way."""
 
-    work: Work[Any]
+    operation: Operation[Any]
     done: Callable[[Any], None]
     turn: Turn | None = None
     begun: bool = False
 
 
 class DeviceMemory:
-    """Keeps a history and the store together; it listens to the history.
+    """Keeps the store in step with a history; it is the history's listener.
 
-    What is to be done in the store is done in order, one after the other, so that a device that
-    comes back is given what its last session left, even if that is still being written.
+    Operations of the store run in order, one after the other, so that a device that reconnects gets
+    the turns of its last session, even if they are still being written.
     """
 
     def __init__(self, memory: Memory, key: str, history: History) -> None:
@@ -50,34 +51,34 @@ class DeviceMemory:
         self._folding: asyncio.Task[None] | None = None
         self._loaded = asyncio.Event()
         self._in_store = 0
-        """How many items of turns the store will have when all steps are done."""
+        """Items of turns in the store when all steps are done."""
         self._epoch = 0
-        """Counts how often turns were replaced from outside; a summary of older ones is void."""
+        """Counts how often turns were replaced from outside, which makes a summary obsolete."""
         history.listener = self
         history.recall = self.recall
 
     @property
     def tasks(self) -> Sequence[asyncio.Task[None]]:
-        """What runs for this device."""
+        """The running tasks of this device."""
         return [task for task in (self._draining, self._folding) if task is not None]
 
     @property
     def writing(self) -> asyncio.Task[None] | None:
-        """What writes into the store; it ends when all is written."""
+        """The task that writes into the store; it ends when everything is written."""
         return self._draining
 
     @property
     def idle(self) -> bool:
-        """Is there nothing left to do?"""
+        """Whether nothing is left to do."""
         return not self._steps and not self.tasks
 
     @property
     def pending(self) -> int:
-        """How many turns wait to be saved."""
+        """The number of turns that wait to be saved."""
         return sum(step.turn is not None for step in self._steps)
 
     def connected(self, former: str = "") -> None:
-        """Bring the history up to date: another process may have written or erased.
+        """Load the history: another process may have written or erased it.
 
         ``former``: an older key of the device, whose records are moved to its present one.
         """
@@ -88,23 +89,23 @@ class DeviceMemory:
                 await store.move(former, self.key)
             return await store.load(self.key)
 
-        self._add(_Step(Work(load), self._take))
+        self._add(_Step(Operation(load), self._take))
 
     async def recall(self) -> None:
-        """Wait for what was said earlier; not long, and not for a store that is down."""
+        """Wait for the earlier turns: for a limited time, and not for an unavailable store."""
         if not self._loaded.is_set():
             await self._memory.wait_for(self._loaded)
-            self._loaded.set()  # if it comes later, the turns after it have it
+            self._loaded.set()  # if they come later, the following turns have them
 
     def stop(self) -> None:
-        """End what runs."""
+        """Cancel the running tasks."""
         for task in self.tasks:
             task.cancel()
 
-    # ── what the history says ────────────────────────────────────────────────────────────────
+    # ── the history's listener ───────────────────────────────────────────────────────────────
 
     def turn_closed(self, turn: Turn) -> None:
-        """Save the turn, and see whether the history should be summed up."""
+        """Save the turn; summarise the history if it is due."""
         known = self._in_store > 0
         self._in_store += len(turn.items)
         kept = self._kept()
@@ -124,18 +125,18 @@ class DeviceMemory:
 
         if self.pending >= max(self._history.max_turns, MIN_PENDING):
             self._lose_oldest()
-        self._add(_Step(Work(save), saved, turn))
+        self._add(_Step(Operation(save), saved, turn))
         self._sum_up()
 
     def turn_forgotten(self, turn: Turn) -> None:
-        """Take a turn back: it waits to be saved, or it is in the store already."""
+        """Remove a turn, whether it still waits to be saved or is in the store already."""
         self._in_store = max(0, self._in_store - len(turn.items))
         for step in self._steps:
             if step.turn is turn and not step.begun:
                 self._steps.remove(step)
                 return
         count = len(turn.items)
-        self._add(_Step(Work(lambda store: store.unsave_turn(self.key, count)), _nothing))
+        self._add(_Step(Operation(lambda store: store.unsave_turn(self.key, count)), _nothing))
 
     # ── the steps ────────────────────────────────────────────────────────────────────────────
 
@@ -151,10 +152,10 @@ class DeviceMemory:
                 step = self._steps[0]
                 step.begun = True
                 try:
-                    result = await link.call(step.work)
-                except StoreDown:
+                    result = await link.call(step.operation)
+                except StoreUnavailable:
                     self._memory.count("failed")
-                    self._loaded.set()  # nobody has to wait for it
+                    self._loaded.set()  # turns do not wait for it
                     await link.usable()
                     continue
                 if self._steps and self._steps[0] is step:
@@ -165,16 +166,16 @@ class DeviceMemory:
             self._memory.settled(self)
 
     def _lose_oldest(self) -> None:
-        """Give up a turn that waits to be saved; a store that is down for long costs memory."""
+        """Drop the oldest turn that waits to be saved, which bounds the memory that it takes."""
         for step in self._steps:
-            if step.turn is not None and step.work.running is None:
+            if step.turn is not None and step.operation.running is None:
                 self._steps.remove(step)
                 self._memory.count("lost")
                 return
 
     def _take(self, remembered: Remembered) -> None:
         self._in_store = sum(map(len, remembered.turns))
-        if self._steps:  # turns that came in the meantime
+        if self._steps:  # turns since then
             waiting = (step.turn for step in self._steps if step.turn is not None)
             self._in_store += sum(len(turn.items) for turn in waiting)
         self._epoch += 1
@@ -183,7 +184,7 @@ class DeviceMemory:
         self._loaded.set()
 
     def _erased(self, turn: Turn) -> None:
-        """Somebody has erased this device in the store: nothing older than ``turn`` is left."""
+        """The device was erased in the store from outside: drop everything before ``turn``."""
         self._epoch += 1
         later = self._history.turns
         older = later[: later.index(turn)] if turn in later else ()
@@ -216,12 +217,12 @@ class DeviceMemory:
             def save(store: MemoryStore) -> Awaitable[None]:
                 return store.save_summary(self.key, summary, keep=kept)
 
-            self._add(_Step(Work(save), _nothing))
-            logger.bind(turns=len(turns)).debug("conversation summed up")
+            self._add(_Step(Operation(save), _nothing))
+            _log.debug("conversation summarised", extra={"turns": len(turns)})
         finally:
             self._folding = None
             self._memory.settled(self)
 
 
 def _nothing(result: object) -> None:
-    """There is nothing to do afterwards."""
+    """Do nothing after the operation."""

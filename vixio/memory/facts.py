@@ -7,23 +7,22 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from vixio.core.facts import MAX_FACT_CHARS, MAX_FACTS, FactStore, is_about
-from vixio.memory.link import StoreDown, StoreLink, Work
+from vixio.memory.link import Operation, StoreLink, StoreUnavailable
 from vixio.memory.records import device_key
 from vixio.memory.store import MemoryStore
 
 Change = Callable[[list[str]], list[str]]
-"""Makes a new list of facts of the one before."""
+"""Returns a new list of facts, made from the current one."""
 
 LOCKS = 64
-"""Changes for one owner wait for each other; so may, by chance, those of two owners."""
+"""Changes of one owner run one after the other; by chance, so may those of two owners."""
 
 
 class PersistentFactStore(FactStore):
-    """Facts in the store, read anew each time, so that what is erased there is gone at once.
+    """Facts in the store. They are read each time, so that erased ones are gone at once.
 
-    While the store is down, what is changed counts for as long as the process lasts, and is
-    carried out in the store when it is next used with success. ``max_owners`` bounds how many
-    wait for that.
+    While the store is unavailable, changes are kept in the process and applied to the store at its
+    next successful use. ``max_owners`` bounds how many owners' changes are kept.
     """
 
     def __init__(self, link: StoreLink, max_owners: int = 1_000) -> None:
@@ -39,11 +38,11 @@ class PersistentFactStore(FactStore):
             await self._use(owner, lambda known: known if cut in known else [*known, cut])
 
     async def facts(self, owner: str) -> list[str]:
-        """Return what is remembered; while the store is down, what was told meanwhile."""
+        """Return the facts; while the store is unavailable, those learned since."""
         return await self._use(owner, None)
 
     async def remove(self, owner: str, about: str) -> list[str]:
-        """Forget what is about ``about``."""
+        """Forget the facts about ``about``."""
         before = await self._use(
             owner, lambda known: [fact for fact in known if not is_about(fact, about)], before=True
         )
@@ -54,12 +53,12 @@ class PersistentFactStore(FactStore):
         return len(await self._use(owner, lambda _: [], before=True))
 
     async def flush(self) -> None:
-        """Carry out what waits for the store, if it can be used."""
+        """Apply the waiting changes to the store, if it is available."""
         for key in list(self._waiting):
             async with self._locks[hash(key) % LOCKS]:
                 try:
                     await self._stored(key, self._waiting.get(key, ()))
-                except StoreDown:
+                except StoreUnavailable:
                     return
                 self._waiting.pop(key, None)
 
@@ -71,7 +70,7 @@ class PersistentFactStore(FactStore):
             try:
                 known = await self._stored(key, changes)
                 self._waiting.pop(key, None)
-            except StoreDown:
+            except StoreUnavailable:
                 known = []
                 if change is not None:
                     self._waiting[key] = changes
@@ -83,7 +82,7 @@ class PersistentFactStore(FactStore):
             return _applied(known, changes)
 
     async def _stored(self, key: str, changes: list[Change] | tuple[()]) -> list[str]:
-        """Carry ``changes`` out in the store, and return what stood there before them."""
+        """Apply ``changes`` to the store, and return the facts before them."""
 
         async def there(store: MemoryStore) -> list[str]:
             known = list(await store.load_facts(key))
@@ -92,7 +91,7 @@ class PersistentFactStore(FactStore):
                 await store.save_facts(key, changed)
             return known
 
-        return await self._link.call(Work(there))
+        return await self._link.call(Operation(there))
 
 
 def _applied(facts: list[str], changes: list[Change] | tuple[()]) -> list[str]:

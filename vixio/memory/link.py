@@ -1,41 +1,42 @@
-"""The way to the store: a thread with an event loop of its own, and what is known of its health.
+"""Runs the store in a thread with an event loop of its own, and backs off when it fails.
 
-Stores run there because they may block: the SDK takes a second to import, opens files as it is
-constructed, and waits for a transaction even if it is cancelled. A store that hangs can so delay
-neither a conversation nor the end of the process.
+A store may block: the SDK takes a second to import, opens files in its constructor, and waits for a
+transaction even if it is cancelled. In its own thread a hanging store delays neither a conversation
+nor the end of the process.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
-from loguru import logger
-
+from vixio.core.backoff import Backoff
 from vixio.core.clock import now
 from vixio.core.errors import VixioError
 from vixio.memory.store import MemoryStore, StoreFailed
 
 T = TypeVar("T")
 
-FIRST_PAUSE_S = 2.0
-LONGEST_PAUSE_S = 60.0
-"""How long a store that failed is left alone; doubled each time."""
+_log = logging.getLogger(__name__)
+
+RETRIES = Backoff(first=2.0, longest=60.0)
+"""Pauses before a store that failed is used again."""
 
 AT_ONCE = 4
-"""Works that run in the store at the same time."""
+"""Operations that run in the store at the same time."""
 
 
-class StoreDown(Exception):
-    """The store cannot be used just now."""
+class StoreUnavailable(Exception):
+    """The store cannot be used at the moment."""
 
 
-class Work(Generic[T]):
-    """Something to do in the store, once: it can be waited for again after it took too long."""
+class Operation(Generic[T]):
+    """An operation of the store. After a timeout the same one can be awaited again."""
 
     def __init__(self, do: Callable[[MemoryStore], Awaitable[T]]) -> None:
         self.do = do
@@ -43,11 +44,11 @@ class Work(Generic[T]):
 
 
 class StoreLink:
-    """Opens the store when it is first used, and again after it failed.
+    """Opens the store at its first use, and again after a failure.
 
-    ``make`` makes the store, in its own thread, since that may import a database driver.
-    ``timeout``: seconds for one work; ``open_timeout``: for opening, which imports the SDK.
-    ``quiet``: who calls tells people itself what does not work.
+    ``make`` makes the store; it is called in the store's thread, since it may import a database
+    driver. ``timeout``: seconds for one operation; ``open_timeout``: for opening, which imports the
+    SDK. ``quiet``: log nothing, the caller reports failures itself.
     """
 
     def __init__(
@@ -62,52 +63,52 @@ class StoreLink:
         self._timeout = timeout
         self._open_timeout = open_timeout
         self._store: MemoryStore | None = None
-        self._opening: Work[None] | None = None
+        self._opening: Operation[None] | None = None
         self._is_open = self._was_open = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._down_until = 0.0
-        self._pause = 0.0
+        self._failures = 0
         self._quiet = quiet
-        self._told = False
+        self._reported = False
 
     @property
     def healthy(self) -> bool:
-        """Has it not failed lately?"""
-        return not self._pause
+        """Whether the last operation succeeded."""
+        return not self._failures
 
-    async def call(self, work: Work[T]) -> T:
-        """Do ``work``. Raises StoreDown, at once while the store is left alone.
+    async def call(self, operation: Operation[T]) -> T:
+        """Run ``operation``. Raises StoreUnavailable; at once during a pause after a failure.
 
-        A work that took too long goes on; calling with it again waits for that same one.
+        An operation that timed out goes on; calling with it again waits for it.
         """
         if now() < self._down_until:
-            raise StoreDown
+            raise StoreUnavailable
         async with self._slots:
             if now() < self._down_until:
-                raise StoreDown
+                raise StoreUnavailable
             try:
                 await self._open()
-                result = await self._run(work, self._timeout)
+                result = await self._run(operation, self._timeout)
             except Exception as error:  # reason: a database raises anything
                 self._failed(error)
-                raise StoreDown from error
-        self._works()
+                raise StoreUnavailable from error
+        self._succeeded()
         return result
 
     async def usable(self) -> None:
-        """Wait until the store may be tried again."""
+        """Wait until the store may be used again."""
         await asyncio.sleep(max(0.0, self._down_until - now()))
 
     async def close(self, timeout: float = 2.0) -> None:
-        """Close the store and end its thread; leave it behind if it does not end in time."""
+        """Close the store and end its thread. A thread that does not end in time is abandoned."""
         loop, thread = self._loop, self._thread
         if loop is None or thread is None:
             return
         if self._store is not None:
-            with suppress(Exception):  # it is being left; whatever it has to say comes too late
-                await self._run(Work(lambda store: store.close()), timeout)
+            with suppress(Exception):  # an error of a store that is given up changes nothing
+                await self._run(Operation(lambda store: store.close()), timeout)
         loop.call_soon_threadsafe(loop.stop)
         await asyncio.to_thread(thread.join, timeout)
         self._loop = self._thread = None
@@ -120,7 +121,7 @@ class StoreLink:
             async def open_it(store: MemoryStore) -> None:
                 await store.open()
 
-            self._opening = Work(open_it)
+            self._opening = Operation(open_it)
         opening = self._opening
         try:
             await self._run(opening, self._timeout if self._was_open else self._open_timeout)
@@ -129,16 +130,16 @@ class StoreLink:
                 self._opening = None
         self._is_open = self._was_open = True
 
-    async def _run(self, work: Work[T], timeout: float) -> T:
-        if work.running is None:
-            work.running = asyncio.wrap_future(self._submit(work.do))
-            work.running.add_done_callback(_taken_note_of)
-        running = work.running
-        # Shielded: who waits may be cancelled, but what runs is not to be cut in the middle.
+    async def _run(self, operation: Operation[T], timeout: float) -> T:
+        if operation.running is None:
+            operation.running = asyncio.wrap_future(self._submit(operation.do))
+            operation.running.add_done_callback(_retrieve)
+        running = operation.running
+        # The caller may be cancelled; the operation must not be cut in the middle.
         await asyncio.wait([running], timeout=timeout)
         if not running.done():
             raise StoreFailed(f"no answer within {timeout:g} s")
-        work.running = None
+        operation.running = None
         return running.result()
 
     def _submit(self, do: Callable[[MemoryStore], Awaitable[T]]) -> Future[T]:
@@ -156,33 +157,34 @@ class StoreLink:
         return asyncio.run_coroutine_threadsafe(there(), self._loop)
 
     def _failed(self, error: Exception) -> None:
-        self._is_open = False  # what is wrong with it may need it to be opened anew
-        self._pause = min(max(FIRST_PAUSE_S, 2 * self._pause), LONGEST_PAUSE_S)
-        self._down_until = now() + self._pause
-        if not self._told and not self._quiet:
-            self._told = True
-            logger.bind(reason=describe(error)).warning(
-                "memory does not work: conversations are kept until the server stops"
+        self._is_open = False  # it may have to be opened again to recover
+        self._failures += 1
+        self._down_until = now() + RETRIES.delay(self._failures)
+        if not self._reported and not self._quiet:
+            self._reported = True
+            _log.warning(
+                "memory is unavailable: conversations are kept until the server stops",
+                extra={"reason": describe(error)},
             )
 
-    def _works(self) -> None:
-        self._pause = 0.0
-        if self._told:
-            self._told = False
-            logger.info("memory works again")
+    def _succeeded(self) -> None:
+        self._failures = 0
+        if self._reported:
+            self._reported = False
+            _log.info("memory is available again")
 
 
-def _taken_note_of(done: asyncio.Future[Any]) -> None:
-    """Look at the outcome of a work that nobody may be waiting for any more."""
+def _retrieve(done: asyncio.Future[Any]) -> None:
+    """Retrieve the outcome of an operation that may have no waiter any more."""
     if not done.cancelled():
         done.exception()
 
 
 def describe(error: BaseException) -> str:
-    """Return one line on what happened, without anything that a user said."""
+    """Return one line about an error, without the words of a user."""
     if isinstance(error, VixioError):
         return str(error)
-    # SQLAlchemy shows the statement in the lines behind the first; drivers say less than others.
+    # SQLAlchemy shows the statement, with its values, in the lines after the first.
     first = str(error).splitlines()[0][:200] if str(error) else ""
     return f"{type(error).__name__}: {first}" if first else type(error).__name__
 

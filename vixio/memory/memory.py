@@ -1,14 +1,13 @@
-"""Stands between the sessions and the store: loads beside a connection, writes behind a turn."""
+"""Connects the histories of sessions with the store: loads and writes in the background."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-from loguru import logger
 
 from vixio.core.errors import VixioError
 from vixio.core.history import History, HistoryItem
@@ -16,23 +15,26 @@ from vixio.core.history_store import HistoryKeeper
 from vixio.core.metrics import Counters
 from vixio.memory.device import DeviceMemory
 from vixio.memory.facts import PersistentFactStore
-from vixio.memory.link import StoreDown, StoreLink, Work
+from vixio.memory.link import Operation, StoreLink, StoreUnavailable
 from vixio.memory.records import device_key
 from vixio.memory.store import MemoryStore
+
+_log = logging.getLogger(__name__)
 
 DAY_S = 86_400.0
 
 Summarise = Callable[[str, Sequence[HistoryItem]], Awaitable[str]]
-"""``(the summary so far, what was said since) -> the new summary``; empty: it cannot be done."""
+"""``(the summary so far, the items since then) -> the new summary``; empty: none could be made."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemorySettings:
-    """``wait``: seconds for which a turn waits for what was said before, once the agent is there.
+    """How the memory behaves. Times are in seconds.
 
-    ``keep_days``: a device not seen for so long is erased, 0: never. ``flush`` bounds, in seconds,
-    how long the end of the server waits for what is not written yet, ``written`` how long a device
-    that goes on in another process of it does.
+    ``wait``: a turn waits so long for the earlier turns, counted from when the agent is ready.
+    ``keep_days``: a device that was not seen for so long is erased; 0: never. ``flush``: the end of
+    the server waits so long for unwritten turns. ``written``: so does a device that continues in
+    another process.
     """
 
     wait: float = 0.2
@@ -46,7 +48,7 @@ class MemorySettings:
 class Memory(HistoryKeeper):
     """The memory of all devices of a server.
 
-    ``summarise`` asks the model for summaries; without one, what falls out of the bounds is gone.
+    ``summarise`` asks the model for summaries; without it, turns beyond the bounds are dropped.
     """
 
     def __init__(
@@ -60,7 +62,7 @@ class Memory(HistoryKeeper):
         self.summarise = summarise
         self.settings = settings or MemorySettings()
         self.agent_ready = asyncio.Event()
-        """Set it when the agent can answer: until then, waiting for the memory costs nothing."""
+        """Set it when the agent can answer. Until then, waiting for the memory delays nothing."""
         self.facts = PersistentFactStore(link)
         self._counters = counters
         self._devices: dict[str, DeviceMemory] = {}
@@ -71,11 +73,11 @@ class Memory(HistoryKeeper):
         self._summaries = asyncio.Semaphore(self.settings.summaries_at_once)
 
     def start(self) -> None:
-        """Begin to open the store, and clean it from now on. Returns at once."""
+        """Begin to open the store, and to erase old records daily. Returns at once."""
         self._cleaning = self.spawn(self._keep_clean())
 
     async def stop(self) -> None:
-        """Write what is not written yet, as far as that is possible in ``flush`` seconds."""
+        """Write the unwritten turns, as far as possible within ``flush`` seconds."""
         await _cancelled(self._beside)
         if self._writing and self.link.healthy:
             await asyncio.wait(self._writing, timeout=self.settings.flush)
@@ -84,7 +86,7 @@ class Memory(HistoryKeeper):
             await self.facts.flush()
         lost = sum(device.pending for device in self._devices.values())
         if lost:
-            logger.bind(turns=lost).warning("turns were not saved in time")
+            _log.warning("turns were not saved in time", extra={"turns": lost})
         await self.link.close()
 
     # ── for the histories ────────────────────────────────────────────────────────────────────
@@ -94,10 +96,10 @@ class Memory(HistoryKeeper):
         return device_key(device_id)
 
     def connected(self, key: str, history: History, sent_id: str = "") -> None:
-        """Fill ``history`` from the store, beside the connection, and keep what is said.
+        """Load ``history`` from the store in the background, and save its turns from now on.
 
-        ``sent_id``: the device's own spelling of its id. Records of before ids were normalised
-        may stand under it; they are moved.
+        ``sent_id``: the device's own spelling of its id. Older records, from before ids were
+        normalised, may be stored under it; they are moved.
         """
         device = self._devices.get(key)
         if device is None:
@@ -107,15 +109,16 @@ class Memory(HistoryKeeper):
         device.connected(former if former != key else "")
 
     def dropped(self, key: str) -> None:
-        """Let go of a device that is held no longer, as soon as all of it is written."""
+        """Release a device as soon as all of its turns are written."""
         self._dropped.add(key)
         if key in self._devices:
             self.settled(self._devices[key])
 
     async def written(self, key: str) -> None:
-        """Wait until all of a device is in the store; not long, and not for a store that is down.
+        """Wait until all turns of a device are in the store, for a limited time.
 
-        For who ends a conversation that another process of this server goes on with.
+        Used before another process continues the conversation. Does not wait for an unavailable
+        store.
         """
         device = self._devices.get(key)
         writing = device.writing if device is not None else None
@@ -125,7 +128,7 @@ class Memory(HistoryKeeper):
     # ── for the devices' memories ────────────────────────────────────────────────────────────
 
     def spawn(self, work: Coroutine[Any, Any, None], *, writes: bool = False) -> asyncio.Task[None]:
-        """Run ``work`` until it ends or the server stops, which waits for what ``writes``."""
+        """Run ``work`` in the background; the end of the server waits if it ``writes``."""
         task = asyncio.create_task(work)
         (self._writing if writes else self._beside).add(task)
         task.add_done_callback(self._ended)
@@ -154,14 +157,14 @@ class Memory(HistoryKeeper):
                 summary = await self.summarise(before, items)
         except (VixioError, TimeoutError) as error:
             self.count("summary_failed")
-            logger.bind(error=type(error).__name__).info("a conversation was not summed up")
+            _log.info("conversation not summarised", extra={"error": type(error).__name__})
             return ""
         if summary:
             self.count("summed_up")
         return summary.strip()
 
     def settled(self, device: DeviceMemory) -> None:
-        """Take note that a device has nothing left to do."""
+        """Release a device that was dropped, once it has nothing left to do."""
         if device.key in self._dropped and device.idle:
             self._dropped.discard(device.key)
             self._devices.pop(device.key, None)
@@ -173,16 +176,16 @@ class Memory(HistoryKeeper):
     # ── inside ───────────────────────────────────────────────────────────────────────────────
 
     async def _keep_clean(self) -> None:
-        """Open the store, erase what is too old, and look again every day."""
+        """Open the store and erase old records, then again every day."""
         while True:
-            work = Work(self._clean)
+            clean = Operation(self._clean)
             try:
-                erased = await self.link.call(work)
-            except StoreDown:
+                erased = await self.link.call(clean)
+            except StoreUnavailable:
                 await self.link.usable()
                 continue
             if erased:
-                logger.bind(devices=erased).info("memories that were too old are erased")
+                _log.info("old memories erased", extra={"devices": erased})
             await asyncio.sleep(DAY_S)
 
     async def _clean(self, store: MemoryStore) -> int:
@@ -194,7 +197,7 @@ class Memory(HistoryKeeper):
         self._beside.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self.count("defect")
-            logger.opt(exception=error).error("the memory failed unexpectedly")
+            _log.error("memory failed unexpectedly", exc_info=error)
 
 
 async def _cancelled(tasks: set[asyncio.Task[None]]) -> None:

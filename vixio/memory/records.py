@@ -1,4 +1,4 @@
-"""What stands in a store: under which session id, and in which form.
+"""The records of a store: their session ids and their form.
 
 A device has up to three sessions of the agent SDK: its turns, as the input items that the SDK
 itself would write; the latest summary; the latest list of facts.
@@ -28,19 +28,19 @@ _PLAIN = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 SUMMARY = "/summary"
 FACTS = "/facts"
-"""Added to a device's key; no key holds a slash."""
+"""Added to a device's key. A key never contains a slash."""
 
 
 def device_key(device_id: str) -> str:
     """Return the key of a device (or a user) in a store.
 
-    A MAC address stays readable, in lower case with colons: hashing it would hide nothing, since
-    all addresses of one maker are tried in seconds. An id in any other form than a plain word is
-    hashed, so that no made-up id can reach another device's sessions through a separator, or
-    through a database that ignores case.
+    A MAC address stays readable, in lower case with colons: a hash would hide nothing, since all
+    addresses of one maker can be tried in seconds. An id that is neither a MAC address nor a plain
+    word is hashed, so that no invented id can reach another device's sessions through a separator,
+    or through a database that ignores case.
 
-    Ids are normalised at admission; stores from before that hold keys of other spellings, so this
-    function must keep its results for those too.
+    Ids are normalised at admission. Older stores have keys of other spellings, so the results of
+    this function must not change for those.
     """
     lower = device_id.strip().lower()
     if _MAC.fullmatch(lower):
@@ -58,7 +58,7 @@ def key_of(session_id: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What a store has of the conversation with one device."""
+    """The stored conversation with one device."""
 
     turns: Sequence[Sequence[HistoryItem]] = ()
     summary: str = ""
@@ -80,15 +80,15 @@ def to_input_items(items: Iterable[HistoryItem]) -> list[InputItem]:
                 answer = {"call_id": call_id, "output": output}
                 made.append({"type": "function_call_output", **answer})
             case Summary():
-                pass  # it has a session of its own
+                pass  # it is stored in a session of its own
     return made
 
 
 def to_turns(items: Iterable[Mapping[str, Any]]) -> list[list[HistoryItem]]:
-    """Return the turns that ``items`` are, each from its user message on.
+    """Split ``items`` into turns, each starting with its user message.
 
-    What stands before the first user message is the rest of a turn that was cleaned away. Items of
-    an unknown form, such as another program may have written, are left out.
+    Items before the first user message are the rest of a turn that was removed. Items of an unknown
+    form, for example of another program, are left out.
     """
     turns: list[list[HistoryItem]] = []
     for raw in items:
@@ -122,12 +122,12 @@ def _text(content: object) -> str:
 
 
 def summary_item(summary: str) -> InputItem:
-    """Return what stands in the session of a summary."""
+    """Return the items of the session of a summary."""
     return {"role": "user", "content": summary}
 
 
 def facts_item(facts: Iterable[str]) -> InputItem:
-    """Return the whole list of facts as one item: each write replaces the last one at once."""
+    """Return the whole list of facts as one item, so that a write replaces it at once."""
     return {"role": "user", "content": [{"type": "input_text", "text": fact} for fact in facts]}
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PREFIX = "vixio"
 
 _PARTS = (":messages", ":counter")
-"""What the SDK adds to the key of a session; no session id ends so."""
+"""Suffixes that the SDK adds to the key of a session. No session id ends with one."""
 
 
 class RedisStore(SessionStore):
@@ -30,7 +30,7 @@ class RedisStore(SessionStore):
     name = "redis"
 
     def __init__(self, url: str) -> None:
-        """Raises StoreFailed when it is no URL of a Redis server."""
+        """Raises StoreFailed if ``url`` is not the URL of a Redis server."""
         try:
             parts = urlsplit(url)
             self.place = f"{parts.scheme}://{parts.hostname}:{parts.port or 6379}{parts.path}"

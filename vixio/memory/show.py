@@ -1,4 +1,4 @@
-"""What ``vixio memory`` shows and erases, and ``vixio check`` tries: the store by itself."""
+"""The command ``vixio memory``: shows and erases memory. Also used by ``vixio check``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vixio.core.history import (
     UserMessage,
 )
 from vixio.memory.create import check_installed, make_store
-from vixio.memory.link import StoreDown, StoreLink, Work, describe
+from vixio.memory.link import Operation, StoreLink, StoreUnavailable, describe
 from vixio.memory.records import Remembered, device_key, to_input_items
 from vixio.memory.store import Known, MemoryStore
 
@@ -32,21 +32,21 @@ MAX_SHOWN = 200
 
 
 class Call(Protocol):
-    """Does something in an open store."""
+    """Runs a function on an open store."""
 
     async def __call__(self, work: Callable[[MemoryStore], Awaitable[T]], /) -> T: ...
 
 
 @asynccontextmanager
 async def opened_store(store: str, path: str, url: str) -> AsyncIterator[Call]:
-    """Give access to a store. What fails is a ConfigError of one line."""
+    """Open a store. Raises ConfigError of one line when it fails."""
     check_installed(store)
     link = StoreLink(lambda: make_store(store, path, url), quiet=True)
 
     async def call(work: Callable[[MemoryStore], Awaitable[T]], /) -> T:
         try:
-            return await link.call(Work(work))
-        except StoreDown as error:
+            return await link.call(Operation(work))
+        except StoreUnavailable as error:
             reason = describe(error.__cause__ or error)
             raise ConfigError(f"memory: {' '.join(reason.split())}") from error
 
@@ -57,7 +57,7 @@ async def opened_store(store: str, path: str, url: str) -> AsyncIterator[Call]:
 
 
 async def run(place: Place, device: str | None, *, erase: bool, as_json: bool) -> str:
-    """Do what the command line says, and return what to print."""
+    """Run the command, and return its output."""
     if place[0] == "none":
         raise ConfigError("memory.store is none: nothing is kept that could be shown or erased")
     async with opened_store(*place) as call:

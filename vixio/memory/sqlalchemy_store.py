@@ -34,7 +34,7 @@ _LIMITS: dict[str, dict[str, Any]] = {
     "aiomysql": {"connect_timeout": IO_TIMEOUT_S},
     "psycopg": {"connect_timeout": IO_TIMEOUT_S},
 }
-"""By driver, what keeps it from waiting for ever: a transaction that hangs cannot be cancelled."""
+"""Timeout options by driver: a transaction that hangs cannot be cancelled."""
 
 
 class SQLAlchemyStore(SessionStore):
@@ -43,7 +43,7 @@ class SQLAlchemyStore(SessionStore):
     name = "sqlalchemy"
 
     def __init__(self, url: str) -> None:
-        """Raises StoreFailed when the URL, or what it needs, is not there."""
+        """Raises StoreFailed for an invalid URL, and if its driver is not installed."""
         try:
             parsed = make_url(url)
             self.place = parsed.render_as_string(hide_password=True)
@@ -51,7 +51,7 @@ class SQLAlchemyStore(SessionStore):
             self._engine: AsyncEngine = create_async_engine(
                 parsed,
                 connect_args=limits,
-                hide_parameters=True,  # they are the users' words, and errors are logged
+                hide_parameters=True,  # users' words, which must not be logged with an error
                 pool_pre_ping=True,
                 **({} if parsed.get_backend_name() == "sqlite" else {"pool_timeout": IO_TIMEOUT_S}),
             )
@@ -83,8 +83,8 @@ class SQLAlchemyStore(SessionStore):
     async def session(self, session_id: str) -> AsyncIterator[Session]:
         if self._first is None:
             raise StoreFailed("the store is closed")
-        # All that a session holds of its own is its id; describing the tables anew for each costs
-        # more than using them.
+        # A session's own state is only its id; defining the tables for each session would cost more
+        # than using them.
         session = copy(self._first)
         session.session_id = session_id
         yield session
@@ -96,7 +96,7 @@ class SQLAlchemyStore(SessionStore):
             .order_by(_messages.c.id.desc())
         )
         async with self._engine.begin() as connection:
-            # Two statements: MySQL does not let a DELETE read from its own table.
+            # Two statements: in MySQL a DELETE cannot read from its own table.
             last = (await connection.execute(newest_first.offset(keep).limit(1))).scalar()
             if last is not None:
                 await connection.execute(

@@ -23,11 +23,11 @@ SESSIONS = "vixio_sessions"
 MESSAGES = "vixio_messages"
 
 CHECKED_BYTES = 32 * 2**20
-"""A file up to this size is read through when it is opened, which takes a tenth of a second."""
+"""A file up to this size is checked as a whole when it is opened, which takes about 0.1 s."""
 
 
 def default_path() -> Path:
-    """Return where the file is if nobody says: ``$XDG_STATE_HOME/vixio/memory.db``."""
+    """Return the default path: ``$XDG_STATE_HOME/vixio/memory.db``."""
     state = os.environ.get("XDG_STATE_HOME", "")
     # "All paths set in these environment variables must be absolute", else ignored (XDG 0.8).
     base = Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state"
@@ -35,7 +35,7 @@ def default_path() -> Path:
 
 
 class SQLiteStore(SessionStore):
-    """A SQLite file, made with its directory if need be, readable by its owner alone."""
+    """A SQLite file, readable by its owner alone. It and its directory are created if missing."""
 
     name = "sqlite"
 
@@ -51,7 +51,7 @@ class SQLiteStore(SessionStore):
             self._own = await asyncio.to_thread(self._connect)
         except (OSError, sqlite3.Error) as error:
             raise StoreFailed(self._explain(error)) from error
-        # The session makes its tables; loading the SDK is what takes long here.
+        # The session creates its tables. Importing the SDK takes most of the time.
         try:
             async with self.session("") as session:
                 await session.get_items(limit=1)
@@ -67,7 +67,7 @@ class SQLiteStore(SessionStore):
     async def session(self, session_id: str) -> AsyncIterator[Session]:
         from agents.memory import SQLiteSession
 
-        # One for each use: a session keeps a connection, and there may be thousands of devices.
+        # One per use: a session keeps a connection open, and there may be thousands of devices.
         session = SQLiteSession(session_id, self._path, SESSIONS, MESSAGES)
         try:
             yield session
@@ -86,7 +86,7 @@ class SQLiteStore(SessionStore):
         await self._run(delete)
 
     async def erase(self, session_id: str) -> None:
-        """Delete a session, on the connection that overwrites what it deletes."""
+        """Delete a session, on a connection that overwrites deleted data."""
 
         def delete(own: sqlite3.Connection) -> None:
             for table in (MESSAGES, SESSIONS):
@@ -98,7 +98,7 @@ class SQLiteStore(SessionStore):
         await self._run(delete)
 
     async def settle(self) -> None:
-        """Empty the log, which still holds the pages as they were."""
+        """Empty the write-ahead log, which still contains the old pages."""
         await self._run(lambda own: own.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
 
     async def sessions(self) -> Iterable[tuple[str, float]]:
@@ -120,10 +120,10 @@ class SQLiteStore(SessionStore):
         return await asyncio.to_thread(transaction)
 
     def _connect(self) -> sqlite3.Connection:
-        """Open the connection for what the SDK has no method for.
+        """Open the connection for operations that the SDK has no method for.
 
-        It stays open: when the last one is closed, SQLite folds its log back into the file, which
-        costs more than a write.
+        It stays open: when the last connection is closed, SQLite merges its log into the file,
+        which costs more than a write.
         """
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -152,7 +152,7 @@ class SQLiteStore(SessionStore):
 
 
 def _seconds(timestamp: str) -> float:
-    """Read SQLite's CURRENT_TIMESTAMP, which is UTC; unreadable: long ago."""
+    """Parse SQLite's CURRENT_TIMESTAMP, which is UTC; an invalid one counts as long ago."""
     try:
         return datetime.fromisoformat(timestamp).replace(tzinfo=UTC).timestamp()
     except ValueError:
@@ -161,4 +161,4 @@ def _seconds(timestamp: str) -> float:
 
 def _load_sdk() -> None:
     with SDK_IMPORT:
-        import agents.memory  # noqa: F401 - imported here so that no other thread does meanwhile
+        import agents.memory  # noqa: F401 - under the lock: two threads must not import it at once

@@ -28,36 +28,36 @@ if TYPE_CHECKING:
     from agents.memory import Session
 
 IO_TIMEOUT_S = 5
-"""For one answer of a database; what takes longer is held for broken."""
+"""For one answer of a database; a slower one is treated as a failure."""
 
 
 class StoreFailed(VixioError):
-    """The store cannot be used; one line that says why and what to do."""
+    """The store cannot be used. The message is one line with the reason and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A device that a store knows. ``seen``: seconds since the epoch, of the last turn or fact."""
+    """A device in a store. ``seen``: time of the last turn or fact, in seconds since the epoch."""
 
     key: str
     seen: float
 
 
 class MemoryStore(ABC):
-    """What is remembered of devices. ``key``: :func:`~vixio.memory.records.device_key`.
+    """The stored memory of devices. ``key``: :func:`~vixio.memory.records.device_key`.
 
-    Every method may raise whatever its database raises, and may take as long; who calls sees to
-    that. All are called on one event loop, and for one device one after the other.
+    A method may raise any error of its database, and may block as long as the database does; the
+    caller handles both. All are called on one event loop, and for one device one after the other.
     """
 
     name: str
-    """As in the settings."""
+    """The name in the settings."""
     place: str
-    """Where it is, for people; without secrets."""
+    """Its location, for messages; without secrets."""
 
     @abstractmethod
     async def open(self) -> None:
-        """Connect, and make what is not there yet. May be called again after it failed."""
+        """Connect, and create what is missing. May be called again after a failure."""
 
     @abstractmethod
     async def close(self) -> None:
@@ -65,41 +65,41 @@ class MemoryStore(ABC):
 
     @abstractmethod
     async def load(self, key: str) -> Remembered:
-        """Return the conversation with a device, oldest first; empty if it is not known."""
+        """Return the conversation with a device, oldest first; empty for an unknown device."""
 
     @abstractmethod
     async def save_turn(
         self, key: str, items: Sequence[HistoryItem], *, keep: int = 0, known: bool = False
     ) -> bool:
-        """Add the items of a turn in one transaction, and clean away all but the last ``keep``.
+        """Add the items of a turn in one transaction, and remove all but the last ``keep``.
 
-        ``keep`` 0: all stay. ``known``: there should be earlier ones; false is returned if there
-        are none, since then somebody has erased them.
+        ``keep`` 0: remove none. ``known``: earlier items are expected; returns false if there are
+        none, which means that they were erased from outside.
         """
 
     @abstractmethod
     async def unsave_turn(self, key: str, count: int) -> None:
-        """Take the last ``count`` items back."""
+        """Remove the last ``count`` items."""
 
     @abstractmethod
     async def save_summary(self, key: str, summary: str, *, keep: int) -> None:
-        """Replace the summary, and clean away all but the last ``keep`` items of turns."""
+        """Replace the summary, and remove all but the last ``keep`` items of turns."""
 
     @abstractmethod
     async def load_facts(self, key: str) -> Sequence[str]:
-        """Return what is known of a user, in the order in which it was learned."""
+        """Return the facts about a user, oldest first."""
 
     @abstractmethod
     async def save_facts(self, key: str, facts: Sequence[str]) -> None:
-        """Replace what is known of a user."""
+        """Replace the facts about a user."""
 
     @abstractmethod
     async def clear(self, key: str) -> bool:
-        """Erase a device; false if nothing was known of it."""
+        """Erase a device; return false if it was unknown."""
 
     @abstractmethod
     async def known(self) -> Sequence[Known]:
-        """Return all devices, the one seen last first."""
+        """Return all devices, the last seen first."""
 
     async def move(self, former: str, key: str) -> None:
         """Move everything under ``former`` to ``key``, unless something is stored there already."""
@@ -119,9 +119,9 @@ class MemoryStore(ABC):
         await self.clear(former)
 
     async def expire(self, before: float) -> int:
-        """Erase the devices not seen since ``before`` (seconds since the epoch); return how many.
+        """Erase the devices not seen since ``before`` (seconds since the epoch); return the number.
 
-        A device is seen as a whole: one that is talked to every day keeps its old facts.
+        All records of a device count together: a device in daily use keeps its old facts.
         """
         old = [device.key for device in await self.known() if device.seen < before]
         for key in old:
@@ -130,11 +130,11 @@ class MemoryStore(ABC):
 
 
 class SessionStore(MemoryStore):
-    """A store on the SDK's sessions; a subclass says which, and what the SDK has no method for."""
+    """A store on the SDK's sessions. A subclass adds the operations that the SDK has not."""
 
     @abstractmethod
     def session(self, session_id: str) -> AbstractAsyncContextManager[Session]:
-        """Return the SDK's session of that id, for as long as the context is open."""
+        """Return the SDK's session of that id, while the context is open."""
 
     @abstractmethod
     async def trim(self, session_id: str, keep: int) -> None:
@@ -142,7 +142,7 @@ class SessionStore(MemoryStore):
 
     @abstractmethod
     async def sessions(self) -> Iterable[tuple[str, float]]:
-        """Return the ids of all sessions, and when each was written to (seconds, epoch)."""
+        """Return the ids of all sessions, and the time of each one's last write (epoch seconds)."""
 
     async def erase(self, session_id: str) -> None:
         """Delete a session."""
@@ -150,7 +150,7 @@ class SessionStore(MemoryStore):
             await session.clear_session()
 
     async def settle(self) -> None:
-        """See to it that what was deleted is nowhere any more. By default it is not."""
+        """Remove the traces of deleted data. By default there are none."""
 
     async def load(self, key: str) -> Remembered:
         turns = to_turns(await self._items(key))
@@ -209,7 +209,7 @@ class SessionStore(MemoryStore):
             return cast("list[InputItem]", await session.get_items(limit=limit))
 
     async def _replace(self, session_id: str, item: InputItem) -> None:
-        """Make ``item`` the one of a session. The new one is there before the old one goes."""
+        """Make ``item`` the only one of a session; it is written before the old one is removed."""
         async with self.session(session_id) as session:
             made: list[Any] = [item]
             await session.add_items(made)

@@ -1,4 +1,4 @@
-"""Has the session's own model sum a conversation up."""
+"""Asks the session's model for a summary of a conversation."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from vixio.memory.memory import Summarise
 
 HEAD = "SUMMARY:"
-"""What the answer has to begin with. One that does not, such as a refusal, an apology or the answer
-of a model that only knows phrases, must not take the place of what was said."""
+"""The first word of a valid answer. Any other answer, such as a refusal, an apology or a fixed
+phrase, must not replace the conversation."""
 
 INSTRUCTIONS = f"""\
 You keep the memory of a voice assistant. You are given the notes so far, if there are any, and the
@@ -36,11 +36,11 @@ Begin with {HEAD}
 """
 
 MAX_RESULT_CHARS = 500
-"""Of a tool's answer; the assistant's words say what mattered of it."""
+"""Of a tool's answer. The assistant's words contain its important part."""
 
 
 def model_summary(backend: Callable[[], AgentBackend]) -> Summarise:
-    """Return what asks the model behind ``backend()``; it raises ProviderError."""
+    """Return a function that asks the model of ``backend()``. It raises ProviderError."""
 
     async def summarise(before: str, items: Sequence[HistoryItem]) -> str:
         agent = backend().create()
@@ -76,5 +76,5 @@ def transcript(before: str, items: Iterable[HistoryItem]) -> str:
             case ToolResultItem(output=output):
                 lines.append(f"(it answers: {output[:MAX_RESULT_CHARS]})")
             case Summary():
-                pass  # it stands above
+                pass  # it is added above
     return "\n".join(lines)

@@ -1,9 +1,9 @@
-"""A store in memory that fails and hangs as a test says."""
+"""A store in the process that fails and hangs on demand."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from vixio.core.history import AssistantMessage, History, HistoryItem, UserMessage
@@ -17,7 +17,7 @@ from vixio.memory.store import Known, MemoryStore
 
 
 class FlakyStore(MemoryStore):
-    """Fails while ``broken``; while ``hanging``, answers nobody (in its own thread's loop)."""
+    """Fails while ``broken``; does not answer while ``hanging``."""
 
     name = "flaky"
     place = "nowhere"
@@ -92,11 +92,11 @@ class FlakyStore(MemoryStore):
 
 
 class Server:
-    """The memory of a server that may be stopped and started again on the same store."""
+    """The memory of a server. A second one on the same store is a server that was restarted."""
 
     def __init__(
         self,
-        store: MemoryStore | Path,
+        store: MemoryStore | Path | Callable[[], MemoryStore],
         *,
         max_turns: int = 20,
         max_devices: int = 100,
@@ -108,7 +108,9 @@ class Server:
         self.counters = Counters()
 
         def make() -> MemoryStore:
-            return make_store("sqlite", str(store), "") if isinstance(store, Path) else store
+            if isinstance(store, Path):
+                return make_store("sqlite", str(store), "")
+            return store if isinstance(store, MemoryStore) else store()
 
         self.memory = Memory(
             StoreLink(make, timeout=timeout),
@@ -120,7 +122,7 @@ class Server:
         self.memory.agent_ready.set()
 
     async def connect(self, device_id: str, sent_id: str = "") -> History:
-        """A device connects, and is about to begin a turn."""
+        """Connect a device, up to the beginning of its first turn."""
         history = self.histories.get(device_id, sent_id)
         await history.ready()
         return history
@@ -130,7 +132,7 @@ class Server:
 
 
 def talk(history: History, said: str, answer: str = "yes") -> int:
-    """Hold one turn to its end."""
+    """Add one complete turn."""
     turn_id = history.next_turn_id()
     history.begin(turn_id, said)
     history.append(turn_id, AssistantMessage(answer))
@@ -139,5 +141,5 @@ def talk(history: History, said: str, answer: str = "yes") -> int:
 
 
 def users(history: History) -> list[str]:
-    """What the user said in the turns that are known."""
+    """Return the user's words in the turns of the history."""
     return [item.text for item in history.items() if isinstance(item, UserMessage)]

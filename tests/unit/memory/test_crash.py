@@ -1,4 +1,4 @@
-"""A process killed at any moment leaves whole turns, and every one that it said was saved."""
+"""A killed process leaves whole turns, and every turn that it reported as saved."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def run():
         history.append(number + 1, AssistantMessage(f"answer {number}"))
         history.close(number + 1)
         while server.count("saved") <= number:
-            await asyncio.sleep(0.001)  # a spinning loop would keep the other thread from its work
+            await asyncio.sleep(0.001)  # a busy loop would delay the other thread
         print(number, flush=True)
 
 asyncio.run(run())
@@ -56,12 +56,12 @@ async def test_killed_at_any_moment(tmp_path: Path, seed: int) -> None:
     try:
         for _ in range(8):
             said += await process.stdout.readline()
-        await asyncio.sleep(random.Random(seed).uniform(0.05, 0.4))  # the moment is the point
+        await asyncio.sleep(random.Random(seed).uniform(0.05, 0.4))  # killed at a random moment
     finally:
         process.kill()
         said += await process.stdout.read()
         await process.wait()
-    # On a slow disk it may have said nothing since.
+    # On a slow disk there may be no further report.
     said_saved = int(said.split()[-1])
     server = Server(path, max_turns=6)
     history = await server.connect(A)

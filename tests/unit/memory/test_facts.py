@@ -1,4 +1,4 @@
-"""Facts: kept across restarts, apart from each other, and through failures of the store."""
+"""Facts are kept across restarts and through failures of the store, each user's apart."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.memory.doubles import FlakyStore, Server
+from vixio.core.backoff import Backoff
 from vixio.core.facts import MAX_FACT_CHARS, MAX_FACTS
 from vixio.memory import link as link_module
 
@@ -15,8 +16,7 @@ A, B = "02:00:00:00:00:0a", "02:00:00:00:00:0b"
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(link_module, "FIRST_PAUSE_S", 0.0)
-    monkeypatch.setattr(link_module, "LONGEST_PAUSE_S", 0.0)
+    monkeypatch.setattr(link_module, "RETRIES", Backoff(first=0.0, longest=0.0))
 
 
 async def test_they_survive_a_restart(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Keys that no device can forge, and items that survive the way there and back."""
+"""Keys that no device can forge, and items that survive a round trip."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_any_other_form_is_hashed(forged: str) -> None:
     key = device_key(forged)
     assert key.startswith("sha256-")
     assert key_of(f"{key}/facts") == key
-    assert device_key(key) != key  # not even who knows the hash reaches it
+    assert device_key(key) != key  # not even with the known hash
 
 
 def test_plain_words_stay() -> None:

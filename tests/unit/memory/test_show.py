@@ -1,4 +1,4 @@
-"""The command line on a store: what it says when something is in the way."""
+"""The command ``vixio memory``, and its error messages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_an_empty_memory(tmp_path: Path) -> None:
 
 
 def test_a_device_is_found_in_any_spelling(tmp_path: Path) -> None:
-    """In a store that is older than the normalising of ids, too."""
+    """Also in a store from before ids were normalised."""
     path = tmp_path / "memory.db"
 
     async def talked_to(device_id: str) -> None:

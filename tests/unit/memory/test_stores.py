@@ -49,7 +49,7 @@ def need(*modules: str) -> None:
 
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """URLs by the name of a server, which is started when a test first asks for it."""
+    """URLs by the name of a server. A server is started at its first use."""
     with ExitStack() as stack:
 
         class Lazy(dict[str, Any]):
@@ -89,7 +89,7 @@ async def store(
 ) -> AsyncIterator[MemoryStore]:
     made = make(request.param, tmp_path, servers)
     await made.open()
-    for device in await made.known():  # a server serves all the tests
+    for device in await made.known():  # all tests share one server
         await made.clear(device.key)
     yield made
     await made.close()
@@ -131,7 +131,7 @@ async def test_only_the_last_items_are_kept(store: MemoryStore) -> None:
     for number in range(5):
         await store.save_turn(A, said(number), keep=6)
     assert await store.load(A) == Remembered([said(2), said(3), said(4)])
-    # A bound in the middle of a turn leaves its rest, which is no turn.
+    # A bound in the middle of a turn leaves its rest, which is not a turn.
     await store.save_turn(A, said(5), keep=3)
     assert await store.load(A) == Remembered([said(5)])
     assert await store.load(B) == Remembered([said(0)])
@@ -254,7 +254,7 @@ async def test_what_is_erased_is_not_in_the_file_any_more(tmp_path: Path) -> Non
 
 
 async def test_the_sdk_reads_what_is_stored(tmp_path: Path) -> None:
-    """The sessions are the SDK's own: another program can go on with one."""
+    """The sessions are the SDK's own: another program can continue one."""
     from agents.memory import SQLiteSession
 
     path = tmp_path / "memory.db"

@@ -1,4 +1,4 @@
-"""Summaries by the session's own model, through the real client and the real protocol."""
+"""Summaries by the session's model, through the real client and the real protocol."""
 
 from __future__ import annotations
 
