@@ -1,6 +1,6 @@
-"""One connection to an MCP server, through the agent SDK's own clients.
+"""One connection to an MCP server, through the MCP SDK's ``Client``.
 
-Importing this module imports the SDK, which takes seconds: import it in a thread. One and the same
+Importing this module imports the SDK, which takes a while: import it in a thread. One and the same
 task must open and close a connection; calls may come from any task.
 """
 
@@ -8,28 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from types import TracebackType
+from collections.abc import Callable
 from typing import Any
 
-from agents.exceptions import UserError
-from agents.mcp import (
-    MCPServerSse,
-    MCPServerStdio,
-    MCPServerStdioParams,
-    MCPServerStreamableHttp,
-)
-from mcp import ClientSession, MCPError, Tool, stdio_client
-from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost, listen
+from mcp import Client, MCPError, Tool
+from mcp.client import IncomingMessage
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.types import (
     CONNECTION_CLOSED,
     INTERNAL_ERROR,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
     REQUEST_TIMEOUT,
-    JSONRPCResponse,
-    ServerNotification,
     ToolListChangedNotification,
 )
 
@@ -38,10 +28,11 @@ from vixio.core.tools.types import JsonObject, ToolCallResult
 from vixio.tools.mcp.config import McpServerConfig
 from vixio.tools.mcp.content import to_result
 from vixio.tools.mcp.listing import MAX_TOOLS
-from vixio.tools.mcp.stderr import StderrLog, stderr_log
+from vixio.tools.mcp.stderr import StderrLog
+from vixio.tools.mcp.streams import open_streams
 
 # These log users' words, headers and tracebacks; the source logs what an operator needs.
-for _name in ("mcp.client", "mcp.shared", "client", "openai.agents"):
+for _name in ("mcp.client", "mcp.shared", "client"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
 
 _log = logging.getLogger(__name__)
@@ -55,8 +46,6 @@ _MAX_MESSAGE = 500
 
 _OF_THE_CALL = frozenset({INVALID_PARAMS, METHOD_NOT_FOUND, INTERNAL_ERROR, REQUEST_TIMEOUT})
 """Errors of a single call; the connection is fine."""
-
-Streams = AbstractAsyncContextManager[Any]
 
 
 class McpConnection:
@@ -72,11 +61,21 @@ class McpConnection:
     ) -> None:
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.stderr = StderrLog(config.name)
+        self.http_error: tuple[int, str] | None = None
+        """Status and phrase of the last HTTP error since the handshake, or in it."""
         self._on_change = on_change
         self._on_doubt = on_doubt
         self._calls = 0
+        self._client = Client(
+            open_streams(config, self.stderr, self._ended, self._refused),
+            read_timeout_seconds=config.connect_timeout,
+            message_handler=self._heard,
+            cache=None,
+        )
+        self._opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._closing = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
         self._listening: asyncio.Task[None] | None = None
-        self._client = _client(config, self)
 
     @property
     def busy(self) -> bool:
@@ -85,18 +84,35 @@ class McpConnection:
 
     async def open(self) -> None:
         """Connect and do the handshake. Raises whatever fails."""
-        await self._client.connect()  # type: ignore[no-untyped-call]  # the SDK's
-        self._listening = asyncio.create_task(self._listen(self._session()))
+        self._task = asyncio.create_task(self._run())
+        await asyncio.shield(self._opened)
+        self.http_error = None  # servers of older versions answer the first question with one
+        self._listening = asyncio.create_task(self._listen())
 
     async def list_tools(self) -> list[Tool]:
-        """Return the server's whole list."""
-        return await self._client.list_tools()
+        """Return the server's list, complete or one more than can be used. Raises ToolError if it
+        does not end.
+        """
+        tools: list[Tool] = []
+        cursor: str | None = None
+        seen = {cursor}
+        for _ in range(MAX_LIST_PAGES):
+            page = await self._client.list_tools(cursor=cursor)
+            tools += page.tools
+            cursor = page.next_cursor
+            if not cursor or len(tools) > MAX_TOOLS:
+                return tools
+            if cursor in seen:
+                break
+            seen.add(cursor)
+        raise ToolError("failed", "its list of tools does not end")
 
     async def call(self, name: str, arguments: JsonObject, timeout: float) -> ToolCallResult:
         """Call a tool. Raises ToolError."""
-        # Through the session: the client serialises calls on some transports.
+        if self.lost.done():
+            raise _gone()
         asking = asyncio.ensure_future(
-            self._session().call_tool(name, arguments, read_timeout_seconds=timeout + 1.0)
+            self._client.call_tool(name, arguments, read_timeout_seconds=timeout + 1.0)
         )
         asking.add_done_callback(_retrieve)
         self._calls += 1
@@ -107,7 +123,7 @@ class McpConnection:
             if asking.done() and not asking.cancelled():
                 return to_result(asking.result())
             if self.lost.done() or asking.cancelled():
-                raise ToolError("disconnected", "the tool's server went away", retryable=True)
+                raise _gone()
             raise ToolError("timeout", f"no answer within {timeout:g} s", retryable=True)
         except ToolError:
             raise
@@ -126,36 +142,57 @@ class McpConnection:
             asking.cancel()
 
     async def close(self) -> None:
-        """Close it and end a child process. To be called by the task that opened it."""
+        """Close it and end a child process. Raises whatever fails."""
         if self._listening is not None:
             self._listening.cancel()
             await asyncio.wait((self._listening,))
-        self.ended()
-        await self._client.cleanup()  # type: ignore[no-untyped-call]  # the SDK's
+        self._ended()
+        self._closing.set()
+        if self._task is None:
+            return
+        if not self._opened.done():
+            self._task.cancel()  # it is still connecting; the streams are closed all the same
+        await asyncio.wait((self._task,))
+        _retrieve(self._opened)
+        if not self._task.cancelled():
+            self._task.result()
 
-    def ended(self) -> None:
-        """Note that the server has closed its side."""
+    async def _run(self) -> None:
+        """Hold the client open. A task of its own: a transport that fails cancels it."""
+        try:
+            async with self._client:
+                self._opened.set_result(None)
+                await self._closing.wait()
+        except (Exception, BaseExceptionGroup) as error:
+            if not self._opened.done():
+                self._opened.set_exception(error)
+                return
+            raise
+        finally:
+            self._ended()
+            if not self._opened.done():
+                self._opened.cancel()
+
+    def _ended(self) -> None:
+        """Note that the connection is over."""
         if not self.lost.done():
             self.lost.set_result(None)
 
-    async def heard(self, message: ServerNotification | Exception) -> None:
+    def _refused(self, status: int, phrase: str) -> None:
+        self.http_error = (status, phrase)
+
+    async def _heard(self, message: IncomingMessage) -> None:
         """Handle a message that answers no request."""
         if isinstance(message, ToolListChangedNotification):
             self._on_change()
         elif isinstance(message, Exception):
             self._on_doubt()
 
-    def _session(self) -> ClientSession:
-        session = self._client.session
-        if session is None:
-            raise ToolError("disconnected", "the tool's server is not connected", retryable=True)
-        return session
-
-    async def _listen(self, session: ClientSession) -> None:
+    async def _listen(self) -> None:
         """Subscribe to changes of the list; since 2026-07-28 this replaces notifications."""
         while not self.lost.done():
             try:
-                async with listen(session, tools_list_changed=True) as subscription:
+                async with self._client.listen(tools_list_changed=True) as subscription:
                     # Changes before the subscription are not reported.
                     self._on_change()
                     async for _ in subscription:
@@ -174,168 +211,24 @@ class McpConnection:
     def _explain(self, error: MCPError) -> ToolError:
         if error.code == CONNECTION_CLOSED:
             self._on_doubt()
-            return ToolError("disconnected", "the tool's server went away", retryable=True)
+            return _gone()
         if error.code == REQUEST_TIMEOUT:
             return ToolError("timeout", "no answer in time", retryable=True)
         if error.code not in _OF_THE_CALL:
             self._on_doubt()
         kind = "invalid_arguments" if error.code == INVALID_PARAMS else "failed"
-        return ToolError(kind, " ".join(error.message.split())[:_MAX_MESSAGE])
+        return ToolError(kind, one_line(error.message))
 
 
-class _Watched:
-    """A read stream that reports its end, and cuts lists of tools that are too long."""
-
-    def __init__(self, stream: Any, ended: Callable[[], None]) -> None:  # noqa: ANN401 - the SDK's own protocol
-        self._stream = stream
-        self._ended = ended
-
-    @property
-    def last_context(self) -> Any:  # noqa: ANN401 - as above
-        return getattr(self._stream, "last_context", None)
-
-    async def receive(self) -> Any:  # noqa: ANN401 - as above
-        return _cut(await self._stream.receive())
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-    def __aiter__(self) -> _Watched:
-        return self
-
-    async def __anext__(self) -> Any:  # noqa: ANN401 - as above
-        try:
-            return _cut(await anext(self._stream))
-        except Exception:
-            # StopAsyncIteration or a failure: the stream has ended.
-            self._ended()
-            raise
-
-    async def __aenter__(self) -> _Watched:
-        await self._stream.__aenter__()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None:
-        left: bool | None = await self._stream.__aexit__(kind, error, trace)
-        return left
+def one_line(message: str) -> str:
+    """Return a server's message as one line of bounded length."""
+    return " ".join(message.split())[:_MAX_MESSAGE]
 
 
-def _cut(item: Any) -> Any:  # noqa: ANN401 - as above
-    """Cut a page to the tools that can be used, plus one that shows that there were more.
-
-    The SDK validates each tool on the event loop: ten thousand would block it for half a second.
-    """
-    message = getattr(item, "message", None)
-    tools = message.result.get("tools") if isinstance(message, JSONRPCResponse) else None
-    if isinstance(tools, list):
-        del tools[MAX_TOOLS + 1 :]
-    return item
-
-
-@asynccontextmanager
-async def _watched(streams: Streams, ended: Callable[[], None]) -> AsyncIterator[Any]:
-    async with streams as (reading, writing):
-        yield _Watched(reading, ended), writing
-
-
-class _Stdio(MCPServerStdio):
-    """The SDK's client; logs the process's standard error and notices its end."""
-
-    connection: McpConnection
-
-    def create_streams(self) -> Streams:
-        return self._spawned()
-
-    @asynccontextmanager
-    async def _spawned(self) -> AsyncIterator[Any]:
-        async with (
-            stderr_log(self.connection.stderr) as errlog,
-            _watched(stdio_client(self.params, errlog), self.connection.ended) as streams,
-        ):
-            errlog.close()  # the child has inherited it; end of file is now the child's end
-            yield streams
-
-
-class _Sse(MCPServerSse):
-    connection: McpConnection
-
-    def create_streams(self) -> Streams:
-        return _watched(super().create_streams(), self.connection.ended)
-
-
-class _StreamableHttp(MCPServerStreamableHttp):
-    connection: McpConnection
-
-    def create_streams(self) -> Streams:
-        return _watched(super().create_streams(), self.connection.ended)
-
-
-def _client(config: McpServerConfig, connection: McpConnection) -> _Stdio | _Sse | _StreamableHttp:
-    shared: dict[str, Any] = {
-        "name": config.name,
-        "client_session_timeout_seconds": config.connect_timeout,
-        "message_handler": connection.heard,
-        "max_list_pages": MAX_LIST_PAGES,
-    }
-    client: _Stdio | _Sse | _StreamableHttp
-    if config.transport == "stdio":
-        child: MCPServerStdioParams = {
-            "command": config.command,
-            "args": list(config.args),
-            "env": dict(config.env),
-            # Otherwise one byte that is not UTF-8 silently ends the SDK's reader.
-            "encoding_error_handler": "replace",
-        }
-        if config.cwd:
-            child["cwd"] = config.cwd
-        client = _Stdio(child, **shared)
-    else:
-        params: Any = {
-            "url": config.url,
-            "headers": dict(config.headers),
-            "timeout": config.connect_timeout,
-        }
-        kind = _Sse if config.transport == "sse" else _StreamableHttp
-        client = kind(params, **shared)
-    client.connection = connection
-    return client
+def _gone() -> ToolError:
+    return ToolError("disconnected", "the tool's server went away", retryable=True)
 
 
 def _retrieve(call: asyncio.Future[Any]) -> None:
     if not call.cancelled():
         call.exception()
-
-
-def explain_failure(
-    error: BaseException, config: McpServerConfig, connection: McpConnection
-) -> str:
-    """Return one line, without secrets, that says why a server cannot be reached."""
-    while isinstance(error, BaseExceptionGroup) and error.exceptions:
-        error = error.exceptions[0]
-    match error:
-        case FileNotFoundError():
-            missing = error.filename if error.filename == config.cwd else config.command
-            return f"{missing} does not exist"
-        case PermissionError():
-            return f"{config.command} is not executable"
-        case TimeoutError():
-            return f"no answer within {config.connect_timeout:g} s"
-        case MCPError() if error.code in (CONNECTION_CLOSED, REQUEST_TIMEOUT):
-            said = f"; it wrote: {connection.stderr.last}" if connection.stderr.last else ""
-            ended = "it ended" if config.transport == "stdio" else "the connection ended"
-            if error.code == REQUEST_TIMEOUT:
-                ended = f"no answer within {config.connect_timeout:g} s"
-            return f"{ended}{said}"
-        case MCPError():
-            return " ".join(error.message.split())[:_MAX_MESSAGE]
-        case UserError():
-            # The SDK removes URLs with secrets from its own messages.
-            return " ".join(str(error).split())[:_MAX_MESSAGE]
-        case OSError():
-            return error.strerror or type(error).__name__
-    return type(error).__name__

@@ -194,6 +194,6 @@ def _load() -> type[McpConnection]:
 def _reason(error: BaseException, config: McpServerConfig, connection: McpConnection | None) -> str:
     if connection is None:  # the SDK could not be imported
         return f"{type(error).__name__}: {error}"
-    from vixio.tools.mcp.connection import explain_failure
+    from vixio.tools.mcp.failures import explain_failure
 
     return explain_failure(error, config, connection)
