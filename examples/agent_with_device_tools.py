@@ -1,4 +1,4 @@
-"""A voice assistant in one file: local tools at once, the device's own as soon as they are known.
+"""A voice assistant with a pipeline of its own: local tools at once, the device's once listed.
 
 Run it with a key of any OpenAI-compatible service::
 
@@ -6,8 +6,8 @@ Run it with a key of any OpenAI-compatible service::
     OPENAI_BASE_URL=http://127.0.0.1:11434/v1 OPENAI_API_KEY=none OPENAI_MODEL=qwen3 python ...
 
 and point a device at the OTA URL that it prints. Speech stays on this machine (Silero VAD,
-PocketSphinx, eSpeak NG). PocketSphinx knows the closed phrase book only: for free speech put
-another ASRProvider in its place.
+PocketSphinx, eSpeak NG). PocketSphinx recognises the phrase book only: for free speech use another
+ASRProvider.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from vixio.http.app import create_http_app
 from vixio.http.ota import OtaSettings
 from vixio.http.server import HttpServer
 from vixio.providers.espeak.provider import EspeakTTSProvider
+from vixio.providers.openai_agent.backend import OpenAIAgentBackend
 from vixio.providers.openai_agent.provider import OpenAIAgentProvider
+from vixio.providers.openai_agent.settings import OpenAIAgentSettings
 from vixio.providers.openai_agent.tools import OpenAIAgentToolConverter
 from vixio.providers.pocketsphinx.provider import PocketSphinxASRProvider
 from vixio.providers.silero_vad.provider import SileroVADProvider
@@ -38,10 +40,19 @@ from vixio.stations.vad import VADStation
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 from vixio.transports.xiaozhi.transport import XiaozhiTransport
 
-# Models are shared by all devices; each session holds only its own state.
+# Models and connections are shared by all devices; each session holds only its own state.
 vad_provider = SileroVADProvider()
 asr_provider = PocketSphinxASRProvider()
 tts_provider = EspeakTTSProvider()
+agent_backend = OpenAIAgentBackend(
+    OpenAIAgentSettings.model_validate(
+        {
+            "api_key": os.getenv("OPENAI_API_KEY"),
+            "base_url": os.getenv("OPENAI_BASE_URL"),
+            "model": os.getenv("OPENAI_MODEL", "gpt-4.1-mini"),
+        }
+    )
+)
 
 
 async def get_weather(city: str) -> str:
@@ -61,11 +72,7 @@ async def create_pipeline(transport: TransportBase, session_id: str) -> Pipeline
     local_tools.append(converter.convert_local_tool(get_weather))
 
     # 4. Create Agent with local tools only (device tools not ready yet)
-    agent_provider = OpenAIAgentProvider(
-        api_key=os.getenv("OPENAI_API_KEY"),
-        base_url=os.getenv("OPENAI_BASE_URL"),
-        model=os.getenv("OPENAI_MODEL", "gpt-4.1-mini"),
-    )
+    agent_provider = OpenAIAgentProvider(backend=agent_backend)
     await agent_provider.initialize(
         tools=local_tools,
         system_prompt="You are a helpful assistant. Answer in one or two short sentences.",
@@ -100,7 +107,8 @@ async def main() -> None:
         XiaozhiSettings(host=host, port=int(os.getenv("VIXIO_PORT", "8000")))
     )
     sessions = SessionHost(transport, create_pipeline)
-    await asyncio.gather(vad_provider.start(), asr_provider.start(), tts_provider.start())
+    providers = (vad_provider, asr_provider, tts_provider, agent_backend)
+    await asyncio.gather(*(provider.start() for provider in providers))
     await sessions.start()
     http = HttpServer(
         create_http_app(OtaSettings(websocket_port=transport.port), sessions.stats),
@@ -114,7 +122,7 @@ async def main() -> None:
     finally:
         await sessions.stop()
         await http.stop()
-        await asyncio.gather(tts_provider.close(), asr_provider.close(), vad_provider.close())
+        await asyncio.gather(*(provider.close() for provider in providers))
 
 
 if __name__ == "__main__":

@@ -19,12 +19,12 @@ from vixio.cluster.health import merge_health
 from vixio.composition.conversations import Conversations
 from vixio.composition.engine import EngineBuilder
 from vixio.composition.memory import make_memory
+from vixio.composition.ports import admission_settings, websocket_url, xiaozhi_settings
 from vixio.composition.providers import Choices, Providers, ProviderSet, settled
 from vixio.composition.run import run, stop_on_signals
 from vixio.core.cluster import COMMAND_S
 from vixio.core.commands import Command, CommandResult
 from vixio.core.device import DeviceProfile, normalise_device_id
-from vixio.core.errors import ConfigError
 from vixio.core.history_store import HistoryStore
 from vixio.core.host import SessionHost
 from vixio.core.metrics import Counters
@@ -48,12 +48,8 @@ from vixio.settings import Settings
 from vixio.tools.from_settings import make_runtime
 from vixio.tools.local import LocalTool, app_source
 from vixio.tools.source import ToolSource
-from vixio.transports.admission.admission import Admission, AdmissionSettings
-from vixio.transports.admission.auth import TokenAuthenticator
-from vixio.transports.admission.limits import Limits
-from vixio.transports.xiaozhi.settings import XiaozhiSettings
+from vixio.transports.admission.admission import Admission
 from vixio.transports.xiaozhi.transport import XiaozhiTransport
-from vixio.transports.xiaozhi.wake_words import DEFAULT_WAKE_WORDS
 
 __all__ = ["Providers", "Server", "about", "run", "serve"]
 
@@ -102,10 +98,13 @@ class Server:
             more=[*([app_source(tools)] if tools else []), *tool_sources],
         )
         self.admission = Admission(
-            self._admission_settings(), counters=self.counters, cluster=self._context.cluster
+            admission_settings(settings), counters=self.counters, cluster=self._context.cluster
         )
         self.vision = self._vision_service()
-        self.transport = XiaozhiTransport(self._transport_settings(), self.admission)
+        self.transport = XiaozhiTransport(
+            xiaozhi_settings(settings, self.vision, share_port=self._context.share_ports),
+            self.admission,
+        )
         self.host = SessionHost(
             self.transport,
             create_engine=self.create_engine,
@@ -191,7 +190,7 @@ class Server:
             app = create_http_app(
                 OtaSettings(
                     websocket_port=self.transport.port,
-                    websocket_url=_websocket_url(server.public_host, self.transport.port),
+                    websocket_url=websocket_url(server.public_host, self.transport.port),
                     auth=self.admission.settings.auth,
                     limits=self.admission.limits,
                     trusted_proxies=server.trusted_proxies,
@@ -346,51 +345,6 @@ class Server:
             photos_per_device=settings.server.limits.photos_per_device,
             public_host=settings.server.public_host,
         )
-
-    def _admission_settings(self) -> AdmissionSettings:
-        server = self.settings.server
-        return AdmissionSettings(
-            auth=_authenticator(self.settings),
-            max_connections=server.max_connections,
-            limits=Limits(**server.limits.model_dump()),
-            trusted_proxies=server.trusted_proxies,
-        )
-
-    def _transport_settings(self) -> XiaozhiSettings:
-        settings = self.settings
-        return XiaozhiSettings(
-            host=settings.server.host,
-            port=settings.server.port,
-            share_port=self._context.share_ports,
-            allowed_origins=settings.server.allowed_origins,
-            output_sample_rate=settings.output.sample_rate,
-            output_frame_ms=settings.output.frame_ms,
-            opus_complexity=settings.output.opus_complexity,
-            wake_words=(*DEFAULT_WAKE_WORDS, *settings.assistant.wake_words),
-            hello_timeout=settings.timeouts.hello,
-            tool_timeout=settings.timeouts.device_tool,
-            vision=self.vision.offer if self.vision is not None else None,
-        )
-
-
-def _authenticator(settings: Settings) -> TokenAuthenticator | None:
-    auth = settings.server.auth
-    if not auth.enabled:
-        return None
-    try:
-        return TokenAuthenticator(
-            auth.secret.get_secret_value(), auth.token_lifetime_days * 86_400.0
-        )
-    except ConfigError as error:
-        raise ConfigError(f"server.auth.secret: {error}") from None
-
-
-def _websocket_url(public_host: str, port: int) -> str:
-    """Return the URL that OTA tells devices; empty: one on the address they came through."""
-    if not public_host:
-        return ""
-    host = f"[{public_host}]" if ":" in public_host else public_host
-    return f"ws://{host}:{port}/xiaozhi/v1/"
 
 
 async def serve(settings: Settings, source: str, stop: asyncio.Event) -> None:

@@ -17,7 +17,11 @@ VOLUME = "self_audio_speaker_set_volume"
 async def test_the_model_calls_the_devices_tool(tmp_path: Path) -> None:
     port, http_port = free_ports(2)
     async with LLMServer() as llm:
-        llm.script(calls(Call("call_1", VOLUME, '{"volume": 55}')), text("It is at ", "55 now."))
+        llm.script(
+            calls(Call("call_1", VOLUME, '{"volume": 55}')),
+            text("It is at ", "55 now."),
+            text("Hello, too."),
+        )
         environment = {
             "OPENAI_BASE_URL": llm.base_url,
             "OPENAI_API_KEY": "test",
@@ -40,10 +44,13 @@ async def test_the_model_calls_the_devices_tool(tmp_path: Path) -> None:
                 assert reply.text == "It is at 55 now."
                 assert reply.heard.rms > 500
                 assert device.violations == []
+                async with SimulatedDevice(DeviceConfig(ota_url=ota)) as other:
+                    assert (await other.type_text("hello")).text == "Hello, too."
+                assert llm.connections == 1, "sessions share the client of the model"
             await server.stop(signal.SIGINT)
             assert server.process.returncode == 0
         assert "Traceback" not in "".join(server.out + server.err)
-        first, second = llm.requests
+        first, second, _ = llm.requests
         offered = {tool["function"]["name"] for tool in first["tools"]}
         assert {VOLUME, "get_weather", "get_time", "get_date"} <= offered
         assert second["messages"][-1]["role"] == "tool"

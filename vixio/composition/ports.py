@@ -1,0 +1,62 @@
+"""What the transports and the HTTP server get of the settings."""
+
+from __future__ import annotations
+
+from vixio.core.errors import ConfigError
+from vixio.http.vision_service import VisionService
+from vixio.settings import Settings
+from vixio.transports.admission.admission import AdmissionSettings
+from vixio.transports.admission.auth import TokenAuthenticator
+from vixio.transports.admission.limits import Limits
+from vixio.transports.xiaozhi.settings import XiaozhiSettings
+from vixio.transports.xiaozhi.wake_words import DEFAULT_WAKE_WORDS
+
+
+def admission_settings(settings: Settings) -> AdmissionSettings:
+    """Return which devices are admitted. Raises ConfigError."""
+    server = settings.server
+    return AdmissionSettings(
+        auth=_authenticator(settings),
+        max_connections=server.max_connections,
+        limits=Limits(**server.limits.model_dump()),
+        trusted_proxies=server.trusted_proxies,
+    )
+
+
+def xiaozhi_settings(
+    settings: Settings, vision: VisionService | None, *, share_port: bool
+) -> XiaozhiSettings:
+    """Return the settings of the xiaozhi transport. ``vision`` takes photos of cameras."""
+    return XiaozhiSettings(
+        host=settings.server.host,
+        port=settings.server.port,
+        share_port=share_port,
+        allowed_origins=settings.server.allowed_origins,
+        output_sample_rate=settings.output.sample_rate,
+        output_frame_ms=settings.output.frame_ms,
+        opus_complexity=settings.output.opus_complexity,
+        wake_words=(*DEFAULT_WAKE_WORDS, *settings.assistant.wake_words),
+        hello_timeout=settings.timeouts.hello,
+        tool_timeout=settings.timeouts.device_tool,
+        vision=vision.offer if vision is not None else None,
+    )
+
+
+def websocket_url(public_host: str, port: int) -> str:
+    """Return the URL that OTA tells devices; empty: one on the address they came through."""
+    if not public_host:
+        return ""
+    host = f"[{public_host}]" if ":" in public_host else public_host
+    return f"ws://{host}:{port}/xiaozhi/v1/"
+
+
+def _authenticator(settings: Settings) -> TokenAuthenticator | None:
+    auth = settings.server.auth
+    if not auth.enabled:
+        return None
+    try:
+        return TokenAuthenticator(
+            auth.secret.get_secret_value(), auth.token_lifetime_days * 86_400.0
+        )
+    except ConfigError as error:
+        raise ConfigError(f"server.auth.secret: {error}") from None
