@@ -3,7 +3,7 @@
 One WebSocket a text: ``speech.config`` and ``ssml`` come in, each a text frame of header lines, an
 empty line and a body; ``turn.start``, ``response``, audio, ``audio.metadata`` and ``turn.end`` go
 out. Audio is MP3 in binary frames that begin with the length of their headers in two bytes. The
-client under test is the real one; only the address it knows is changed (:func:`EdgeServer`).
+client under test is the real one; only the address it knows is changed.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -49,8 +49,6 @@ SHARED = (
     "vixio.providers.espeak_process",
     "vixio.providers.inference",
     "vixio.providers.local_voice",
-    "vixio.core.framing",
-    "vixio.providers.inference.worker_process",
     "vixio.providers.openai_client",
     "vixio.providers.openai_errors",
     "vixio.providers.sensevoice_tags",
@@ -147,24 +145,44 @@ RULES = (
         ),
         ("annotated_types", *PYDANTIC, "yaml"),
     ),
-    Rule("vixio.memory", ("vixio.core", "vixio.providers.agent"), (ANY,)),
     Rule("vixio.logging", (), ("loguru",)),
 )
 """The first that fits holds."""
 
 
-def rule_of(module: str) -> Rule | None:
-    """Return the rule for a module of ``vixio``; none: the module is in no known area."""
+def index_of_rule(module: str, rules: Sequence[Rule] = RULES) -> int | None:
+    """Return which rule holds for a module of ``vixio``; none: it is in no known area."""
     parts = module.split(".")
-    for rule in RULES:
+    for index, rule in enumerate(rules):
         area = rule.area.split(".")
         its = parts[: len(area)]
         fits = len(its) == len(area) and all(
             want in {"*", have} for want, have in zip(area, its, strict=True)
         )
         if fits and not (rule.alone and len(parts) > len(area)):
-            return replace(rule, area=".".join(its))
+            return index
     return None
+
+
+def rule_of(module: str) -> Rule | None:
+    """Return the rule for a module of ``vixio``, its area spelled out."""
+    index = index_of_rule(module)
+    if index is None:
+        return None
+    depth = len(RULES[index].area.split("."))
+    return replace(RULES[index], area=".".join(module.split(".")[:depth]))
+
+
+def dead_rules(names: Iterable[str], rules: Sequence[Rule] = RULES) -> list[str]:
+    """Return the areas of the rules that hold for no module: an earlier one fits them all."""
+    alive = {index_of_rule(name, rules) for name in names}
+    return [rule.area for index, rule in enumerate(rules) if index not in alive]
+
+
+def unknown_areas(names: Collection[str], rules: Sequence[Rule] = RULES) -> set[str]:
+    """Return what rules allow to import, and which is no module or package of ours."""
+    areas = {area for rule in rules for area in rule.ours if within(area, "vixio")}
+    return {area for area in areas if not any(within(name, area) for name in names)}
 
 
 @dataclass(frozen=True)
@@ -235,6 +253,19 @@ def violations(base: Path) -> list[str]:
 
 def test_imports_run_one_way() -> None:
     assert violations(ROOT) == []
+
+
+def test_every_rule_holds_for_something() -> None:
+    names = modules(ROOT, "vixio")
+    assert dead_rules(names) == []
+    assert unknown_areas(names) == set()
+
+
+def test_a_dead_rule_is_found() -> None:
+    rules = (Rule("vixio.a"), Rule("vixio.a", ("vixio.gone",)), Rule("vixio.b"), Rule("vixio.a.b"))
+    names = ["vixio.a", "vixio.a.b", "vixio.c"]
+    assert dead_rules(names, rules) == ["vixio.a", "vixio.b", "vixio.a.b"]
+    assert unknown_areas(names, rules) == {"vixio.gone"}
 
 
 def test_every_area_is_there_to_be_read() -> None:

@@ -223,7 +223,7 @@ class Farewell(Chunk):
 
 @dataclass(frozen=True, slots=True)
 class Emotion(Chunk):
-    """The face to show: one of the 21 names of PROTOCOL §4 and its emoji."""
+    """The face to show: a name of :data:`vixio.core.emotions.EMOTIONS` and its emoji."""
 
     turn_id: int
     name: str

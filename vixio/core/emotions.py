@@ -1,4 +1,4 @@
-"""The faces a device can show (PROTOCOL §4) and the emoji by which a model asks for them."""
+"""The faces that the firmware can show, and the emoji by which a model asks for them."""
 
 from __future__ import annotations
 

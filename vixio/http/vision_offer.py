@@ -1,7 +1,8 @@
-"""What a camera is told: where its photos go, and the token that its session has for that.
+"""The ``vision`` capability of a session: where its camera posts photos, and with which token.
 
-The token is ``SESSION.EXPIRY.SIGNATURE``: the session's id and what :mod:`auth` makes of it, signed
-for this device. Nothing is stored, so whichever process of this server gets the photo can check it;
+The token is ``SESSION.EXPIRY.SIGNATURE``: the session's id, and what
+:class:`~vixio.transports.admission.auth.TokenAuthenticator` makes of it, signed for this device.
+Nothing is stored, so whichever process of this server gets the photo can check it;
 it opens nothing once the session is over.
 """
 

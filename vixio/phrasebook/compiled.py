@@ -38,7 +38,7 @@ class _Sentence:
 
 
 class CompiledPhrases:
-    """The sentences for a list of tools. Immutable and shared; use :meth:`PhraseBook.compile`."""
+    """The sentences for a list of tools. Immutable and shared; made by ``PhraseBook.compile``."""
 
     def __init__(
         self, language: Language, tools: Sequence[ToolSignature], fingerprint: str

@@ -1,6 +1,7 @@
 """One client of an OpenAI-compatible server for a provider: made, held, retried and closed alike.
 
-Importing this is cheap; the client, whose import takes a second, is imported by :meth:`start`.
+Importing this is cheap; the client, whose import takes a second, is imported by
+:meth:`SharedClient.start`.
 """
 
 from __future__ import annotations

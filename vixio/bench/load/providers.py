@@ -1,7 +1,7 @@
 """Providers that take no time of their own, so that what is left is the server's.
 
-The ASR reads the device's number out of the sound (:mod:`marker`), the agent says it back, the TTS
-hands out real speech that was made beforehand. Each may be given a delay.
+The ASR reads the device's number out of the sound (:mod:`vixio.bench.load.marker`), the agent says
+it back, the TTS returns real speech that was made beforehand. Each can have a delay.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Handles of what the assistant says on command: :meth:`Session.say` and :meth:`Session.ask`."""
+"""Handles of what the assistant says on command.
+
+:meth:`~vixio.core.session.session.Session.say` and ``ask`` return them.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ MAX_ID_CHARS = 128
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Unverified until :meth:`Admission.check` has returned no refusal."""
+    """Unverified until ``Admission.check`` has returned no refusal."""
 
     device_id: str
     """Normalised."""

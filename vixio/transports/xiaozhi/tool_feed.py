@@ -1,7 +1,7 @@
 """Brings a device's tools to its session: lists them beside the conversation, reports each list.
 
-The client of the device's tool server is :mod:`device_tools`; the set of a session's tools is
-:mod:`vixio.core.tools.toolset`.
+The client of the device's tool server is :mod:`vixio.transports.xiaozhi.device_tools`; the set of a
+session's tools is :mod:`vixio.core.tools.toolset`.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ HELLO_MCP = {**HELLO, "features": {"mcp": True}}
 
 
 class Device:
-    """The tool server of a client; answers what :meth:`serve` is asked to."""
+    """The tool server of a client; answers what its methods are asked to."""
 
     def __init__(self, client: ClientConnection, *names: str) -> None:
         self.client = client
