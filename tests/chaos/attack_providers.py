@@ -7,8 +7,10 @@ import json
 
 from firmware_test_client import DeviceConfig, Pcm, SimulatedDevice
 from tests.chaos.attack_tools import ready, server, tool
+from tests.chaos.attack_workers import until_health
 from tests.chaos.outcome import GONE, Outcome
 from tests.chaos.patience import admitted
+from tests.chaos.plan import MET
 from tests.chaos.raw import TEXT, Json, McpAnswer, RawDevice, frame
 from tests.chaos.voice import Speaker
 
@@ -26,7 +28,7 @@ MAX_SHOWN = 65_536
 
 
 async def victim(
-    port: int, *, device_id: str, number: int, abort: bool, mute: bool, wait: float
+    port: int, *, http_port: int, device_id: str, number: int, abort: bool, mute: bool, wait: float
 ) -> Outcome:
     """Speak into the fault, then speak again: the second turn must be whole.
 
@@ -44,7 +46,7 @@ async def victim(
         outcome.done = 1
         try:
             if abort:
-                await _abort_in_the_middle(device, sound)
+                await _abort_in_the_middle(device, sound, http_port)
                 outcome.saw("called off")
             else:
                 reply = await device.ask(sound, timeout=BROKEN_S)
@@ -68,11 +70,13 @@ async def victim(
     return outcome
 
 
-async def _abort_in_the_middle(device: SimulatedDevice, sound: Pcm) -> None:
+async def _abort_in_the_middle(device: SimulatedDevice, sound: Pcm, http_port: int) -> None:
     await device.wait_for(device.connected_and_listening, what="listening")
     await device.say(sound)
     await device.wait_for(lambda: device.stt_texts, what="the transcript", timeout=BROKEN_S)
-    await asyncio.sleep(1.5)
+    met = f"{MET}{device.config.device_id}"
+    await until_health(http_port, lambda page: bool(page["counters"].get(met)), "the fault")
+    await asyncio.sleep(0.5)  # into it
     await device.abort()
     await device.send_json({"type": "listen", "state": "start", "mode": "auto"})
 

@@ -73,7 +73,7 @@ async def server_processes(port: int, *, kills: int) -> Outcome:
 
 
 async def _kill_one(outcome: Outcome, devices: list[SimulatedDevice], http_port: int) -> None:
-    health = await _until(
+    health = await until_health(
         http_port,
         lambda now: now["connected"] == DEVICES and len(now["workers"]) == PROCESSES,
         "all processes and devices",
@@ -104,7 +104,8 @@ async def _turn(device: SimulatedDevice) -> bool:
         return False
 
 
-async def _until(http_port: int, true: Callable[[Health], bool], what: str) -> Health:
+async def until_health(http_port: int, true: Callable[[Health], bool], what: str) -> Health:
+    """Return the health page as soon as ``true`` of it; raises TimeoutError."""
     found: Health = {}
     loop = asyncio.get_running_loop()
     end = loop.time() + BACK_S

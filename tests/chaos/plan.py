@@ -6,8 +6,14 @@ from collections import Counter
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from vixio.core.metrics import Counters
+
 device: ContextVar[str] = ContextVar("device", default="")
 """Whose connection the running task serves; the tasks it starts inherit it."""
+
+
+MET = "chaos.met."
+"""Counter of the faults met, followed by the device."""
 
 
 @dataclass(slots=True)
@@ -25,6 +31,8 @@ class Plan:
     def __init__(self) -> None:
         self._faults: dict[str, list[Fault]] = {}
         self.met: Counter[str] = Counter()
+        self.counters: Counters | None = None
+        """The server's: attackers see on the health page that their fault was met."""
         self.stubborn = 0
         """Calls that were cancelled and go on all the same."""
 
@@ -39,6 +47,8 @@ class Plan:
             if fault.stage == stage and fault.times > 0:
                 fault.times -= 1
                 self.met[f"{stage}.{fault.kind}"] += 1
+                if self.counters is not None:
+                    self.counters.add(f"{MET}{device.get()}")
                 return fault.kind
         return ""
 

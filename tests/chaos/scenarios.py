@@ -99,6 +99,7 @@ async def _victims(
             number=number,
             abort=abort,
             mute=(stage, kind) in _MAY_BE_SILENT,
+            http_port=field.http_port,
             wait=4.0 if kind == "stubborn" and field.long else 0.0,
         )
         _add(total, outcome, f"{stage} {kind}")

@@ -68,6 +68,7 @@ class ChaosServer:
         ]
         providers = Providers(self.vad, self.asr, self.agent, self.tts, NumberEyes(self.plan))
         self.app = Server(settings, providers, [FixedSource("broken", broken)])
+        self.plan.counters = self.app.counters
         _tell_tasks_their_device(self.app.host)
         self.lag_ms = 0.0
         self.words: PocketSphinxASRProvider | None = None

@@ -14,6 +14,10 @@ TURN_LIMIT = 30.0
 """Seconds; the machine may be busy. A turn that takes longer hangs."""
 
 
+PATIENCE_S = 120.0
+"""Seconds beyond its time for which a device goes on until enough has happened."""
+
+
 class ChangingDevice:
     """Device ``number``; ``every`` seconds between two sets of tools."""
 
@@ -33,16 +37,20 @@ class ChangingDevice:
                 keep_frames=False,
             )
         )
+        self._called = 0
         self._answer = self.device.mcp.answer
         self.device.mcp.answer = self._answered
 
-    async def live(self, until: float) -> None:
-        """Connect, change and talk until the clock shows ``until``; then switch off."""
+    async def live(self, until: float, calls: int = 0) -> None:
+        """Connect, change and talk until the clock shows ``until``; then switch off.
+
+        It goes on until its tools have answered ``calls`` calls and changed three times as often.
+        """
         self._renew()
         await self.device.start()
         changing = asyncio.create_task(self._change())
         try:
-            await self._talk(until)
+            await self._talk(until, calls)
         finally:
             changing.cancel()
             await asyncio.wait([changing])
@@ -71,6 +79,7 @@ class ChangingDevice:
         async def called() -> str:
             # Where it takes a moment, the tool may be gone before it answers.
             await asyncio.sleep(self._random.choice((0.0, 0.0, 0.3)))
+            self._called += 1
             return where.answer
 
         return Tool(where.name, f"Do thing {where.number}.", (), called)
@@ -82,9 +91,11 @@ class ChangingDevice:
             self._notes.listed(self._number, found.generation)
             self._listed.set()
 
-    async def _talk(self, until: float) -> None:
+    async def _talk(self, until: float, calls: int) -> None:
         turn = 0
-        while clock() < until:
+        while clock() < until or (
+            (self._called < calls or self._generation < 3 * calls) and clock() < until + PATIENCE_S
+        ):
             turn += 1
             self._listed.clear()
             async with asyncio.timeout(TURN_LIMIT):

@@ -72,11 +72,13 @@ async def run(
     seconds: float,
     every: float = 1.0,
     think: float = 0.3,
+    calls: int = 0,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Report:
     """Let ``devices`` change all their tools each ``every`` seconds and talk, for ``seconds``.
 
-    ``think``: the longest time (s) that the model takes for an answer.
+    ``think``: the longest time (s) that the model takes for an answer. ``calls``: each device goes
+    on until so many of its tools' calls were answered.
     """
     notes = Notes()
     report = Report(devices, seconds, notes)
@@ -99,7 +101,7 @@ async def run(
             began = clock()
             watching = asyncio.create_task(_watch(server.process.pid, began, report, progress))
             living = (
-                ChangingDevice(number, url, notes, every).live(began + seconds)
+                ChangingDevice(number, url, notes, every).live(began + seconds, calls)
                 for number in range(1, devices + 1)
             )
             try:

@@ -49,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--mix", default="", metavar="NAME,…", help="what the devices do (default: talk)")
     add("--devices", default="", metavar="N,…", help="how many; several make a curve")
     add("--hold", type=float, metavar="S", help="seconds of measurement (default: the mix's)")
+    add("--turns", type=int, default=0, metavar="N", help="and until N turns have ended")
     add("--ramp", type=float, metavar="S", help="seconds in which all connect")
     add("--generators", type=int, metavar="N", help="processes that play the devices")
     add("--pin", action="store_true", help="keep server and generators on cores of their own")
@@ -144,6 +145,7 @@ def main(argv: Sequence[str]) -> int:
         cores,
         options.generators or free,
         options.hold,
+        options.turns,
         delays=Delays(options.asr_ms / 1000, options.agent_ms / 1000, options.tts_ms / 1000),
         settings=settings,
         tune=tune,

@@ -25,6 +25,7 @@ SETTLE_S = 3.0
 _LOOK_S = 1.0
 SLOW_ASR_S = 0.3
 BLOCK_S = 2.0
+TURNS_S = 120.0
 CHURN_NOTES = 1_000
 """Turns whose figures the server keeps in a long run, so that they are not what grows."""
 CHURN_SETTLE = 0.25
@@ -41,6 +42,8 @@ class Options:
     cores: Cores = field(default_factory=Cores)
     generators: int = 1
     hold: float | None = None
+    turns: int = 0
+    """The measurement lasts until so many turns have ended, within ``TURNS_S`` more seconds."""
     delays: Delays = field(default_factory=Delays)
     settings: dict[str, Any] = field(default_factory=dict)
     """Sections of the server's settings that differ from the defaults."""
@@ -185,6 +188,7 @@ class Step:
             befores, before = await self._hold_restart()
         else:
             await self._wait(self._hold, "holds")
+            await self._wait_for_turns(before["turns"] + self._options.turns)
         elapsed, busy = time.monotonic() - began, machine_busy() - busy_before
         figures = await self.server.ask("figures")
         generators = [await child.peer.ask("figures") for child in self._generators]
@@ -212,6 +216,15 @@ class Step:
         return list(await asyncio.gather(*(child.peer.ask("begin") for child in self._generators)))
 
     # ── what some mixes do in the middle ────────────────────────────────────────────────────────
+
+    async def _wait_for_turns(self, turns: int) -> None:
+        """Go on until ``turns`` have ended, for a test on a machine of any speed."""
+        end = time.monotonic() + TURNS_S
+        while time.monotonic() < end:
+            now = await self.server.ask("now")
+            if now["turns"] >= turns:
+                return
+            await asyncio.sleep(_LOOK_S)
 
     async def _hold_slow(self, before: Json) -> Json:
         """First half: all quick. Second half: half of the devices have a slow ASR."""
