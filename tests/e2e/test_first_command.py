@@ -28,7 +28,7 @@ PATIENT = settings(timeouts={"tool_list": 20})
 
 
 def voice() -> ScriptedTTS:
-    """Return a voice that speaks quickly: nobody listens to it here."""
+    """Return a voice that speaks quickly, because its speech is not checked."""
     return ScriptedTTS(seconds_per_char=0.01)
 
 

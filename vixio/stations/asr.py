@@ -35,7 +35,6 @@ _log = logging.getLogger(__name__)
 MAX_TRANSCRIPT_CHARS = 4_000
 """Longer transcripts are cut. The longest utterance has about a thousand characters."""
 
-
 MAX_HINT_UPDATES = 3
 """Changes of the tool list that one utterance follows. A closed-vocabulary recogniser decodes it
 again each time, so a device that changes its tools all the time must not cause more."""

@@ -1,4 +1,4 @@
-"""Grammars are made ahead one at a time, and never at the cost of what somebody says."""
+"""Grammars are prepared one at a time, and utterances have precedence."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def test_one_at_a_time() -> None:
     assert sent == [b"one", b"two"]
 
 
-async def test_a_worker_that_hangs_is_sent_no_heap_of_grammars() -> None:
+async def test_requests_do_not_pile_up_at_a_worker_that_hangs() -> None:
     provider = PocketSphinxASRProvider(PocketSphinxSettings(workers=1))
     await provider.start()
     (worker,) = provider.workers

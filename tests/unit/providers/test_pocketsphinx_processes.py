@@ -60,7 +60,7 @@ async def _say(
 
 async def _next_worker(provider: PocketSphinxASRProvider, old: int) -> int:
     """Wait, bounded, for the worker that replaces ``old``."""
-    # The pool tells nobody when it has a new worker: polled, bounded.
+    # The pool has no event for a new worker: polled, bounded.
     async with asyncio.timeout(BOUND):
         while not (  # noqa: ASYNC110 - see above
             pids := [worker.pid for worker in provider.workers if worker.pid != old]

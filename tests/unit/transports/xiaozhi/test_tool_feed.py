@@ -68,20 +68,20 @@ class Device:
 
 
 class Lists:
-    """A callback that keeps the lists it was told."""
+    """A callback that keeps the lists it is called with."""
 
     def __init__(self) -> None:
-        self.told: asyncio.Queue[list[ToolDefinition]] = asyncio.Queue()
+        self.lists: asyncio.Queue[list[ToolDefinition]] = asyncio.Queue()
 
     async def __call__(self, tools: list[ToolDefinition]) -> None:
-        self.told.put_nowait(tools)
+        self.lists.put_nowait(tools)
 
     async def names(self) -> list[str]:
-        tools = await asyncio.wait_for(self.told.get(), BOUND_S)
+        tools = await asyncio.wait_for(self.lists.get(), BOUND_S)
         return [tool.name for tool in tools]
 
     async def caller(self) -> ToolCaller:
-        tools = await asyncio.wait_for(self.told.get(), BOUND_S)
+        tools = await asyncio.wait_for(self.lists.get(), BOUND_S)
         caller = tools[0].caller
         assert caller is not None
         return caller
@@ -103,14 +103,14 @@ async def test_the_hello_goes_first_and_the_conversation_waits_for_no_tools() ->
         assert await session.next() == ListenStop()
 
 
-async def test_a_list_reaches_who_asked_before_it_came() -> None:
+async def test_a_callback_set_before_the_list() -> None:
     async with running() as server, server.client(hello=HELLO_MCP) as client:
         lists = await listen(server)
         await Device(client, "lamp", "fan").greet()
         assert await lists.names() == ["lamp", "fan"]
 
 
-async def test_a_list_reaches_who_asks_after_it_came_and_then_every_change(
+async def test_a_callback_set_after_the_list_and_every_change(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(device_tools, "RELIST_PAUSE_S", 0.001)
@@ -128,18 +128,18 @@ async def test_a_list_reaches_who_asks_after_it_came_and_then_every_change(
         assert await late.names() == ["lamp", "fan"]
         await device.change()
         assert await late.names() == []
-        # Who asked first goes on being told; a list may come twice, it is always the whole.
+        # The first callback is still called; a list may come twice, always complete.
         while await first.names() != []:
             pass
 
 
 async def test_an_unknown_session_and_a_device_without_tools_are_no_error() -> None:
     async with running() as server, server.client() as client:
-        server.transport.set_device_tools_callback("nobody", Lists())
+        server.transport.set_device_tools_callback("unknown", Lists())
         lists = await listen(server)
         await client.send('{"type":"ping"}')
         assert (await receive_json(client))["type"] == "pong"  # and no initialize before it
-        assert lists.told.empty()
+        assert lists.lists.empty()
 
 
 async def test_a_callback_that_fails_harms_nothing() -> None:
@@ -155,7 +155,7 @@ async def test_a_callback_that_fails_harms_nothing() -> None:
         assert await lists.names() == ["lamp"]
 
 
-async def test_an_answer_arrives_though_nobody_reads_and_audio_waits_before_it() -> None:
+async def test_an_answer_overtakes_audio_that_is_not_read() -> None:
     results: asyncio.Queue[Any] = asyncio.Queue()
     lists = Lists()
 
