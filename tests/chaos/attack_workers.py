@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
-from firmware_test_client.errors import DeviceError
+from firmware_test_client.errors import ConnectError, DeviceError
 from tests.chaos.outcome import Outcome
 from tests.chaos.patience import admitted
 from tests.e2e.processes import free_ports, running
@@ -92,9 +92,26 @@ async def _kill_one(outcome: Outcome, devices: list[SimulatedDevice], http_port:
     )
     for device in lost:
         await device.disconnect()
-        await admitted(device.connect)
+        await _connect_again(outcome, device)
     again = await asyncio.gather(*(_turn(device) for device in lost))
     outcome.expect(all(again), "a turn after the process was replaced")
+
+
+async def _connect_again(outcome: Outcome, device: SimulatedDevice) -> None:
+    """Connect as the firmware does, which tries again.
+
+    The kernel closes a killed process's connections before its port, and resets what has come to
+    the port in between.
+    """
+    loop = asyncio.get_running_loop()
+    end = loop.time() + BACK_S
+    while True:
+        try:
+            return await admitted(device.connect)
+        except ConnectError:
+            if loop.time() > end:
+                raise
+            outcome.saw("connections reset")
 
 
 async def _turn(device: SimulatedDevice) -> bool:

@@ -24,8 +24,8 @@ class Frame(NamedTuple, Generic[KindT]):
     stream: int
     payload: bytes
 
-    def json(self) -> Any:  # noqa: ANN401 - any JSON
-        """Return the payload parsed."""
+    def json(self) -> Any:  # noqa: ANN401 - any JSON value
+        """Return the payload parsed. Raises ValueError."""
         return json.loads(self.payload)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vixio.core.frame_reader import FrameReader
 from vixio.core.framing import Frame, Unpacker, pack
 from vixio.providers.funasr.messages import MAX_PAYLOAD, Kind
 
@@ -36,3 +39,30 @@ def test_nonsense_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"bytes|Kind"):
         list(Unpacker(Kind, MAX_PAYLOAD).feed(data))
     assert MAX_PAYLOAD < 2**31
+
+
+def reader_of(*pieces: bytes) -> asyncio.StreamReader:
+    reader = asyncio.StreamReader()
+    for piece in pieces:
+        reader.feed_data(piece)
+    reader.feed_eof()
+    return reader
+
+
+async def test_a_stream_is_read_frame_by_frame() -> None:
+    data = pack(Kind.AUDIO, 1, b"abc") + pack(Kind.FINISH, 1) + pack(Kind.AUDIO, 2, b"lost")[:-1]
+    frames = FrameReader(reader_of(data[:7], data[7:]), Kind, MAX_PAYLOAD)
+    assert await frames.read() == (Kind.AUDIO, 1, b"abc")
+    assert not frames.at_end
+    assert await frames.read() == (Kind.FINISH, 1, b"")
+    assert await frames.read() is None
+    assert frames.at_end
+
+
+async def test_a_broken_connection_is_an_end() -> None:
+    reader = asyncio.StreamReader()
+    reader.feed_data(pack(Kind.FINISH, 1))
+    frames = FrameReader(reader, Kind, MAX_PAYLOAD)
+    assert await frames.read() == (Kind.FINISH, 1, b"")
+    reader.set_exception(ConnectionResetError())
+    assert await frames.read() is None

@@ -12,9 +12,12 @@ import os
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any, Final
 
 from vixio.core.errors import VixioError
+from vixio.core.frame_reader import FrameReader
+from vixio.core.framing import pack
 
 Json = dict[str, Any]
 Handler = Callable[[Json], Awaitable[Json]]
@@ -37,22 +40,31 @@ class Line:
     index: int = 0
 
 
-async def receive(reader: asyncio.StreamReader) -> Json | None:
-    """Return the next message, None at the end of the line."""
-    try:
-        size = int.from_bytes(await reader.readexactly(4), "big")
-        if size > _MAX_BYTES:
-            raise BenchError(f"a message of {size} bytes on the control line")
-        message: Json = json.loads(await reader.readexactly(size))
-    except (asyncio.IncompleteReadError, ConnectionError):
-        return None
-    return message
+class Kind(IntEnum):
+    """What a frame is."""
+
+    MESSAGE = 1
+    """JSON."""
+
+
+class Messages:
+    """Reads the messages of a line."""
+
+    def __init__(self, reader: asyncio.StreamReader) -> None:
+        self._frames = FrameReader(reader, Kind, _MAX_BYTES)
+
+    async def receive(self) -> Json | None:
+        """Return the next message, None at the end of the line."""
+        frame = await self._frames.read()
+        if frame is None:
+            return None
+        message: Json = frame.json()
+        return message
 
 
 def send(writer: asyncio.StreamWriter, message: Json) -> None:
-    """Queue a message."""
-    body = json.dumps(message).encode()
-    writer.write(len(body).to_bytes(4, "big") + body)
+    """Queue a message. Raises TypeError if it is not JSON."""
+    writer.write(pack(Kind.MESSAGE, 0, json.dumps(message).encode()))
 
 
 class Peer:
@@ -152,7 +164,8 @@ class Hub:
         return peer
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        hello = await receive(reader)
+        messages = Messages(reader)
+        hello = await messages.receive()
         if hello is None or not secrets.compare_digest(str(hello.get("token")), self._token):
             writer.close()
             return
@@ -160,7 +173,7 @@ class Hub:
         async with self._changed:
             self._peers.append(peer)
             self._changed.notify_all()
-        while (message := await receive(reader)) is not None:
+        while (message := await messages.receive()) is not None:
             peer.answered(message)
         peer.lost()
         self._peers.remove(peer)
@@ -183,8 +196,9 @@ async def attend(line: Line, handlers: Mapping[str, Handler], said: Json) -> Non
         except Exception as error:  # noqa: BLE001 - sent to the bench, which decides
             send(writer, {"id": number, "error": f"{type(error).__name__}: {error}"})
 
+    messages = Messages(reader)
     running: set[asyncio.Task[None]] = set()
-    while (message := await receive(reader)) is not None:
+    while (message := await messages.receive()) is not None:
         task = asyncio.create_task(answer(message))
         running.add(task)
         task.add_done_callback(running.discard)

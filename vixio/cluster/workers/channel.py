@@ -5,33 +5,29 @@ from __future__ import annotations
 import asyncio
 import itertools
 import socket
-from collections import deque
 from typing import Any, Final
 
-from vixio.cluster.workers.messages import MAX_PAYLOAD, Body, Kind, Message
-from vixio.core.framing import Unpacker, pack
+from vixio.cluster.workers.messages import MAX_PAYLOAD, Kind, Message
+from vixio.core.frame_reader import FrameReader
+from vixio.core.framing import pack
 
 MAX_WAITING: Final = 32 * 1024 * 1024
 """Bytes that may wait for the other end; above, it is taken for dead."""
-
-_READ_BYTES: Final = 1 << 16
 
 
 class Channel:
     """Sends and receives messages; joins answers with requests."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
+        self._frames = FrameReader(reader, Kind, MAX_PAYLOAD)
         self._writer = writer
-        self._unpacker = Unpacker(Kind, MAX_PAYLOAD)
-        self._received: deque[Message] = deque()
         self._numbers = itertools.count(1)
         self._requests: dict[int, asyncio.Future[Any]] = {}
 
     @property
     def closed(self) -> bool:
         """Whether the other end is gone."""
-        return self._writer.is_closing() or self._reader.at_eof()
+        return self._writer.is_closing() or self._frames.at_end
 
     def next_number(self) -> int:
         """Return a number for a request."""
@@ -83,18 +79,11 @@ class Channel:
 
         Raises ValueError for a malformed message.
         """
-        while not self._received:
-            try:
-                data = await self._reader.read(_READ_BYTES)
-            except ConnectionError:  # an end like any other
-                data = b""
-            if not data:
-                self._give_up()
-                return None
-            for frame in self._unpacker.feed(data):
-                body: Body = frame.json() if frame.payload else {}
-                self._received.append(Message(frame.kind, frame.stream, body))
-        return self._received.popleft()
+        frame = await self._frames.read()
+        if frame is None:
+            self._give_up()
+            return None
+        return Message(frame.kind, frame.stream, frame.json())
 
     async def close(self) -> None:
         """Close this end. Idempotent, never raises."""

@@ -17,10 +17,10 @@ from typing import Any, Final, Generic
 
 from vixio.core.children import command, environment
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
-from vixio.core.framing import Frame, KindT, Unpacker, pack
+from vixio.core.frame_reader import FrameReader
+from vixio.core.framing import Frame, KindT, pack
 
 _STOP_SECONDS: Final = 2.0
-_READ_BYTES: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,8 @@ class WorkerProcess(Generic[KindT]):
     ) -> None:
         self._program = program
         self._process = process
-        self._reader = reader
+        self._frames = FrameReader(reader, program.kinds, program.max_payload)
         self._writer = writer
-        self._unpacker = Unpacker(program.kinds, program.max_payload)
         self.about: dict[str, Any] = {}
         """Its description of its model."""
 
@@ -135,9 +134,8 @@ class WorkerProcess(Generic[KindT]):
 
     async def run(self, take: Callable[[Frame[KindT]], None]) -> None:
         """Hand its frames to ``take`` until it ends. Raises ValueError for a malformed one."""
-        while frames := await self._read():
-            for frame in frames:
-                take(frame)
+        while (frame := await self._frames.read()) is not None:
+            take(frame)
 
     def kill(self) -> None:
         """End it at once; :meth:`run` returns."""
@@ -163,7 +161,7 @@ class WorkerProcess(Generic[KindT]):
 
     async def _greeting(self) -> None:
         program = self._program
-        for frame in await self._read():
+        while (frame := await self._frames.read()) is not None:
             if frame.kind is program.unusable:
                 answer = frame.json()
                 if answer.get("retryable"):
@@ -175,16 +173,6 @@ class WorkerProcess(Generic[KindT]):
                 self.about = frame.json() if frame.payload else {}
                 return
         raise ProviderError(program.provider, "the process ended while it loaded the model")
-
-    async def _read(self) -> list[Frame[KindT]]:
-        """Return the next frames, none at the end."""
-        try:
-            while data := await self._reader.read(_READ_BYTES):
-                if frames := list(self._unpacker.feed(data)):
-                    return frames
-        except ConnectionError:  # it ended with something unread
-            pass
-        return []
 
 
 class WorkerClient(ABC, Generic[KindT]):
