@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -20,11 +20,14 @@ from vixio.composition.conversations import Conversations
 from vixio.composition.engine import EngineBuilder
 from vixio.composition.memory import make_memory
 from vixio.composition.ports import admission_settings, websocket_url, xiaozhi_settings
-from vixio.composition.providers import Choices, Providers, ProviderSet, settled
+from vixio.composition.profiles import LiveProfiles, ProfileUpdates
+from vixio.composition.providers import Providers
+from vixio.composition.reload import Reloader, on_hangup, reloaded
 from vixio.composition.run import run, stop_on_signals
+from vixio.composition.server_providers import ServerProviders
 from vixio.core.cluster import COMMAND_S
 from vixio.core.commands import Command, CommandResult
-from vixio.core.device import DeviceProfile, normalise_device_id
+from vixio.core.device import DeviceProfile, ProfileResolver, normalise_device_id
 from vixio.core.history_store import HistoryStore
 from vixio.core.host import SessionHost
 from vixio.core.metrics import Counters
@@ -37,13 +40,7 @@ from vixio.http.ota import OtaSettings
 from vixio.http.server import HttpServer
 from vixio.http.vision_service import VisionService
 from vixio.logging.setup import configure_logging, flush_logs
-from vixio.providers.chain.members import Chain
-from vixio.providers.pool.choice import MadeProvider
-from vixio.providers.pool.loader import ProviderLoader
-from vixio.providers.pool.pool import Lease, ProviderPool
 from vixio.providers.pool.warming import WarmingVision
-from vixio.providers.registry import ProviderKind
-from vixio.providers.vision import VisionProvider
 from vixio.settings import Settings
 from vixio.tools.from_settings import make_runtime
 from vixio.tools.local import LocalTool, app_source
@@ -79,18 +76,13 @@ class Server:
         default there is only this one.
         """
         settings = settings or Settings()
-        made = providers or Providers()
         self.settings = settings
         self._context = context or ClusterContext()
         self.counters = Counters()
-        self.pool = ProviderPool(self.counters)
-        choices = Choices.of_server(settings, made)
-        self._defaults = ProviderSet(self.pool, choices)
-        self._defaults.make()
-        self._vision = self._lease_vision(made)
-        self.create_engine = EngineBuilder(settings, self.pool, choices)
-        self.profiles = SettingsProfiles(settings)
-        self.memory = make_memory(settings, self._defaults.agent.loader.make, self.counters)
+        self.providers = ServerProviders(settings, providers or Providers(), self.counters)
+        self.profiles = LiveProfiles(SettingsProfiles(settings), self.providers.choices)
+        self.create_engine = EngineBuilder(settings, self.providers.pool, self.profiles)
+        self.memory = make_memory(settings, self.providers.agent, self.counters)
         self.tools = make_runtime(
             settings,
             self.counters,
@@ -122,13 +114,15 @@ class Server:
         )
         self._conversations = Conversations(
             settings,
-            self.pool,
+            self.providers.pool,
             self.create_engine,
             self.tools,
             self.host,
             self.profiles,
             self._start_shared,
         )
+        self._updates = ProfileUpdates(self.profiles, self.host.sessions, self._prepare)
+        self.host.events.attach(self._updates)
         self.http: HttpServer | None = None
         self._shared: asyncio.Task[None] | None = None
         self._loading: asyncio.Task[None] | None = None
@@ -178,8 +172,7 @@ class Server:
         Raises ProviderError if the agent cannot be used, VixioError if the key is in use.
         """
         conversation = await self._conversations.open(key, profile)
-        if self.memory is not None:
-            self.memory.agent_ready.set()
+        self._agent_ready()
         return conversation
 
     async def start(self) -> None:
@@ -229,6 +222,7 @@ class Server:
         if self._loading is not None:
             self._loading.cancel()
             await asyncio.wait([self._loading])
+        await self._updates.close()
         await self._conversations.close()
         await self.host.stop()
         if self.http is not None:
@@ -239,11 +233,28 @@ class Server:
         await self.tools.close()
         if self.memory is not None:
             await self.memory.stop()
-        await self.pool.close()
+        await self.providers.close()
 
-    def provider_names(self) -> dict[str, str]:
-        """Return the names of the default profile's providers by kind."""
-        return {str(loader.choice.kind): loader.name for loader in self._default_loaders()}
+    def update_profiles(self, resolver: ProfileResolver) -> None:
+        """Serve devices by the profiles of ``resolver``; connected ones from their next turn on.
+
+        Call it with the same resolver after its profiles have changed.
+        """
+        self._updates.change(lambda live: live.use(resolver))
+
+    def reload(self, settings: Settings) -> None:
+        """Apply the sections :data:`RELOADED` of other settings, from the next turn of each device.
+
+        Raises ConfigError, ProviderUnavailable when a provider cannot be made; nothing has changed
+        then.
+        """
+        merged = reloaded(self.settings, settings)
+        self.providers.replace(merged)
+        self.settings = self.create_engine.settings = merged
+        from_settings = isinstance(self.profiles.resolver, SettingsProfiles)
+        resolver = SettingsProfiles(merged) if from_settings else self.profiles.resolver
+        self._updates.change(lambda live: live.use(resolver, self.providers.choices))
+        self._updates.spawn(self.providers.warm_up())
 
     async def command(
         self, device_id: str, command: Command, *, timeout: float = COMMAND_S
@@ -259,22 +270,11 @@ class Server:
         """Return what the health page shows."""
         loading = self._loading
         ready = loading is not None and loading.done() and not loading.cancelled()
-        loaders = self.pool.loaders()
-        unusable = sorted({str(each.choice.kind) for each in loaders if each.failed})
-        backend = self._defaults.agent.loader.provider
-        lists = {
-            each.provider.members.kind: each.provider.stats()
-            for each in loaders
-            if isinstance(each.provider, Chain)
-        }
+        providers = self.providers.stats()
         return {
-            "status": "degraded" if unusable else "ok" if ready else "loading",
+            "status": "degraded" if "unusable" in providers else "ok" if ready else "loading",
             "version": __version__,
-            "providers": self.provider_names(),
-            "pool": self.pool.stats(),
-            "models": backend.stats() if backend is not None else [],
-            **({"chains": lists} if lists else {}),
-            **({"unusable": unusable} if unusable else {}),
+            **providers,
             **self.host.stats(),
         }
 
@@ -285,22 +285,14 @@ class Server:
     async def _load(self) -> None:
         self.admission.loading = True
         try:
-            await self._defaults.warm_up()
-            await self._start_shared()
-            await settled(self._defaults.agent.loader)
-            if self._vision is not None:
-                self._vision.loader.begin()
-            if self.memory is not None:
-                self.memory.agent_ready.set()
-            for loader in self._default_loaders():
-                await loader.attempted()
+            await self.providers.load(self._start_shared, self._agent_ready)
         finally:
             self.admission.loading = False
-            if self.memory is not None:
-                self.memory.agent_ready.set()
-        for loader in self._default_loaders():
-            if loader.failed:
-                raise loader.not_ready()
+            self._agent_ready()
+
+    def _agent_ready(self) -> None:
+        if self.memory is not None:
+            self.memory.agent_ready.set()
 
     async def _start_shared(self) -> None:
         """Start the tools and the memory, which all sessions and conversations share. Once."""
@@ -313,17 +305,8 @@ class Server:
         if self.memory is not None:
             self.memory.start()
 
-    def _default_loaders(self) -> list[ProviderLoader[Any]]:
-        leases: list[Lease[Any]] = [*self._defaults]
-        if self._vision is not None:
-            leases.append(self._vision)
-        return [lease.loader for lease in leases]
-
-    def _lease_vision(self, made: Providers) -> Lease[VisionProvider] | None:
-        section = self.settings.vision
-        if made.vision is not None:
-            return self.pool.lease(MadeProvider(ProviderKind.VISION, made.vision))
-        return self.pool.lease(section) if section is not None else None
+    async def _prepare(self, profile: DeviceProfile) -> None:
+        await self.providers.prepare(self.profiles.defaults.over(profile))
 
     def _is_live(self, session_id: str, device_id: str) -> bool:
         """Whether a session runs; for a device of another process, whether it is connected."""
@@ -331,12 +314,12 @@ class Server:
         return self.host.serves(session_id) or elsewhere(device_id)
 
     def _vision_service(self) -> VisionService | None:
-        if self._vision is None:
+        loader = self.providers.vision
+        if loader is None:
             return None
         settings = self.settings
-        self._vision.loader.make()
         return VisionService(
-            WarmingVision(self._vision.loader),
+            WarmingVision(loader),
             self.counters,
             lambda: self.http.port if self.http is not None else settings.server.http_port,
             self._context.secret,
@@ -347,12 +330,17 @@ class Server:
         )
 
 
-async def serve(settings: Settings, source: str, stop: asyncio.Event) -> None:
+async def serve(
+    settings: Settings, source: str, stop: asyncio.Event, load: Callable[[], Settings] | None = None
+) -> None:
     """Run a server until ``stop`` is set. ``source`` says where the settings come from.
 
-    Raises ConfigError when it cannot run at all.
+    ``load`` reads them again, on SIGHUP. Raises ConfigError when the server cannot run at all.
     """
-    await _run(Server(settings), source, stop)
+    app = Server(settings)
+    if load is not None:
+        on_hangup(Reloader(app, load), stop.set)
+    await _run(app, source, stop)
 
 
 async def _serve(app: Server, source: str) -> None:
@@ -372,7 +360,7 @@ def about(app: Server) -> ServerInfo:
         host=server.public_host or server.host,
         port=app.transport.port,
         http_port=app.http.port if app.http is not None else server.http_port,
-        providers=app.provider_names(),
+        providers=app.providers.names(),
         language=app.settings.assistant.language,
         tokens=server.auth.enabled,
     )

@@ -36,6 +36,10 @@ class Running:
                     return self.out[-1]
         raise AssertionError(f"it ended without {containing!r}:\n{''.join(self.out + self.err)}")
 
+    def count(self, containing: str) -> int:
+        """Return the number of lines of standard error that were read so far."""
+        return sum(containing in line for line in self.err)
+
     async def stop(self, number: signal.Signals) -> float:
         """Send a signal and return the seconds until the process has ended."""
         loop = asyncio.get_running_loop()

@@ -8,7 +8,10 @@ import signal
 import sys
 from pathlib import Path
 
+import pytest
+
 from firmware_test_client import DeviceConfig, SimulatedDevice
+from tests.e2e.harness import until
 from tests.e2e.processes import STOP_TIMEOUT, free_ports, running
 
 _log = logging.getLogger(__name__)
@@ -71,3 +74,48 @@ async def test_a_port_that_is_taken_is_one_line_and_status_2(tmp_path: Path) -> 
     finally:
         taken.close()
         await taken.wait_closed()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+async def test_a_hangup_has_it_read_its_settings_again(tmp_path: Path, workers: int) -> None:
+    """A connected device follows; a file with a mistake changes nothing and is one line."""
+    port, http_port = free_ports(2)
+    config = tmp_path / "vixio.yaml"
+
+    def write(reply: str) -> None:
+        server = f"{{host: 127.0.0.1, port: {port}, http_port: {http_port}, workers: {workers}}}"
+        config.write_text(f"server: {server}\nmemory: {{store: none}}\n{reply}\n", encoding="utf-8")
+
+    write("assistant: {wake_reply: Hello}")
+    command = (VIXIO, "serve", "--config", config)
+    async with running(command, tmp_path) as server:
+        await server.line("silero")
+        ota = f"http://127.0.0.1:{http_port}/xiaozhi/ota/"
+        async with SimulatedDevice(DeviceConfig(ota_url=ota)) as device:
+
+            async def greeting() -> str:
+                await device.send_json({"type": "listen", "state": "detect", "text": "Jarvis"})
+                return (await device.wait_for_reply()).text
+
+            async def reload(line: str) -> None:
+                before = server.count(line)
+                server.process.send_signal(signal.SIGHUP)
+                await until(
+                    lambda: server.count(line) == before + workers, what=line, seconds=STOP_TIMEOUT
+                )
+
+            assert await greeting() == "Hello"
+            write("assistant: {wake_reply: [")
+            await reload("settings not reloaded")
+            assert await greeting() == "Hello"
+            write(f"devices: {{{device.config.device_id}: {{wake_reply: Yes}}}}")
+            await reload("settings reloaded")
+            async with asyncio.timeout(60):
+                while await greeting() != "Yes":
+                    assert server.process.returncode is None
+            assert device.violations == []
+            await server.stop(signal.SIGTERM)
+    errors = [line for line in server.err if "ERROR" in line]
+    assert len(errors) == workers
+    assert all(f"{config}:4" in line for line in errors)
+    assert "Traceback" not in "".join(server.err)

@@ -15,15 +15,14 @@ from vixio import __version__
 from vixio.cli.chat import ask, chat
 from vixio.cli.check import check
 from vixio.cli.config import CONFIG_NAME, choose_config, config_option
+from vixio.cli.serve import serve
 from vixio.cli.speech import say, transcribe
 from vixio.core.errors import ConfigError, VixioError
 
 if TYPE_CHECKING:
-    from vixio.settings import Settings
+    pass
 
 SIMULATED_DEVICE = "firmware_test_client"
-
-LEVELS = ("TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 PASSED_ON: dict[str, Any] = {"ignore_unknown_options": True, "help_option_names": []}
 """For commands whose options, ``--help`` too, belong to the module behind them."""
@@ -64,62 +63,9 @@ def main() -> None:
     """Voice-assistant server for ESP32 xiaozhi devices."""
 
 
-@main.command()
-@config_option
-@click.option("--host", metavar="ADDRESS", help="Address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65_535), help="Port of the WebSocket; 0: any.")
-@click.option("--http-port", type=click.IntRange(0, 65_535), help="Port of OTA; 0: any.")
-@click.option("--workers", type=click.IntRange(1, 64), help="Processes that share the ports.")
-@click.option("--log-level", type=click.Choice(LEVELS, case_sensitive=False), help="What to log.")
-def serve(
-    config: Path | None,
-    host: str | None,
-    port: int | None,
-    http_port: int | None,
-    workers: int | None,
-    log_level: str | None,
-) -> None:
-    """Run the server.
-
-    Ctrl-C or SIGTERM stops it in order, a second one at once.
-    """
-    from loguru import logger
-
-    from vixio.logging.setup import configure_logging, flush_logs
-    from vixio.settings import load_settings, override
-
-    path, source = choose_config(config)
-    settings = override(
-        load_settings(path), host=host, port=port, http_port=http_port, log_level=log_level
-    )
-    configure_logging(settings.logging.level, json=settings.logging.as_json)
-    logger.bind(source=source).info("settings loaded")
-    try:
-        asyncio.run(_serve(settings, source, path, workers or settings.server.workers, log_level))
-    finally:
-        flush_logs()
-
-
-async def _serve(
-    settings: Settings, source: str, config: Path | None, workers: int, log_level: str | None
-) -> None:
-    from vixio.composition.run import stop_on_signals
-
-    stop = stop_on_signals()
-    if workers == 1:
-        from vixio import server as app
-
-        await app.serve(settings, source, stop)
-        return
-    from vixio.cli.banner import banner
-    from vixio.cluster.workers.supervisor import Request, Supervisor
-
-    request = Request(settings, config, workers, log_level)
-    await Supervisor(request, lambda about: click.echo(banner(about, source))).run(stop)
-
-
 main.add_command(ask)
 main.add_command(chat)
+main.add_command(serve)
 main.add_command(check)
 main.add_command(say)
 main.add_command(transcribe)

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 from uuid import uuid4
 
 from vixio.composition.engine import EngineBuilder
-from vixio.core.device import Device, DeviceProfile, normalise_device_id
+from vixio.core.device import Device, DeviceProfile, ProfileResolver, normalise_device_id
 from vixio.core.errors import VixioError
-from vixio.core.host import ProfileOf, SessionHost
+from vixio.core.host import SessionHost
 from vixio.core.session.conversation import Conversation, ConversationSettings
 from vixio.core.tools.runner import ToolHost
 from vixio.providers.pool.pool import ProviderPool
@@ -28,7 +28,7 @@ class Conversations:
         engines: EngineBuilder,
         tools: ToolHost,
         host: SessionHost,
-        profile_of: ProfileOf,
+        profile_of: ProfileResolver,
         started: Callable[[], Awaitable[None]],
     ) -> None:
         """``started`` returns when the tools and the memory of the server have been started."""
@@ -67,7 +67,7 @@ class Conversations:
                 await conversation.close()
 
     async def _make(self, key: str, profile: DeviceProfile) -> Conversation:
-        lease = self._pool.lease(self._engines.defaults.over(profile).agent)
+        lease = self._pool.lease(self._engines.choices(profile).agent)
         try:
             await self._started()
             lease.loader.begin()

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 from zoneinfo import ZoneInfo
 
 from vixio.audio.loudness import VoiceLevels
+from vixio.composition.profiles import LiveProfiles
 from vixio.composition.providers import Choices, ProviderSet
 from vixio.core.device import Device, DeviceProfile
 from vixio.core.instructions import Instructions, Surroundings
@@ -45,19 +46,19 @@ class LeasedPipeline(Pipeline):
 
 
 class EngineBuilder:
-    """The engine factory of a server. ``defaults`` serve a profile that chooses nothing else."""
+    """The engine factory of a server. ``settings`` may be replaced; later engines follow them."""
 
-    def __init__(self, settings: Settings, pool: ProviderPool, defaults: Choices) -> None:
-        self.defaults = defaults
-        self._settings = settings
+    def __init__(self, settings: Settings, pool: ProviderPool, profiles: LiveProfiles) -> None:
+        self.settings = settings
         self._pool = pool
+        self._profiles = profiles
         self._levels: WeakKeyDictionary[ProviderLoader[TTSProvider], VoiceLevels] = (
             WeakKeyDictionary()
         )
 
     async def __call__(self, device: Device, profile: DeviceProfile, tools: ToolSet) -> Engine:
         """Make the engine; a provider that is still loading is replaced by a stand-in."""
-        providers = ProviderSet(self._pool, self.defaults.over(profile))
+        providers = ProviderSet(self._pool, self.choices(profile))
         try:
             await providers.warm_up()
             agent = providers.new_agent()
@@ -65,7 +66,7 @@ class EngineBuilder:
         except BaseException:
             providers.release()
             raise
-        settings = self._settings
+        settings = self.settings
         levels = self._levels.setdefault(providers.tts.loader, VoiceLevels())
         stations: list[Station] = [
             VADStation(providers.detector(), settings.vad_settings()),
@@ -78,16 +79,18 @@ class EngineBuilder:
         ]
         return LeasedPipeline(stations, providers)
 
+    def choices(self, profile: DeviceProfile) -> Choices:
+        """Return what the providers of a profile are made from. Raises ConfigError."""
+        return self._profiles.defaults.over(profile)
+
     def system_prompt(self, profile: DeviceProfile) -> SystemPrompt:
         """Return the instructions of a profile's agent."""
-        assistant = self._settings.assistant
-        instructions = _instructions(
-            profile.instructions or assistant.instructions,
-            Surroundings(profile.name, profile.place, profile.user),
-            assistant.time_zone,
-        )
+        surroundings = Surroundings(profile.name, profile.place, profile.user)
 
         def prompt(request: AgentRequest) -> str:
+            assistant = self.settings.assistant
+            text = profile.instructions or assistant.instructions
+            instructions = _instructions(text, surroundings, assistant.time_zone)
             return instructions.for_turn(request.language, request.emotion)
 
         return prompt

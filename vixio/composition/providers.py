@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
-from vixio.core.device import DeviceProfile
+from pydantic import ValidationError
+
+from vixio.core.device import DeviceProfile, ProviderConfig
+from vixio.core.errors import ConfigError
 from vixio.providers.agent import AgentBackend, AgentProvider
 from vixio.providers.asr import ASRProvider
 from vixio.providers.pool.choice import MadeProvider, ProviderChoice, Startable
@@ -20,6 +23,13 @@ from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider
 from vixio.providers.vision import VisionProvider
 from vixio.settings import Settings
+from vixio.settings.provider import (
+    AgentSection,
+    ASRSection,
+    ProviderSection,
+    TTSSection,
+    VADSection,
+)
 
 P = TypeVar("P", bound=Startable)
 
@@ -58,13 +68,38 @@ class Choices:
         )
 
     def over(self, profile: DeviceProfile) -> Choices:
-        """Return the choices of ``profile``, and these where it has none."""
+        """Return the choices of ``profile``, and these where it has none.
+
+        Raises ConfigError when ``profile`` has a mapping that is not valid in a settings file.
+        """
         return Choices(
-            **{
-                field.name: cast("Any", getattr(profile, field.name)) or getattr(self, field.name)
-                for field in fields(self)
-            }
+            vad=_choice(VADSection, profile.vad, self.vad),
+            asr=_choice(ASRSection, profile.asr, self.asr),
+            agent=_choice(AgentSection, profile.agent, self.agent),
+            tts=_choice(TTSSection, profile.tts, self.tts),
         )
+
+    def completed(self, profile: DeviceProfile) -> DeviceProfile:
+        """Return ``profile`` with a choice of each kind. Raises ConfigError."""
+        choices = self.over(profile)
+        return replace(
+            profile, vad=choices.vad, asr=choices.asr, agent=choices.agent, tts=choices.tts
+        )
+
+
+def _choice(
+    section: type[ProviderSection], config: ProviderConfig, default: ProviderChoice[P]
+) -> ProviderChoice[P]:
+    if config is None:
+        return default
+    if isinstance(config, Mapping):
+        try:
+            config = section.model_validate(config)
+        except ValidationError as error:
+            mistake = error.errors()[0]
+            place = ".".join(map(str, (section.kind, *mistake["loc"])))
+            raise ConfigError(f"profile: {place}: {mistake['msg']}") from None
+    return cast("ProviderChoice[P]", config)
 
 
 def chosen(kind: ProviderKind, made: P | None, section: ProviderChoice[P]) -> ProviderChoice[P]:
@@ -99,6 +134,10 @@ class ProviderSet:
             async with asyncio.timeout(HOLD_S):
                 await settled(*quick)
         self.agent.loader.begin()
+
+    async def settled(self) -> None:
+        """Wait until each provider is ready or its first start has failed."""
+        await settled(*(lease.loader for lease in self))
 
     def detector(self) -> VADProvider:
         """Return the detector, or its stand-in while it loads."""

@@ -8,10 +8,12 @@ are.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 _SEPARATED_MAC = re.compile(r"[0-9a-f]{2}([:-]?)[0-9a-f]{2}(?:\1[0-9a-f]{2}){4}")
+_MAC_PATTERN = re.compile(r"[0-9a-f?*]{1,2}(-[0-9a-f?*]{1,2})+")
 _DOTTED_MAC = re.compile(r"[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}")
 
 
@@ -27,6 +29,18 @@ def normalise_device_id(raw: str) -> str:
         digits = re.sub("[:.-]", "", lower)
         return ":".join(digits[start : start + 2] for start in range(0, 12, 2))
     return lower
+
+
+def normalise_device_pattern(pattern: str) -> str:
+    """Return the spelling of a pattern that matches normalised ids (``aa:bb:*``).
+
+    A whole id is normalised as such; the pattern of a MAC address may have hyphens instead of
+    colons.
+    """
+    normalised = normalise_device_id(pattern)
+    if _MAC_PATTERN.fullmatch(normalised):
+        return normalised.replace("-", ":")
+    return normalised
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +73,9 @@ class ToolAccess:
     """These only after the user's yes."""
 
 
-ProviderConfig = Hashable | None
-"""The choice of a provider and its options; None: the server's default. Equal values share one
-provider. The settings make them (``vixio.settings.provider``)."""
+ProviderConfig = Hashable | Mapping[str, Any] | None
+"""A provider and its options: a section of the settings (``vixio.settings.provider``), or a mapping
+as it stands in a settings file. None: the server's default. Equal values share one provider."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +100,11 @@ class DeviceProfile:
     vad: ProviderConfig = None
     tools: ToolAccess = ToolAccess()
     """What this device may use of the tools that the server offers to all."""
+
+
+class ProfileResolver(Protocol):
+    """Says how each device is served. Cheap: it is asked for every connection."""
+
+    def __call__(self, device: Device, /) -> DeviceProfile:
+        """Return the profile of a device."""
+        ...

@@ -11,7 +11,7 @@ from typing import Any
 from vixio.core import handover
 from vixio.core.cluster import Cluster, ClusterUnavailable, Lease, LeaseLost
 from vixio.core.cores import own_threads
-from vixio.core.device import Device, DeviceProfile
+from vixio.core.device import Device, DeviceProfile, ProfileResolver
 from vixio.core.history import History
 from vixio.core.history_store import HistoryStore
 from vixio.core.local_cluster import LocalCluster
@@ -35,9 +35,6 @@ _log = logging.getLogger(__name__)
 PipelineFactory = Callable[[TransportBase, str], Awaitable[Pipeline]]
 """Makes the stations of one session: ``(transport, session_id) -> Pipeline``. Must be quick."""
 
-ProfileOf = Callable[[Device], DeviceProfile]
-"""Returns how a device is served. Cheap; asked again when profiles change."""
-
 
 class SessionHost:
     """Connects transports with engines.
@@ -56,7 +53,7 @@ class SessionHost:
         create_pipeline: PipelineFactory | None = None,
         *,
         create_engine: EngineFactory | None = None,
-        profile_of: ProfileOf | None = None,
+        profile_of: ProfileResolver | None = None,
         settings: SessionSettings | None = None,
         counters: Counters | None = None,
         histories: HistoryStore | None = None,
@@ -116,13 +113,6 @@ class SessionHost:
     def serves(self, session_id: str) -> bool:
         """Return whether this session runs, or is being set up for a connected device."""
         return session_id in self._toolsets
-
-    def profiles_changed(self) -> None:
-        """Have every session whose device's profile is another one now served by it."""
-        for session in self.sessions:
-            profile = self._profile_of(session.device)
-            if profile != session.profile:
-                session.reconfigure(profile)
 
     async def handle(self, transport: TransportBase, connection: DeviceConnection) -> None:
         """Converse with one device until its connection closes or a newer one takes it over."""

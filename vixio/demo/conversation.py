@@ -47,7 +47,7 @@ async def running(settings: Settings) -> AsyncIterator[Server]:
     await app.start()
     try:
         await app.loaded()
-        names = " · ".join(f"{kind} {name}" for kind, name in app.provider_names().items())
+        names = " · ".join(f"{kind} {name}" for kind, name in app.providers.names().items())
         print(f"server ready: {names}\n")
         yield app
     finally:

@@ -2,41 +2,74 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from vixio.core.device import Device, DeviceProfile, ToolAccess, normalise_device_id
+from vixio.core.device import Device, DeviceProfile, ToolAccess
 from vixio.settings import Settings
-from vixio.settings.sections import DeviceSettings
+from vixio.settings.devices import PROVIDERS, DeviceSection
+
+CLIENT = "client:"
+"""In front of a pattern of client ids."""
+
+_WILDCARDS = frozenset("*?[")
 
 
 class SettingsProfiles:
-    """The profiles that a settings file describes."""
+    """The profiles that settings describe: what is for all devices, and over it what differs.
+
+    Of several sections that match a device, the later one applies, key by key; the section of its
+    whole id applies last. ``deny`` and ``confirm`` of tools add up, the last ``allow`` applies.
+    """
 
     def __init__(self, settings: Settings) -> None:
-        self._assistant = settings.assistant
-        self._access = settings.tools.devices
-        self._devices = {
-            normalise_device_id(device_id): device
-            for device_id, device in settings.assistant.devices.items()
-        }
-
-    def __call__(self, device: Device) -> DeviceProfile:
-        """Return the profile of a device."""
-        assistant, own = self._assistant, self._devices.get(device.id, DeviceSettings())
-        accesses = [
-            access
-            for pattern, access in self._access.items()
-            if fnmatchcase(device.id, normalise_device_id(pattern))
-        ]
-        return DeviceProfile(
-            name=own.name,
-            place=own.place or assistant.place,
-            user=own.user or assistant.user_name,
+        assistant = settings.assistant
+        self._general = DeviceProfile(
+            place=assistant.place,
+            user=assistant.user_name,
             language=assistant.language,
             instructions=assistant.instructions,
             wake_greeting=assistant.wake_reply,
-            tools=ToolAccess(
-                allow=next((access.allow for access in reversed(accesses) if access.allow), ()),
-                deny=tuple(pattern for access in accesses for pattern in access.deny),
-            ),
         )
+        self._ids: dict[str, DeviceSection] = {}
+        self._patterns: list[tuple[str, DeviceSection]] = []
+        for key, section in settings.devices.items():
+            if key.startswith(CLIENT) or not _WILDCARDS.isdisjoint(key):
+                self._patterns.append((key, section))
+            else:
+                self._ids[key] = section
+        self._known: dict[tuple[int, ...], DeviceProfile] = {}
+
+    def __call__(self, device: Device) -> DeviceProfile:
+        """Return the profile of a device. Devices with the same sections share one."""
+        sections = [section for key, section in self._patterns if _matches(key, device)]
+        if (own := self._ids.get(device.id)) is not None:
+            sections.append(own)
+        key = tuple(map(id, sections))
+        profile = self._known.get(key)
+        if profile is None:
+            profile = self._general
+            for section in sections:
+                profile = _over(profile, section)
+            self._known[key] = profile
+        return profile
+
+
+def _matches(key: str, device: Device) -> bool:
+    if key.startswith(CLIENT):
+        return fnmatchcase(device.client_id.lower(), key.removeprefix(CLIENT))
+    return fnmatchcase(device.id, key)
+
+
+def _over(profile: DeviceProfile, section: DeviceSection) -> DeviceProfile:
+    """Return ``profile`` with what ``section`` gives in its place."""
+    given = section.given("name", "place", "user", "language", "instructions", *PROVIDERS)
+    if "wake_reply" in section.given("wake_reply"):
+        given["wake_greeting"] = section.wake_reply
+    tools = section.tools
+    access = ToolAccess(
+        allow=tools.allow if "allow" in tools.model_fields_set else profile.tools.allow,
+        deny=(*profile.tools.deny, *tools.deny),
+        confirm=(*profile.tools.confirm, *tools.confirm),
+    )
+    return replace(profile, **given, tools=access)

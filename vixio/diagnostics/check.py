@@ -23,6 +23,7 @@ from vixio.memory.show import opened_store
 from vixio.memory.store import MemoryStore
 from vixio.providers.asr import SpeechHints
 from vixio.settings import Settings, load_settings
+from vixio.settings.devices import PROVIDERS
 from vixio.settings.provider import ProviderSection
 from vixio.tools.from_settings import make_runtime, specs_of
 from vixio.tools.source import ToolSource
@@ -77,14 +78,34 @@ async def check_all(path: Path | None, source: str, report: Callable[[Part], Non
 
 
 def _parts(settings: Settings) -> Iterator[tuple[str, Probe, Settings]]:
-    """Give every line's name, its probe and the settings for it: of a list, one provider each."""
+    """Return every line's name, its probe and the settings for it: of a list, one provider each.
+
+    The providers of devices are among them, each distinct one once.
+    """
+    profiles = [("", settings), *_of_devices(settings)]
     for name, probe in PROBES.items():
-        section = getattr(settings, name, None)
-        if not isinstance(section, ProviderSection) or not section.others:
-            yield name, probe, settings
-            continue
-        for index, each in enumerate(section.each()):
-            yield f"{name}[{index}]", probe, settings.model_copy(update={name: each})
+        tried: set[tuple[ProviderSection, str]] = set()
+        for place, of_profile in profiles if name in PROVIDERS else profiles[:1]:
+            section = getattr(of_profile, name, None)
+            if not isinstance(section, ProviderSection):
+                yield name, probe, settings
+                continue
+            language = of_profile.assistant.language if name in _SPEECH else ""
+            if (section, language) in tried:
+                continue
+            tried.add((section, language))
+            for index, each in enumerate(section.each()):
+                shown = f"{place}{name}[{index}]" if section.others else f"{place}{name}"
+                yield shown, probe, of_profile.model_copy(update={name: each})
+
+
+def _of_devices(settings: Settings) -> Iterator[tuple[str, Settings]]:
+    """Return for each device section the place of its keys, and the settings that it makes."""
+    for key, device in settings.devices.items():
+        language = device.language or settings.assistant.language
+        assistant = settings.assistant.model_copy(update={"language": language})
+        changed = {**dict(device.providers()), "assistant": assistant}
+        yield f"devices.{key}.", settings.model_copy(update=changed)
 
 
 async def _try(name: str, probe: Probe, settings: Settings) -> Part:
@@ -156,7 +177,7 @@ async def _asr(settings: Settings) -> str:
         return f"{asr.name}: takes audio, finds the language out by itself"
     if _base(heard) != _base(language):
         raise ConfigError(
-            f"{asr.name} hears {heard} (asr.language), but assistant.language is {language}: "
+            f"{asr.name} hears {heard} (asr.language), but the assistant's language is {language}: "
             "set both alike, or choose an ASR that knows it"
         )
     return f"{asr.name}: takes audio, language {heard}"
@@ -292,6 +313,9 @@ async def _resolve(host: str) -> str:
         ) from error
     return str(found[0][4][0])
 
+
+_SPEECH = ("asr", "tts")
+"""The kinds that are tried in each language that a device has."""
 
 PROBES: dict[str, Probe] = {
     "libopus": _opus,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from vixio.core.errors import ConfigError
+from vixio.settings.devices import inherit_providers
 from vixio.settings.document import Document, KeyPath, read_document
 from vixio.settings.schema import bounds, is_secret, suggest
 from vixio.settings.sections import LoggingSettings, ServerSettings
@@ -38,13 +38,10 @@ def load_settings(path: Path | None, environment: Mapping[str, str] | None = Non
     # A section whose keys are all commented out is null to YAML: as if it were not there.
     sections = {key: value for key, value in data.items() if value is not None}
     try:
+        sections = inherit_providers(sections)
         return _validate(sections, document)
     except ValidationError as error:
         raise _explain(error, sections, document) from None
-    except ConfigError as error:
-        # From the provider registry: it begins with the section's key.
-        key, _, message = str(error).partition(": ")
-        raise document.error(_path(key), message) from error
 
 
 def override(
@@ -72,12 +69,6 @@ def override(
         first = next(_details(error))
         place = ".".join(map(str, first["loc"])) or "server"
         raise ConfigError(f"command line: {place}: {_message(first, {})}") from None
-
-
-def _path(shown: str) -> KeyPath:
-    """Return the path of ``asr[1].name``."""
-    parts = re.findall(r"[^.\[\]]+", shown)
-    return tuple(int(part) if part.isdecimal() else part for part in parts)
 
 
 def _validate(data: dict[str, Any], document: Document) -> Settings:

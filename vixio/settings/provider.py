@@ -19,13 +19,14 @@ from vixio.providers.registry import ProviderFactory, ProviderKind
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider
 from vixio.providers.vision import VisionProvider
+from vixio.settings.faults import fault
 from vixio.settings.sections import Section, TimeoutSettings
 
 
 class ProviderSection(Section):
-    """``{name: …, option: value, …}``; the options are checked by the provider's own model.
+    """``{name: …, option: value, …}``; the provider's own model validates the options.
 
-    Raises ConfigError when there is no provider of that name or it cannot be imported.
+    Validation fails when there is no provider of that name or it cannot be imported.
     """
 
     kind: ClassVar[ProviderKind]
@@ -52,21 +53,19 @@ class ProviderSection(Section):
             return {"name": first.name, "options": first.options, "others": others}
         if not isinstance(value, Mapping):
             return value
-        name, factory = cls._chosen(value, cls.kind)
+        name, factory = cls._chosen(value)
         given = {key: option for key, option in value.items() if key != "name"}
         return {"name": name, "options": factory.settings_model.model_validate(given)}
 
     @classmethod
-    def _chosen(
-        cls, value: Mapping[object, object], place: str
-    ) -> tuple[str, ProviderFactory[Any, Any]]:
+    def _chosen(cls, value: Mapping[object, object]) -> tuple[str, ProviderFactory[Any, Any]]:
         name = value.get("name", cls.default_name)
         if not isinstance(name, str):
-            raise ConfigError(f"{place}.name: expected the name of a provider, found {name!r}")
+            raise fault(f"expected the name of a provider, found {name!r}", "name")
         try:
             return name, registry.resolve(cls.kind, name)
         except (ConfigError, ProviderUnavailable) as error:
-            raise ConfigError(f"{place}.name: {error}") from error
+            raise fault(str(error), "name") from error
 
     @classmethod
     def _listed(cls, value: Sequence[object]) -> tuple[Self, ...]:
@@ -74,11 +73,8 @@ class ProviderSection(Section):
             raise ValueError(cls.no_list)
         if not value:
             raise ValueError("expected a provider or several, found an empty list")
-        for index, entry in enumerate(value):
-            if isinstance(entry, Mapping):
-                cls._chosen(entry, f"{cls.kind}[{index}]")
-            elif isinstance(entry, list | tuple):
-                raise ValueError("a list cannot stand in a list: write its providers here")  # noqa: TRY004 - pydantic explains a ValueError
+        if any(isinstance(entry, list | tuple) for entry in value):
+            raise ValueError("a list cannot stand in a list: write its providers here")
         return TypeAdapter(tuple[cls, ...]).validate_python(value)  # type: ignore[valid-type]  # the class at hand, known when it runs
 
     def each(self) -> tuple[Self, ...]:

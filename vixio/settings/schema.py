@@ -17,6 +17,12 @@ from vixio.settings.tool_source import ToolSourceSection
 
 _SECRET_WORDS = ("secret", "password", "token", "api_key", "apikey", "authorization")
 
+MOVED: Mapping[KeyPath, str] = {
+    ("assistant", "devices"): "the section `devices`, with the same keys",
+    ("tools", "devices"): "the section `devices`: write {tools: {allow: […], deny: […]}} there",
+}
+"""Keys of earlier versions, and where their values stand now."""
+
 
 def fields(model: type[BaseModel]) -> dict[str, Any]:
     """Return the fields of ``model`` by their names in a file."""
@@ -55,12 +61,15 @@ def keys_at(path: KeyPath, data: Mapping[str, Any]) -> dict[str, Any]:
         model = submodel(annotation)
         if model is None:
             return {}
-        several = issubclass(model, ProviderSection) and isinstance(place, list)
-        if several or get_origin(annotation) in (dict, list, tuple):
+        if _is_list_of(model, place) or get_origin(annotation) in (dict, list, tuple):
             known, element = {}, model
         else:
             known = _keys_of(model, place)
     return known
+
+
+def _is_list_of(model: type[BaseModel], place: object) -> bool:
+    return issubclass(model, ProviderSection) and isinstance(place, list)
 
 
 def _keys_of(model: type[BaseModel], place: object) -> dict[str, Any]:
@@ -117,6 +126,8 @@ def bounds(path: KeyPath, data: Mapping[str, Any]) -> str:
 
 def suggest(path: KeyPath, data: Mapping[str, Any]) -> str:
     """Return ``, did you mean …?`` for an unknown key, or what is known in its place."""
+    if path in MOVED:
+        return f" any more: it has moved to {MOVED[path]}"
     *above, last = path
     known = keys_at(tuple(above), data)
     if close := get_close_matches(str(last).lower(), known, n=1):

@@ -7,7 +7,15 @@ from ipaddress import ip_network
 from typing import Annotated, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    field_validator,
+    model_validator,
+)
 
 from vixio.core.instructions import check_instructions
 
@@ -36,6 +44,24 @@ It stands in this place: {place}.
 The user's name is {user}.
 It is {weekday}, {date}, {time} ({time_zone}).
 """
+
+
+def _check_language(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", value):
+        raise ValueError(f"expected a language tag such as en or zh-CN, found {value!r}")
+    return value
+
+
+def _check_instructions(value: str) -> str:
+    check_instructions(value)
+    return value
+
+
+LanguageTag = Annotated[str, AfterValidator(_check_language)]
+"""BCP 47."""
+
+InstructionsText = Annotated[str, AfterValidator(_check_instructions)]
+"""A system prompt; the names in braces are those of ``vixio.core.instructions.NAMES``."""
 
 
 class Section(BaseModel):
@@ -151,28 +177,16 @@ class ServerSettings(Section):
         return self
 
 
-class DeviceSettings(Section):
-    """What the assistant is told of one device; empty: what holds for all."""
-
-    name: str = ""
-    place: str = ""
-    user: str = ""
-
-
 class AssistantSettings(Section):
     """Who answers, and what it remembers."""
 
-    language: str = "en"
-    """BCP 47."""
-    instructions: str = DEFAULT_INSTRUCTIONS
-    """The system prompt; the names in braces are those of ``vixio.core.instructions.NAMES``."""
+    language: LanguageTag = "en"
+    instructions: InstructionsText = DEFAULT_INSTRUCTIONS
     place: str = ""
     """Where the devices stand: a town, a room."""
     user_name: str = ""
     time_zone: str = ""
     """IANA name, such as Europe/Berlin; empty: the machine's."""
-    devices: dict[str, DeviceSettings] = Field(default_factory=dict)
-    """By device id (the MAC address)."""
     wake_words: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """Besides those of the firmware's own models."""
     wake_reply: str = ""
@@ -181,12 +195,6 @@ class AssistantSettings(Section):
     history_tokens: int = Field(default=6_000, ge=100, le=1_000_000)
     """About; ``vixio.core.history.approximate_tokens`` counts them."""
     max_devices_remembered: int = Field(default=10_000, ge=1, le=10_000_000)
-
-    @field_validator("instructions")
-    @classmethod
-    def _known_names(cls, value: str) -> str:
-        check_instructions(value)
-        return value
 
     @field_validator("time_zone")
     @classmethod
@@ -198,13 +206,6 @@ class AssistantSettings(Section):
             raise ValueError(
                 f"expected a time zone such as Europe/Berlin, found {value!r}"
             ) from error
-        return value
-
-    @field_validator("language")
-    @classmethod
-    def _language_tag(cls, value: str) -> str:
-        if not re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", value):
-            raise ValueError(f"expected a language tag such as en or zh-CN, found {value!r}")
         return value
 
 

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from vixio.core.audio import AudioFormat
+from vixio.core.device import normalise_device_pattern
 from vixio.core.pacer import PacerSettings
 from vixio.core.session.settings import ReplySettings, SessionSettings
+from vixio.settings.devices import DeviceSection, check_ids, inherit_providers
+from vixio.settings.faults import fault
 from vixio.settings.memory import MemorySection
 from vixio.settings.provider import (
     AgentSection,
@@ -52,12 +64,44 @@ class Settings(Section):
     )
     tts: TTSSection = Field(default_factory=lambda: TTSSection.model_validate({}))
     vision: VisionSection | None = None
-    """Without it, cameras are told of nobody who looks at their photos."""
+    """None: photos are not looked at."""
+    devices: dict[Annotated[str, AfterValidator(normalise_device_pattern)], DeviceSection] = Field(
+        default_factory=dict
+    )
+    """What differs for single devices, by id or pattern, or ``client:`` and a pattern of client
+    ids. Of several that match, the later one applies, key by key; a whole id applies last."""
     mcp_servers: dict[ServerName, McpServerSettings] = Field(default_factory=dict)
     """Servers of tools, by the name that they have here."""
     tools: ToolsSettings = Field(default_factory=ToolsSettings)
     memory: MemorySection = MemorySection()
     logging: LoggingSettings = LoggingSettings()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _inherit(cls, data: object) -> object:
+        return inherit_providers(data) if isinstance(data, Mapping) else data
+
+    @field_validator("devices", mode="before")
+    @classmethod
+    def _one_section_each(cls, devices: object) -> object:
+        return check_ids(devices)
+
+    @field_validator("devices")
+    @classmethod
+    def _devices_in_time(
+        cls, devices: dict[str, DeviceSection], info: ValidationInfo
+    ) -> dict[str, DeviceSection]:
+        timeouts = info.data.get("timeouts")
+        if not isinstance(timeouts, TimeoutSettings):
+            return devices
+        checked: dict[str, DeviceSection] = {}
+        for key, device in devices.items():
+            try:
+                checked[key] = device.within(timeouts)
+            except ValidationError as error:
+                (mistake,) = error.errors()
+                raise fault(mistake["msg"], key, *mistake["loc"]) from None
+        return checked
 
     @field_validator("agent")
     @classmethod

@@ -32,13 +32,6 @@ class ToolOptionsSettings(Section):
         return self.model_dump(exclude_none=True)
 
 
-class DeviceAccessSettings(Section):
-    """What some devices may use, besides what holds for all."""
-
-    allow: tuple[Pattern, ...] = ()
-    deny: tuple[Pattern, ...] = ()
-
-
 class ToolsSettings(Section):
     """Patterns have the wildcards of file names and are held against ``name``, ``source/name``."""
 
@@ -61,8 +54,6 @@ class ToolsSettings(Section):
     deny: tuple[Pattern, ...] = ()
     confirm: tuple[Pattern, ...] = ()
     """Run only after the user's yes."""
-    devices: dict[str, DeviceAccessSettings] = Field(default_factory=dict)
-    """By device id or a pattern of them."""
     options: dict[str, ToolOptionsSettings] = Field(default_factory=dict)
     """By pattern; of several that match the later wins."""
     concurrency: dict[str, Annotated[int, Field(ge=1, le=10_000)]] = Field(default_factory=dict)

@@ -218,7 +218,7 @@ SERVE = """
 import asyncio, sys, types
 from loguru import logger
 
-async def serve(settings, source, stop):
+async def serve(settings, source, stop, load):
     print(settings.server.host, settings.server.port, settings.server.http_port, source, flush=True)
     await stop.wait()
     logger.bind(hang="{hang}").info("stopping")

@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vixio.core.device import Device, DeviceProfile, normalise_device_id
+from vixio.core.device import (
+    Device,
+    DeviceProfile,
+    normalise_device_id,
+    normalise_device_pattern,
+)
 
 MAC = "aa:bb:cc:dd:ee:0f"
 
@@ -50,6 +55,21 @@ def test_every_notation_of_a_mac_is_the_same_device(
 ) -> None:
     written = separator.join(f"{octet:02x}" for octet in octets)
     assert normalise_device_id(written.upper() if upper else written) == octets.hex(":")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "normalised"),
+    [
+        ("AABBCCDDEE0F", MAC),
+        ("AA-BB-*", "aa:bb:*"),
+        ("aa:bb:?c:*", "aa:bb:?c:*"),
+        ("kitchen-*", "kitchen-*"),
+        ("*", "*"),
+        ("client:AB-*", "client:ab-*"),
+    ],
+)
+def test_patterns_are_spelled_as_ids(pattern: str, normalised: str) -> None:
+    assert normalise_device_pattern(pattern) == normalised
 
 
 def test_devices_and_profiles_are_values() -> None:

@@ -238,7 +238,7 @@ async def test_ears_for_another_language(tmp_path: Path, monkeypatch: pytest.Mon
     )
     parts = await run(tmp_path, "assistant: {language: zh-CN}")
     assert failed(parts)["asr"].startswith(
-        "pocketsphinx hears en (asr.language), but assistant.language is zh-CN: set both alike"
+        "pocketsphinx hears en (asr.language), but the assistant's language is zh-CN: set both"
     )
     assert failed(await run(tmp_path, "assistant: {language: en-GB}")) == {}
 
@@ -258,3 +258,26 @@ async def test_the_built_in_default_is_complete(tmp_path: Path) -> None:
     parts = await run(tmp_path)
     assert failed(parts) == {}
     assert parts["asr"].detail.startswith("pocketsphinx: ")
+
+
+async def test_the_providers_of_devices_are_tried_each_distinct_one_once(tmp_path: Path) -> None:
+    parts = await run(
+        tmp_path,
+        """
+devices:
+  "aa:*": {name: Kitchen}
+  "bb:*": {tts: {voice: de}}
+  "cc:*": {tts: {voice: de}, asr: {name: pocketsphinx}}
+  "dd:*": {language: zh}
+  "ee:*": {tts: {voice: no-such-voice}}
+""",
+    )
+    shown = {name: part.ok for name, part in parts.items() if name.startswith("devices")}
+    assert shown == {
+        "devices.bb:*.tts": True,
+        "devices.dd:*.tts": True,
+        "devices.dd:*.asr": False,
+        "devices.ee:*.tts": False,
+    }
+    assert "hears en (asr.language), but" in parts["devices.dd:*.asr"].detail
+    assert parts["vad"].ok

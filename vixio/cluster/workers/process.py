@@ -45,16 +45,20 @@ async def _serve(plan: Plan, channel: Channel) -> None:
     share_cores(plan.processes)  # before anything asks how many threads it may have
     from vixio import server as application
     from vixio.cluster.context import ClusterContext
+    from vixio.composition.reload import Reloader, on_hangup
     from vixio.logging.setup import configure_logging
-    from vixio.settings import load_settings, override
+    from vixio.settings import Settings, load_settings, override
 
-    settings = override(
-        load_settings(Path(plan.config) if plan.config else None),
-        host=plan.host,
-        port=plan.port,
-        http_port=plan.http_port,
-        log_level=plan.log_level,
-    )
+    def load() -> Settings:
+        return override(
+            load_settings(Path(plan.config) if plan.config else None),
+            host=plan.host,
+            port=plan.port,
+            http_port=plan.http_port,
+            log_level=plan.log_level,
+        )
+
+    settings = load()
     configure_logging(
         settings.logging.level, json=settings.logging.as_json, fields={"worker": plan.number}
     )
@@ -65,6 +69,7 @@ async def _serve(plan: Plan, channel: Channel) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, stop.set)
+    on_hangup(Reloader(app, load), stop.set)
     listening = asyncio.create_task(cluster.run())
     listening.add_done_callback(lambda _: stop.set())  # the supervisor has ended
     try:
@@ -79,8 +84,10 @@ def main(argv: list[str]) -> int:
     """Run the process; return its exit status."""
     from vixio.logging.setup import flush_logs
 
-    # Ctrl-C in a terminal is the supervisor's to handle.
+    # Ctrl-C in a terminal is the supervisor's to handle. A worker that is starting reads the
+    # settings anyway.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         asyncio.run(_main(int(argv[0])))
     except VixioError as error:

@@ -85,6 +85,11 @@ class Supervisor:
             for keeper in keepers:
                 keeper.result()
 
+    def reload(self) -> None:
+        """Have all workers read the settings file again."""
+        for process in self._processes.values():
+            _signal(process, signal.SIGHUP)
+
     async def _end(self, keepers: list[asyncio.Task[None]]) -> None:
         for process in self._processes.values():
             _signal(process, signal.SIGTERM)

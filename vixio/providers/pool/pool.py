@@ -60,7 +60,7 @@ class ProviderPool:
         self, counters: Counters, *, linger: float = LINGER_S, capacity: int = CAPACITY
     ) -> None:
         self._counters = counters
-        self._linger = linger
+        self.linger = linger
         self._capacity = capacity
         self._entries: dict[ProviderChoice[Any], _Entry] = {}
         self._closing: set[asyncio.Task[None]] = set()
@@ -90,7 +90,7 @@ class ProviderPool:
         entry.leases -= 1
         if not entry.leases and self._entries.get(entry.loader.choice) is entry:
             loop = asyncio.get_running_loop()
-            entry.closing = loop.call_later(self._linger, self._close, entry)
+            entry.closing = loop.call_later(self.linger, self._close, entry)
 
     def loaders(self) -> list[ProviderLoader[Any]]:
         """Return the providers of the pool, the oldest first."""

@@ -65,8 +65,8 @@ def failure(path: Path, environment: dict[str, str] | None = None) -> str:
             ":1: agent.models: is needed here and has no default",
         ),
         (
-            "assistant:\n  devices:\n    aa:bb:\n      nme: x",
-            ":4: assistant.devices.aa:bb.nme: there is no such key, did you mean 'name'?",
+            "devices:\n  aa:bb:\n    nme: x",
+            ":3: devices.aa:bb.nme: there is no such key, did you mean 'name'?",
         ),
         # wrong values
         (

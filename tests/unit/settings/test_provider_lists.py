@@ -20,7 +20,7 @@ from vixio.providers.registry import ProviderFactory, ProviderKind
 from vixio.settings import Settings, load_settings
 from vixio.settings.provider import AgentSection, ASRSection, TTSSection
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 OPENAI = "{name: openai, model: m, base_url: 'http://127.0.0.1:9/v1', api_key: k}"
 LISTS = f"""
 timeouts: {{asr: 10}}

@@ -26,7 +26,7 @@ from vixio.stations.tts import TTSSettings
 from vixio.stations.turn_detector import TurnSettings
 from vixio.stations.vad import VADSettings
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def write(directory: Path, text: str) -> Path:
@@ -118,22 +118,6 @@ def test_a_chain_that_has_no_time_for_its_models(tmp_path: Path) -> None:
         """
     with pytest.raises(ConfigError, match=r"first_token_timeout \(8 s\) is for all models"):
         load(tmp_path, text)
-
-
-def test_the_instructions_know_the_device(tmp_path: Path) -> None:
-    settings = load(
-        tmp_path,
-        """
-        assistant:
-          place: Berlin
-          user_name: Ann
-          time_zone: Asia/Shanghai
-          instructions: "{device}|{place}|{user}|{time_zone}"
-          devices: {AA:BB:CC:DD:EE:FF: {name: Lamp, place: attic}}
-        """,
-    )
-    profile = SettingsProfiles(settings)(Device("aa:bb:cc:dd:ee:ff"))
-    assert (profile.name, profile.place, profile.user) == ("Lamp", "attic", "Ann")
 
 
 def test_settings_do_not_change() -> None:
@@ -330,6 +314,13 @@ def test_each_configuration_is_what_it_says() -> None:
     assert local.asr.options.model_dump()["device"] == "cuda:0"
     litellm = load_settings(ROOT / "config/litellm.yaml", environment)
     assert (litellm.agent.name, litellm.agent.options.model_dump()["model"]) == ("litellm", "a/b")
+    two = load_settings(ROOT / "config/two-languages.yaml", environment)
+    english, chinese = (
+        SettingsProfiles(two)(Device(f"02:00:00:00:00:0{number}")) for number in (1, 2)
+    )
+    assert (english.language, chinese.language) == ("en", "zh-CN")
+    assert (english.tts, english.agent, chinese.agent) == (None, None, None)
+    assert two.devices["02:00:00:00:00:02"].tts is not None
     with pytest.raises(ConfigError, match="OPENAI_API_KEY is not set"):
         load_settings(ROOT / "config/openai-compatible.yaml", {})
 

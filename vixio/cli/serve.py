@@ -1,0 +1,85 @@
+"""``vixio serve``: runs the server, in one process or several, until a signal stops it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from vixio.cli.config import choose_config, config_option
+
+if TYPE_CHECKING:
+    from vixio.settings import Settings
+
+LEVELS = ("TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+
+_log = logging.getLogger(__name__)
+
+
+@click.command()
+@config_option
+@click.option("--host", metavar="ADDRESS", help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65_535), help="Port of the WebSocket; 0: any.")
+@click.option("--http-port", type=click.IntRange(0, 65_535), help="Port of OTA; 0: any.")
+@click.option("--workers", type=click.IntRange(1, 64), help="Processes that share the ports.")
+@click.option("--log-level", type=click.Choice(LEVELS, case_sensitive=False), help="What to log.")
+def serve(
+    config: Path | None,
+    host: str | None,
+    port: int | None,
+    http_port: int | None,
+    workers: int | None,
+    log_level: str | None,
+) -> None:
+    """Run the server.
+
+    Ctrl-C or SIGTERM stops it in order, a second one at once. SIGHUP has it read the settings file
+    again: devices, assistant and the providers of both.
+    """
+    from vixio.logging.setup import configure_logging, flush_logs
+    from vixio.settings import load_settings, override
+
+    path, source = choose_config(config)
+
+    def load() -> Settings:
+        return override(
+            load_settings(path), host=host, port=port, http_port=http_port, log_level=log_level
+        )
+
+    settings = load()
+    configure_logging(settings.logging.level, json=settings.logging.as_json)
+    _log.info("settings loaded", extra={"source": source})
+    processes = workers or settings.server.workers
+    try:
+        if processes == 1:
+            asyncio.run(_serve_alone(settings, source, load))
+        else:
+            asyncio.run(_supervise(settings, source, path, processes, log_level))
+    finally:
+        flush_logs()
+
+
+async def _serve_alone(settings: Settings, source: str, load: Callable[[], Settings]) -> None:
+    from vixio import server
+    from vixio.composition.run import stop_on_signals
+
+    await server.serve(settings, source, stop_on_signals(), load)
+
+
+async def _supervise(
+    settings: Settings, source: str, config: Path | None, processes: int, log_level: str | None
+) -> None:
+    from vixio.cli.banner import banner
+    from vixio.cluster.workers.supervisor import Request, Supervisor
+    from vixio.composition.reload import on_hangup
+    from vixio.composition.run import stop_on_signals
+
+    stop = stop_on_signals()
+    request = Request(settings, config, processes, log_level)
+    supervisor = Supervisor(request, lambda about: click.echo(banner(about, source)))
+    on_hangup(supervisor.reload, stop.set)
+    await supervisor.run(stop)

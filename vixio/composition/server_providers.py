@@ -1,0 +1,126 @@
+"""The providers of a server: the pool, those of the default profile, and vision."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from vixio.composition.providers import Choices, Providers, ProviderSet, settled
+from vixio.core.errors import VixioError
+from vixio.core.metrics import Counters
+from vixio.providers.agent import AgentBackend
+from vixio.providers.chain.members import Chain
+from vixio.providers.pool.choice import MadeProvider
+from vixio.providers.pool.loader import ProviderLoader
+from vixio.providers.pool.pool import Lease, ProviderPool
+from vixio.providers.registry import ProviderKind
+from vixio.providers.vision import VisionProvider
+from vixio.settings import Settings
+
+
+class ServerProviders:
+    """Keeps the default profile's providers in use, so that they are loaded at all times."""
+
+    def __init__(self, settings: Settings, made: Providers, counters: Counters) -> None:
+        """``made`` replaces providers of the settings. Raises ConfigError, ProviderUnavailable."""
+        self.pool = ProviderPool(counters)
+        self.choices = Choices.of_server(settings, made)
+        self._made = made
+        self._default = ProviderSet(self.pool, self.choices)
+        self._default.make()
+        self._vision: Lease[VisionProvider] | None = None
+        if made.vision is not None:
+            self._vision = self.pool.lease(MadeProvider(ProviderKind.VISION, made.vision))
+        elif settings.vision is not None:
+            self._vision = self.pool.lease(settings.vision)
+            self._vision.loader.make()
+
+    @property
+    def vision(self) -> ProviderLoader[VisionProvider] | None:
+        """The loader of the vision provider, if there is one."""
+        return self._vision.loader if self._vision is not None else None
+
+    def agent(self) -> AgentBackend:
+        """Return the agent of the default profile as it is now."""
+        return self._default.agent.loader.make()
+
+    def names(self) -> dict[str, str]:
+        """Return the names of the default profile's providers by kind."""
+        return {str(loader.choice.kind): loader.name for loader in self._loaders()}
+
+    def stats(self) -> dict[str, Any]:
+        """Return what a health page shows."""
+        loaders = self.pool.loaders()
+        unusable = sorted({str(each.choice.kind) for each in loaders if each.failed})
+        backend = self._default.agent.loader.provider
+        lists = {
+            each.provider.members.kind: each.provider.stats()
+            for each in loaders
+            if isinstance(each.provider, Chain)
+        }
+        return {
+            "providers": self.names(),
+            "pool": self.pool.stats(),
+            "models": backend.stats() if backend is not None else [],
+            **({"chains": lists} if lists else {}),
+            **({"unusable": unusable} if unusable else {}),
+        }
+
+    async def load(
+        self, start_shared: Callable[[], Awaitable[None]], agent_ready: Callable[[], None]
+    ) -> None:
+        """Start the default profile's providers, and vision, in the order of their weight.
+
+        ``start_shared`` starts the other parts of the server, once the quick providers are ready;
+        ``agent_ready`` is called when the agent can answer. Raises ProviderUnavailable when one of
+        the providers cannot be used, after all have been started.
+        """
+        await self._default.warm_up()
+        await start_shared()
+        await settled(self._default.agent.loader)
+        if self._vision is not None:
+            self._vision.loader.begin()
+        agent_ready()
+        for loader in self._loaders():
+            await loader.attempted()
+        for loader in self._loaders():
+            if loader.failed:
+                raise loader.not_ready()
+
+    async def prepare(self, choices: Choices) -> None:
+        """Load the providers of a profile; they stay loaded for a while without a session."""
+        providers = ProviderSet(self.pool, choices)
+        try:
+            await providers.warm_up()
+            await providers.settled()
+        finally:
+            providers.release()
+
+    def replace(self, settings: Settings) -> None:
+        """Take the default profile's providers from other settings, and let go of the former ones.
+
+        Raises ConfigError, ProviderUnavailable when one cannot be made; nothing has changed then.
+        """
+        choices = Choices.of_server(settings, self._made)
+        providers = ProviderSet(self.pool, choices)
+        try:
+            providers.make()
+        except VixioError:
+            providers.release()
+            raise
+        former, self._default, self.choices = self._default, providers, choices
+        former.release()
+
+    async def warm_up(self) -> None:
+        """Start the default profile's providers, after :meth:`replace`."""
+        await self._default.warm_up()
+
+    async def close(self) -> None:
+        """Close all providers. Idempotent."""
+        await self.pool.close()
+
+    def _loaders(self) -> list[ProviderLoader[Any]]:
+        leases: list[Lease[Any]] = [*self._default]
+        if self._vision is not None:
+            leases.append(self._vision)
+        return [lease.loader for lease in leases]
