@@ -1,4 +1,4 @@
-"""What goes wrong between the agent and its model, classified once.
+"""Classifies the errors between the agent and its model.
 
 Importing this imports the SDK.
 """
@@ -13,7 +13,7 @@ from vixio.providers.openai_errors import one_line
 
 
 def classify(provider: str, error: Exception, first_token_timeout: float = 0.0) -> ProviderError:
-    """Return ``error`` as a ProviderError: one line, without the key that the server may quote."""
+    """Return ``error`` as a ProviderError: one line, without a key that the server may quote."""
     if isinstance(error, MaxTurnsExceeded):
         return ProviderError(provider, "too many rounds of tool calls", retryable=False)
     if isinstance(error, AgentsException):

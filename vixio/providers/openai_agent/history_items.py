@@ -1,4 +1,4 @@
-"""A core history as the SDK's input items, in the order and pairing that model APIs insist on."""
+"""Converts a core history to the SDK's input items, ordered and paired as model APIs require."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from vixio.core.history import (
 InputItem = dict[str, Any]
 
 SUMMARY_HEAD = "[What was said earlier, in short:]"
-"""A summary stands in a message of the user's, not of the system's: what tools and web pages said
-went into it, and must not gain weight by it."""
+"""The summary is a user message, not a system message: it contains text of tools and web pages,
+which must not get the authority of the instructions."""
 
 
 def to_input_items(history: Sequence[HistoryItem], text: str) -> list[InputItem]:
     """Return ``history`` and the new user ``text`` as Responses input items.
 
-    The answers stand right behind their group of calls, wherever the history has them. A call that
-    was never answered is closed, an answer without a call is left out, and ids that a server gave
-    twice are told apart, since APIs refuse all of these.
+    Results follow their group of calls directly, wherever the history has them. A call without a
+    result is closed, a result without a call is left out, and ids that a server used twice are made
+    different, since APIs reject all of these.
     """
     answers: dict[str, deque[str]] = defaultdict(deque)
     for item in history:

@@ -22,7 +22,7 @@ EventStream = AsyncGenerator[TResponseStreamEvent, None]
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """What the SDK hands to a model. The fields are those of ``Model.stream_response``."""
+    """The arguments of a model call, as in ``Model.stream_response`` of the SDK."""
 
     system_instructions: str | None
     input: str | list[TResponseInputItem]
@@ -36,7 +36,7 @@ class ModelCall:
     prompt: ResponsePromptParam | None = None
 
     def stream(self, model: Model) -> EventStream:
-        """Ask ``model``; the stream has to be closed."""
+        """Call ``model``. The caller closes the stream."""
         events = model.stream_response(
             self.system_instructions,
             self.input,
@@ -49,7 +49,7 @@ class ModelCall:
             conversation_id=self.conversation_id,
             prompt=self.prompt,
         )
-        return cast(EventStream, events)  # every model of the SDK writes an async generator
+        return cast(EventStream, events)  # every model of the SDK returns an async generator
 
 
 class CallModel(Model):
@@ -57,7 +57,7 @@ class CallModel(Model):
 
     @abstractmethod
     def stream(self, call: ModelCall) -> EventStream:
-        """Answer as it comes; the last event is a ResponseCompletedEvent. Raises ProviderError."""
+        """Stream the answer; the last event is a ResponseCompletedEvent. Raises ProviderError."""
 
     async def get_response(
         self,
@@ -73,7 +73,7 @@ class CallModel(Model):
         conversation_id: str | None,
         prompt: ResponsePromptParam | None,
     ) -> ModelResponse:
-        """Answer in one piece: the stream, taken to its end."""
+        """Return the whole answer, read from the stream."""
         call = ModelCall(
             system_instructions,
             input,
@@ -90,7 +90,7 @@ class CallModel(Model):
             async for event in events:
                 if isinstance(event, ResponseCompletedEvent):
                     return _in_one_piece(event.response)
-        raise ProviderError(type(self).__name__, "the answer has no end")
+        raise ProviderError(type(self).__name__, "the answer is incomplete")
 
     def stream_response(
         self,
@@ -106,7 +106,7 @@ class CallModel(Model):
         conversation_id: str | None,
         prompt: ResponsePromptParam | None,
     ) -> AsyncIterator[TResponseStreamEvent]:
-        """Answer as it comes."""
+        """Stream the answer."""
         return self.stream(
             ModelCall(
                 system_instructions,

@@ -1,6 +1,6 @@
-"""The phrase book as a model: what it understands becomes a real tool call or a sentence.
+"""The phrase book as a model: an understood sentence becomes a tool call or a reply.
 
-Tool calls, results, history and changing tools take exactly the path that a language model takes.
+Tool calls, results, history and changing tools take the same path as with a language model.
 Importing this imports the SDK.
 """
 
@@ -39,20 +39,20 @@ from vixio.providers.openai_agent.response_events import response_events
 _HAN = (("\u3400", "\u9fff"), ("\uf900", "\ufaff"), ("\U00020000", "\U0003134f"))
 
 MAX_LISTS = 64
-"""How many lists of tools are kept compiled: devices of one kind share theirs."""
+"""Compiled tool lists that are kept. Devices of one kind share theirs."""
 
 OutputItem = ResponseOutputMessage | ResponseFunctionToolCall
 
 
 class PhraseBookModel(Model):
-    """Answers from the phrase book of ``language``; what is typed in the other one works as well.
+    """Answers from the phrase book of ``language``; typed text may be in the other one.
 
-    Stateless but for a cache: what was said and what the tools answered are read from the input
-    each time, and the phrases are those of the tools of that very call.
+    Stateless except for a cache: each call reads the user's words and the tools' answers from its
+    input, and uses the phrases of its own tools.
     """
 
     def __init__(self, language: str = "") -> None:
-        """Reads the books, which takes some 50 ms: call it in a thread."""
+        """Reads the books, which takes about 50 ms: call it in a thread."""
         self._language = language
         self._compiled: OrderedDict[tuple[str, str], CompiledPhrases] = OrderedDict()
         self._compiling = asyncio.Lock()
@@ -120,15 +120,15 @@ class PhraseBookModel(Model):
             return _call(step) if isinstance(step, Call) else _say(step)
         if not results and (is_yes(text) or is_no(text)):
             return _say(own.phrase("nothing_asked"))
-        # After a result: the tool that was called is gone by now, and its phrase with it.
+        # After a result: the called tool is no longer offered, so its phrase is unknown.
         failed = "tool_failed" if results else "not_understood"
         return _say(own.phrase(failed))
 
     async def _phrases(self, language: str, signatures: Sequence[ToolSignature]) -> CompiledPhrases:
-        """Return the phrases for these tools; a new list is compiled (some ms) in a thread."""
+        """Return the phrases for these tools; a new list is compiled in a thread."""
         key = (language, fingerprint(signatures))
         if key not in self._compiled:
-            async with self._compiling:  # one thread at a time: a book is not made for more
+            async with self._compiling:  # one thread at a time: a book is not thread-safe
                 compiled = await asyncio.to_thread(PhraseBook.load(language).compile, signatures)
             self._compiled[key] = compiled
         self._compiled.move_to_end(key)
@@ -168,7 +168,7 @@ def _say(text: str) -> ResponseOutputMessage:
 
 @dataclass(slots=True)
 class _Turn:
-    """What the user said, what the tools answered, and whether the assistant spoke after that."""
+    """The user's words, the tools' answers, and whether the assistant spoke after them."""
 
     text: str
     results: list[str] = field(default_factory=list)
@@ -194,17 +194,17 @@ def _turns(input: str | list[TResponseInputItem]) -> list[_Turn]:
 
 
 def _asks(turns: Sequence[_Turn]) -> bool:
-    """Was the last of ``turns`` ended by the question whether to really do it?"""
+    """Whether the last of ``turns`` ended with a request for consent."""
     if not turns or not turns[-1].results:
         return False
     return turns[-1].answered and Result.read(turns[-1].results[-1]).unconfirmed
 
 
 def _meant(turns: Sequence[_Turn]) -> tuple[str, list[str]]:
-    """Return what the user wants, and what the tools have answered to that.
+    """Return the sentence to act on, and the tools' answers to it.
 
-    After a question a yes means what was asked about, so the turn before goes on: the same call
-    again, in place of the one that was not run.
+    A yes after a request for consent continues the turn before: the same call again, in place of
+    the one that was not run.
     """
     now = turns[-1]
     before = turns[:-1]
@@ -215,7 +215,7 @@ def _meant(turns: Sequence[_Turn]) -> tuple[str, list[str]]:
 
 
 def _text_of(content: object) -> str:
-    """Return the text of a message or an output, whole or in parts."""
+    """Return the text of a message or an output, which may be in parts."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):

@@ -1,14 +1,14 @@
-"""The agent of one session. Cheap to import: the SDK comes with the backend's start."""
+"""The agent of one session. Cheap to import: the backend's start imports the SDK."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from loguru import logger
 from pydantic import SecretStr
 
 from vixio.core.errors import ProviderError, ToolError
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from vixio.providers.openai_agent.backend import Runtime
 
+_log = logging.getLogger(__name__)
+
 Tool = Any
 """A :class:`~vixio.core.tools.types.ToolDefinition`, an ``agents.FunctionTool``, or a function."""
 
@@ -32,8 +34,8 @@ Tool = Any
 class OpenAIAgentProvider(AgentProvider):
     """An agent of the openai-agents SDK: any OpenAI-compatible model, LiteLLM, or the phrase book.
 
-    Made by a backend it shares the model and the connections; made with ``api_key``, ``model``
-    and ``base_url`` it has its own and closes them.
+    An agent made by a backend shares the model and the connections. An agent made with ``api_key``,
+    ``model`` and ``base_url`` has its own, and closes them.
     """
 
     def __init__(
@@ -45,7 +47,7 @@ class OpenAIAgentProvider(AgentProvider):
         backend: SharedModelBackend | None = None,
         **options: Any,  # noqa: ANN401 - the fields of OpenAIAgentSettings
     ) -> None:
-        """``options`` are further fields of OpenAIAgentSettings; pydantic refuses unknown ones."""
+        """``options``: further fields of OpenAIAgentSettings; pydantic rejects unknown ones."""
         self._owns_backend = backend is None
         if backend is None:
             key = SecretStr(api_key) if api_key else None
@@ -63,13 +65,13 @@ class OpenAIAgentProvider(AgentProvider):
     async def initialize(
         self, tools: Sequence[Tool | ToolDefinition] = (), system_prompt: SystemPrompt = ""
     ) -> None:
-        """Set the tools that stay and the instructions; functions are taken as well."""
+        """Set the permanent tools, which may be functions, and the instructions."""
         self._base = tuple(tools)
         self._instructions = system_prompt
         self._listed = None
 
     async def update_tools(self, tools: Sequence[Tool | ToolDefinition]) -> None:
-        """Replace the tools that come and go; the running turn's next model call sees them."""
+        """Replace the changing tools; the running turn's next model call sees them."""
         new = tuple(tools)
         if new != self._dynamic:
             self._dynamic = new
@@ -98,7 +100,7 @@ class OpenAIAgentProvider(AgentProvider):
                 yield event
 
     async def close(self) -> None:
-        """Forget the tools, and end the connections if they are this agent's own."""
+        """Drop the tools, and close the connections if they are this agent's own."""
         self._closed = True
         self._base = self._dynamic = ()
         self._converted = {}
@@ -107,7 +109,7 @@ class OpenAIAgentProvider(AgentProvider):
             await self._backend.close()
 
     async def _current(self, runtime: Runtime) -> Sequence[FunctionTool]:
-        """Return the tools of this moment, converting what was not converted before."""
+        """Return the current tools, converting the new ones."""
         while self._listed is None:
             base, dynamic = self._base, self._dynamic
             listed: dict[str, FunctionTool] = {}
@@ -117,9 +119,9 @@ class OpenAIAgentProvider(AgentProvider):
                     if self._add(tool, listed, kept, runtime):
                         await asyncio.sleep(0)  # a new schema takes half a millisecond
                 except (ToolError, TypeError) as error:
-                    # One bad schema would make the API refuse every request of the session.
-                    logger.bind(error=str(error)).warning("tool left out")
-            if base is self._base and dynamic is self._dynamic:  # else it changed meanwhile
+                    # One invalid schema would make the API reject every request of the session.
+                    _log.warning("tool left out", extra={"error": str(error)})
+            if base is self._base and dynamic is self._dynamic:  # otherwise they have changed
                 self._converted = kept
                 self._listed = tuple(listed.values())
         return self._listed
@@ -134,7 +136,7 @@ class OpenAIAgentProvider(AgentProvider):
         """Add ``tool`` to ``listed``; return whether it had to be converted."""
         if isinstance(tool, runtime.function_tool):
             if tool.name in listed:
-                logger.bind(tool=tool.name).warning("second tool of this name left out")
+                _log.warning("second tool of this name left out", extra={"tool": tool.name})
             else:
                 listed[tool.name] = tool
             return False
@@ -143,7 +145,7 @@ class OpenAIAgentProvider(AgentProvider):
         if name in listed:
             name = safe_tool_name(f"{definition.source}_{definition.name}")
         if name in listed:
-            logger.bind(tool=name).warning("second tool of this name left out")
+            _log.warning("second tool of this name left out", extra={"tool": name})
             return False
         known = self._converted.get(name)
         fresh = known is None or not (known[0] is tool or known[0] == tool)

@@ -1,4 +1,4 @@
-"""A finished output item as the stream of events that a model's server would send for it."""
+"""Converts a finished output item to the stream of events of a model's server."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from openai.types.responses import (
 def response_events(
     item: ResponseOutputMessage | ResponseFunctionToolCall, model: str, created_at: float
 ) -> Iterator[TResponseStreamEvent]:
-    """Yield created, the item in one piece, and completed; ``created_at`` in Unix seconds."""
+    """Yield the events: created, the item in one piece, completed. ``created_at``: Unix time."""
     response = Response(
         id=f"resp_{item.id}",
         created_at=created_at,

@@ -48,20 +48,20 @@ from vixio.providers.openai_agent.think import ThinkFilter
 from vixio.providers.openai_agent.tools import ConvertedTool, TurnRecord
 from vixio.tools.runtime import DIRECT
 
-set_tracing_disabled(True)  # traces go to a cloud service, from a thread of their own
+set_tracing_disabled(True)  # a thread of the SDK would send traces to a cloud service
 
 NoteModel = Callable[[ModelUse], None]
 ToolSource = Callable[[], Awaitable[Sequence[FunctionTool]]]
 
 
 class LiveAgent(Agent[TurnRecord]):
-    """An agent that asks ``source`` for its tools at every model call.
+    """An agent that gets its tools from ``source`` at every model call.
 
-    The SDK calls :meth:`get_all_tools` once before each model call, so a list that is replaced in
-    mid-turn holds from the next call on. Assigning ``Agent.tools`` instead would be refused while
-    two runs of one agent overlap, as they do for a moment when a reply is interrupted.
+    The SDK calls :meth:`get_all_tools` once before each model call, so a list that is replaced
+    during a turn is used from the next call on. Assigning ``Agent.tools`` is not possible: the SDK
+    refuses it while two runs of one agent overlap, which happens when a reply is interrupted.
 
-    One for each turn: it counts the model calls, and has the last one answer in words.
+    One per turn: it counts the model calls, and forbids tools in the last one.
     """
 
     def __init__(
@@ -82,17 +82,17 @@ class LiveAgent(Agent[TurnRecord]):
         self._calls = 0
 
     async def get_all_tools(self, run_context: RunContextWrapper[TurnRecord]) -> list[Tool]:
-        """Return the tools that there are now."""
+        """Return the current tools."""
         tools: list[Tool] = [*await self._source()]
         self._calls += 1
         if tools and self._calls == self.limits.max_tool_rounds:
-            # The SDK reads the settings after the tools.
+            # The SDK reads the settings after this call.
             self.model_settings = replace(self.model_settings, tool_choice="none")
         return tools
 
 
 class _ToolHooks(RunHooks[TurnRecord]):
-    """Measures each call for itself: the SDK reports the results of one round together.
+    """Measures each call separately: the SDK reports the results of one round together.
 
     A call that does not go through the turn's runner waits here for the commit.
     """
@@ -117,10 +117,10 @@ class _ToolHooks(RunHooks[TurnRecord]):
 
 
 def _explain_failure(details: ToolErrorFormatterArgs[TurnRecord]) -> str:
-    """Say what went wrong with a call that none of our tools handled."""
+    """Return the error of a call that no converted tool handled."""
     details.run_context.context.failed.add(details.call_id)
     if details.kind == "tool_not_found":
-        error = ToolError("not_found", f"there is no tool {details.tool_name} (any more)")
+        error = ToolError("not_found", f"there is no tool {details.tool_name}")
     else:
         error = ToolError("failed", details.default_message)
     return ToolCallResult.failure(error, details.call_id).for_model()
@@ -180,11 +180,11 @@ async def run_turn(
                     for out in translate(event):
                         yield out
             except ModelRefusalError:
-                return  # its words have been passed on
+                return  # the refusal was passed on as text
             except Exception as error:  # reason: the SDK raises anything; classified here
                 raise classify(provider, error) from error
             finally:
-                # Before `events` is closed: closing alone would let the run go on to its end.
+                # Before `events` is closed: closing alone does not stop the run.
                 result.cancel()
     finally:
         if result.run_loop_task is not None:
@@ -240,7 +240,7 @@ class _Translator:
 
 
 def _plain(output: object) -> str:
-    """Return a tool's output as text; images are only named, a history keeps no photos."""
+    """Return a tool's output as text; an image becomes a placeholder, as histories keep none."""
     if isinstance(output, list):
         return "\n".join(str(getattr(part, "text", "[image]")) for part in output)
     return str(output)

@@ -1,4 +1,4 @@
-"""Takes the reasoning that some models write into their text out of the stream."""
+"""Removes the reasoning that some models write into their text."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ _CLOSING = ("</think>", "</thinking>")
 
 
 class ThinkFilter:
-    """Drops ``<think>…</think>`` from one answer, however the pieces are cut.
+    """Removes ``<think>…</think>`` from one answer, however it is split into pieces.
 
-    Text is held back only while it may still be the beginning of a tag. A closing tag without an
-    opening one (some chat templates open it in the prompt) is dropped as well; what stood before it
-    has been said by then.
+    Text is held back only while it may be the beginning of a tag. A closing tag without an opening
+    one (some chat templates open it in the prompt) is removed as well; the text before it has been
+    passed on by then.
     """
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class ThinkFilter:
         self._at_start = True
 
     def feed(self, text: str) -> str:
-        """Take a piece and return what of it (and of what was held back) is to be said."""
+        """Take a piece; return the text to pass on, from it and from the text held back."""
         self._held += text
         said: list[str] = []
         while self._held:
@@ -38,7 +38,7 @@ class ThinkFilter:
         return "".join(said)
 
     def finish(self) -> str:
-        """Return what was held back: the answer is over, so it was no tag."""
+        """Return the text held back: the answer is over, so it is not a tag."""
         said: list[str] = []
         self._say(said, self._held)
         self._held = ""
@@ -47,7 +47,7 @@ class ThinkFilter:
     def _say(self, said: list[str], text: str) -> None:
         if self._thinking:
             return
-        if self._at_start:  # a model leaves blank lines behind its reasoning
+        if self._at_start:  # models write blank lines after their reasoning
             text = text.lstrip()
         if text:
             self._at_start = False
@@ -55,13 +55,13 @@ class ThinkFilter:
 
 
 def _first(text: str, tags: tuple[str, ...]) -> tuple[int, str]:
-    """Return the first tag in ``text`` and where it stands; an empty one if there is none."""
+    """Return the first tag in ``text`` and its position; an empty one if there is none."""
     found = [(position, tag) for tag in tags if (position := text.find(tag)) >= 0]
     return min(found, default=(len(text), ""))
 
 
 def _possible_tag(text: str, tags: tuple[str, ...]) -> int:
-    """Return how many characters at the end of ``text`` may become a tag."""
+    """Return the number of characters at the end of ``text`` that may become a tag."""
     start = text.rfind("<")
     if start < 0 or not any(tag.startswith(text[start:]) for tag in tags):
         return 0

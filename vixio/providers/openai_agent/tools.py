@@ -1,4 +1,4 @@
-"""Tools as the openai-agents SDK wants them. Importing this imports the SDK."""
+"""Converts tools to those of the openai-agents SDK. Importing this imports the SDK."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from vixio.tools.runtime import DIRECT
 
 
 async def _at_once() -> None:
-    """A turn that was never prepared only: it may have effects."""
+    """Return at once, for a turn that needs no commit."""
 
 
 @dataclass(slots=True)
@@ -36,16 +36,16 @@ class TurnRecord:
 
 
 class ConvertedTool(FunctionTool):
-    """A tool of a definition, whose calls go through the turn's runner."""
+    """A tool made from a definition. Its calls go through the turn's runner."""
 
 
 class OpenAIAgentToolConverter(ToolConverterBase[FunctionTool]):
     """Converts tools of every kind to :class:`agents.FunctionTool`.
 
-    The model knows a tool by its alias, the call goes out under the name on the source's wire.
-    ``image_outputs``: hand images to the model as data parts; without, they are named in the text
-    (the Chat Completions API takes only text from tools). Raises ToolError for a schema that is no
-    JSON Schema, TypeError for a function that cannot be described.
+    The model sees a tool's alias; the call uses the name on the source's wire. ``image_outputs``:
+    pass images to the model as data parts; otherwise only mention them in the text, since the Chat
+    Completions API accepts only text from tools. Raises ToolError for an invalid JSON Schema,
+    TypeError for a function that cannot be described.
     """
 
     def __init__(self, *, image_outputs: bool = True) -> None:
