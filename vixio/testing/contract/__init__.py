@@ -18,6 +18,7 @@ import pytest
 pytest.register_assert_rewrite(
     "vixio.testing.contract.agent",
     "vixio.testing.contract.asr",
+    "vixio.testing.contract.tool_source",
     "vixio.testing.contract.tts",
     "vixio.testing.contract.vad",
     "vixio.testing.contract.vision",
@@ -26,6 +27,7 @@ pytest.register_assert_rewrite(
 from vixio.testing.contract.agent import AgentBench, AgentContract  # noqa: E402 - see above
 from vixio.testing.contract.asr import ASRContract  # noqa: E402 - see above
 from vixio.testing.contract.base import ProviderContract  # noqa: E402 - see above
+from vixio.testing.contract.tool_source import ToolSourceContract  # noqa: E402
 from vixio.testing.contract.tts import TTSContract  # noqa: E402
 from vixio.testing.contract.vad import VADContract  # noqa: E402
 from vixio.testing.contract.vision import VisionContract  # noqa: E402
@@ -36,6 +38,7 @@ __all__ = [
     "AgentContract",
     "ProviderContract",
     "TTSContract",
+    "ToolSourceContract",
     "VADContract",
     "VisionContract",
 ]

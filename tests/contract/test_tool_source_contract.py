@@ -1,0 +1,53 @@
+"""Every type of tool source keeps the contract."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from vixio.testing.contract import ToolSourceContract
+from vixio.testing.contract.base import Creator
+from vixio.tools.registry import SourceContext, resolve, types
+from vixio.tools.source import ToolSource
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+REST = {"name": "tide", "description": "The tide.", "url": "http://127.0.0.1:9/x"}
+DOCUMENT = {
+    "openapi": "3.1.0",
+    "servers": [{"url": "http://127.0.0.1:9"}],
+    "paths": {"/lamp": {"get": {"operationId": "getLamp", "summary": "Get the lamp."}}},
+}
+OPTIONS: dict[str, dict[str, object]] = {
+    "builtin": {},
+    "local": {"modules": ["tests.contract.local_tools"]},
+    "mcp": {"command": sys.executable, "args": [str(EXAMPLES / "mcp_tools.py")]},
+    "rest": {"tools": [{**REST, "allow_private": True}]},
+    "openapi": {"document": "document.json", "operations": ["getLamp"], "allow_private": True},
+}
+
+
+def test_the_table_has_every_type() -> None:
+    assert set(types()) == set(OPTIONS)
+
+
+class TestToolSource(ToolSourceContract):
+    @pytest.fixture(params=sorted(OPTIONS))
+    def creator(
+        self, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> Creator[ToolSource]:
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "document.json").write_text(json.dumps(DOCUMENT), encoding="utf-8")
+        factory = resolve(request.param)
+
+        @asynccontextmanager
+        async def create() -> AsyncIterator[ToolSource]:
+            options = factory.settings_model.model_validate(OPTIONS[request.param])
+            yield factory.create(options, SourceContext(request.param))
+
+        return create

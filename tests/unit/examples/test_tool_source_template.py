@@ -1,0 +1,133 @@
+"""The template of a tool source: installed as third parties install theirs, found and used."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from firmware_test_client import DeviceConfig, SimulatedDevice
+from tests.e2e.checks import assert_nothing_wrong
+from tests.e2e.processes import running
+
+ROOT = Path(__file__).resolve().parents[3]
+TEMPLATE = ROOT / "examples" / "tool_source_template"
+SERVE = "from vixio.cli.commands import main; main()"
+SETTINGS = """
+server: {{host: 127.0.0.1, port: 0, http_port: 0}}
+memory: {{store: none}}
+tools:
+  sources:
+    - type: sheet
+      name: house
+      {option}
+      refresh: 0.1
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the template installed into it, by pip and without a network."""
+    site = tmp_path_factory.mktemp("site")
+    options = "--quiet --no-index --no-deps --no-build-isolation --disable-pip-version-check"
+    install = [sys.executable, "-m", "pip", "install", *options.split()]
+    done = subprocess.run(
+        [*install, "--target", str(site), str(TEMPLATE)],
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return site
+
+
+def environment(site: Path, config: Path) -> dict[str, str]:
+    path = [str(site), str(ROOT), os.environ.get("PYTHONPATH", "")]
+    return {"PYTHONPATH": os.pathsep.join(filter(None, path)), "VIXIO_CONFIG": str(config)}
+
+
+def configured(directory: Path, option: str) -> Path:
+    config = directory / "vixio.yaml"
+    config.write_text(SETTINGS.format(option=option), encoding="utf-8")
+    return config
+
+
+def run(site: Path, config: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-P", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=50,
+        cwd=config.parent,
+        env={**os.environ, **environment(site, config)},
+        check=False,
+    )
+
+
+def test_its_own_tests_pass_where_it_is_installed(site: Path, tmp_path: Path) -> None:
+    done = run(
+        site, tmp_path / "none", "-m", "pytest", "-q", "-p", "no:cacheprovider",
+        "--rootdir", str(TEMPLATE), "-c", str(TEMPLATE / "pyproject.toml"), str(TEMPLATE / "tests"),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " passed" in done.stdout.splitlines()[-1]
+    assert "skipped" not in done.stdout.splitlines()[-1]
+
+
+def test_a_configuration_that_uses_it_is_checked(site: Path, tmp_path: Path) -> None:
+    (tmp_path / "house.txt").write_text("pool temperature: 24 degrees\n", encoding="utf-8")
+    done = run(site, configured(tmp_path, "file: house.txt"), "-c", SERVE, "check")
+    lines = {line.split()[0]: line for line in done.stdout.splitlines()}
+    assert "1 house (sheet)" in lines["tools"]
+    assert done.returncode == 0, done.stdout
+
+    done = run(site, configured(tmp_path, "file: none.txt"), "-c", SERVE, "check")
+    assert "tools.sources[0].file: cannot be read" in done.stdout
+    assert "0 house (sheet)" in done.stdout
+    assert done.returncode == 2
+
+    wrong = configured(tmp_path, "file: house.txt\n      fil: x")
+    done = run(site, wrong, "-c", SERVE, "check")
+    assert "vixio.yaml:9: tools.sources[0].fil: there is no such key, did you mean" in done.stdout
+
+
+async def test_a_device_uses_it_and_follows_its_changes(site: Path, tmp_path: Path) -> None:
+    sheet = tmp_path / "house.txt"
+    sheet.write_text("pool temperature: 24 degrees\n", encoding="utf-8")
+    config = configured(tmp_path, f"file: {sheet}")
+    command = (sys.executable, "-P", "-c", SERVE, "serve")
+    async with running(command, tmp_path, environment(site, config)) as server:
+        (ota,) = re.findall(r"http://\S+", await server.line("OTA URL"))
+        async with SimulatedDevice(DeviceConfig(ota_url=ota)) as device:
+            reply = await device.ask("what is the pool temperature")
+            assert reply.text == "The pool temperature is 24 degrees."
+            new = sheet.with_suffix(".new")
+            new.write_text("opening hours: nine to five\n", encoding="utf-8")
+            new.replace(sheet)
+            async with asyncio.timeout(30):
+                while (await device.type_text("what is the opening hours")).text != (
+                    "The opening hours is nine to five."
+                ):
+                    pass  # the sheet is read in a moment
+            gone = await device.type_text("what is the pool temperature")
+            assert "24" not in gone.text
+            assert_nothing_wrong(device)
+        await server.stop(signal.SIGINT)
+        assert server.process.returncode == 0
+    assert "Traceback" not in "".join(server.err)
+
+
+def test_nothing_is_left_in_the_source_tree(site: Path) -> None:
+    assert {path.name for path in TEMPLATE.iterdir()} <= {
+        "README.md",
+        "pyproject.toml",
+        "tests",
+        "vixio_sheet",
+    }
