@@ -34,6 +34,7 @@ from vixio.core.metrics import Counters
 from vixio.core.session.conversation import Conversation
 from vixio.core.session.directory import SessionDirectory
 from vixio.core.session.events import EventBus
+from vixio.core.transport import TransportBase
 from vixio.devices.profiles import SettingsProfiles
 from vixio.http.app import create_http_app
 from vixio.http.ota import OtaSettings
@@ -47,6 +48,9 @@ from vixio.tools.local import LocalTool, app_source
 from vixio.tools.source import ToolSource
 from vixio.transports.admission.admission import Admission
 from vixio.transports.xiaozhi.transport import XiaozhiTransport
+
+TransportFactory = Callable[[Admission], TransportBase]
+"""Makes a transport that shares the server's limits."""
 
 __all__ = ["Providers", "Server", "about", "run", "serve"]
 
@@ -67,12 +71,14 @@ class Server:
         context: ClusterContext | None = None,
         *,
         tools: Sequence[LocalTool] = (),
+        transports: Sequence[TransportFactory] = (),
     ) -> None:
         """Raises ConfigError, ProviderUnavailable; TypeError for a tool that cannot be described.
 
         ``settings``: the defaults if None. ``providers`` replaces those that the settings name.
         ``tools`` (functions, toolboxes, definitions; the source ``app``) and ``tool_sources`` are
-        added to the tools of the settings. ``context``: its part in a cluster of processes; by
+        added to the tools of the settings. ``transports`` make further transports, beside the
+        WebSocket of the settings. ``context``: its part in a cluster of processes; by
         default there is only this one.
         """
         settings = settings or Settings()
@@ -98,7 +104,7 @@ class Server:
             self.admission,
         )
         self.host = SessionHost(
-            self.transport,
+            (self.transport, *(make(self.admission) for make in transports)),
             create_engine=self.create_engine,
             profile_of=self.profiles,
             settings=settings.session_settings(),
@@ -184,23 +190,16 @@ class Server:
                 OtaSettings(
                     websocket_port=self.transport.port,
                     websocket_url=websocket_url(server.public_host, self.transport.port),
-                    auth=self.admission.settings.auth,
-                    limits=self.admission.limits,
-                    trusted_proxies=server.trusted_proxies,
-                    counters=self.counters,
                 ),
                 self.cluster_health if self._context.cluster.shared else self.health,
-                self._context.cluster,
+                self.admission,
                 more=self.vision.routes(self._is_live) if self.vision else (),
             )
             self.http = HttpServer(
                 app,
                 server.host,
                 server.http_port,
-                limits=self.admission.limits,
-                trusted_proxies=server.trusted_proxies,
-                counters=self.counters,
-                cluster=self._context.cluster,
+                admission=self.admission,
                 share_port=self._context.share_ports,
             )
             await self.http.start()

@@ -11,12 +11,13 @@ import pytest
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from firmware_test_client.errors import DeviceError
-from tests.e2e.harness import until
+from tests.e2e.harness import settings, until
 from vixio.core.errors import ConfigError
 from vixio.core.history import UserMessage
 from vixio.core.host import SessionHost
 from vixio.core.pipeline import Pipeline
 from vixio.core.transport import TransportBase
+from vixio.server import Providers, Server
 from vixio.stations.agent import AgentStation
 from vixio.stations.asr import ASRStation
 from vixio.stations.sentence_aggregator import SentenceAggregatorStation
@@ -24,7 +25,13 @@ from vixio.stations.text_aggregator import TextAggregatorStation
 from vixio.stations.tts import TTSStation
 from vixio.stations.turn_detector import TurnDetectorStation
 from vixio.stations.vad import VADStation
-from vixio.testing import ScriptedAgent, ScriptedASR, ScriptedTTS, ScriptedVAD
+from vixio.testing import (
+    ScriptedAgent,
+    ScriptedAgentBackend,
+    ScriptedASR,
+    ScriptedTTS,
+    ScriptedVAD,
+)
 from vixio.transports.admission.admission import Admission, AdmissionSettings
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 from vixio.transports.xiaozhi.transport import XiaozhiTransport
@@ -48,9 +55,9 @@ async def create_pipeline(transport: TransportBase, session_id: str) -> Pipeline
 
 
 @asynccontextmanager
-async def hosting(**settings: int) -> AsyncIterator[SessionHost]:
-    """Run a host of two ports with one admission, whose settings these are."""
-    admission = Admission(AdmissionSettings(**settings))  # type: ignore[arg-type]
+async def hosting(**limits: int) -> AsyncIterator[SessionHost]:
+    """Run a host of two ports with one admission, with these settings."""
+    admission = Admission(AdmissionSettings(**limits))  # type: ignore[arg-type]
     local = XiaozhiSettings(host="127.0.0.1", port=0)
     transports = [XiaozhiTransport(local, admission) for _ in range(2)]
     host = SessionHost(transports, create_pipeline, counters=admission.counters)
@@ -94,6 +101,28 @@ async def test_limits_hold_for_both_ports_together() -> None:
         assert host.counters.get("xiaozhi.refused.full") == 1
         async with device(host, 1):  # the same device takes its own place
             await until(lambda: host.stats()["connected"] == 1, what="the older one's end")
+
+
+async def test_a_server_starts_transports_beside_its_own() -> None:
+    """Its health page counts their devices, and a camera of theirs would find its session."""
+    made: list[XiaozhiTransport] = []
+
+    def second(admission: Admission) -> XiaozhiTransport:
+        made.append(XiaozhiTransport(XiaozhiSettings(host="127.0.0.1", port=0), admission))
+        return made[-1]
+
+    providers = Providers(
+        vad=ScriptedVAD(), asr=ScriptedASR(), agent=ScriptedAgentBackend(), tts=ScriptedTTS()
+    )
+    async with Server(settings(), providers, transports=[second]) as server:
+        await server.start()
+        (transport,) = made
+        url = f"ws://127.0.0.1:{transport.port}/xiaozhi/v1/"
+        async with SimulatedDevice(DeviceConfig(ws_url=url, device_id=DEVICE)) as device:
+            assert (await device.type_text("one")).text == "You said one."
+            assert server.health()["connected"] == 1
+            assert server.sessions.find(DEVICE) is not None
+    assert transport.stats()["connected"] == 0
 
 
 async def test_a_host_whose_second_port_is_taken_leaves_the_first() -> None:

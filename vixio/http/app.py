@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from vixio.core.cluster import Cluster
 from vixio.http.ota import OtaSettings
 from vixio.http.routes.health import Status, health_routes
 from vixio.http.routes.ota import OtaEndpoint
+from vixio.transports.admission.admission import Admission
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -18,20 +18,21 @@ if TYPE_CHECKING:
 def create_http_app(
     settings: OtaSettings,
     status: Status = dict,
-    cluster: Cluster | None = None,
+    admission: Admission | None = None,
     more: Sequence[Route] = (),
 ) -> Starlette:
     """Return the ASGI application. ``status`` gives the health page its gauges.
 
-    ``more``: further routes, as the one for cameras' photos. ``cluster``: the processes that
-    share this one's limit of OTA requests.
+    ``admission``: limits, tokens and counters, which the transports have too. ``more``: further
+    routes, as the one for cameras' photos.
     """
     from starlette.applications import Starlette
 
+    admission = admission or Admission()
     return Starlette(
         routes=[
-            *OtaEndpoint(settings, cluster).routes(),
-            *health_routes(status, settings.counters),
+            *OtaEndpoint(settings, admission).routes(),
+            *health_routes(status, admission.counters),
             *more,
         ]
     )

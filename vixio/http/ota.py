@@ -8,18 +8,15 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from vixio.core.device import normalise_device_id
 from vixio.core.errors import ConfigError
-from vixio.core.metrics import Counters
 from vixio.http.public_url import public_url
-from vixio.transports.admission.addresses import TRUSTED_PROXIES
 from vixio.transports.admission.auth import Authenticator
-from vixio.transports.admission.limits import Limits
 
 UNKNOWN_FIRMWARE = "0.0.0"
 """Never newer than what a device runs (ota.cc, IsNewVersionAvailable)."""
@@ -43,7 +40,8 @@ class OtaSettings:
 
     ``websocket_url`` is used as it is if given; otherwise the URL is made of the address through
     which the device came, ``websocket_port`` and ``websocket_path``. ``trust_forwarded``: believe
-    X-Forwarded-Host and X-Forwarded-Proto, as a reverse proxy that carries both servers sets them.
+    X-Forwarded-Host and X-Forwarded-Proto of every client; those of a trusted proxy are believed
+    anyway.
     ``timezone_offset``: minutes east of Greenwich that devices show, None for the server's own.
     """
 
@@ -54,11 +52,6 @@ class OtaSettings:
     ota_path: str = "/xiaozhi/ota/"
     trust_forwarded: bool = False
     timezone_offset: int | None = None
-    auth: Authenticator | None = None
-    limits: Limits = field(default_factory=Limits)
-    trusted_proxies: Sequence[str] = TRUSTED_PROXIES
-    """Besides, whose X-Forwarded-* are believed, as by ``trust_forwarded`` of everybody."""
-    counters: Counters = field(default_factory=Counters)
 
     def __post_init__(self) -> None:
         if self.websocket_version not in (1, 2, 3):
@@ -118,8 +111,11 @@ def ota_answer(
     own_host: str,
     *,
     trust_forwarded: bool | None = None,
+    auth: Authenticator | None = None,
 ) -> dict[str, Any]:
-    """Return what a device is told; ``headers`` and the rest as for :func:`websocket_url`.
+    """Return what a device needs to connect, with a token if ``auth`` issues them.
+
+    ``headers`` and the rest are those of :func:`websocket_url`.
 
     No field is null: the firmware stores every string and number of ``websocket`` as it comes
     (ota.cc, CheckVersion). There is no ``mqtt``, which it would prefer, and no ``activation``.
@@ -133,9 +129,9 @@ def ota_answer(
         "version": settings.websocket_version,
     }
     device_id = normalise_device_id(headers.get("device-id", ""))
-    if settings.auth is not None and device_id:
+    if auth is not None and device_id:
         client_id = headers.get("client-id", "").strip()
-        websocket["token"] = settings.auth.issue(device_id, client_id)
+        websocket["token"] = auth.issue(device_id, client_id)
     return {
         "server_time": {"timestamp": round(time.time() * 1000), "timezone_offset": offset},
         # The device's own version and no URL: there is never anything to install.

@@ -5,34 +5,29 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import logging
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from loguru import logger
-
-from vixio.core.cluster import Cluster
 from vixio.core.errors import ConfigError
-from vixio.core.metrics import Counters
-from vixio.transports.admission.addresses import (
-    TRUSTED_PROXIES,
-    Proxies,
-)
+from vixio.transports.admission.admission import Admission
 from vixio.transports.admission.connection_tracker import ConnectionTracker
-from vixio.transports.admission.limits import Limits
 from vixio.transports.admission.listener import NO_DESCRIPTORS, Listener
 
 if TYPE_CHECKING:
     import uvicorn
     from starlette.applications import Starlette
 
+_log = logging.getLogger(__name__)
+
 
 class HttpServer:
     """Serves an ASGI application inside the running loop; the process keeps its own signals.
 
-    ``limits`` bound the connections of one address, unless it is one of ``trusted_proxies``.
+    ``admission`` bounds the connections of one address, unless it is a trusted proxy's.
     ``share_port``: let other processes listen on the same port.
     """
 
@@ -42,19 +37,20 @@ class HttpServer:
         host: str,
         port: int,
         *,
-        limits: Limits | None = None,
-        trusted_proxies: Sequence[str] = TRUSTED_PROXIES,
-        counters: Counters | None = None,
-        cluster: Cluster | None = None,
+        admission: Admission | None = None,
         share_port: bool = False,
     ) -> None:
-        # Requests are counted where they are answered; here it is about connections.
-        limits = replace(limits or Limits(), connects_per_address=0)
+        admission = admission or Admission()
+        self._counters = admission.counters
         self._tracker = ConnectionTracker(
-            limits, Proxies(trusted_proxies), monotonic, what="http_", cluster=cluster
+            # Requests are limited where they are answered; these are the connections.
+            replace(admission.limits, connects_per_address=0),
+            admission.proxies,
+            monotonic,
+            what="http_",
+            cluster=admission.cluster,
         )
         self._share_port = share_port
-        self._counters = counters if counters is not None else Counters()
         self._app = app
         self._host = host
         self._port = port
@@ -79,7 +75,7 @@ class HttpServer:
             starting.cancel()
             await self._task  # raises what went wrong
             raise ConfigError("the HTTP server ended while it started")
-        logger.bind(host=self._host, port=self._port).info("listening for HTTP")
+        _log.info("listening for HTTP", extra={"host": self._host, "port": self._port})
 
     async def stop(self) -> None:
         """Finish open requests and free the port. Idempotent."""

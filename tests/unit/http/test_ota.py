@@ -155,13 +155,21 @@ def test_the_time_zone_can_be_set() -> None:
 
 def test_a_token_comes_with_authentication_and_identity_only() -> None:
     auth = TokenAuthenticator("a secret of enough bytes")
-    settings = OtaSettings(auth=auth, websocket_version=3)
-    websocket = ota_answer(settings, {"device-id": "aa", "client-id": "c"}, b"", "h")["websocket"]
+    settings = OtaSettings(websocket_version=3)
+
+    def answered(**headers: str) -> dict[str, Any]:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        websocket = ota_answer(settings, named, b"", "h", auth=auth)["websocket"]
+        assert isinstance(websocket, dict)
+        return websocket
+
+    websocket = answered(device_id="aa", client_id="c")
     assert auth.verify(websocket["token"], "aa", "c") is TokenCheck.VALID
-    other = ota_answer(settings, {"device-id": " AA ", "client-id": "c"}, b"", "h")["websocket"]
+    other = answered(device_id=" AA ", client_id="c")
     assert auth.verify(other["token"], "aa", "c") is TokenCheck.VALID, "the id is normalised"
     assert websocket["version"] == 3
-    assert "token" not in ota_answer(settings, {"client-id": "c"}, b"", "h")["websocket"]
+    assert "token" not in answered(client_id="c")
+    assert "token" not in ota_answer(settings, {"device-id": "aa"}, b"", "h")["websocket"]
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from vixio.http.app import create_http_app
 from vixio.http.ota import OtaSettings
 from vixio.http.routes.ota import MAX_BODY_BYTES
 from vixio.http.server import HttpServer
+from vixio.transports.admission.admission import Admission, AdmissionSettings
 from vixio.transports.admission.auth import TokenAuthenticator, TokenCheck
 from vixio.transports.admission.limits import Limits
 
@@ -55,9 +56,16 @@ async def request(
 
 
 @contextlib.asynccontextmanager
-async def serving(**settings: Any) -> AsyncIterator[int]:  # noqa: ANN401  the settings' own types
-    app = create_http_app(OtaSettings(**settings), lambda: {"connected": 3})
-    server = HttpServer(app, "127.0.0.1", 0)
+async def serving(
+    ota: OtaSettings | None = None,
+    *,
+    counters: Counters | None = None,
+    **settings: Any,  # noqa: ANN401  the settings' own types
+) -> AsyncIterator[int]:
+    """Serve with ``settings`` of the admission."""
+    admission = Admission(AdmissionSettings(**settings), counters=counters)
+    app = create_http_app(ota or OtaSettings(), lambda: {"connected": 3}, admission)
+    server = HttpServer(app, "127.0.0.1", 0, admission=admission)
     await server.start()
     assert server.port != 0
     try:
@@ -72,7 +80,7 @@ INFORMATION = json.dumps({"application": {"version": "1.9.2"}, "board": {"type":
 @pytest.mark.parametrize("path", ["/xiaozhi/ota/", "/xiaozhi/ota"])
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_a_device_finds_the_server(path: str, method: str) -> None:
-    async with serving(websocket_port=8123) as port:
+    async with serving(OtaSettings(websocket_port=8123)) as port:
         body = INFORMATION if method == "POST" else b""
         answer = await request(port, path, method, body, Device_Id="aa:bb", User_Agent="box/1.9.2")
     assert answer.status == 200
@@ -213,7 +221,8 @@ async def test_http_connections_of_one_address_are_bounded() -> None:
     counters = Counters()
     limits = Limits(connections_per_address=2)
     app = create_http_app(OtaSettings())
-    server = HttpServer(app, "127.0.0.1", 0, limits=limits, trusted_proxies=(), counters=counters)
+    admission = Admission(AdmissionSettings(limits=limits, trusted_proxies=()), counters=counters)
+    server = HttpServer(app, "127.0.0.1", 0, admission=admission)
     await server.start()
     try:
         idle = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(2)]
@@ -246,7 +255,9 @@ async def test_a_request_that_does_not_end_is_cut(
 ) -> None:
     monkeypatch.setattr(http_guard, "REQUEST_S", 0.2)
     counters = Counters()
-    server = HttpServer(create_http_app(OtaSettings()), "127.0.0.1", 0, counters=counters)
+    server = HttpServer(
+        create_http_app(OtaSettings()), "127.0.0.1", 0, admission=Admission(counters=counters)
+    )
     await server.start()
     try:
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
@@ -274,7 +285,9 @@ async def test_an_idle_connection_that_asked_before_is_closed_in_its_time() -> N
 
 async def test_broken_requests_are_counted_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     counters = Counters()
-    server = HttpServer(create_http_app(OtaSettings()), "127.0.0.1", 0, counters=counters)
+    server = HttpServer(
+        create_http_app(OtaSettings()), "127.0.0.1", 0, admission=Admission(counters=counters)
+    )
     await server.start()
     try:
         for broken in (b"\x16\x03\x01\x02\x00\r\n\r\n", b"nonsense\r\n\r\n"):

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from vixio.core.cluster import Cluster
-from vixio.core.local_cluster import LocalCluster
 from vixio.http.ota import OtaSettings, ota_answer
-from vixio.transports.admission.addresses import Address, Proxies, address_key, parse_address
+from vixio.transports.admission.addresses import Address, address_key, parse_address
+from vixio.transports.admission.admission import Admission
 from vixio.transports.admission.limits import KeyedBuckets
 
 if TYPE_CHECKING:
@@ -23,14 +22,15 @@ MAX_BODY_BYTES = 64 * 1024
 
 
 class OtaEndpoint:
-    """Answers devices; limited by address, together with the peers in ``cluster``."""
+    """Answers devices; limited by address, in all processes of the server together."""
 
-    def __init__(self, settings: OtaSettings, cluster: Cluster | None = None) -> None:
+    def __init__(self, settings: OtaSettings, admission: Admission) -> None:
         self._settings = settings
-        self._counters = settings.counters
-        self._proxies = Proxies(settings.trusted_proxies)
-        self._buckets = KeyedBuckets(settings.limits.ota_per_address)
-        self._cluster = cluster or LocalCluster()
+        self._auth = admission.settings.auth
+        self._counters = admission.counters
+        self._proxies = admission.proxies
+        self._buckets = KeyedBuckets(admission.limits.ota_per_address)
+        self._cluster = admission.cluster
         self._cluster.limits.on_charge(
             "ota", lambda key, number: self._buckets.charge(key, number, monotonic())
         )
@@ -66,7 +66,12 @@ class OtaEndpoint:
         forwarded = self._settings.trust_forwarded or self._proxies.trusts(_peer(request))
         return JSONResponse(
             ota_answer(
-                self._settings, request.headers, body, _own_host(request), trust_forwarded=forwarded
+                self._settings,
+                request.headers,
+                body,
+                _own_host(request),
+                trust_forwarded=forwarded,
+                auth=self._auth,
             )
         )
 
