@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vixio.core.device import Device, DeviceProfile, ToolAccess
-    from vixio.core.errors import ConfigError, ToolError, VixioError
+    from vixio.core.errors import ConfigError, ProviderError, ToolError, VixioError
     from vixio.core.pipeline import Pipeline
     from vixio.core.session import events
     from vixio.core.session.conversation import Conversation
     from vixio.core.session.session import Session
     from vixio.core.session.speech import Priority, SpeechHandle, SpeechOutcome, SpeechStatus
+    from vixio.core.session.written_reply import WrittenReply
     from vixio.core.tools.context import ToolContext
     from vixio.core.tools.function import FunctionCaller
     from vixio.core.tools.late import Deferred
@@ -35,6 +36,7 @@ _MODULES = {
     "FunctionCaller": "vixio.core.tools.function",
     "Pipeline": "vixio.core.pipeline",
     "Priority": "vixio.core.session.speech",
+    "ProviderError": "vixio.core.errors",
     "Server": "vixio.server",
     "Session": "vixio.core.session.session",
     "Settings": "vixio.settings",
@@ -48,6 +50,7 @@ _MODULES = {
     "ToolError": "vixio.core.errors",
     "ToolSource": "vixio.tools.source",
     "VixioError": "vixio.core.errors",
+    "WrittenReply": "vixio.core.session.written_reply",
     "events": "vixio.core.session",
     "tool": "vixio.tools.decorator",
     "toolbox": "vixio.tools.decorator",
@@ -63,6 +66,7 @@ __all__ = [
     "FunctionCaller",
     "Pipeline",
     "Priority",
+    "ProviderError",
     "Server",
     "Session",
     "Settings",
@@ -76,6 +80,7 @@ __all__ = [
     "ToolError",
     "ToolSource",
     "VixioError",
+    "WrittenReply",
     "__version__",
     "events",
     "tool",
