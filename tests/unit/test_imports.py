@@ -112,7 +112,7 @@ RULES = (
         (ANY,),
     ),
     Rule("vixio.phrasebook", ("vixio.core",), ("hassil", "loguru", "yaml")),
-    Rule("vixio.audio", ("vixio.core",), ("numpy",)),
+    Rule("vixio.audio", ("vixio.core",), ("numpy", "opuslib", "soxr")),
     Rule("vixio.text", ("vixio.core",)),
     Rule("vixio.stations", ("vixio.core", "vixio.audio", "vixio.text", *INTERFACES), ("loguru",)),
     # A kind of tool that needs a library or much code is a package of its own.
@@ -127,7 +127,7 @@ RULES = (
     Rule("vixio.transports.admission", ("vixio.core",)),
     Rule(
         "vixio.transports.*",
-        ("vixio.core", "vixio.audio.libopus", "vixio.transports.admission"),
+        ("vixio.core", "vixio.audio.opus", "vixio.transports.admission"),
         (ANY,),
     ),
     Rule(

@@ -1,1 +1,1 @@
-"""Arithmetic on audio samples, with numpy, which is imported when it is first needed."""
+"""Audio samples and codecs. Heavy imports happen when they are first needed."""

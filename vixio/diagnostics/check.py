@@ -137,7 +137,7 @@ async def _started(provider: ProviderT) -> AsyncIterator[ProviderT]:
 
 
 async def _opus(settings: Settings) -> str:
-    from vixio.transports.xiaozhi.opus import OpusDecoder, OpusEncoder, load_codec
+    from vixio.audio.opus import OpusDecoder, OpusEncoder, load_codec
 
     await asyncio.to_thread(load_codec)
     output = settings.audio_format()

@@ -12,12 +12,12 @@ from typing import Final
 from firmware_test_client import DeviceConfig, Pcm, Voice
 from firmware_test_client.pcm import from_samples
 from firmware_test_client.speech import StreamFormat, Utterance, encoded_speech, prepare
+from vixio.audio.opus import OpusDecoder
 from vixio.bench.load import marker
 from vixio.bench.load.control import BenchError, Handler, Json, Line, attend
 from vixio.bench.load.device import ROOM_DBFS, LoadDevice, Notes
 from vixio.bench.load.mixes import BLOCKED
 from vixio.bench.load.usage import LoopLag, Spread, look, pin
-from vixio.transports.xiaozhi.opus import OpusDecoder
 
 WORDS: Final = "what is the weather like today"
 RAMP_GRACE_S: Final = 10.0

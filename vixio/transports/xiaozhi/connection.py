@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from vixio.audio.opus import OpusDecoder, OpusEncoder
 from vixio.core.chunk import AudioIn, Chunk
 from vixio.core.clock import now
 from vixio.core.device import Device
@@ -22,7 +23,6 @@ from vixio.transports.admission.limits import Bucket, share
 from vixio.transports.xiaozhi import messages
 from vixio.transports.xiaozhi.channel import Channel
 from vixio.transports.xiaozhi.hello import server_hello
-from vixio.transports.xiaozhi.opus import OpusDecoder, OpusEncoder
 from vixio.transports.xiaozhi.protocol import (
     AudioPacket,
     Ignored,

@@ -8,6 +8,7 @@ import traceback
 import uuid
 from typing import Any
 
+from vixio.audio.opus import load_codec
 from vixio.core.device import Device
 from vixio.core.errors import ConnectionClosed, VixioError
 from vixio.core.tools.types import JsonObject
@@ -16,7 +17,6 @@ from vixio.transports.admission.admission import Admission
 from vixio.transports.xiaozhi.channel import Carrier, Channel
 from vixio.transports.xiaozhi.connection import POLICY_VIOLATION, XiaozhiConnection
 from vixio.transports.xiaozhi.hello import Hello, HelloRefused, parse_hello
-from vixio.transports.xiaozhi.opus import load_codec
 from vixio.transports.xiaozhi.protocol import Ignored, XiaozhiProtocol, parse_object
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 from vixio.transports.xiaozhi.wake_words import WakeWords

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from websockets.asyncio.client import ClientConnection, connect
 
+from vixio.audio.opus import OpusEncoder
 from vixio.core.audio import AudioFormat
 from vixio.core.chunk import Chunk
 from vixio.core.errors import ConnectionClosed
@@ -19,7 +20,6 @@ from vixio.core.local_cluster import LocalLeases
 from vixio.core.session.tenancy import Tenancy
 from vixio.core.transport import DeviceConnection, SessionHandler
 from vixio.transports.admission.admission import Admission, AdmissionSettings
-from vixio.transports.xiaozhi.opus import OpusEncoder
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 from vixio.transports.xiaozhi.transport import XiaozhiTransport
 

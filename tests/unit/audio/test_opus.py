@@ -8,9 +8,9 @@ import pytest
 from tests.unit.transports.xiaozhi.support import opus_packets, rms, tone
 from vixio.audio import libopus
 from vixio.audio.libopus import MISSING_LIBOPUS, load_libopus
+from vixio.audio.opus import OpusDecoder, OpusEncoder, load_codec
 from vixio.core.audio import AudioFormat, pcm_seconds
 from vixio.core.errors import ConfigError
-from vixio.transports.xiaozhi.opus import OpusDecoder, OpusEncoder, load_codec
 
 
 def decode_at(rate: int, packets: list[bytes]) -> bytes:
