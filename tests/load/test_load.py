@@ -18,22 +18,8 @@ DEVICES = 20
 def test_twenty_devices_are_all_answered(tmp_path: Path) -> None:
     figures = tmp_path / "load.json"
     devices = ["--devices", str(DEVICES), "--generators", "1", "--turns", str(DEVICES)]
-    assert (
-        main(
-            [
-                "--mix",
-                "solo",
-                *devices,
-                "--hold",
-                "4",
-                "--turns",
-                str(DEVICES),
-                "--json",
-                str(figures),
-            ]
-        )
-        == 0
-    )
+    arguments = ["--mix", "solo", *devices, "--hold", "4", "--json", str(figures)]
+    assert main(arguments) == 0
     (step,) = json.loads(figures.read_text(encoding="utf-8"))["steps"]
     counts = step["counts"]
     assert step["turns"] >= DEVICES
