@@ -1,16 +1,15 @@
-"""One client of an OpenAI-compatible server for a provider: made, held, retried and closed alike.
+"""The client of an OpenAI-compatible server that a provider uses: creation, retries, closing.
 
-Importing this is cheap; the client, whose import takes a second, is imported by
-:meth:`SharedClient.start`.
+Importing this module is cheap. :meth:`SharedClient.start` imports the client, which takes a second.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from loguru import logger
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
@@ -19,20 +18,22 @@ from vixio.core.imports import SDK_IMPORT
 if TYPE_CHECKING:
     import openai
 
+_log = logging.getLogger(__name__)
+
 T = TypeVar("T")
 
 _PAUSE: Final = 0.2
-"""Seconds before the next try where the server names none: long enough for a new connection."""
+"""Seconds before a retry where the server names no ``Retry-After``."""
 
 _LONGEST_PAUSE: Final = 2.0
-"""Who asks for more is not tried again in this turn; the pause is told on with the error."""
+"""Seconds. After a longer ``Retry-After`` there is no retry; the error carries the pause."""
 
 _SPARE: Final = 5.0
-"""The provider bounds its own waits; the client's timeouts catch what hangs below, later."""
+"""Seconds that the client's timeouts exceed the provider's, so that the provider's come first."""
 
 
 class OpenAIConnection(BaseModel):
-    """Options of every provider that reaches such a server. Times are in seconds."""
+    """Options of every provider that uses an OpenAI-compatible server. Times are in seconds."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -40,15 +41,15 @@ class OpenAIConnection(BaseModel):
     api_key: SecretStr | None = Field(default=None, description="Default: OPENAI_API_KEY")
     connect_timeout: float = Field(default=5.0, gt=0)
     retries: int = Field(default=1, ge=0, le=5)
-    """Further tries after what may pass by itself: a refused connection, 429, 5xx."""
+    """Retries after temporary errors: a refused connection, 429, 5xx."""
     extra_body: dict[str, Any] | None = None
-    """Further fields of the request, for what only one server knows."""
+    """Further fields of the request that are specific to one server."""
 
 
 class SharedClient:
     """The client of one provider, with its pool of connections, for the whole process.
 
-    ``section``: of the settings, as ``asr``; named where a key is missing.
+    ``section``: of the settings, as ``asr``; the error about a missing key names it.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class SharedClient:
         self._closed = False
 
     async def start(self) -> None:
-        """Import and make the client, off the loop. Raises ProviderUnavailable without a key."""
+        """Import and create the client in a thread. Raises ProviderUnavailable without a key."""
         async with self._starting:
             if self._closed:
                 raise self._gone("closed")
@@ -72,15 +73,15 @@ class SharedClient:
                 self._client = await asyncio.to_thread(self._make)
 
     def get(self) -> openai.AsyncOpenAI:
-        """Return the client. Raises ProviderError before the start and after the end."""
+        """Return the client. Raises ProviderError before :meth:`start` and after :meth:`close`."""
         if self._closed or self._client is None:
             raise self._gone("closed" if self._closed else "not started")
         return self._client
 
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do ``work``, which uses the client; closing ends it. Raises ProviderError, classified.
+        """Await ``work``, which uses the client. :meth:`close` ends it.
 
-        Cancelling this cancels ``work``, and with it the request.
+        Cancellation cancels ``work`` and its request. Raises ProviderError, classified.
         """
         from vixio.providers.openai_errors import classify
 
@@ -101,7 +102,7 @@ class SharedClient:
             self._running.discard(task)
 
     async def retried(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Do :meth:`run`, and again where that may help and the server does not ask for long."""
+        """Call :meth:`run`, with retries after temporary errors that ask for a short pause."""
         for left in range(self._settings.retries, -1, -1):
             try:
                 return await self.run(work())
@@ -114,7 +115,7 @@ class SharedClient:
         raise AssertionError  # unreachable: the last try returns or raises
 
     async def bounded(self, work: Awaitable[T], what: str, seconds: float) -> T:
-        """Wait for ``work`` no longer than ``seconds``; raises ProviderTimeout."""
+        """Await ``work`` for at most ``seconds``. Raises ProviderTimeout."""
         try:
             async with asyncio.timeout(seconds):
                 return await work
@@ -122,9 +123,9 @@ class SharedClient:
             raise ProviderTimeout(self._provider, what, seconds) from None
 
     async def close(self) -> None:
-        """Fail what is under way and end the connections. Idempotent."""
+        """Fail the requests in progress and close the connections. Idempotent."""
         self._closed = True
-        # The client closes idle connections alone: those at work end with their tasks.
+        # The client closes idle connections only: the others end with their tasks.
         for task in self._running:
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
@@ -145,15 +146,15 @@ class SharedClient:
         settings = self._settings
         key = settings.api_key.get_secret_value() if settings.api_key is not None else ""
         if not key and settings.base_url:
-            key = "none"  # local servers ask for none, the client insists on one
+            key = "none"  # local servers need no key, but the client requires one
         try:
             client = openai.AsyncOpenAI(
                 api_key=key or None,
                 base_url=settings.base_url,
                 timeout=openai.Timeout(self._timeout + _SPARE, connect=settings.connect_timeout),
-                max_retries=0,  # it would sit out a pause of a minute while the user waits
+                max_retries=0,  # the client would wait for a minute while the user waits
             )
-            # Its resources are imported at their first use: a tenth of a second.
+            # The client imports these at their first use, which takes a tenth of a second.
             _ = (client.audio.speech, client.audio.transcriptions, client.chat.completions)
         except openai.OpenAIError:
             raise ProviderUnavailable(
@@ -161,5 +162,6 @@ class SharedClient:
                 f"no key: set {self._section}.api_key, or OPENAI_API_KEY",
                 reason="no_key",
             ) from None
-        logger.bind(provider=self._provider, section=self._section).debug("client made")
+        extra = {"provider": self._provider, "section": self._section}
+        _log.debug("client created", extra=extra)
         return client

@@ -1,7 +1,7 @@
-"""What goes wrong at a server that speaks OpenAI's API, classified once for all providers.
+"""Classification of the errors of OpenAI-compatible servers, for all providers.
 
-Importing this imports the OpenAI client. LiteLLM's errors are subclasses of that client's, so one
-table serves both.
+Importing this module imports the OpenAI client. LiteLLM's errors are subclasses of that client's,
+so the same classification covers both.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _SECRET = re.compile(r"\b(?:sk|pk|rk|gsk|xai)-[\w*.-]{6,}|\bBearer\s+\S+|\b[A-Za
 
 
 def classify(provider: str, error: Exception, timeout: float = 0.0) -> ProviderError:
-    """Return ``error`` as a ProviderError: one line, without the key that the server may quote.
+    """Return ``error`` as a ProviderError: one line, without a key that the server quotes.
 
-    ``timeout``: the seconds that the client would wait for the answer.
+    ``timeout``: seconds that the client waits for a response.
     """
     if isinstance(error, ProviderError):
         return error
@@ -45,7 +45,7 @@ def classify(provider: str, error: Exception, timeout: float = 0.0) -> ProviderE
 
 
 def classify_code(provider: str, code: str, message: str) -> ProviderError:
-    """Return what a server reports within a stream, where there is no HTTP status any more."""
+    """Return the error that a server reports within a stream, after the HTTP status."""
     if code in _QUOTA_CODES:
         return ProviderUnavailable(provider, f"the quota is used up ({code})", reason="quota")
     if code == "rate_limit_exceeded":
@@ -59,11 +59,11 @@ def classify_code(provider: str, code: str, message: str) -> ProviderError:
 
 def _of_status(provider: str, error: openai.APIStatusError) -> ProviderError:
     status = error.status_code
-    # LiteLLM makes an error of its own and leaves the code and the headers behind.
+    # LiteLLM's own error carries neither the code nor the headers.
     original = _original(error)
     code = str(original.code or "")
     if status in (401, 403):
-        # The body quotes part of the key, so none of it is repeated.
+        # The body quotes part of the key, so the message leaves it out.
         text = f"the model's server refuses the api_key ({status})"
         return ProviderUnavailable(provider, text, reason="no_key")
     if status == 404:
@@ -87,7 +87,7 @@ def _of_status(provider: str, error: openai.APIStatusError) -> ProviderError:
 
 
 def _original(error: openai.APIStatusError) -> openai.APIStatusError:
-    """Return the client's own error of the same status that ``error`` was made of, or itself."""
+    """Return the client's error of the same status that caused ``error``, or ``error`` itself."""
     found: BaseException = error
     for _ in range(_MAX_DEPTH):
         below = found.__cause__ or found.__context__
@@ -104,7 +104,7 @@ def _original(error: openai.APIStatusError) -> openai.APIStatusError:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of ``Retry-After`` (RFC 9110 §10.2.3: a number or a date), if any."""
+    """Return ``Retry-After`` in seconds (RFC 9110 §10.2.3: a number or a date), None if absent."""
     if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
         return milliseconds / 1000
     text = headers.get("retry-after")
@@ -126,12 +126,12 @@ def _number(text: str | None) -> float | None:
 
 
 def _while_connecting(error: Exception) -> bool:
-    # By name: which HTTP library stands below the client is the client's affair.
+    # By name: the client's HTTP library is not a dependency of this package.
     return type(error.__cause__).__name__ in {"ConnectTimeout", "PoolTimeout"}
 
 
 def one_line(error: Exception) -> str:
-    """Return what the server or the client says, short and without keys."""
+    """Return the message of the server or the client, shortened and without keys."""
     body = getattr(error, "body", None)
     message = body.get("message") if isinstance(body, dict) else None
     return _clean(str(message or error))

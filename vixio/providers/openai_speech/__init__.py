@@ -1,1 +1,1 @@
-"""Ears and a voice behind OpenAI's audio API, or a compatible server's."""
+"""Speech recognition and synthesis over OpenAI's audio API, or that of a compatible server."""

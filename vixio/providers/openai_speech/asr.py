@@ -1,17 +1,17 @@
-"""Ears behind ``POST /audio/transcriptions``: OpenAI's, Groq's, SiliconFlow's, a local server's.
+"""ASR over ``POST /audio/transcriptions``: OpenAI, Groq, SiliconFlow or a local server.
 
-The API takes a whole file, so an utterance is gathered while it is spoken and sent when it is over.
+The API takes a whole file: an utterance is collected while it is spoken and sent at its end.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import struct
 from typing import Any, Final, Literal
 
 import numpy as np
-from loguru import logger
 from pydantic import Field
 
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes, pcm_seconds
@@ -22,19 +22,21 @@ from vixio.providers.openai_speech.hints import prompt_of, readable, terms_of
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.sensevoice_tags import parse_tags
 
+_log = logging.getLogger(__name__)
+
 NAME = "openai"
 
 MIN_SECONDS: Final = 0.1
-"""OpenAI refuses what is shorter, and no word is."""
+"""OpenAI refuses shorter audio, and no word is shorter."""
 
 _SILENCE: Final = 64
-"""The highest peak (of 32767) at which nothing can have been said; Whisper hears words in it."""
+"""Highest peak (of 32767) that counts as silence. Whisper invents words for silence."""
 
 _DRAIN: Final = 0.1
-"""Seconds that the end of an answer may take once the words are known."""
+"""Seconds to read the rest of a response once the transcript is complete."""
 
 MAX_WORDS: Final = 4_000
-"""Characters of a transcript; a server that sends more is broken."""
+"""Characters of a transcript; a longer one is cut."""
 
 
 class OpenAIASRSettings(OpenAIConnection):
@@ -42,27 +44,27 @@ class OpenAIASRSettings(OpenAIConnection):
 
     model: str = "gpt-transcribe"
     language: str = ""
-    """ISO 639-1, as ``en``; empty: the session's; ``auto``: the server finds it out."""
+    """ISO 639-1, as ``en``; empty: the session's language; ``auto``: the server detects it."""
     prompt: str = ""
-    """Goes along with every utterance, in the language that is spoken: names, style, spelling."""
+    """Sent with every utterance, in the language that is spoken: names, style, spelling."""
     vocabulary: list[str] = Field(default_factory=list)
-    """Words that are likely to be said and hard to know: names of people, rooms, songs."""
+    """Words that are likely to be said and hard to recognise: names of people, rooms, songs."""
     hints: Literal["prompt", "keywords", "off"] = "prompt"
-    """Where the vocabulary and the words of the session's tools go; ``keywords`` is a field of its
-    own that gpt-transcribe knows."""
+    """Field of the request for the vocabulary and the words of the session's tools. ``keywords`` is
+    a field of gpt-transcribe."""
     max_prompt_chars: int = Field(default=600, ge=0, le=4_000)
-    """Whisper reads no more than 224 tokens of it."""
+    """Whisper reads at most 224 tokens of a prompt."""
     stream: bool = False
-    """Ask for the words while they are found, where the model and the server can."""
+    """Request partial transcripts. Models and servers without them send the final one only."""
     temperature: float | None = Field(default=None, ge=0, le=1)
     timeout: float = Field(default=12.0, gt=0)
-    """For the words, retries included, from the end of the utterance on."""
+    """From the end of the utterance to its transcript, retries included."""
     max_seconds: float = Field(default=60.0, ge=1, le=600)
-    """Longest utterance; what comes after is not heard."""
+    """Longest utterance; audio beyond it is dropped."""
 
 
 class OpenAIASRProvider(ASRProvider):
-    """One client, and so one pool of connections, for the process."""
+    """One client, with one pool of connections, for the process."""
 
     name = NAME
 
@@ -78,12 +80,12 @@ class OpenAIASRProvider(ASRProvider):
         return OpenAIASRStream(self._client, self._settings, hints)
 
     async def close(self) -> None:
-        """Fail what is being recognised and end the connections. Idempotent."""
+        """Fail the utterances in progress and close the connections. Idempotent."""
         await self._client.close()
 
 
 class OpenAIASRStream(ASRStream):
-    """One utterance: gathered, then sent as a WAV."""
+    """One utterance: collected, then sent as a WAV file."""
 
     def __init__(
         self, client: SharedClient, settings: OpenAIASRSettings, hints: SpeechHints
@@ -97,16 +99,16 @@ class OpenAIASRStream(ASRStream):
         self.partial = ""
 
     async def feed(self, pcm: bytes) -> None:
-        """Keep it, as far as the longest utterance goes. Raises ProviderError once closed."""
+        """Add audio, up to ``max_seconds``. Raises ProviderError once closed."""
         self._usable()
         self._pcm += pcm[: self._most - len(self._pcm)]
 
     def update_hints(self, hints: SpeechHints) -> None:
-        """Use these: the request is made at the end of the utterance."""
+        """Replace the hints; the request uses the last ones."""
         self._hints = hints
 
     async def finish(self) -> Recognition:
-        """Send the utterance and return its words; silence is not worth a request."""
+        """Send the utterance and return its transcript. Silence is not sent."""
         self._usable()
         pcm = bytes(self._pcm[: len(self._pcm) // BYTES_PER_SAMPLE * BYTES_PER_SAMPLE])
         seconds = pcm_seconds(pcm, LISTEN_RATE)
@@ -117,12 +119,13 @@ class OpenAIASRStream(ASRStream):
         text = await self._client.bounded(
             self._client.retried(lambda: self._ask(sent, language)), "words", self._settings.timeout
         )
-        logger.bind(provider=NAME, seconds=round(seconds, 1)).debug("utterance transcribed")
+        _log.debug("utterance transcribed", extra={"provider": NAME, "seconds": round(seconds, 1)})
         text = text.strip()[:MAX_WORDS]
         if "sensevoice" not in self._settings.model.lower():
             return Recognition(text, language=language)
-        told = parse_tags(text)  # servers hand SenseVoice's tags on, as they are or as emoji
-        return Recognition(told.text, language=told.language or language, emotion=told.emotion)
+        tagged = parse_tags(text)  # servers pass on SenseVoice's tags, unchanged or as emoji
+        language = tagged.language or language
+        return Recognition(tagged.text, language=language, emotion=tagged.emotion)
 
     async def close(self) -> None:
         self._closed = True
@@ -134,7 +137,7 @@ class OpenAIASRStream(ASRStream):
         self._client.get()
 
     async def _ask(self, sent: tuple[str, bytes, str], language: str) -> str:
-        """Return the words. Whether they stream is seen by what comes, not by what was asked."""
+        """Return the transcript. The response's content type shows whether it is a stream."""
         self.partial = ""
         fields = self._fields(language)
         create = self._client.get().audio.transcriptions.with_streaming_response.create
@@ -161,21 +164,21 @@ class OpenAIASRStream(ASRStream):
                     if kind == "transcript.text.delta":
                         self.report_partial((self.partial + event.delta)[:MAX_WORDS])
                     elif kind is None and isinstance(text, str):
-                        # A segment at a time, as faster-whisper's servers had it before OpenAI.
+                        # Untyped events with one segment each: faster-whisper's older servers.
                         words = f"{self.partial} {text.strip()}".strip()
                         self.report_partial(words[:MAX_WORDS])
                     elif kind == "transcript.text.done" and isinstance(text, str):
                         whole = self.partial = text
-                        # An answer that is read to its end leaves a connection for the next one.
+                        # A connection is reused only if its response has been read to the end.
                         rest.reschedule(asyncio.get_running_loop().time() + _DRAIN)
         except TimeoutError:
-            pass  # the words are there: this connection is closed instead
-        if whole is None:  # not in a server that tells deltas alone; a cut is an error by itself
+            pass  # the transcript is complete: the connection is closed instead of reused
+        if whole is None:  # some servers send deltas only; a lost connection raises above
             whole = self.partial
         return whole
 
     def _fields(self, language: str) -> dict[str, Any]:
-        """Only what is set: servers refuse fields that they do not know."""
+        """Return the optional fields that are set: servers refuse fields that they do not know."""
         settings = self._settings
         terms = () if settings.hints == "off" else terms_of(self._hints.tools)
         fields: dict[str, Any] = {}

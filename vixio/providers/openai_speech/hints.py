@@ -1,4 +1,4 @@
-"""What a recogniser may be told beforehand: the words that the user is likely to say."""
+"""Prompts and keywords for a recogniser, made of words that the user is likely to say."""
 
 from __future__ import annotations
 
@@ -56,16 +56,16 @@ _OTHER_SCRIPTS: Final = frozenset(
         "zh",
     ]
 )
-"""Languages that Whisper knows and that are not written in Latin letters."""
+"""Languages of Whisper that are not written in Latin letters."""
 
 _WORDS: Final = re.compile(r"[^\W\d_]+")
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def terms_of(tools: Iterable[ToolDefinition]) -> list[str]:
-    """Return what the tools are about, as ``lamp turn on``, and the names that they choose from.
+    """Return the names of the tools in words, as ``lamp turn on``, and the values of their enums.
 
-    The same in the same order for the same tools, each once.
+    Without duplicates; the same tools give the same terms in the same order.
     """
     found: dict[str, None] = {}
     for tool in tools:
@@ -74,16 +74,16 @@ def terms_of(tools: Iterable[ToolDefinition]) -> list[str]:
         if words:
             found[" ".join(words).lower()] = None
         for value in _choices(tool.parameters):
-            found[value.encode("utf-8", "ignore").decode()] = None  # half a surrogate pair is none
+            found[value.encode("utf-8", "ignore").decode()] = None  # drops lone surrogates
         if len(found) >= _MAX_TERMS:
             break
     return [term for term in found if len(term) <= _MAX_TERM][:_MAX_TERMS]
 
 
 def readable(terms: Iterable[str], language: str) -> list[str]:
-    """Return the terms that may stand in a prompt for ``language`` (ISO 639-1).
+    """Return the terms that suit a prompt for ``language`` (ISO 639-1).
 
-    A prompt is to match what is spoken: one in Latin letters makes Whisper write Latin letters.
+    A prompt in Latin letters makes Whisper write Latin letters, so it must match the language.
     """
     if language not in _OTHER_SCRIPTS:
         return list(terms)
@@ -93,8 +93,8 @@ def readable(terms: Iterable[str], language: str) -> list[str]:
 def prompt_of(words: str, vocabulary: Sequence[str], terms: Sequence[str], most: int) -> str:
     """Return one prompt of at most ``most`` characters.
 
-    Whisper reads only the end of a long prompt, so what matters most stands last: the configured
-    words behind the vocabulary, and that behind the tools' terms, which are left out first.
+    Whisper reads only the end of a long prompt, so the order is: terms of the tools, vocabulary,
+    configured words. Where space is short, terms of the tools are dropped first.
     """
     own = words.strip()[-most:] if most > 0 else ""
     listed: list[str] = []
@@ -108,7 +108,7 @@ def prompt_of(words: str, vocabulary: Sequence[str], terms: Sequence[str], most:
 
 
 def _choices(schema: Any) -> Iterable[str]:  # noqa: ANN401 - JSON, and not ours
-    """The words of each parameter's ``enum``: rooms, themes, names."""
+    """Yield the values of each parameter's ``enum``: rooms, themes, names."""
     properties = schema.get("properties") if isinstance(schema, dict) else None
     for parameter in properties.values() if isinstance(properties, dict) else ():
         values = parameter.get("enum") if isinstance(parameter, dict) else None

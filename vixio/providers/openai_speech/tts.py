@@ -1,17 +1,17 @@
-"""A voice behind ``POST /audio/speech``: OpenAI's, SiliconFlow's, Groq's, Kokoro-FastAPI's, ….
+"""TTS over ``POST /audio/speech``: OpenAI, SiliconFlow, Groq, Kokoro-FastAPI and others.
 
-The answer is decoded while it arrives, so that the first words are heard before the last are made.
+The response is decoded as it arrives, so playback starts before synthesis ends.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final, Literal, Protocol
 
-from loguru import logger
 from pydantic import Field
 
 from vixio.core.audio import pcm_bytes
@@ -23,18 +23,20 @@ from vixio.providers.registry import ProviderFactory
 from vixio.providers.spoken_text import clean, split
 from vixio.providers.tts import TTSProvider
 
+_log = logging.getLogger(__name__)
+
 NAME = "openai"
 
 _LONGEST: Final = 30.0
 _SLOWEST: Final = 1.0
-"""Seconds that a text may be spoken, and those for each of its characters beyond: a number or an
+"""Limit of the speech of one text: 30 s, and 1 s more for each character. A number or an
 abbreviation takes some seconds, at the lowest speed four times as long."""
 
 _RATE: Final = re.compile(r"\brate\s*=\s*(\d{4,6})\b")
 
 
 class _Response(Protocol):
-    """What is used of the client's streamed response."""
+    """The part of the client's streamed response that is used here."""
 
     @property
     def headers(self) -> Mapping[str, str]: ...
@@ -50,20 +52,20 @@ class OpenAITTSSettings(OpenAIConnection):
     model: str = "gpt-4o-mini-tts"
     voice: str = "alloy"
     response_format: Literal["pcm", "wav", "mp3", "opus"] = "pcm"
-    """PCM and WAV start soonest; MP3 needs the extra ``mp3``; what arrives is known by content."""
+    """PCM and WAV start soonest. MP3 needs the extra ``mp3``. The decoder detects the format."""
     sample_rate: int = Field(default=24_000, ge=8_000, le=48_000)
-    """Hz: that of raw PCM as the server makes it, and the one that is handed on."""
+    """Hz, of the server's raw PCM and of this provider's output."""
     speed: float | None = Field(default=None, ge=0.25, le=4)
     instructions: str | None = None
-    """How to speak, for models that can be told."""
+    """How to speak, for models that take instructions."""
     timeout: float = Field(default=9.0, gt=0)
-    """For the first sound, retries included, and then for each next piece."""
+    """For the first audio, retries included, and then for each next piece."""
     max_chars: int = Field(default=4_096, ge=20)
-    """Longer texts are made of several requests; 4096 is OpenAI's limit."""
+    """Longer texts are split into several requests; 4096 is OpenAI's limit."""
 
 
 class OpenAITTSProvider(TTSProvider):
-    """One client, and so one pool of connections, for the process."""
+    """One client, with one pool of connections, for the process."""
 
     name = NAME
 
@@ -73,17 +75,17 @@ class OpenAITTSProvider(TTSProvider):
         self.sample_rate = self._settings.sample_rate
 
     async def start(self) -> None:
-        """Import the client and the decoders. Raises ProviderUnavailable without key or extra."""
+        """Import the client and decoders. Raises ProviderUnavailable without key or extra."""
         await asyncio.to_thread(load, NAME, self._settings.response_format)
         await self._client.start()
 
     async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
-        """Yield PCM as the server makes it; nothing if ``text`` holds no letter or digit.
+        """Yield PCM as it arrives; nothing if ``text`` holds no letter or digit.
 
-        The model knows the language by the text. Raises ProviderError; a text that is longer than
-        the server takes at once goes out piece by piece.
+        The model detects the language from the text, so ``language`` is not used. A text longer
+        than ``max_chars`` takes one request a piece. Raises ProviderError.
         """
-        self._client.get()  # a closed voice refuses even silence
+        self._client.get()  # raises if closed, even where there is nothing to speak
         for piece in split(clean(text), lambda _: self._settings.max_chars):
             async with closing(self._speak(piece)) as speech:
                 async for pcm in speech:
@@ -91,7 +93,7 @@ class OpenAITTSProvider(TTSProvider):
                     yield pcm
 
     async def close(self) -> None:
-        """End what is being spoken, and the connections. Idempotent."""
+        """End the speech in progress and close the connections. Idempotent."""
         await self._client.close()
 
     async def _speak(self, text: str) -> AsyncIterator[bytes]:
@@ -110,11 +112,11 @@ class OpenAITTSProvider(TTSProvider):
                     left -= len(pcm)
                     if left < 0:
                         raise ProviderError(NAME, "the speech has no end", reason="service")
-            logger.bind(provider=NAME, format=decoder.kind).debug("sentence spoken")
+            _log.debug("sentence spoken", extra={"provider": NAME, "format": decoder.kind})
 
     @asynccontextmanager
     async def _answer(self, text: str) -> AsyncIterator[_Response]:
-        """Ask for speech and give its response; leaving it ends the request, read or not."""
+        """Request speech and yield its response. Leaving the context ends the request."""
         entered: Any = None
 
         async def ask() -> _Response:
@@ -132,7 +134,7 @@ class OpenAITTSProvider(TTSProvider):
 
         settings = self._settings
         extra = dict(settings.extra_body or {})
-        # Servers that do not know these refuse them, so they are sent only where they are set.
+        # Sent only where set: servers refuse fields that they do not know.
         if settings.speed is not None:
             extra.setdefault("speed", settings.speed)
         if settings.instructions:
@@ -144,7 +146,7 @@ class OpenAITTSProvider(TTSProvider):
                 await entered.__aexit__(None, None, None)
 
     async def _pieces(self, response: _Response, deadline: float) -> AsyncIterator[bytes]:
-        """Yield the body as it comes; raises ProviderError."""
+        """Yield the body as it arrives. Raises ProviderError."""
         body = response.iter_bytes()
         left = max(0.0, deadline - asyncio.get_running_loop().time())
         try:
@@ -165,18 +167,18 @@ async def _next(body: AsyncIterator[bytes]) -> bytes | None:
 
 
 async def _end(body: AsyncIterator[bytes]) -> None:
-    """Run the client's generators, one within the other, to their end.
+    """Run the client's nested generators to their end.
 
-    Closed from outside, only the outermost would end at once, the others when they are collected.
+    ``aclose()`` ends only the outermost one; the inner ones would wait for the garbage collector.
     """
-    with suppress(Exception):  # they say, in one of several ways, that their response is closed
+    with suppress(Exception):  # several classes of error report that the response is closed
         async with asyncio.timeout(1.0):
             async for _ in body:
                 pass
 
 
 def _stated_rate(content_type: str) -> int | None:
-    """Return the rate of ``audio/pcm;rate=16000`` (RFC 2586 for L16) where a server names one."""
+    """Return the rate in ``audio/pcm;rate=16000`` (RFC 2586 for L16), None if there is none."""
     found = _RATE.search(content_type)
     rate = int(found[1]) if found else 0
     return rate if 8_000 <= rate <= 96_000 else None

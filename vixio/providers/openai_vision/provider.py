@@ -1,7 +1,7 @@
-"""An image chat: the photo goes along with the question, in one request.
+"""Vision over Chat Completions: photo and question in one request.
 
-The image is sent as a data URL (Chat Completions, ``image_url``), which OpenAI, DashScope, Zhipu,
-SiliconFlow, OpenRouter, Ollama and vLLM all take; nothing is uploaded to stay anywhere.
+The image is a data URL (``image_url``), which OpenAI, DashScope, Zhipu, SiliconFlow, OpenRouter,
+Ollama and vLLM all accept. Nothing is stored on the server.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ INSTRUCTIONS = (
 )
 
 MAX_ANSWER_CHARS = 4_000
-"""The device holds the answer as one string and the model reads it as a tool's result."""
+"""The device keeps the answer as one string, and the agent reads it as a tool's result."""
 
 _THOUGHTS = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
 
@@ -40,13 +40,13 @@ class OpenAIVisionSettings(OpenAIConnection):
     model: str = "gpt-4o-mini"
     instructions: str = INSTRUCTIONS
     detail: Literal["auto", "low", "high"] | None = None
-    """How closely to look, where the server has such a choice."""
+    """Resolution at which the model reads the image, for servers that offer a choice."""
     max_tokens: int = Field(default=300, ge=1)
     timeout: float = Field(default=20.0, gt=0, description="For the whole answer, retries included")
 
 
 class OpenAIVisionProvider(VisionProvider):
-    """One client, and so one pool of connections, for the process."""
+    """One client, with one pool of connections, for the process."""
 
     name = NAME
 
@@ -81,10 +81,10 @@ class OpenAIVisionProvider(VisionProvider):
         return text
 
     async def close(self) -> None:
-        """End the connections, with the questions on them. Idempotent."""
+        """Close the connections; questions in progress fail. Idempotent."""
         await self._client.close()
 
-    def _messages(self, photo: Photo, question: str, language: str) -> Any:  # noqa: ANN401 - the client's own type, a union of forty
+    def _messages(self, photo: Photo, question: str, language: str) -> Any:  # noqa: ANN401 - the client's type is a union of forty
         url = f"data:{photo.media_type};base64,{base64.b64encode(photo.data).decode()}"
         image: dict[str, str] = {"url": url}
         if self._settings.detail is not None:
