@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from vixio.core import commands
     from vixio.core.device import Device, DeviceProfile, ToolAccess
     from vixio.core.errors import ConfigError, ProviderError, ToolError, VixioError
     from vixio.core.pipeline import Pipeline
@@ -51,6 +52,7 @@ _MODULES = {
     "ToolSource": "vixio.tools.source",
     "VixioError": "vixio.core.errors",
     "WrittenReply": "vixio.core.session.written_reply",
+    "commands": "vixio.core",
     "events": "vixio.core.session",
     "tool": "vixio.tools.decorator",
     "toolbox": "vixio.tools.decorator",
@@ -82,6 +84,7 @@ __all__ = [
     "VixioError",
     "WrittenReply",
     "__version__",
+    "commands",
     "events",
     "tool",
     "toolbox",
@@ -94,7 +97,7 @@ if not TYPE_CHECKING:  # a type checker knows the names from above, and reports 
         if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         source = _MODULES[name]
-        if name == "events":  # a module
+        if name in {"commands", "events"}:  # modules
             found = import_module(f"{source}.{name}")
         else:
             found = getattr(import_module(source), name)

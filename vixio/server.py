@@ -31,6 +31,7 @@ from vixio.core.device import DeviceProfile, ProfileResolver, normalise_device_i
 from vixio.core.history_store import HistoryStore
 from vixio.core.host import SessionHost
 from vixio.core.metrics import Counters
+from vixio.core.session.commands import CustomHandler
 from vixio.core.session.conversation import Conversation
 from vixio.core.session.directory import SessionDirectory
 from vixio.core.session.events import EventBus
@@ -254,6 +255,10 @@ class Server:
         resolver = SettingsProfiles(merged) if from_settings else self.profiles.resolver
         self._updates.change(lambda live: live.use(resolver, self.providers.choices))
         self._updates.spawn(self.providers.warm_up())
+
+    def on_command(self, name: str, handler: CustomHandler) -> None:
+        """Have ``handler`` carry out the custom commands of this name, in this process."""
+        self.host.commands.register(name, handler)
 
     async def command(
         self, device_id: str, command: Command, *, timeout: float = COMMAND_S

@@ -19,6 +19,9 @@ from vixio.cluster.workers.channel import Channel
 from vixio.cluster.workers.cluster import WorkerCluster
 from vixio.core.commands import decode
 from vixio.core.cores import share_cores
+from vixio.core.session.commands import CustomHandler
+from vixio.core.session.session import Session
+from vixio.core.tools.types import JsonObject
 from vixio.settings import load_settings, override
 
 
@@ -28,16 +31,24 @@ async def serve(descriptor: int, number: int, port: int, http_port: int, config:
     )
     cluster = WorkerCluster(number, await Channel.open(socket.socket(fileno=descriptor)))
     app = application.Server(settings, context=ClusterContext(cluster, share_ports=True))
+    app.on_command("which process", whoami(number))
     stop = asyncio.Event()
     linked = asyncio.create_task(cluster.run())
     linked.add_done_callback(lambda _: stop.set())
     commanded = asyncio.create_task(take_commands(app))
     try:
-        await application.run(app, stop, lambda: answer("ready"))
+        await application.run(app, stop, lambda: write("ready"))
     finally:
         for task in (commanded, linked):
             task.cancel()
         await asyncio.wait({commanded, linked})
+
+
+def whoami(number: int) -> CustomHandler:
+    async def answer(session: Session, arguments: JsonObject) -> JsonObject:
+        return {**arguments, "process": number, "device": session.device_id}
+
+    return answer
 
 
 async def take_commands(app: application.Server) -> None:
@@ -48,10 +59,10 @@ async def take_commands(app: application.Server) -> None:
         asked = json.loads(line)
         command = decode(asked["command"])
         result = await app.command(asked["device"], command, timeout=asked["timeout"])
-        answer(json.dumps(result.to_json()))
+        write(json.dumps(result.to_json()))
 
 
-def answer(line: str) -> None:
+def write(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

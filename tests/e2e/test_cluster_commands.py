@@ -27,6 +27,7 @@ from vixio.core.commands import (
     Command,
     CommandResult,
     CommandStatus,
+    Custom,
     Interrupt,
     Reconfigure,
     Say,
@@ -138,6 +139,9 @@ async def test_commands_from_the_other_process(tmp_path: Path) -> None:
             await is_said(device, here, "This came from its own process.")
             await is_said(device, elsewhere, NEWS)
             await is_asked(device, elsewhere)
+            asked = Custom("which process", {"asked": [1, "two"]})
+            answer = {"asked": [1, "two"], "process": here.number, "device": device_id}
+            assert (await elsewhere.give(device_id, asked)).value == answer
             await is_interrupted(device, elsewhere)
             assert (await elsewhere.give(device_id, Reconfigure({"user": "Ann"}))).ok
             await follows_its_device(made, device, config)

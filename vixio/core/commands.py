@@ -15,6 +15,21 @@ from typing import Any, Final
 from vixio.core.session.speech import Priority
 from vixio.core.tools.types import JsonObject
 
+__all__ = [
+    "Ask",
+    "Close",
+    "Command",
+    "CommandResult",
+    "CommandStatus",
+    "Custom",
+    "Interrupt",
+    "Reconfigure",
+    "Say",
+    "Speech",
+    "decode",
+    "encode",
+]
+
 MAX_BYTES: Final = 256 * 1024
 """Of a command, and of the value of a result, as JSON."""
 
