@@ -243,8 +243,9 @@ class Server:
         self._updates.change(lambda live: live.use(resolver))
 
     def reload(self, settings: Settings) -> None:
-        """Apply the sections :data:`RELOADED` of other settings, from the next turn of each device.
+        """Apply other settings from the next turn of each device.
 
+        Of all sections those in :data:`~vixio.composition.reload.RELOADED`.
         Raises ConfigError, ProviderUnavailable when a provider cannot be made; nothing has changed
         then.
         """
