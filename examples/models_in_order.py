@@ -18,9 +18,12 @@ from vixio.core.history import AssistantMessage, HistoryItem, UserMessage
 from vixio.core.metrics import ModelUse
 from vixio.core.tools.local import BUILTIN_LOCAL_TOOLS
 from vixio.providers.agent import AgentRequest
-from vixio.providers.openai_agent.chain_backend import ChainAgentBackend, ChainAgentSettings
+from vixio.providers.openai_agent.fallback_backend import (
+    FallbackAgentBackend,
+    FallbackAgentSettings,
+)
 
-SETTINGS = ChainAgentSettings.model_validate(
+SETTINGS = FallbackAgentSettings.model_validate(
     {
         "first_token_timeout": 12,
         "models": [
@@ -45,7 +48,7 @@ SETTINGS = ChainAgentSettings.model_validate(
 
 async def main(questions: list[str]) -> None:
     """Answer ``questions`` in one conversation."""
-    backend = ChainAgentBackend(SETTINGS)
+    backend = FallbackAgentBackend(SETTINGS)
     agent = backend.create()
     await agent.initialize(BUILTIN_LOCAL_TOOLS, "You are a helpful assistant. Answer briefly.")
     history: list[HistoryItem] = []

@@ -18,7 +18,10 @@ from agents import ModelSettings, ModelTracing
 
 from vixio.providers.agent import AgentRequest
 from vixio.providers.openai_agent.backend import PhraseBookAgentBackend, SharedModelBackend
-from vixio.providers.openai_agent.chain_backend import ChainAgentBackend, ChainAgentSettings
+from vixio.providers.openai_agent.fallback_backend import (
+    FallbackAgentBackend,
+    FallbackAgentSettings,
+)
 from vixio.providers.openai_agent.model_call import ModelCall
 from vixio.providers.openai_agent.phrasebook import PhraseBookModel
 from vixio.providers.openai_agent.settings import PhraseBookAgentSettings
@@ -26,9 +29,9 @@ from vixio.providers.openai_agent.settings import PhraseBookAgentSettings
 CALL = ModelCall(None, "hello", ModelSettings(), [], None, [], ModelTracing.DISABLED)
 
 
-def _chain(length: int) -> ChainAgentBackend:
+def _chain(length: int) -> FallbackAgentBackend:
     models = [{"name": "phrasebook"}] * length
-    return ChainAgentBackend(ChainAgentSettings.model_validate({"models": models}))
+    return FallbackAgentBackend(FallbackAgentSettings.model_validate({"models": models}))
 
 
 async def _measure(name: str, work: Callable[[], Awaitable[None]], calls: int) -> None:

@@ -11,8 +11,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
-from tests.contract.chains import chained_eyes, chained_tts, chained_vad
 from tests.contract.eyes import Eyes
+from tests.contract.fallbacks import fallback_tts, fallback_vad, fallback_vision
 from tests.support.edge_server import edge_server
 from tests.support.speech_server import SpeechServer
 from vixio.providers.edge_tts.provider import EdgeTTSProvider
@@ -61,18 +61,18 @@ async def edge() -> AsyncIterator[TTSProvider]:
 
 
 VADS: dict[str, Callable[[], AbstractAsyncContextManager[VADProvider]]] = {
-    "chain of broken, silero": chained_vad,
+    "fallback from broken, silero": fallback_vad,
     "silero": silero,
 }
 TTSES: dict[str, Callable[[], AbstractAsyncContextManager[TTSProvider]]] = {
-    "chain of broken, espeak": chained_tts,
+    "fallback from broken, espeak": fallback_tts,
     "edge": edge,
     "espeak": espeak,
     "openai": openai_voice("pcm"),
     "openai-mp3": openai_voice("mp3"),
 }
 VISIONS: dict[str, Callable[[], AbstractAsyncContextManager[VisionProvider]]] = {
-    "chain of broken, openai": chained_eyes(openai_eyes),
+    "fallback from broken, openai": fallback_vision(openai_eyes),
     "openai": openai_eyes,
 }
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from tests.contract.chains import chained_asr
+from tests.contract.fallbacks import fallback_asr
 from tests.support import funasr_faults
 from tests.support.funasr_server import Flavour, FunASRServer, loud
 from tests.support.speech_server import Fault, SpeechServer, refusal
@@ -87,8 +87,8 @@ def funasr_server(flavour: Flavour, mode: str) -> ASRCreator:
 
 
 ASRS: Final[dict[str, RecogniserCase]] = {
-    "chain of broken, openai": RecogniserCase(chained_asr(openai(stream=False))),
-    "chain of broken, pocketsphinx": RecogniserCase(chained_asr(pocketsphinx)),
+    "fallback from broken, openai": RecogniserCase(fallback_asr(openai(stream=False))),
+    "fallback from broken, pocketsphinx": RecogniserCase(fallback_asr(pocketsphinx)),
     "funasr-server": RecogniserCase(funasr_server(Flavour.PYTHON, "2pass"), mishaps=tuple(Mishap)),
     "funasr-server-offline": RecogniserCase(
         funasr_server(Flavour.CPP_OFFLINE, "offline"), mishaps=tuple(Mishap)

@@ -19,7 +19,10 @@ from vixio.providers.openai_agent.backend import (
     OpenAIAgentBackend,
     PhraseBookAgentBackend,
 )
-from vixio.providers.openai_agent.chain_backend import ChainAgentBackend, ChainAgentSettings
+from vixio.providers.openai_agent.fallback_backend import (
+    FallbackAgentBackend,
+    FallbackAgentSettings,
+)
 from vixio.providers.openai_agent.settings import (
     LiteLLMAgentSettings,
     OpenAIAgentSettings,
@@ -85,8 +88,8 @@ class ChainBench(OpenAIBench):
             {"name": "openai", "base_url": server.base_url, "api": "responses"},
             {"name": "phrasebook"},
         ]
-        settings = ChainAgentSettings.model_validate({"models": models, "pause": 0.001})
-        self.backend = ChainAgentBackend(settings)
+        settings = FallbackAgentSettings.model_validate({"models": models, "pause": 0.001})
+        self.backend = FallbackAgentBackend(settings)
         server.broken_model = "broken"
 
 

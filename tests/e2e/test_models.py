@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import Any
 from urllib.request import urlopen
 
 from firmware_test_client import SimulatedDevice
@@ -17,14 +18,18 @@ from vixio.testing import ScriptedTTS
 ID = "02:00:00:00:00:0c"
 
 
-def _config(*servers: LLMServer, **assistant: object) -> Settings:
+def _config(
+    *servers: LLMServer, devices: dict[str, Any] | None = None, **assistant: object
+) -> Settings:
     apis = ("chat_completions", "responses")
     models = [
         {"name": "openai", "model": f"m{number}", "base_url": server.base_url, "api": api}
         for number, (server, api) in enumerate(zip(servers, apis, strict=False))
     ]
     return settings(
-        agent={"name": "chain", "models": models, "pause": 100}, assistant=dict(assistant)
+        agent={"name": "chain", "models": models, "pause": 100},
+        assistant=dict(assistant),
+        devices=devices or {},
     )
 
 
@@ -63,7 +68,7 @@ async def test_the_second_model_answers_and_is_on_record() -> None:
     states = page["models"]
     assert isinstance(states, list)
     assert [(each["model"], each["state"]) for each in states] == [
-        ("openai/m0", "resting"),
+        ("openai/m0", "open"),
         ("openai/m1", "ready"),
     ]
     assert states[0]["reason"] == "no_key"

@@ -14,7 +14,7 @@ from tests.e2e.harness import serving, settings, until
 from tests.e2e.test_http import get
 from vixio.core.errors import ProviderUnavailable
 from vixio.core.messages import message
-from vixio.providers.chain.asr import ChainASRProvider
+from vixio.providers.fallback.asr import FallbackASRProvider
 from vixio.server import serve
 from vixio.testing import ScriptedAgentBackend, ScriptedTTS, ScriptedVAD
 
@@ -180,7 +180,7 @@ async def test_without_a_detector_it_is_said_once() -> None:
 async def test_one_of_a_list_that_is_ready_will_do() -> None:
     known = await recordings([SOUND])
     slow, ear = SlowASR(known), EarASR(known)
-    agent, asr = ScriptedAgentBackend(), ChainASRProvider([slow, ear])
+    agent, asr = ScriptedAgentBackend(), FallbackASRProvider([slow, ear])
     async with (
         serving(
             settings(), vad=ScriptedVAD(), asr=asr, agent=agent, tts=quick(), loaded=False

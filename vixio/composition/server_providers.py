@@ -9,7 +9,7 @@ from vixio.composition.providers import Choices, Providers, ProviderSet, settled
 from vixio.core.errors import VixioError
 from vixio.core.metrics import Counters
 from vixio.providers.agent import AgentBackend
-from vixio.providers.chain.members import Chain
+from vixio.providers.fallback.candidates import FallbackProvider
 from vixio.providers.pool.choice import MadeProvider
 from vixio.providers.pool.loader import ProviderLoader
 from vixio.providers.pool.pool import Lease, ProviderPool
@@ -54,15 +54,15 @@ class ServerProviders:
         unusable = sorted({str(each.choice.kind) for each in loaders if each.failed})
         backend = self._default.agent.loader.provider
         lists = {
-            each.provider.members.kind: each.provider.stats()
+            each.provider.candidates.kind: each.provider.stats()
             for each in loaders
-            if isinstance(each.provider, Chain)
+            if isinstance(each.provider, FallbackProvider)
         }
         return {
             "providers": self.names(),
             "pool": self.pool.stats(),
             "models": backend.stats() if backend is not None else [],
-            **({"chains": lists} if lists else {}),
+            **({"fallbacks": lists} if lists else {}),
             **({"unusable": unusable} if unusable else {}),
         }
 

@@ -101,7 +101,7 @@ _BUILTIN: Mapping[tuple[ProviderKind, str], _Target] = {
         f"{_OPENAI_AGENT}:LITELLM_FACTORY", "pip install 'vixio[litellm]'"
     ),
     (ProviderKind.AGENT, "chain"): _Target(
-        "vixio.providers.openai_agent.chain_backend:CHAIN_FACTORY", _VIXIO
+        "vixio.providers.openai_agent.fallback_backend:FALLBACK_FACTORY", _VIXIO
     ),
     (ProviderKind.VISION, "openai"): _Target(
         "vixio.providers.openai_vision.provider:FACTORY", _VIXIO

@@ -14,7 +14,7 @@ from vixio.core.errors import ConfigError, ProviderUnavailable
 from vixio.providers import registry
 from vixio.providers.agent import AgentBackend
 from vixio.providers.asr import ASRProvider
-from vixio.providers.chain.members import Unmade
+from vixio.providers.fallback.candidates import UnavailableProvider
 from vixio.providers.registry import ProviderFactory, ProviderKind
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider
@@ -100,7 +100,7 @@ class ProviderSection(Section):
                 made.append(registry.resolve(self.kind, section.name).create(section.options))
             except ProviderUnavailable as error:
                 failures.append(error)
-                made.append(Unmade(section.name, error))
+                made.append(UnavailableProvider(section.name, error))
         if len(failures) == len(made):
             raise failures[0]
         return made
@@ -119,9 +119,9 @@ class VADSection(ProviderSection):
     def create(self) -> VADProvider:
         """Make the detector, unstarted. Raises ConfigError, ProviderUnavailable."""
         if self.others:
-            from vixio.providers.chain.vad import ChainVADProvider
+            from vixio.providers.fallback.vad import FallbackVADProvider
 
-            return ChainVADProvider(self._create_each())
+            return FallbackVADProvider(self._create_each())
         provider: VADProvider = self._create()
         return provider
 
@@ -135,9 +135,9 @@ class ASRSection(ProviderSection):
     def create(self) -> ASRProvider:
         """Make the recogniser, unstarted. Raises ConfigError, ProviderUnavailable."""
         if self.others:
-            from vixio.providers.chain.asr import ChainASRProvider
+            from vixio.providers.fallback.asr import FallbackASRProvider
 
-            return ChainASRProvider(self._create_each(), self.patience)
+            return FallbackASRProvider(self._create_each(), self.patience)
         provider: ASRProvider = self._create()
         return provider
 
@@ -192,9 +192,9 @@ class TTSSection(ProviderSection):
     def create(self) -> TTSProvider:
         """Make the voice, unstarted. Raises ConfigError, ProviderUnavailable."""
         if self.others:
-            from vixio.providers.chain.tts import ChainTTSProvider
+            from vixio.providers.fallback.tts import FallbackTTSProvider
 
-            return ChainTTSProvider(self._create_each(), self.patience)
+            return FallbackTTSProvider(self._create_each(), self.patience)
         provider: TTSProvider = self._create()
         return provider
 
@@ -208,8 +208,8 @@ class VisionSection(ProviderSection):
     def create(self) -> VisionProvider:
         """Make the eyes, unstarted. Raises ConfigError, ProviderUnavailable."""
         if self.others:
-            from vixio.providers.chain.vision import ChainVisionProvider
+            from vixio.providers.fallback.vision import FallbackVisionProvider
 
-            return ChainVisionProvider(self._create_each(), self.patience)
+            return FallbackVisionProvider(self._create_each(), self.patience)
         provider: VisionProvider = self._create()
         return provider

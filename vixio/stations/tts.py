@@ -94,7 +94,7 @@ class TTSStation(ReplyStation):
                     if pcm:
                         yield AudioOut(sentence.turn_id, pcm, voice.sample_rate)
                     continue
-                if leveller is None:  # the voices of a chain are known once one speaks
+                if leveller is None:  # the voice of a fallback list is known once it speaks
                     level = self._levels.of(f"{voice.name}/{self.context.language}")
                     leveller = Leveller(target, level, voice.sample_rate)
                 for part in _parts(pcm, 2 * voice.sample_rate):

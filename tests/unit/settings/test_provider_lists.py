@@ -11,11 +11,11 @@ from pydantic import BaseModel, ConfigDict
 from vixio.core.errors import ConfigError, ProviderUnavailable
 from vixio.diagnostics.check import check_all
 from vixio.providers import registry
-from vixio.providers.chain.asr import ChainASRProvider
-from vixio.providers.chain.tts import ChainTTSProvider
-from vixio.providers.chain.vad import ChainVADProvider
-from vixio.providers.chain.vision import ChainVisionProvider
 from vixio.providers.espeak.provider import EspeakTTSProvider
+from vixio.providers.fallback.asr import FallbackASRProvider
+from vixio.providers.fallback.tts import FallbackTTSProvider
+from vixio.providers.fallback.vad import FallbackVADProvider
+from vixio.providers.fallback.vision import FallbackVisionProvider
 from vixio.providers.registry import ProviderFactory, ProviderKind
 from vixio.settings import Settings, load_settings
 from vixio.settings.provider import AgentSection, ASRSection, TTSSection
@@ -49,10 +49,10 @@ def test_every_kind_may_be_a_list(tmp_path: Path) -> None:
     assert settings.asr.patience == 8.0
     assert settings.vision is not None
     vad, asr, tts = settings.vad.create(), settings.asr.create(), settings.tts.create()
-    assert isinstance(vad, ChainVADProvider)
-    assert isinstance(asr, ChainASRProvider)
-    assert isinstance(tts, ChainTTSProvider)
-    assert isinstance(settings.vision.create(), ChainVisionProvider)
+    assert isinstance(vad, FallbackVADProvider)
+    assert isinstance(asr, FallbackASRProvider)
+    assert isinstance(tts, FallbackTTSProvider)
+    assert isinstance(settings.vision.create(), FallbackVisionProvider)
     assert (vad.name, asr.name) == ("silero, silero", "pocketsphinx, pocketsphinx")
 
 
@@ -128,10 +128,10 @@ def missing(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("missing")
 async def test_one_that_cannot_be_made_does_not_stop_the_others(tmp_path: Path) -> None:
     tts = load(tmp_path, "tts: [{name: missing}, {name: espeak}]").tts.create()
-    assert isinstance(tts, ChainTTSProvider)
+    assert isinstance(tts, FallbackTTSProvider)
     await tts.start()
     assert [piece async for piece in tts.synthesize("hello")]
-    assert tts.stats()[0]["state"] == "resting"
+    assert tts.stats()[0]["state"] == "open"
     await tts.close()
     with pytest.raises(ProviderUnavailable, match="pip install it"):
         load(tmp_path, "tts: [{name: missing}, {name: missing}]").tts.create()

@@ -1,7 +1,7 @@
 """What the agents of all sessions share: the SDK, the model and its connections.
 
 :data:`OPENAI_FACTORY`, :data:`LITELLM_FACTORY` and :data:`PHRASEBOOK_FACTORY` are what the registry
-knows; an ordered list of models is in ``chain_backend``. Cheap to import.
+knows; an ordered list of models is in ``fallback_backend``. Cheap to import.
 """
 
 from __future__ import annotations

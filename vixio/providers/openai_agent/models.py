@@ -15,9 +15,9 @@ from agents.items import TResponseInputItem
 from openai.types.shared import Reasoning
 
 from vixio.core.errors import ProviderUnavailable
-from vixio.providers.chain.health import Rest, RestSettings
-from vixio.providers.chain.shares import Wish
-from vixio.providers.openai_agent.chain import ChainMember, ChainModel
+from vixio.providers.fallback.circuit_breaker import BreakerSettings, CircuitBreaker
+from vixio.providers.fallback.time_shares import TimeLimit
+from vixio.providers.openai_agent.fallback_model import FallbackModel, ModelCandidate
 from vixio.providers.openai_agent.guarded_model import GuardedModel
 from vixio.providers.openai_agent.phrasebook import PhraseBookModel
 from vixio.providers.openai_agent.settings import (
@@ -32,14 +32,14 @@ from vixio.providers.openai_agent.settings import (
 class SharedModel:
     """A model that all sessions use, and how what it holds is given back."""
 
-    model: GuardedModel | ChainModel
+    model: GuardedModel | FallbackModel
     close: Callable[[], Awaitable[None]]
     image_outputs: bool = False
     """Does its API take images from tools?"""
 
     def for_turn(self) -> Model:
         """Return the model as one turn uses it."""
-        return self.model.turn() if isinstance(self.model, ChainModel) else self.model
+        return self.model.turn() if isinstance(self.model, FallbackModel) else self.model
 
 
 def openai_model(name: str, settings: OpenAIAgentSettings) -> SharedModel:
@@ -109,22 +109,24 @@ def phrasebook_model(name: str, settings: PhraseBookAgentSettings) -> SharedMode
     return SharedModel(GuardedModel(inner, name, settings), _nothing, image_outputs=True)
 
 
-def chain_model(
-    parts: Sequence[tuple[SharedModel, Wish, int]], first_token: float, rest: RestSettings
+def fallback_model(
+    parts: Sequence[tuple[SharedModel, TimeLimit, int]],
+    first_token: float,
+    breaker: BreakerSettings,
 ) -> SharedModel:
-    """Return models in their order as one; with each, its wish and its retries."""
-    members = [
-        ChainMember(part.model, wish, retries, Rest(rest))
-        for part, wish, retries in parts
+    """Return models in their order as one; with each, its time limit and its retries."""
+    candidates = [
+        ModelCandidate(part.model, limit, retries, CircuitBreaker(breaker))
+        for part, limit, retries in parts
         if isinstance(part.model, GuardedModel)
     ]
 
     async def close() -> None:
         await asyncio.gather(*(part.close() for part, _, _ in parts))
 
-    # What one of them cannot take, none is given: the next one goes on from the same items.
+    # Only what all of them take is used: the next one continues from the same items.
     images = all(part.image_outputs for part, _, _ in parts)
-    return SharedModel(ChainModel(members, first_token), close, images)
+    return SharedModel(FallbackModel(candidates, first_token), close, images)
 
 
 def _sampling(settings: SamplingSettings) -> ModelSettings:

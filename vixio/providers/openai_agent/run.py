@@ -39,8 +39,8 @@ from vixio.core.errors import ProviderTimeout, ToolError
 from vixio.core.metrics import ModelUse
 from vixio.core.tools.types import ToolCallResult
 from vixio.providers.agent import AgentEvent, AgentRequest
-from vixio.providers.openai_agent.chain import PASSED_OVER
 from vixio.providers.openai_agent.errors import classify
+from vixio.providers.openai_agent.fallback_model import PASSED_OVER
 from vixio.providers.openai_agent.guarded_model import SERVED_BY
 from vixio.providers.openai_agent.history_items import InputItem
 from vixio.providers.openai_agent.settings import TurnSettings

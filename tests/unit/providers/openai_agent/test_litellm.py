@@ -23,7 +23,10 @@ from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailabl
 from vixio.core.metrics import ModelUse
 from vixio.providers.agent import AgentBackend, AgentEvent, AgentProvider, AgentRequest
 from vixio.providers.openai_agent.backend import LiteLLMAgentBackend
-from vixio.providers.openai_agent.chain_backend import ChainAgentBackend, ChainAgentSettings
+from vixio.providers.openai_agent.fallback_backend import (
+    FallbackAgentBackend,
+    FallbackAgentSettings,
+)
 from vixio.providers.openai_agent.settings import LiteLLMAgentSettings
 
 pytestmark = [
@@ -162,7 +165,7 @@ async def test_a_stall(server: LLMServer, said: str) -> None:
 
 async def test_it_stands_in_a_chain(server: LLMServer) -> None:
     entry = {"base_url": server.base_url, "api_key": "k"}
-    settings = ChainAgentSettings.model_validate(
+    settings = FallbackAgentSettings.model_validate(
         {
             "models": [
                 {"name": "litellm", "model": "openai/a", **entry},
@@ -170,7 +173,7 @@ async def test_it_stands_in_a_chain(server: LLMServer) -> None:
             ]
         }
     )
-    backend = ChainAgentBackend(settings)
+    backend = FallbackAgentBackend(settings)
     agent = backend.create()
     await agent.initialize([_multiply])
     server.script(

@@ -12,7 +12,7 @@ from vixio.core.clock import now
 from vixio.core.errors import ConfigError, ProviderError, ProviderUnavailable
 from vixio.core.messages import WAKING
 from vixio.core.metrics import Counters
-from vixio.providers.chain.tts import ChainTTSProvider
+from vixio.providers.fallback.tts import FallbackTTSProvider
 from vixio.providers.pool.choice import MadeProvider
 from vixio.providers.pool.loader import FIRST_RETRY_S, LONGEST_RETRY_S, ProviderLoader
 from vixio.providers.registry import ProviderKind
@@ -136,7 +136,7 @@ def test_a_list_of_providers_is_ready_with_its_first() -> None:
         quick, slow = Voice("quick"), Voice("slow")
         slow.loads.clear()
         made: MadeProvider[TTSProvider] = MadeProvider(
-            ProviderKind.TTS, ChainTTSProvider([slow, quick], 8.0)
+            ProviderKind.TTS, FallbackTTSProvider([slow, quick], 8.0)
         )
         its = ProviderLoader(made, Counters())
         its.begin()

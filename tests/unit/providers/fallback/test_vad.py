@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import pytest
 
 from vixio.core.errors import ProviderError
-from vixio.providers.chain.health import RestSettings
-from vixio.providers.chain.vad import CONTEXT_SAMPLES, ChainVADProvider
+from vixio.providers.fallback.circuit_breaker import BreakerSettings
+from vixio.providers.fallback.vad import CONTEXT_SAMPLES, FallbackVADProvider
 from vixio.providers.vad import VADProvider, VADStream
 
 LIMIT = 5.0
@@ -80,21 +80,21 @@ async def hear(stream: VADStream, pcm: bytes, size: int = 1_920) -> list[float]:
 @pytest.mark.parametrize("window", [160, 256, 480, 512])
 @pytest.mark.parametrize("size", [1, 333, 1_920, 100_000])
 async def test_shorter_windows_are_told_as_the_longest(window: int, size: int) -> None:
-    chain = ChainVADProvider([Meter("short", window), Meter("long", 512)])
-    await chain.start()
-    assert chain.window_samples == 512
-    told = await hear(chain.open(), ramp(8 if size == 1 else 40), size)
+    fallback = FallbackVADProvider([Meter("short", window), Meter("long", 512)])
+    await fallback.start()
+    assert fallback.window_samples == 512
+    told = await hear(fallback.open(), ramp(8 if size == 1 else 40), size)
     # What ends within a window may begin in the one before, which is lower here.
     assert told == [number / 1000 for number in range(8 if size == 1 else 40)]
-    await chain.close()
+    await fallback.close()
 
 
 @pytest.mark.parametrize(("first", "second"), [(512, 512), (256, 512), (512, 256), (512, 160)])
 async def test_it_goes_over_in_mid_stream(first: int, second: int) -> None:
     one, other = Meter("one", first), Meter("other", second)
-    chain = ChainVADProvider([one, other])
-    await chain.start()
-    stream = chain.open()
+    fallback = FallbackVADProvider([one, other])
+    await fallback.start()
+    stream = fallback.open()
     pcm = ramp(200)
     whole = [number / 1000 for number in range(200)]
     told = await hear(stream, pcm[:102_400])
@@ -103,44 +103,44 @@ async def test_it_goes_over_in_mid_stream(first: int, second: int) -> None:
     assert told == whole
     assert one.streams == 0
     assert other.heard >= 51_200 + CONTEXT_SAMPLES - 512  # it had heard what was before
-    first_state, second_state = chain.stats()
-    assert first_state["state"] == "resting"
+    first_state, second_state = fallback.stats()
+    assert first_state["state"] == "open"
     assert second_state["served"] > 0
     stream.close()
     assert other.streams == 0
-    await chain.close()
+    await fallback.close()
 
 
 async def test_one_that_hangs_is_passed_over() -> None:
     one, other = Meter("one", 512), Meter("other", 512)
     one.hangs = True
-    chain = ChainVADProvider([one, other])
-    await chain.start()
-    assert await hear(chain.open(), ramp(5)) == [0.0, 0.001, 0.002, 0.003, 0.004]
-    assert chain.stats()[0]["reason"] == "timeout"
-    await chain.close()
+    fallback = FallbackVADProvider([one, other])
+    await fallback.start()
+    assert await hear(fallback.open(), ramp(5)) == [0.0, 0.001, 0.002, 0.003, 0.004]
+    assert fallback.stats()[0]["reason"] == "timeout"
+    await fallback.close()
 
 
 async def test_where_one_device_sees_it_fail_all_go_over() -> None:
     one, other = Meter("one", 512), Meter("other", 512)
-    chain = ChainVADProvider([one, other])
-    await chain.start()
-    streams = [chain.open() for _ in range(20)]
+    fallback = FallbackVADProvider([one, other])
+    await fallback.start()
+    streams = [fallback.open() for _ in range(20)]
     for stream in streams:
         await hear(stream, ramp(3))
     one.error = ProviderError("one", "out of order")
     for stream in streams:
         assert await hear(stream, ramp(3)) == [0.0, 0.001, 0.002]
-    assert chain.stats()[0]["failures"] == 1
+    assert fallback.stats()[0]["failures"] == 1
     assert (one.streams, other.streams) == (0, 20)
-    await chain.close()
+    await fallback.close()
 
 
 async def test_the_first_has_another_chance_at_a_reset() -> None:
     one, other = Meter("one", 512), Meter("other", 512)
-    chain = ChainVADProvider([one, other], RestSettings(first=0.0))
-    await chain.start()
-    stream = chain.open()
+    fallback = FallbackVADProvider([one, other], BreakerSettings(first=0.0))
+    await fallback.start()
+    stream = fallback.open()
     one.error = ProviderError("one", "out of order")
     await hear(stream, ramp(3))
     one.error = None
@@ -152,32 +152,32 @@ async def test_the_first_has_another_chance_at_a_reset() -> None:
     assert await hear(stream, ramp(3)) == [0.0, 0.001, 0.002]
     assert one.heard == 3 * 512
     assert other.streams == 0
-    assert chain.stats()[0]["state"] == "ready"
-    await chain.close()
+    assert fallback.stats()[0]["state"] == "ready"
+    await fallback.close()
 
 
 async def test_all_failing_is_the_first_ones_error() -> None:
     one, other = Meter("one", 512), Meter("other", 512)
     one.error, other.error = ProviderError("one", "gone"), KeyError()
-    chain = ChainVADProvider([one, other])
-    await chain.start()
-    stream = chain.open()
+    fallback = FallbackVADProvider([one, other])
+    await fallback.start()
+    stream = fallback.open()
     with pytest.raises(ProviderError, match="one: gone"):
         await hear(stream, ramp(3))
     one.error = None
     stream.reset()
     assert await hear(stream, ramp(3)) == [0.0, 0.001, 0.002]
-    await chain.close()
+    await fallback.close()
 
 
 async def test_an_hour_keeps_no_more_than_the_context() -> None:
-    chain = ChainVADProvider([Meter("one", 512), Meter("other", 256)])
-    await chain.start()
-    stream = chain.open()
+    fallback = FallbackVADProvider([Meter("one", 512), Meter("other", 256)])
+    await fallback.start()
+    stream = fallback.open()
     minute = ramp(1_875)
     for _ in range(60):
         await hear(stream, minute, 19_200)
     kept = stream._listening  # type: ignore[attr-defined]  # what it holds is what is tested
     assert len(kept.audio) <= 2 * CONTEXT_SAMPLES + 19_200
     assert len(kept.peaks) <= 1
-    await chain.close()
+    await fallback.close()

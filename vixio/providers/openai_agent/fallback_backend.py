@@ -1,4 +1,4 @@
-"""The agent ``chain``: its options, and what its sessions share. Cheap to import."""
+"""The agent ``chain``, a list of models: its options and shared state. Cheap to import."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validat
 
 from vixio.core.errors import ConfigError, ProviderUnavailable
 from vixio.providers import registry
-from vixio.providers.chain.shares import LEAST, Wish
+from vixio.providers.fallback.time_shares import MIN_SECONDS, TimeLimit
 from vixio.providers.openai_agent.backend import SharedModelBackend
 from vixio.providers.openai_agent.settings import Seconds, TurnSettings
 from vixio.providers.registry import ProviderFactory, ProviderKind
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from vixio.providers.openai_agent.models import SharedModel
 
 _OF_THE_TURN = ("max_tool_rounds", "turn_timeout")
-"""Options that hold for a turn, in which several models may have a part."""
+"""Options of the turn, in which several models may take part."""
 
 
-class ChainEntry(BaseModel):
+class ModelEntry(BaseModel):
     """One model of the list: ``{name: …, option: value, …}``, as ``agent`` itself."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -66,22 +66,22 @@ class ChainEntry(BaseModel):
                 raise ValueError(f"{key} holds for all models together: write it beside `models`")
         return self
 
-    def wish(self) -> Wish:
-        """Return how long it would like to have for its first token."""
+    def limit(self) -> TimeLimit:
+        """Return its time limit for the first token."""
         fixed = "first_token_timeout" in self.options.model_fields_set
-        return Wish(self.options.first_token_timeout, fixed)
+        return TimeLimit(self.options.first_token_timeout, fixed)
 
     def retries(self, *, last: bool) -> int:
-        """Return how often it is asked again; unless it is told, only the last one is."""
+        """Return how often it is asked again: if not configured, only the last one is."""
         return self.options.retries if last or "retries" in self.options.model_fields_set else 0
 
 
-class ChainAgentSettings(BaseModel):
+class FallbackAgentSettings(BaseModel):
     """Models in the order in which they are asked."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    models: tuple[ChainEntry, ...]
+    models: tuple[ModelEntry, ...]
     max_tool_rounds: int = Field(
         default=8, ge=2, description="Model calls of one turn; the last has to answer in words"
     )
@@ -89,15 +89,19 @@ class ChainAgentSettings(BaseModel):
         default=15.0, description="Until one of the models begins to answer, for all together"
     )
     turn_timeout: Seconds = Field(default=45.0, description="The agent's working time on one turn")
-    pause: Seconds = Field(default=5.0, description="For which a model that failed is left alone")
-    longest_pause: Seconds = Field(default=300.0, description="To which that grows, doubling")
+    pause: Seconds = Field(
+        default=5.0, description="For which a model that failed is passed over at first"
+    )
+    longest_pause: Seconds = Field(
+        default=300.0, description="To which that doubles with each failure"
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if not self.models:
             raise ValueError("models: at least one model is needed")
-        wishes = [entry.wish() for entry in self.models]
-        least = sum(wish.seconds if wish.fixed else LEAST for wish in wishes)
+        limits = [entry.limit() for entry in self.models]
+        least = sum(limit.seconds if limit.fixed else MIN_SECONDS for limit in limits)
         if least > self.first_token_timeout:
             raise ValueError(
                 f"first_token_timeout ({self.first_token_timeout:g} s) is for all models together, "
@@ -108,10 +112,10 @@ class ChainAgentSettings(BaseModel):
         return self
 
 
-class ChainAgentBackend(SharedModelBackend):
+class FallbackAgentBackend(SharedModelBackend):
     """Several models behind one agent; their health is shared by all sessions."""
 
-    def __init__(self, settings: ChainAgentSettings, name: str = "chain") -> None:
+    def __init__(self, settings: FallbackAgentSettings, name: str = "chain") -> None:
         """Raises ProviderUnavailable when one of them lacks its key or its package."""
         super().__init__(
             name,
@@ -121,38 +125,38 @@ class ChainAgentBackend(SharedModelBackend):
                 turn_timeout=settings.turn_timeout,
             ),
         )
-        self._chain = settings
+        self._list = settings
         self._backends = [_backend(entry) for entry in settings.models]
 
     def make_model(self) -> SharedModel:
-        """Make them all."""
-        from vixio.providers.chain.health import RestSettings
-        from vixio.providers.openai_agent.models import chain_model
+        """Make all models."""
+        from vixio.providers.fallback.circuit_breaker import BreakerSettings
+        from vixio.providers.openai_agent.models import fallback_model
 
-        chain = self._chain
-        last = len(chain.models) - 1
-        return chain_model(
+        settings = self._list
+        last = len(settings.models) - 1
+        return fallback_model(
             [
-                # The next model is sooner there than the same one after a pause.
-                (backend.make_model(), entry.wish(), entry.retries(last=number == last))
+                # The next model answers sooner than the same one after a pause.
+                (backend.make_model(), entry.limit(), entry.retries(last=number == last))
                 for number, (entry, backend) in enumerate(
-                    zip(chain.models, self._backends, strict=True)
+                    zip(settings.models, self._backends, strict=True)
                 )
             ],
-            chain.first_token_timeout,
-            RestSettings(chain.pause, chain.longest_pause),
+            settings.first_token_timeout,
+            BreakerSettings(settings.pause, settings.longest_pause),
         )
 
     def stats(self) -> list[dict[str, Any]]:
         """Return the state of each model, in order; none before the start."""
-        from vixio.providers.openai_agent.chain import ChainModel
+        from vixio.providers.openai_agent.fallback_model import FallbackModel
 
         loaded = self.loaded
         model = loaded.shared.model if loaded is not None else None
-        return model.stats() if isinstance(model, ChainModel) else []
+        return model.stats() if isinstance(model, FallbackModel) else []
 
 
-def _backend(entry: ChainEntry) -> SharedModelBackend:
+def _backend(entry: ModelEntry) -> SharedModelBackend:
     made = registry.resolve(ProviderKind.AGENT, entry.name).create(entry.options)
     if not isinstance(made, SharedModelBackend):
         raise ConfigError(f"agent.models: {entry.name} is no model and cannot stand in a chain")
@@ -160,4 +164,4 @@ def _backend(entry: ChainEntry) -> SharedModelBackend:
 
 
 CHAIN = "chain"
-CHAIN_FACTORY = ProviderFactory(ChainAgentSettings, ChainAgentBackend)
+FALLBACK_FACTORY = ProviderFactory(FallbackAgentSettings, FallbackAgentBackend)

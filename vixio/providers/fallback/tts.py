@@ -10,85 +10,86 @@ from contextlib import aclosing
 from vixio.core.audio import BYTES_PER_SAMPLE, pcm_bytes
 from vixio.core.errors import ProviderError
 from vixio.core.streams import bounded
-from vixio.providers.chain.health import RestSettings
-from vixio.providers.chain.members import Chain, Member, Members, patience
+from vixio.providers.fallback.candidates import Candidate, Candidates, FallbackProvider
+from vixio.providers.fallback.circuit_breaker import BreakerSettings
+from vixio.providers.fallback.time_shares import equal_share
 from vixio.providers.tts import TTSProvider
 
-CHAIN_RATE = 24_000
-"""Hz. What most services speak at and devices are sent by default, so most pass as they are."""
+FALLBACK_RATE = 24_000
+"""Hz. The rate of most services and of the audio to devices, so most speech is not resampled."""
 
 
-TAIL_BYTES = pcm_bytes(0.01, CHAIN_RATE)
-"""Of a sentence that breaks off, which fade: an edge would be heard as a click."""
+TAIL_BYTES = pcm_bytes(0.01, FALLBACK_RATE)
+"""End of a sentence that breaks off, which is faded: an edge would be heard as a click."""
 
 
-class ChainTTSProvider(Chain[TTSProvider], TTSProvider):
+class FallbackTTSProvider(FallbackProvider[TTSProvider], TTSProvider):
     """``seconds``: for a sentence's first audio, all voices together, and for each next piece."""
 
-    sample_rate = CHAIN_RATE
+    sample_rate = FALLBACK_RATE
 
     def __init__(
         self,
         providers: Sequence[TTSProvider],
         seconds: float = 8.0,
-        rest: RestSettings | None = None,
+        breaker: BreakerSettings | None = None,
     ) -> None:
-        self.members = Members("tts", providers, rest)
-        self.name = self.members.name
+        self.candidates = Candidates("tts", providers, breaker)
+        self.name = self.candidates.name
         self.seconds = seconds
 
-    def turn(self) -> ChainVoice:
-        """Return the voice of one reply: who fails in it is not asked again in it."""
-        return ChainVoice(self)
+    def turn(self) -> FallbackVoice:
+        """Return the voice of one reply: a candidate that fails in it is not asked again in it."""
+        return FallbackVoice(self)
 
     def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
         """Speak a sentence that is a turn of its own."""
         return self.turn().synthesize(text, language=language)
 
 
-class ChainVoice(TTSProvider):
-    """A chain as one turn uses it. ``name`` is that of the voice which speaks."""
+class FallbackVoice(TTSProvider):
+    """The list as one turn uses it. ``name`` is that of the voice that speaks."""
 
-    sample_rate = CHAIN_RATE
+    sample_rate = FALLBACK_RATE
 
-    def __init__(self, chain: ChainTTSProvider) -> None:
-        self.name = chain.name
-        self._chain = chain
-        self._failed: set[Member[TTSProvider]] = set()
+    def __init__(self, provider: FallbackTTSProvider) -> None:
+        self.name = provider.name
+        self._provider = provider
+        self._failed: set[Candidate[TTSProvider]] = set()
 
     async def start(self) -> None:
-        """The chain is what is started."""
+        """Has no effect: the list is started as a whole."""
 
     async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
         """Speak with the first that can. One that breaks off in the middle is cut off there.
 
-        What was heard stays as it is, and the next sentence is another voice's. Raises the first
-        one's failure when there is nobody who could go on.
+        The next sentence is then spoken by another voice. Raises the first failure when no
+        candidate is left.
         """
-        chain, members = self._chain, self._chain.members
+        candidates, limit = self._provider.candidates, self._provider.seconds
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + chain.seconds
-        plan = members.plan()
+        deadline = loop.time() + limit
+        plan = candidates.plan()
         plan = [each for each in plan if each not in self._failed] or plan
         first: ProviderError | None = None
-        for position, member in enumerate(plan):
+        for position, candidate in enumerate(plan):
             left = len(plan) - position
-            seconds = patience(chain.seconds, deadline - loop.time(), left)
-            attempt = members.attempt(member)
+            seconds = equal_share(limit, deadline - loop.time(), left)
+            attempt = candidates.attempt(candidate)
             begun, tail = False, b""
             try:
-                speech = member.provider.synthesize(text, language=language)
+                speech = candidate.provider.synthesize(text, language=language)
                 if left > 1:
                     speech = bounded(
                         speech,
-                        provider=member.name,
+                        provider=candidate.name,
                         what="audio",
                         first=round(seconds, 2),
-                        next=chain.seconds,
+                        next=limit,
                     )
-                async with aclosing(_at_rate(speech, member.provider)) as pieces:
+                async with aclosing(_at_rate(speech, candidate.provider)) as pieces:
                     async for pcm in pieces:
-                        self.name = members.label(member)
+                        self.name = candidates.label(candidate)
                         begun = True
                         # The end is held back: it may be where the voice breaks off.
                         whole = tail + pcm
@@ -99,11 +100,11 @@ class ChainVoice(TTSProvider):
                 if tail:
                     yield tail
                 return
-            except Exception as error:  # noqa: BLE001 - a member's defect is passed over as its errors are
+            except Exception as error:  # noqa: BLE001 - a defect counts as a failure
                 failure = attempt.failed(error)
                 first = first or failure
-                self._failed.add(member)
-                if members.closed:
+                self._failed.add(candidate)
+                if candidates.closed:
                     raise failure from None
                 if begun and left == 1:
                     raise failure from None
@@ -112,12 +113,12 @@ class ChainVoice(TTSProvider):
                     return
             finally:
                 if begun:
-                    attempt.worked()  # a sentence that nobody listened to the end of
+                    attempt.worked()  # its listener left before the end
                 attempt.over()
-        raise first or ProviderError(chain.name, "there is nobody to ask", retryable=False)
+        raise first or candidates.none_left()
 
     async def close(self) -> None:
-        """The chain is what is closed."""
+        """Has no effect: the list is closed as a whole."""
 
 
 def _fading(pcm: bytes) -> bytes:
@@ -129,7 +130,7 @@ def _fading(pcm: bytes) -> bytes:
 
 
 async def _at_rate(speech: AsyncIterator[bytes], voice: TTSProvider) -> AsyncGenerator[bytes, None]:
-    """Bring a sentence to the chain's rate as one stream, so that no border can be heard."""
+    """Resample a sentence to FALLBACK_RATE as one stream, so that no border can be heard."""
     try:
         resampler = None
         carry = b""
@@ -137,11 +138,11 @@ async def _at_rate(speech: AsyncIterator[bytes], voice: TTSProvider) -> AsyncGen
             data = carry + pcm if carry else pcm
             whole = len(data) - len(data) % BYTES_PER_SAMPLE
             data, carry = data[:whole], data[whole:]
-            if voice.sample_rate != CHAIN_RATE:
+            if voice.sample_rate != FALLBACK_RATE:
                 if resampler is None:
                     from vixio.providers.audio_stream.mixing import Resampler
 
-                    resampler = Resampler(voice.sample_rate, CHAIN_RATE)
+                    resampler = Resampler(voice.sample_rate, FALLBACK_RATE)
                 data = resampler.feed(data)
             if data:
                 yield data

@@ -11,9 +11,9 @@ from tests.e2e.harness import serving, settings
 from tests.e2e.test_http import get
 from vixio.core.errors import ProviderError
 from vixio.providers.asr import ASRStream, SpeechHints
-from vixio.providers.chain.asr import ChainASRProvider
-from vixio.providers.chain.tts import ChainTTSProvider
-from vixio.providers.chain.vad import ChainVADProvider
+from vixio.providers.fallback.asr import FallbackASRProvider
+from vixio.providers.fallback.tts import FallbackTTSProvider
+from vixio.providers.fallback.vad import FallbackVADProvider
 from vixio.providers.vad import VADStream
 from vixio.testing import ScriptedAgentBackend, ScriptedASR, ScriptedTTS, ScriptedVAD
 
@@ -91,7 +91,7 @@ class DyingVAD(ScriptedVAD):
 async def test_a_voice_that_dies_in_mid_sentence() -> None:
     first, second = DyingTTS(seconds_per_char=0.02), ScriptedTTS(seconds_per_char=0.02)
     agent = ScriptedAgentBackend(lambda text: (STORY,))
-    tts = ChainTTSProvider([first, second])
+    tts = FallbackTTSProvider([first, second])
     async with (
         serving(settings(), asr=EarASR({}), agent=agent, tts=tts) as server,
         SimulatedDevice(server.device()) as device,
@@ -110,8 +110,8 @@ async def test_a_voice_that_dies_in_mid_sentence() -> None:
         assert_nothing_wrong(device)
         health = await get(f"{server.http_url}/healthz")
         assert health["providers"]["tts"] == "dying, scripted"
-        dying, sound = health["chains"]["tts"]
-        assert (dying["state"], dying["reason"], dying["failed"]) == ("resting", "service", 1)
+        dying, sound = health["fallbacks"]["tts"]
+        assert (dying["state"], dying["reason"], dying["failed"]) == ("open", "service", 1)
         assert (sound["state"], sound["served"]) == ("ready", 4)
 
 
@@ -120,7 +120,7 @@ async def test_a_recogniser_that_dies_in_mid_utterance() -> None:
     async with (
         serving(
             settings(),
-            asr=ChainASRProvider([dying, ear]),
+            asr=FallbackASRProvider([dying, ear]),
             agent=ScriptedAgentBackend(),
             tts=ScriptedTTS(seconds_per_char=0.02),
         ) as server,
@@ -143,7 +143,7 @@ async def test_a_detector_that_dies_while_the_user_speaks() -> None:
     async with (
         serving(
             settings(),
-            vad=ChainVADProvider([first, second]),
+            vad=FallbackVADProvider([first, second]),
             asr=ear,
             agent=ScriptedAgentBackend(),
             tts=ScriptedTTS(seconds_per_char=0.02),

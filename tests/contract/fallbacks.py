@@ -1,4 +1,4 @@
-"""Chains whose first provider is broken: they pass the suites as if it were not there."""
+"""Fallback lists whose first provider is broken: they pass the suites of the second."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 
 from vixio.core.errors import ProviderError
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
-from vixio.providers.chain.asr import ChainASRProvider
-from vixio.providers.chain.health import RestSettings
-from vixio.providers.chain.tts import ChainTTSProvider
-from vixio.providers.chain.vad import ChainVADProvider
-from vixio.providers.chain.vision import ChainVisionProvider
 from vixio.providers.espeak.provider import EspeakTTSProvider
+from vixio.providers.fallback.asr import FallbackASRProvider
+from vixio.providers.fallback.circuit_breaker import BreakerSettings
+from vixio.providers.fallback.tts import FallbackTTSProvider
+from vixio.providers.fallback.vad import FallbackVADProvider
+from vixio.providers.fallback.vision import FallbackVisionProvider
 from vixio.providers.silero_vad.provider import SileroVADProvider
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider, VADStream
@@ -20,7 +20,7 @@ from vixio.providers.vision import Photo, VisionProvider
 from vixio.testing.contract.asr import ASRCreator, Mishap
 from vixio.testing.contract.base import Creator
 
-NEVER_RESTS = RestSettings(first=0.0, longest=0.0, unusable=0.0)
+NEVER_OPEN = BreakerSettings(first=0.0, longest=0.0, unusable=0.0)
 """So that the broken one is asked, and fails, at every call of a test."""
 
 
@@ -103,29 +103,29 @@ class BrokenEyes(VisionProvider):
         pass
 
 
-def chained_asr(sound: ASRCreator) -> ASRCreator:
+def fallback_asr(sound: ASRCreator) -> ASRCreator:
     @asynccontextmanager
     async def made(mishap: Mishap | None) -> AsyncIterator[ASRProvider]:
         async with sound(mishap) as asr:
-            yield ChainASRProvider([BrokenASR(), asr], rest=NEVER_RESTS)
+            yield FallbackASRProvider([BrokenASR(), asr], breaker=NEVER_OPEN)
 
     return made
 
 
-def chained_eyes(sound: Creator[VisionProvider]) -> Creator[VisionProvider]:
+def fallback_vision(sound: Creator[VisionProvider]) -> Creator[VisionProvider]:
     @asynccontextmanager
     async def made() -> AsyncIterator[VisionProvider]:
         async with sound() as eyes:
-            yield ChainVisionProvider([BrokenEyes(), eyes], rest=NEVER_RESTS)
+            yield FallbackVisionProvider([BrokenEyes(), eyes], breaker=NEVER_OPEN)
 
     return made
 
 
 @asynccontextmanager
-async def chained_vad() -> AsyncIterator[VADProvider]:
-    yield ChainVADProvider([BrokenVAD(), SileroVADProvider()], NEVER_RESTS)
+async def fallback_vad() -> AsyncIterator[VADProvider]:
+    yield FallbackVADProvider([BrokenVAD(), SileroVADProvider()], NEVER_OPEN)
 
 
 @asynccontextmanager
-async def chained_tts() -> AsyncIterator[TTSProvider]:
-    yield ChainTTSProvider([BrokenTTS(), EspeakTTSProvider()], rest=NEVER_RESTS)
+async def fallback_tts() -> AsyncIterator[TTSProvider]:
+    yield FallbackTTSProvider([BrokenTTS(), EspeakTTSProvider()], breaker=NEVER_OPEN)

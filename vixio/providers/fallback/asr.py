@@ -9,61 +9,64 @@ from contextlib import asynccontextmanager, suppress
 from vixio.core.audio import LISTEN_RATE, pcm_bytes
 from vixio.core.errors import ProviderError, ProviderTimeout
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
-from vixio.providers.chain.health import RestSettings
-from vixio.providers.chain.members import Attempt, Chain, Member, Members, patience
+from vixio.providers.fallback.candidates import Attempt, Candidate, Candidates, FallbackProvider
+from vixio.providers.fallback.circuit_breaker import BreakerSettings
+from vixio.providers.fallback.time_shares import equal_share
 
 KEPT_BYTES = pcm_bytes(600.0, LISTEN_RATE)
-"""Of an utterance, for the next recogniser: what ``listening.max_utterance_ms`` can be at most. The
-oldest goes beyond it."""
+"""Audio of an utterance that is kept for the next recogniser: the longest that
+``listening.max_utterance_ms`` allows. Beyond it the oldest is dropped."""
 
 PIECE_BYTES = pcm_bytes(1.0, LISTEN_RATE)
-"""Given at a time to a recogniser that has to catch up."""
+"""Fed at a time to a recogniser that has to catch up."""
 
 CATCH_UP_BYTES = pcm_bytes(5.0, LISTEN_RATE)
-"""Given beside each piece that comes in, so that the speaker's audio is not held up for long."""
+"""Fed besides each new piece, so that the device's audio is not held up for long."""
 
 FEED_SECONDS = 2.0
-"""For which a recogniser may hold the audio up, as long as there is another one."""
+"""For which a recogniser may hold the audio up while there is another one."""
 
 
-class ChainASRProvider(Chain[ASRProvider], ASRProvider):
-    """``seconds``: from the end of the audio to its words, all recognisers together."""
+class FallbackASRProvider(FallbackProvider[ASRProvider], ASRProvider):
+    """``seconds``: from the end of the audio to its words, for all recognisers together."""
 
     def __init__(
         self,
         providers: Sequence[ASRProvider],
         seconds: float = 12.0,
-        rest: RestSettings | None = None,
+        breaker: BreakerSettings | None = None,
     ) -> None:
-        self.members = Members("asr", providers, rest)
-        self.name = self.members.name
+        self.candidates = Candidates("asr", providers, breaker)
+        self.name = self.candidates.name
         self._seconds = seconds
 
     @property
     def closed_vocabulary(self) -> bool:
         """Whether one of them recognises nothing but what the hints name."""
-        return any(each.provider.closed_vocabulary for each in self.members.members)
+        return any(each.provider.closed_vocabulary for each in self.candidates.all)
 
     def prepare(self, hints: SpeechHints) -> None:
         """Prepare all of them."""
-        for member in self.members.members:
-            if member.ready:
-                member.provider.prepare(hints)
+        for candidate in self.candidates.all:
+            if candidate.ready:
+                candidate.provider.prepare(hints)
 
     def open(self, hints: SpeechHints) -> ASRStream:
         """Begin an utterance with the first that can be asked."""
-        return ChainASRStream(self.members, hints, self._seconds)
+        return FallbackASRStream(self.candidates, hints, self._seconds)
 
 
-class ChainASRStream(ASRStream):
+class FallbackASRStream(ASRStream):
     """One utterance, kept as long as another recogniser might need it."""
 
-    def __init__(self, members: Members[ASRProvider], hints: SpeechHints, seconds: float) -> None:
-        self._members = members
+    def __init__(
+        self, candidates: Candidates[ASRProvider], hints: SpeechHints, seconds: float
+    ) -> None:
+        self._candidates = candidates
         self._hints = hints
         self._seconds = seconds
         self._failure: ProviderError | None = None
-        self._left: list[Member[ASRProvider]] = []
+        self._left: list[Candidate[ASRProvider]] = []
         self._attempt: Attempt[ASRProvider] | None = None
         self._stream: ASRStream | None = None
         self._spent: list[ASRStream] = []
@@ -72,9 +75,9 @@ class ChainASRStream(ASRStream):
         self._given = 0  # both counted in bytes of the utterance
         self._closed = False
         try:
-            self._left = members.plan()
+            self._left = candidates.plan()
             self._next()
-        except ProviderError as error:  # told to who feeds it, as by any other stream
+        except ProviderError as error:  # raised by feed() and finish(), as by any other stream
             self._failure = error
 
     async def feed(self, pcm: bytes) -> None:
@@ -87,11 +90,11 @@ class ChainASRStream(ASRStream):
             try:
                 async with self._bounded("progress", FEED_SECONDS):
                     await self._give(stream, len(pcm) + CATCH_UP_BYTES)
-            except Exception as error:  # noqa: BLE001 - a member's defect is passed over as its errors are
+            except Exception as error:  # noqa: BLE001 - a defect counts as a failure
                 self._pass_over(error)
             else:
                 break
-        if not self._left:  # nobody else will need it
+        if not self._left:  # no other recogniser will need it
             self._forget(self._given - self._kept_from)
 
     def update_hints(self, hints: SpeechHints) -> None:
@@ -106,7 +109,7 @@ class ChainASRStream(ASRStream):
         deadline = loop.time() + self._seconds
         while True:
             stream = self._current()
-            seconds = patience(self._seconds, deadline - loop.time(), 1 + len(self._left))
+            seconds = equal_share(self._seconds, deadline - loop.time(), 1 + len(self._left))
             try:
                 async with self._bounded("words", round(seconds, 2)):
                     await self._give(stream, len(self._kept))
@@ -129,15 +132,15 @@ class ChainASRStream(ASRStream):
         self._kept.clear()
         for stream in (*self._spent, self._stream):
             if stream is not None:
-                with suppress(Exception):  # the words are there, or nobody wants them
+                with suppress(Exception):  # the words are there, or not wanted
                     await stream.close()
 
     def _current(self) -> ASRStream:
-        """Return the stream of who is asked now, the next one's if the last has failed."""
+        """Return the current recogniser's stream, or the next one's if that has failed."""
         if self._closed:
-            raise ProviderError(self._members.name, "the stream is closed", retryable=False)
-        if self._members.closed:
-            raise ProviderError(self._members.name, "it is closed", retryable=False)
+            raise ProviderError(self._candidates.name, "the stream is closed", retryable=False)
+        if self._candidates.closed:
+            raise ProviderError(self._candidates.name, "it is closed", retryable=False)
         if self._stream is None:
             self._next()
         assert self._stream is not None  # noqa: S101 - else _next has raised
@@ -145,17 +148,17 @@ class ChainASRStream(ASRStream):
 
     def _next(self) -> None:
         while self._left:
-            member = self._left.pop(0)
-            self._attempt = self._members.attempt(member)
+            candidate = self._left.pop(0)
+            self._attempt = self._candidates.attempt(candidate)
             try:
-                self._stream = member.provider.open(self._hints)
+                self._stream = candidate.provider.open(self._hints)
             except Exception as error:  # noqa: BLE001 - as above
                 self._pass_over(error)
             else:
                 self._stream.on_partial = self.report_partial
                 self._given = self._kept_from
                 return
-        raise self._failure or ProviderError(self._members.name, "there is nobody to ask")
+        raise self._failure or self._candidates.none_left()
 
     def _pass_over(self, error: Exception) -> None:
         if self._attempt is not None:
@@ -168,7 +171,7 @@ class ChainASRStream(ASRStream):
             self._stream = None
 
     async def _give(self, stream: ASRStream, most: int) -> None:
-        """Feed what the recogniser has not had yet, at most so many bytes of it."""
+        """Feed audio that the recogniser has not had yet, at most so many bytes."""
         end = min(self._kept_from + len(self._kept), self._given + most)
         while self._given < end:
             start = self._given - self._kept_from
@@ -184,7 +187,7 @@ class ChainASRStream(ASRStream):
 
     @asynccontextmanager
     async def _bounded(self, what: str, seconds: float) -> AsyncIterator[None]:
-        """Wait no longer than that for who is not the last; for the last, the caller's bound is."""
+        """Bound the wait for all but the last, for which the caller's bound holds."""
         if not self._left or self._attempt is None:
             yield
             return
@@ -192,4 +195,4 @@ class ChainASRStream(ASRStream):
             async with asyncio.timeout(seconds):
                 yield
         except TimeoutError:
-            raise ProviderTimeout(self._attempt.member.name, what, seconds) from None
+            raise ProviderTimeout(self._attempt.candidate.name, what, seconds) from None

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from vixio.core.errors import ProviderError
-from vixio.providers.chain.health import RestSettings
-from vixio.providers.chain.tts import CHAIN_RATE, ChainTTSProvider
+from vixio.providers.fallback.circuit_breaker import BreakerSettings
+from vixio.providers.fallback.tts import FALLBACK_RATE, FallbackTTSProvider
 from vixio.providers.tts import TTSProvider
 
 LIMIT = 5.0
@@ -69,99 +69,99 @@ async def say(voice: TTSProvider, text: str) -> np.ndarray[tuple[int], np.dtype[
 async def test_before_the_first_sound_the_next_speaks_the_sentence(error: Exception) -> None:
     first, second = Voice("first", good=0), Voice("second")
     first.error = error
-    chain = ChainTTSProvider([first, second])
-    await chain.start()
-    turn = chain.turn()
-    assert len(await say(turn, "one")) == CHAIN_RATE // 2
+    fallback = FallbackTTSProvider([first, second])
+    await fallback.start()
+    turn = fallback.turn()
+    assert len(await say(turn, "one")) == FALLBACK_RATE // 2
     assert turn.name == "second"
     assert first.spoken == second.spoken == ["one"]
-    assert chain.stats()[0]["state"] == "resting"
-    await chain.close()
+    assert fallback.stats()[0]["state"] == "open"
+    await fallback.close()
 
 
 async def test_in_mid_sentence_what_was_heard_stays_and_the_rest_is_the_nexts() -> None:
     first, second = Voice("first", good=3), Voice("second")
-    chain = ChainTTSProvider([first, second], rest=RestSettings(first=0.0))
-    await chain.start()
-    turn = chain.turn()
+    fallback = FallbackTTSProvider([first, second], breaker=BreakerSettings(first=0.0))
+    await fallback.start()
+    turn = fallback.turn()
     heard = await say(turn, "one")
     assert len(heard) == 3_003 // 2
     assert np.abs(heard[:-240]).max() > 7_000
     assert np.abs(np.diff(heard)).max() < 1_500  # it fades out: an edge would be a click
     assert abs(heard[-1]) < 100
-    assert len(await say(turn, "two")) == CHAIN_RATE // 2
+    assert len(await say(turn, "two")) == FALLBACK_RATE // 2
     first.good = 1_000
-    assert len(await say(turn, "three")) == CHAIN_RATE // 2
+    assert len(await say(turn, "three")) == FALLBACK_RATE // 2
     assert first.spoken == ["one"]  # not within this turn, though its pause is over
     assert second.spoken == ["two", "three"]
-    assert len(await say(chain.turn(), "four")) == CHAIN_RATE // 2
+    assert len(await say(fallback.turn(), "four")) == FALLBACK_RATE // 2
     assert first.spoken == ["one", "four"]
-    await chain.close()
+    await fallback.close()
 
 
 async def test_the_last_one_breaking_off_is_an_error() -> None:
-    chain = ChainTTSProvider([Voice("first", good=0), Voice("second", good=3)])
-    await chain.start()
+    fallback = FallbackTTSProvider([Voice("first", good=0), Voice("second", good=3)])
+    await fallback.start()
     with pytest.raises(ProviderError):
-        await say(chain, "one")
-    await chain.close()
+        await say(fallback, "one")
+    await fallback.close()
 
 
 async def test_all_failing_tells_the_first_ones_reason() -> None:
-    chain = ChainTTSProvider([Voice("first", good=0), Voice("second", good=0)])
-    await chain.start()
+    fallback = FallbackTTSProvider([Voice("first", good=0), Voice("second", good=0)])
+    await fallback.start()
     with pytest.raises(ProviderError, match="first: out of order"):
-        await say(chain, "one")
-    await chain.close()
+        await say(fallback, "one")
+    await fallback.close()
 
 
 async def test_one_that_hangs_has_its_share_of_the_time() -> None:
     first, second = Voice("first", good=0), Voice("second")
     first.hangs = True
-    chain = ChainTTSProvider([first, second], seconds=1.0)
-    await chain.start()
-    assert len(await say(chain, "one")) == CHAIN_RATE // 2
+    fallback = FallbackTTSProvider([first, second], seconds=1.0)
+    await fallback.start()
+    assert len(await say(fallback, "one")) == FALLBACK_RATE // 2
     assert first.running == 0
-    assert chain.stats()[0]["reason"] == "timeout"
-    await chain.close()
+    assert fallback.stats()[0]["reason"] == "timeout"
+    await fallback.close()
 
 
 @pytest.mark.parametrize("rate", [8_000, 16_000, 22_050, 24_000, 44_100, 48_000])
-async def test_every_rate_becomes_the_chains_without_a_click(rate: int) -> None:
-    chain = ChainTTSProvider([Voice("first", rate)])
-    await chain.start()
-    heard = await say(chain, "one")
-    assert abs(len(heard) - CHAIN_RATE // 2) <= 2
+async def test_every_rate_becomes_the_lists_without_a_click(rate: int) -> None:
+    fallback = FallbackTTSProvider([Voice("first", rate)])
+    await fallback.start()
+    heard = await say(fallback, "one")
+    assert abs(len(heard) - FALLBACK_RATE // 2) <= 2
     # The ends apart, it is the very tone: a click would stand out of it.
     middle = slice(600, len(heard) - 600)
-    tone = 8_000 * np.sin(2 * np.pi * 300 / CHAIN_RATE * np.arange(len(heard)))
+    tone = 8_000 * np.sin(2 * np.pi * 300 / FALLBACK_RATE * np.arange(len(heard)))
     assert float(np.max(np.abs(heard[middle] - tone[middle]))) < 40
-    await chain.close()
+    await fallback.close()
 
 
 async def test_voices_of_one_name_are_told_apart() -> None:
     """Their loudness differs, and is remembered by name."""
     first = Voice("same")
-    chain = ChainTTSProvider([first, Voice("same")])
-    await chain.start()
-    turn = chain.turn()
+    fallback = FallbackTTSProvider([first, Voice("same")])
+    await fallback.start()
+    turn = fallback.turn()
     await say(turn, "one")
     assert turn.name == "same[0]"
     first.good = 0
     await say(turn, "two")
     assert turn.name == "same[1]"
-    await chain.close()
+    await fallback.close()
 
 
 async def test_who_stops_listening_says_nothing_against_the_voice() -> None:
     first = Voice("first")
-    chain = ChainTTSProvider([first, Voice("second")])
-    await chain.start()
+    fallback = FallbackTTSProvider([first, Voice("second")])
+    await fallback.start()
     for taken in (0, 1, 2):
-        async with aclosing(speech(chain)) as pieces:
+        async with aclosing(speech(fallback)) as pieces:
             for _ in range(taken):
                 await anext(pieces)
         assert first.running == 0
-    assert chain.stats()[0]["state"] == "ready"
-    assert chain.stats()[0]["served"] == 2
-    await chain.close()
+    assert fallback.stats()[0]["state"] == "ready"
+    assert fallback.stats()[0]["served"] == 2
+    await fallback.close()

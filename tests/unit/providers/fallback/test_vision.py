@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from vixio.core.errors import ProviderError
-from vixio.providers.chain.vision import ChainVisionProvider
+from vixio.providers.fallback.vision import FallbackVisionProvider
 from vixio.providers.vision import Photo, VisionProvider
 
 PHOTO = Photo(b"\xff\xd8\xff", "image/jpeg")
@@ -36,51 +36,53 @@ class Eye(VisionProvider):
         pass
 
 
-async def ask(chain: ChainVisionProvider) -> str:
+async def ask(fallback: FallbackVisionProvider) -> str:
     async with asyncio.timeout(5):
-        return await chain.explain(PHOTO, "what is it?", language="en")
+        return await fallback.explain(PHOTO, "what is it?", language="en")
 
 
 @pytest.mark.parametrize("broken", [Eye("a", ProviderError("a", "no")), Eye("a", delay=1_000)])
 async def test_the_next_gets_the_photo(broken: Eye) -> None:
     sound = Eye("b")
-    chain = ChainVisionProvider([broken, sound], seconds=1.0)
-    await chain.start()
-    assert await ask(chain) == "seen by b"
+    fallback = FallbackVisionProvider([broken, sound], seconds=1.0)
+    await fallback.start()
+    assert await ask(fallback) == "seen by b"
     assert sound.seen == broken.seen == [(PHOTO, "what is it?", "en")]
-    assert chain.stats()[0]["state"] == "resting"
-    await chain.close()
+    assert fallback.stats()[0]["state"] == "open"
+    await fallback.close()
 
 
 async def test_a_photo_that_is_refused_says_nothing_of_health() -> None:
-    chain = ChainVisionProvider([Eye("a", ProviderError("a", "no", reason="request")), Eye("b")])
-    await chain.start()
-    assert await ask(chain) == "seen by b"
-    assert chain.stats()[0]["state"] == "ready"
-    assert chain.stats()[0]["failed"] == 1
-    await chain.close()
+    fallback = FallbackVisionProvider(
+        [Eye("a", ProviderError("a", "no", reason="request")), Eye("b")]
+    )
+    await fallback.start()
+    assert await ask(fallback) == "seen by b"
+    assert fallback.stats()[0]["state"] == "ready"
+    assert fallback.stats()[0]["failed"] == 1
+    await fallback.close()
 
 
 async def test_all_failing_is_the_first_ones_error() -> None:
-    chain = ChainVisionProvider([Eye("a", ProviderError("a", "no")), Eye("b", ValueError())])
-    await chain.start()
+    fallback = FallbackVisionProvider([Eye("a", ProviderError("a", "no")), Eye("b", ValueError())])
+    await fallback.start()
     with pytest.raises(ProviderError, match="a: no"):
-        await ask(chain)
-    await chain.close()
+        await ask(fallback)
+    await fallback.close()
     with pytest.raises(ProviderError, match="closed"):
-        await ask(chain)
+        await ask(fallback)
 
 
 async def test_cancelling_gives_the_question_up() -> None:
     eye, other = Eye("a", delay=1_000), Eye("b")
-    chain = ChainVisionProvider([eye, other])
-    await chain.start()
-    asking = asyncio.create_task(chain.explain(PHOTO, "?"))
+    fallback = FallbackVisionProvider([eye, other])
+    await fallback.start()
+    asking = asyncio.create_task(fallback.explain(PHOTO, "?"))
     async with asyncio.timeout(5):
         await eye.asked.wait()
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking
     assert other.seen == []
-    assert chain.stats()[0]["state"] == "ready"
-    await chain.close()
+    assert fallback.stats()[0]["state"] == "ready"
+    await fallback.close()

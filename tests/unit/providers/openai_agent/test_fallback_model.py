@@ -15,7 +15,10 @@ from vixio.core.chunk import TextDelta, ToolReturned
 from vixio.core.errors import ProviderError
 from vixio.core.metrics import ModelUse
 from vixio.providers.agent import AgentEvent, AgentProvider, AgentRequest
-from vixio.providers.openai_agent.chain_backend import ChainAgentBackend, ChainAgentSettings
+from vixio.providers.openai_agent.fallback_backend import (
+    FallbackAgentBackend,
+    FallbackAgentSettings,
+)
 
 LIMIT = 5.0
 
@@ -24,9 +27,9 @@ LIMIT = 5.0
 async def _chain(
     *models: dict[str, Any],
     **options: Any,  # noqa: ANN401 - the fields of the settings
-) -> AsyncIterator[ChainAgentBackend]:
-    settings = ChainAgentSettings.model_validate({"models": models, **options})
-    backend = ChainAgentBackend(settings)
+) -> AsyncIterator[FallbackAgentBackend]:
+    settings = FallbackAgentSettings.model_validate({"models": models, **options})
+    backend = FallbackAgentBackend(settings)
     await backend.start()
     try:
         yield backend
@@ -56,10 +59,10 @@ def _said(events: list[AgentEvent]) -> str:
     return "".join(event.text for event in events if isinstance(event, TextDelta))
 
 
-async def _due(backend: ChainAgentBackend) -> None:
+async def _due(backend: FallbackAgentBackend) -> None:
     """Wait until the first model's pause is over, which is a matter of the clock alone."""
-    await asyncio.sleep(backend.stats()[0].get("again_in_s", 0) + 0.01)
-    assert backend.stats()[0]["state"] == "due"
+    await asyncio.sleep(backend.stats()[0].get("retry_in_s", 0) + 0.01)
+    assert backend.stats()[0]["state"] == "half_open"
 
 
 BROKEN = {
@@ -106,9 +109,9 @@ async def test_the_one_that_failed_is_left_alone_by_all_sessions(
             assert _said(await _turn(backend.create())) == "b"
         assert len(server.requests) == 1
         first, other = backend.stats()
-        assert (first["state"], first["failures"], first["reason"]) == ("resting", 1, "service")
+        assert (first["state"], first["failures"], first["reason"]) == ("open", 1, "service")
         assert first["model"] == "openai/a"
-        assert 79 < first["again_in_s"] <= 120
+        assert 79 < first["retry_in_s"] <= 120
         assert other == {"model": "openai/b", "state": "ready"}
 
 
@@ -124,7 +127,7 @@ async def test_it_is_tried_again_by_one_call_and_comes_back(
         server.script(Answer([stall, *text("a").steps]), text("a"))
         trial = asyncio.ensure_future(_turn(backend.create()))
         await asyncio.wait_for(stall.reached.wait(), LIMIT)
-        assert backend.stats()[0]["state"] == "trying"
+        assert backend.stats()[0]["state"] == "half_open"
         assert _said(await _turn(backend.create())) == "b"  # everybody else still passes it by
         stall.go.set()
         assert _said(await trial) == "a"
@@ -147,7 +150,7 @@ async def test_a_trial_that_the_user_interrupts_decides_nothing(
         trial.cancel()
         with pytest.raises(asyncio.CancelledError):
             await trial
-        assert backend.stats()[0]["state"] == "due"
+        assert backend.stats()[0]["state"] == "half_open"
         assert _said(await _turn(backend.create())) == "a"
 
 
@@ -165,7 +168,7 @@ async def test_nothing_is_said_twice(server: LLMServer, second: LLMServer) -> No
             await asyncio.wait_for(listen(), LIMIT)
         assert _said(heard) == "I was "
         assert second.requests == []
-        assert backend.stats()[0]["state"] == "resting"
+        assert backend.stats()[0]["state"] == "open"
 
 
 @pytest.mark.parametrize("order", [("chat", "responses"), ("responses", "chat")])
@@ -261,7 +264,7 @@ async def test_the_phrase_book_is_the_last_resort(server: LLMServer) -> None:
 def test_settings_are_checked() -> None:
     def refused(words: str, **fields: object) -> None:
         with pytest.raises(ValidationError, match=words):
-            ChainAgentSettings.model_validate(fields)
+            FallbackAgentSettings.model_validate(fields)
 
     refused("at least one", models=[])
     refused("name is needed", models=[{}])

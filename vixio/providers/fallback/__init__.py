@@ -1,0 +1,10 @@
+"""Several providers as one: where one fails, the next one does its work in the same turn.
+
+Modules::
+
+    circuit_breaker.py  when a provider that failed is asked again
+    time_shares.py      how several providers share the time until one of them answers
+    candidates.py       the providers of one list: start, order, health
+    asr.py, tts.py, vad.py, vision.py
+                        what a failure means for each kind
+"""

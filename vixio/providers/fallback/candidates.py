@@ -1,0 +1,256 @@
+"""The providers of one fallback list: their start, their order and their health."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from vixio.core.errors import ProviderError, ProviderUnavailable, as_provider_error
+from vixio.providers.fallback.circuit_breaker import BreakerSettings, CircuitBreaker
+
+_log = logging.getLogger(__name__)
+
+
+class Startable(Protocol):
+    """What the providers of all kinds have in common."""
+
+    name: str
+
+    async def start(self) -> None: ...
+    async def close(self) -> None: ...
+
+
+P = TypeVar("P", bound=Startable)
+
+
+@dataclass(slots=True, eq=False)
+class Candidate(Generic[P]):
+    """One provider of a list."""
+
+    provider: P
+    breaker: CircuitBreaker
+    ready: bool = False
+    """Whether it has started."""
+    served: int = 0
+    failed: int = 0
+    error: ProviderError | None = None
+    """Its latest failure."""
+    starting: asyncio.Task[None] | None = None
+
+    @property
+    def name(self) -> str:
+        """The provider's name."""
+        return self.provider.name
+
+    def state(self, now: float) -> dict[str, Any]:
+        """Return the state for the health page."""
+        known = self.breaker.state(now)
+        if not self.ready and not self.breaker.failures:
+            known = {"state": "starting" if self.starting is not None else "not started"}
+        return {"provider": self.name, **known, "served": self.served, "failed": self.failed}
+
+
+class Attempt(Generic[P]):
+    """One piece of work given to a candidate. Its first outcome is reported, later ones are not."""
+
+    __slots__ = ("_kind", "_open", "_ticket", "candidate")
+
+    def __init__(self, kind: str, candidate: Candidate[P]) -> None:
+        self.candidate = candidate
+        self._kind = kind
+        self._ticket = candidate.breaker.begin()
+        self._open = True
+
+    def worked(self) -> None:
+        """Report that the candidate did the work."""
+        if self._open:
+            self._open = False
+            self.candidate.served += 1
+            self.candidate.breaker.succeeded(self._ticket)
+
+    def failed(self, error: Exception) -> ProviderError:
+        """Report a failure, which opens the circuit; return it as a ProviderError."""
+        candidate = self.candidate
+        failure = as_provider_error(candidate.name, error)
+        if self._open:
+            self._open = False
+            candidate.failed += 1
+            candidate.error = failure
+            candidate.breaker.report(self._ticket, failure, asyncio.get_running_loop().time())
+            _log.warning(
+                "provider failed",
+                extra={"kind": self._kind, "provider": candidate.name, "error": str(failure)},
+            )
+        return failure
+
+    def over(self) -> None:
+        """Report that the work was given up, unless it has an outcome."""
+        if self._open:
+            self._open = False
+            self.candidate.breaker.abandoned(self._ticket)
+
+
+class Candidates(Generic[P]):
+    """The providers of one list, in order. Their health is shared by all users of the list.
+
+    ``kind``: the list's section of the settings. Methods raise ProviderError if no provider can be
+    asked.
+    """
+
+    def __init__(
+        self, kind: str, providers: Sequence[P], breaker: BreakerSettings | None = None
+    ) -> None:
+        if not providers:
+            raise ValueError("a list needs at least one provider")
+        self.kind = kind
+        settings = breaker or BreakerSettings()
+        self.all = [Candidate(each, CircuitBreaker(settings)) for each in providers]
+        self.name = ", ".join(each.name for each in providers)
+        self.closed = False
+        self._usable = asyncio.Event()
+
+    async def start(self) -> None:
+        """Start all at the same time; one that fails does not stop the others.
+
+        Raises ProviderError if all fail: ProviderUnavailable if an operator must fix each.
+        """
+        if self.closed:
+            raise self._closed()
+        for candidate in self.all:
+            if not candidate.ready:
+                self._begin(candidate)
+        if starting := self._starting():
+            await asyncio.wait(starting)  # a cancellation leaves the tasks to other waiters
+        if not any(candidate.ready for candidate in self.all):
+            raise self._failure()
+
+    async def usable(self) -> bool:
+        """Wait until one has started or all have failed to; return whether one has."""
+        await self._usable.wait()
+        return any(candidate.ready for candidate in self.all)
+
+    async def close(self) -> None:
+        """Close all. Idempotent."""
+        self.closed = True
+        if starting := self._starting():
+            for task in starting:
+                task.cancel()
+            await asyncio.wait(starting)
+        closing = (candidate.provider.close() for candidate in self.all)
+        results = await asyncio.gather(*closing, return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+
+    def plan(self) -> list[Candidate[P]]:
+        """Return the candidates to ask, in order: those whose circuit allows it, else all.
+
+        A candidate that did not start is started again once its circuit allows it, for later calls.
+        """
+        if self.closed:
+            raise self._closed()
+        now = asyncio.get_running_loop().time()
+        for candidate in self.all:
+            if not candidate.ready and candidate.breaker.failures and candidate.breaker.allows(now):
+                self._begin(candidate)
+        ready = [candidate for candidate in self.all if candidate.ready]
+        if not ready:
+            raise self._failure()
+        return [candidate for candidate in ready if candidate.breaker.allows(now)] or ready
+
+    def attempt(self, candidate: Candidate[P]) -> Attempt[P]:
+        """Begin a piece of work with ``candidate``."""
+        return Attempt(self.kind, candidate)
+
+    def label(self, candidate: Candidate[P]) -> str:
+        """Return the name of ``candidate``, with its number where others have the same name."""
+        same = [each for each in self.all if each.name == candidate.name]
+        return f"{candidate.name}[{self.all.index(candidate)}]" if len(same) > 1 else candidate.name
+
+    def stats(self) -> list[dict[str, Any]]:
+        """Return the state of each, in order."""
+        now = asyncio.get_running_loop().time()
+        return [candidate.state(now) for candidate in self.all]
+
+    def none_left(self) -> ProviderError:
+        """Return the error of a call for which no candidate was asked."""
+        return ProviderError(self.name, "no provider is left to ask", retryable=False)
+
+    def _begin(self, candidate: Candidate[P]) -> None:
+        if candidate.starting is None:
+            candidate.starting = asyncio.create_task(self._start(candidate))
+
+    def _starting(self) -> list[asyncio.Task[None]]:
+        return [each.starting for each in self.all if each.starting is not None]
+
+    async def _start(self, candidate: Candidate[P]) -> None:
+        attempt = self.attempt(candidate)
+        try:
+            await candidate.provider.start()
+        except Exception as error:  # noqa: BLE001 - a defect counts as a failure: others take over
+            attempt.failed(error)
+        else:
+            candidate.ready = True
+            candidate.error = None
+            attempt.worked()
+            candidate.served = 0
+        finally:
+            attempt.over()
+            candidate.starting = None
+            if candidate.ready or all(each.failed for each in self.all):
+                self._usable.set()
+
+    def _closed(self) -> ProviderError:
+        return ProviderError(self.name, "it is closed", retryable=False)
+
+    def _failure(self) -> ProviderError:
+        """Return why no candidate can be asked."""
+        errors = [candidate.error for candidate in self.all if candidate.error is not None]
+        if not errors:
+            return ProviderError(self.name, "it is not started", retryable=False)
+        words = "none of them can be used: " + "; ".join(map(str, errors))
+        if all(isinstance(error, ProviderUnavailable) for error in errors):
+            return ProviderUnavailable(self.kind, words, reason=errors[0].reason)
+        return ProviderError(self.kind, words, reason=errors[0].reason)
+
+
+class FallbackProvider(Generic[P]):
+    """What the fallback lists of all kinds do as one provider."""
+
+    candidates: Candidates[P]
+
+    async def start(self) -> None:
+        """Start all; raises ProviderError if none can be used."""
+        await self.candidates.start()
+
+    async def usable(self) -> bool:
+        """Wait until one can be used or all have failed to start; return whether one can."""
+        return await self.candidates.usable()
+
+    def stats(self) -> list[dict[str, Any]]:
+        """Return the state of each, in order."""
+        return self.candidates.stats()
+
+    async def close(self) -> None:
+        """Close all; work that is under way fails."""
+        await self.candidates.close()
+
+
+class UnavailableProvider:
+    """Takes the place in a list of a provider that could not be created: it fails to start."""
+
+    window_samples = 0
+
+    def __init__(self, name: str, error: ProviderError) -> None:
+        self.name = name
+        self._error = error
+
+    async def start(self) -> None:
+        """Raise the error of its creation."""
+        raise self._error
+
+    async def close(self) -> None:
+        """Nothing to close."""
