@@ -1,4 +1,4 @@
-"""libopus through opuslib's bindings: found, imported and held in one place for all who use it."""
+"""Loads libopus and opuslib's bindings, for all codecs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def load_libopus() -> None:
 
     Raises ConfigError with one line that says how to install libopus if it is missing.
     """
-    # Asked first: opuslib raises a bare Exception, and only at its import.
+    # Looked up first: opuslib raises a bare Exception, at its import.
     if find_library("opus") is None:
         raise ConfigError(MISSING_LIBOPUS)
     with warnings.catch_warnings():

@@ -71,7 +71,7 @@ class OpusDecoder:
 
         DTX packets of 1 or 2 bytes give comfort noise of their full duration.
         """
-        # libopus takes an empty packet for a lost one and makes audio up for it.
+        # libopus treats an empty packet as a lost one and conceals it.
         if not packet or self._state.pointer is None:
             return b""
         count: int = self._decode(
@@ -149,7 +149,7 @@ class OpusEncoder(AudioEncoder):
         return self._whole_packets()
 
     def flush(self) -> list[bytes]:
-        """Return what is left, padded with silence to whole packets."""
+        """Return the rest, padded with silence to whole packets."""
         self._pending += self._drain()
         missing = -len(self._pending) % self._output.frame_bytes
         self._pending += bytes(missing)

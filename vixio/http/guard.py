@@ -1,7 +1,6 @@
-"""HTTP connections that take no more than their share: of time, of room, of bytes in the head.
+"""Bounds HTTP connections in number, in time, and in the size of a request's head.
 
-uvicorn itself waits without end for a request that does not come, and for one that comes a byte at
-a time.
+uvicorn itself waits without end for a request that does not come, or comes a byte at a time.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from vixio.transports.admission.listener import NO_DESCRIPTORS, descriptor_ceili
 from vixio.transports.admission.refusal import Refusal
 
 REQUEST_S = 10.0
-"""For a whole request, head and body, from the moment that the connection is there or idle."""
+"""For a whole request, head and body, from the connect or the end of the last answer."""
 
 KEEP_ALIVE_S = 5
 MAX_CONNECTIONS = 512
@@ -30,12 +29,12 @@ MAX_HEAD_BYTES = 16 * 1024
 BACKLOG = 256
 
 _log = logging.getLogger("uvicorn.error.connections")
-# uvicorn warns of each broken request: whoever sends them would write our log. They are counted.
+# uvicorn logs each malformed request, so clients could fill the log. They are counted instead.
 _log.setLevel(logging.ERROR)
 
 
 class GuardedProtocol(H11Protocol):
-    """One HTTP connection; :func:`guarded` gives it the two that it asks."""
+    """One HTTP connection; :func:`guarded` sets tracker and counter."""
 
     tracker: ClassVar[ConnectionTracker]
     count: ClassVar[Callable[[str], None]]
@@ -84,8 +83,8 @@ class GuardedProtocol(H11Protocol):
         self.transport.close()
 
     def _watch(self) -> None:
-        """A clock runs while a request is awaited, none while it is answered."""
-        # None, whatever its annotation says, until the first request is there.
+        """Run the timer while a request is awaited, not while it is answered."""
+        # None until the first request arrives, whatever its annotation says.
         cycle: RequestResponseCycle | None = self.cycle
         awaited = cycle is None or cycle.response_complete or cycle.more_body
         if not awaited or self.transport.is_closing():
@@ -105,7 +104,7 @@ class GuardedProtocol(H11Protocol):
 
 
 def guarded(tracker: ConnectionTracker, count: Callable[[str], None]) -> type[GuardedProtocol]:
-    """Return the protocol of a server whose connections ``tracker`` knows."""
+    """Return the protocol class of a server whose connections ``tracker`` counts."""
 
     class Protocol(GuardedProtocol):
         pass

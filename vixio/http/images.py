@@ -1,4 +1,4 @@
-"""What an upload really is: images are told by their content, never by a name or a header."""
+"""Recognises images by their content, not by a name or a header."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _JPEG = b"\xff\xd8\xff"
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 MIN_BYTES = 64
-"""No image that shows anything is smaller; a 1×1 JPEG already has more."""
+"""A smaller file is no image; a 1×1 JPEG already has more."""
 
 
 def media_type(data: bytes) -> str:

@@ -1,4 +1,4 @@
-"""What the OTA endpoint answers: where the WebSocket is, the time, and no new firmware.
+"""The OTA answer: the address of the WebSocket, the time, and no new firmware.
 
 Pure functions; the routes are in :mod:`vixio.http.routes.ota`.
 """
@@ -36,7 +36,7 @@ _LIBRARY = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtaSettings:
-    """What OTA tells devices.
+    """Settings of the OTA answer.
 
     ``websocket_url`` is used as it is if given; otherwise the URL is made of the address through
     which the device came, ``websocket_port`` and ``websocket_path``. ``trust_forwarded``: believe

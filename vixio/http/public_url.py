@@ -1,4 +1,4 @@
-"""Under which URL a device reaches another service of ours: through the address it came by."""
+"""The URL of another service of this server, on the address through which the device came."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A camera's multipart/form-data, read as it arrives and kept in memory only.
 
-The framework's own form reader writes larger files to a temporary one, and a photo of somebody's
-home shall not lie on a disk.
+The framework's own form reader writes larger files to a temporary one, and a photo of a
+home must not be written to a disk.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_HEADERS_BYTES = 4_096
 
 
 class BadUpload(Exception):
-    """What was sent is no upload; the message is one line for whoever sent it."""
+    """The upload is invalid; the message is one line for the client."""
 
     def __init__(self, message: str, status: int = 400) -> None:
         super().__init__(message)
@@ -67,7 +67,7 @@ class Upload:
 
     @property
     def question(self) -> str:
-        """What the user wants to know; empty if nothing was asked."""
+        """The user's question; empty if there is none."""
         return self._question.decode("utf-8", "replace").strip()
 
     def feed(self, data: bytes) -> None:
@@ -78,7 +78,7 @@ class Upload:
             raise BadUpload("the multipart body is malformed") from None
 
     def finish(self) -> None:
-        """Say that the body is over."""
+        """End the body. Raises BadUpload if it is incomplete."""
         if not self._ended:
             raise BadUpload("the multipart body ends before its last boundary")
         if not self.photo:

@@ -1,4 +1,4 @@
-"""Images are told by what they are."""
+"""Images are recognised by their content."""
 
 from __future__ import annotations
 
@@ -57,5 +57,5 @@ def test_an_image_is_known(data: bytes, expected: str) -> None:
     ],
     ids=lambda data: repr(data[:6]),
 )
-def test_what_is_none_or_not_whole_is_none(data: bytes) -> None:
+def test_other_files_and_truncated_images_are_refused(data: bytes) -> None:
     assert media_type(data) == ""

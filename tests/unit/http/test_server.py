@@ -85,9 +85,9 @@ async def test_a_device_finds_the_server(path: str, method: str) -> None:
         answer = await request(port, path, method, body, Device_Id="aa:bb", User_Agent="box/1.9.2")
     assert answer.status == 200
     assert answer.headers["content-type"] == "application/json"
-    told = answer.json()
-    assert told["websocket"] == {"url": "ws://127.0.0.1:8123/xiaozhi/v1/", "version": 1}
-    assert told["firmware"] == {"version": "1.9.2", "url": ""}
+    answered = answer.json()
+    assert answered["websocket"] == {"url": "ws://127.0.0.1:8123/xiaozhi/v1/", "version": 1}
+    assert answered["firmware"] == {"version": "1.9.2", "url": ""}
 
 
 @pytest.mark.parametrize("body", [b"", b"not json", b"[]", b"\xff\xfe", b"[" * 60_000])
@@ -128,14 +128,14 @@ async def test_a_device_that_hangs_up_in_mid_body_harms_nothing() -> None:
         assert (await request(port, "/xiaozhi/ota/")).status == 200
 
 
-async def test_a_token_is_issued_to_whom_it_may_concern() -> None:
+async def test_a_token_is_issued_for_a_stated_device() -> None:
     auth = TokenAuthenticator("a secret of enough bytes")
     async with serving(auth=auth) as port:
         known = await request(port, "/xiaozhi/ota/", Device_Id="aa:bb", Client_Id="c")
-        nobody = await request(port, "/xiaozhi/ota/")
+        unnamed = await request(port, "/xiaozhi/ota/")
     token = known.json()["websocket"]["token"]
     assert auth.verify(token, "aa:bb", "c") is TokenCheck.VALID
-    assert "token" not in nobody.json()["websocket"]
+    assert "token" not in unnamed.json()["websocket"]
 
 
 @pytest.mark.parametrize("path", ["/xiaozhi/ota/activate", "/xiaozhi/ota/activate/"])
@@ -213,8 +213,8 @@ async def test_ota_behind_a_proxy_counts_its_clients_and_tells_them_its_name() -
         assert (await request(port, "/xiaozhi/ota/", "GET", b"", **proxied)).status == 200
         assert [(await request(port, "/xiaozhi/ota/")).status for _ in range(3)] == [200] * 3
     async with serving(trusted_proxies=()) as port:
-        told = await request(port, "/xiaozhi/ota/", "GET", b"", **proxied)
-        assert told.json()["websocket"]["url"].startswith("ws://voice.example:")
+        answered = await request(port, "/xiaozhi/ota/", "GET", b"", **proxied)
+        assert answered.json()["websocket"]["url"].startswith("ws://voice.example:")
 
 
 async def test_http_connections_of_one_address_are_bounded() -> None:

@@ -1,4 +1,4 @@
-"""The endpoint that cameras post their photos to: who may, what is an image, and the answer.
+"""The endpoint to which cameras post photos: authorisation, validation, answer.
 
 The firmware gives the raw body of a 200 to the model as the tool's result, and of any other status
 it says no more than "Failed to upload photo" (esp32_camera.cc, Explain). So what the service behind
@@ -8,13 +8,12 @@ it could not do comes as a 200 with one sentence that says so: the user shall he
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING
-
-from loguru import logger
 
 from vixio.core.device import normalise_device_id
 from vixio.core.errors import ProviderError, describe
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import Route
+
+_log = logging.getLogger(__name__)
 
 MAX_AT_ONCE = 16
 """Photos that are held in memory at a time; with the default size at most 16 MB."""
@@ -47,7 +48,7 @@ Explain = Callable[[bytes, str, str], Awaitable[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisionSettings:
-    """What the endpoint goes by.
+    """Settings of the endpoint.
 
     ``is_live`` tells whether a session still runs, given its id and device. ``photos_per_device``:
     a minute; 0: no limit.
@@ -63,7 +64,7 @@ class VisionSettings:
 
 
 class Refused(Exception):
-    """The request ends here, with this status and one line."""
+    """Ends the request with a status and one line."""
 
     def __init__(self, status: int, reason: str, message: str, retry_after: float = 0.0) -> None:
         super().__init__(message)
@@ -73,7 +74,7 @@ class Refused(Exception):
 
 
 class VisionEndpoint:
-    """Takes one photo a request; nothing of it outlives the answer."""
+    """Takes one photo per request and keeps nothing of it after the answer."""
 
     def __init__(self, settings: VisionSettings) -> None:
         self._settings = settings
@@ -88,7 +89,7 @@ class VisionEndpoint:
         return [Route(VISION_PATH, self.answer, methods=["POST"])]
 
     async def answer(self, request: Request) -> Response:
-        """Answer a request; never raises but for a client that is gone."""
+        """Answer a request; raises only if the client is gone."""
         from starlette.requests import ClientDisconnect
         from starlette.responses import PlainTextResponse
 
@@ -105,13 +106,13 @@ class VisionEndpoint:
             return PlainTextResponse(text)
         except Refused as error:
             self._counters.add(f"vision.refused.{error.reason}")
-            logger.bind(reason=error.reason).debug("photo refused")
+            _log.debug("photo refused", extra={"reason": error.reason})
             headers = {**error.headers, "Connection": "close"}
             await self._discard(request)
             return PlainTextResponse(f"{error}\n", error.status, headers)
         except ClientDisconnect:
             self._counters.add("vision.hung_up")
-            return PlainTextResponse("", 400)  # nobody is there to read it
+            return PlainTextResponse("", 400)  # the client is gone, nothing is sent
 
     def _identify(self, request: Request) -> None:
         settings = self._settings
@@ -139,8 +140,8 @@ class VisionEndpoint:
         return upload
 
     async def _discard(self, request: Request) -> None:
-        """Take the rest of a photo of the usual size: who is cut off while he sends sees no answer,
-        only a broken connection."""
+        """Read the rest of a photo of usual size: a client that is cut off while it sends gets no
+        answer, only a broken connection."""
         from starlette.requests import ClientDisconnect
 
         left = self._settings.max_photo_bytes
@@ -156,7 +157,7 @@ class VisionEndpoint:
         photo = bytes(upload.photo)
         kind = media_type(photo)
         if not kind:
-            raise Refused(415, "no_image", "this is no whole JPEG, PNG, WebP or GIF image")
+            raise Refused(415, "no_image", "not a complete JPEG, PNG, WebP or GIF image")
         began = monotonic()
         try:
             text = await self._settings.explain(photo, kind, upload.question or DEFAULT_QUESTION)
@@ -169,12 +170,12 @@ class VisionEndpoint:
             self._counters.add("vision.failed")
             if not isinstance(error, ProviderError):
                 self._counters.add("vision.defect")
-            logger.bind(why=describe(error)).warning("the photo could not be explained")
+            _log.warning("the photo could not be explained", extra={"reason": describe(error)})
             return f"The photo was taken, but could not be looked at: {_why(error)}."
         self._counters.add("vision.answered")
-        logger.bind(bytes=len(photo), media_type=kind, ms=round((monotonic() - began) * 1000)).info(
-            "a photo was explained"
-        )
+        took_ms = round((monotonic() - began) * 1000)
+        fields = {"bytes": len(photo), "media_type": kind, "ms": took_ms}
+        _log.info("a photo was explained", extra=fields)
         # Half a surrogate pair cannot be sent.
         return text[:MAX_ANSWER_CHARS].encode("utf-8", "replace").decode()
 

@@ -1,1 +1,1 @@
-"""What all carriers and the HTTP server share: who may connect, how often, and when."""
+"""Shared by all carriers and the HTTP server: which devices may connect, how often, and when."""

@@ -1,4 +1,4 @@
-"""Whose connection it is: by its address, or by what a trusted proxy says of it."""
+"""The client's address of a connection: its peer's, or the one that a trusted proxy states."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ TRUSTED_PROXIES = ("127.0.0.1", "::1")
 """This machine: a local process has easier ways to do harm."""
 
 MAX_FORWARDED_CHARS = 1_024
-"""Of X-Forwarded-For that are looked at, from its end: what stands there the nearest proxy wrote.
-A longer one is padding."""
+"""Of X-Forwarded-For that are read, from its end, which the nearest proxy wrote."""
 
 
 def parse_address(text: str) -> Address | None:
@@ -33,9 +32,9 @@ def parse_address(text: str) -> Address | None:
 
 
 def address_key(address: Address) -> str:
-    """Return by what an address is counted: itself, or the /64 of an IPv6 address.
+    """Return the key under which an address is counted: itself, or the /64 of an IPv6 address.
 
-    A /64 is what one household or one machine is given; it can take any address within.
+    A /64 is assigned to one household or machine, which can use any address within.
     """
     if isinstance(address, IPv4Address):
         return str(address)
@@ -43,7 +42,7 @@ def address_key(address: Address) -> str:
 
 
 class Proxies:
-    """The reverse proxies that are believed. Raises ConfigError if one is no address or network."""
+    """The trusted reverse proxies. Raises ConfigError if an entry is no address or network."""
 
     def __init__(self, trusted: Sequence[str] = ()) -> None:
         try:
@@ -52,13 +51,13 @@ class Proxies:
             raise ConfigError(f"trusted_proxies: {error}") from None
 
     def trusts(self, address: Address | None) -> bool:
-        """Is ``address`` one of the proxies?"""
+        """Whether ``address`` is one of the proxies."""
         return address is not None and any(
             address.version == network.version and address in network for network in self._networks
         )
 
     def client(self, peer: Address | None, forwarded: Iterable[str]) -> Address | None:
-        """Return who is behind ``peer`` by its X-Forwarded-For headers; None if it is not told.
+        """Return the client behind ``peer`` by its X-Forwarded-For headers; None if they name none.
 
         Each proxy appends the address that it saw, so the last one that is no proxy of ours is
         the client; what stands before it the client may have written itself.

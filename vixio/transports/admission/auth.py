@@ -1,4 +1,4 @@
-"""Tokens that let a device in: signed, expiring, bound to one device and client.
+"""Device tokens: signed, expiring, bound to one device and client.
 
 A token is ``EXPIRY.SIGNATURE``: the expiry in seconds since 1970 and an HMAC-SHA256 over it and
 both identities. Nothing is stored, so any process with the secret can check what another issued. It
@@ -30,7 +30,7 @@ _TOKEN = re.compile(r"([0-9]{1,12})\.([A-Za-z0-9_-]{43})")
 
 
 class TokenCheck(StrEnum):
-    """What became of a check. Told apart for counters; the client only learns that it may not."""
+    """The result of a check. Distinguished for counters; the client gets the same answer to all."""
 
     VALID = "valid"
     MISSING = "missing"
@@ -39,7 +39,7 @@ class TokenCheck(StrEnum):
 
 
 class Authenticator(Protocol):
-    """Whoever issues tokens (at the OTA endpoint) and checks them (before the upgrade)."""
+    """Issues tokens (at the OTA endpoint) and checks them (before the upgrade)."""
 
     def issue(self, device_id: str, client_id: str) -> str:
         """Return a token for this device."""
@@ -51,7 +51,7 @@ class Authenticator(Protocol):
 
 
 class TokenAuthenticator:
-    """Signs with one secret; ``lifetime_s`` is how long a token opens the door.
+    """Signs with one secret; tokens are valid for ``lifetime_s`` seconds.
 
     ``clock`` gives seconds since 1970. Raises ConfigError if the secret is too short.
     """
@@ -77,7 +77,7 @@ class TokenAuthenticator:
         return f"{expiry}.{self._sign(expiry, device_id, client_id)}"
 
     def verify(self, token: str, device_id: str, client_id: str) -> TokenCheck:
-        """Check in constant time that we signed ``token`` for this device and it still holds."""
+        """Check in constant time that ``token`` was issued to this device and has not expired."""
         if not token:
             return TokenCheck.MISSING
         parts = _TOKEN.fullmatch(token)
@@ -89,7 +89,7 @@ class TokenAuthenticator:
         return TokenCheck.VALID if self._clock() < int(expiry) else TokenCheck.EXPIRED
 
     def _sign(self, expiry: str, device_id: str, client_id: str) -> str:
-        # Lengths stand before the identities so that no two pairs make the same message.
+        # Lengths precede the identities, so that no two pairs give the same message.
         device, client = (text.encode("utf-8", "replace") for text in (device_id, client_id))
         message = b"%s|%d|%s|%d|%s" % (expiry.encode(), len(device), device, len(client), client)
         digest = hmac.new(self._secret, message, hashlib.sha256).digest()

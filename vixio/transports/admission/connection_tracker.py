@@ -1,7 +1,7 @@
-"""Who is connected from where, and what each address may still do. Sockets are not touched here.
+"""Counts connections by address and applies the limits of an address. Touches no socket.
 
-An address that is a trusted proxy stands for nobody in particular: until it says for whom it asks,
-no limit of an address holds for it.
+The address of a trusted proxy is not a client's: until the proxy names the client, no limit of an
+address applies.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from vixio.transports.admission.limits import KeyedBuckets, Limits
 from vixio.transports.admission.refusal import Refusal, too_many
 
 FLOOD_COSTS_CONNECTS = 32
-"""What a connection that was closed for flooding takes from its address's connects: whoever comes
-back to flood again finds the door shut after a few times."""
+"""Connects that a connection closed for flooding costs its address: after a few of them the address
+is refused."""
 
 
 @dataclass(slots=True, eq=False)
 class TrackedConnection:
-    """One connection: ``key`` is by what it is counted, empty while it is nobody's."""
+    """One connection. ``key``: what it is counted under; empty while its client is unknown."""
 
     peer: Address | None
     key: str = ""
@@ -62,11 +62,11 @@ class ConnectionTracker:
 
     @property
     def addresses(self) -> int:
-        """From how many addresses somebody is connected."""
+        """How many addresses have a connection."""
         return len(self._open)
 
     def arrive(self, peer: str) -> TrackedConnection:
-        """Take note of a new connection; its ``refusal`` says if it is one too many."""
+        """Count a new connection; its ``refusal`` is set if it exceeds a limit."""
         self._tell_all(1)
         address = parse_address(peer)
         tracked = TrackedConnection(address, address=peer)
@@ -75,7 +75,7 @@ class ConnectionTracker:
         return tracked
 
     def announce(self, tracked: TrackedConnection, forwarded: Iterable[str]) -> None:
-        """Take note of what a proxy says of its connection (X-Forwarded-For)."""
+        """Count the connection under the client that its proxy names (X-Forwarded-For)."""
         if tracked.key or tracked.left or not self._proxies.trusts(tracked.peer):
             return
         client = self._proxies.client(tracked.peer, forwarded)
@@ -96,9 +96,9 @@ class ConnectionTracker:
             self._tell(tracked.key)
 
     def device(self, tracked: TrackedConnection, device_id: str) -> Refusal | None:
-        """Take one connect of a device; a refusal if it had too many.
+        """Charge one connect of a device; return a refusal if there were too many.
 
-        It is counted together with its address, so that nobody elsewhere can use it up.
+        Counted by device and address, so that no other address can use up a device's connects.
         """
         key = f"{tracked.key}|{device_id}"
         wait = self._devices.take(key, self._clock())
@@ -112,7 +112,7 @@ class ConnectionTracker:
         )
 
     def penalise(self, tracked: TrackedConnection) -> None:
-        """A connection was closed because it flooded."""
+        """Charge the address of a connection that was closed for flooding."""
         if tracked.key:
             self._connects.charge(tracked.key, FLOOD_COSTS_CONNECTS, self._clock())
             self._cluster.limits.charge(f"{self._what}connects", tracked.key, FLOOD_COSTS_CONNECTS)

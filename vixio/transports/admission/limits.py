@@ -1,8 +1,8 @@
-"""How much one address, one device and one connection may do, and what counts it.
+"""Limits of an address, a device and a connection, as token buckets.
 
-A limit is a bucket in seconds of quota: it holds ``burst`` seconds, fills by one second a second,
-and whatever is done costs its share of a second. So one bucket holds several limits at a time: an
-act costs what the strictest of them asks. A limit of 0 is off.
+A bucket is measured in seconds of quota: it holds ``burst`` seconds, fills by one second a second,
+and each act costs its share of a second. So one bucket can hold several limits: an act costs what
+the strictest of them asks. A limit of 0 is off.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dataclasses import dataclass, fields
 from vixio.core.errors import ConfigError
 
 MAX_KEYS = 8_192
-"""Addresses (or devices) that are remembered at a time, about 2 MB. What was not seen for longest
-is forgotten first, which can only let it in."""
+"""Addresses or devices that are remembered, about 2 MB. Beyond that the one seen longest ago is
+forgotten, which resets its quota."""
 
 ROUNDING_S = 1e-6
-"""What a sum of a few hundred shares may be off by."""
+"""Tolerance for the sum of a few hundred shares."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class Limits:
     """Text, pings and pongs, pieces of fragmented messages."""
     message_bytes_per_second: float = 400_000.0
     bad_messages: int = 300
-    """A minute: messages that mean nothing, packets that libopus refuses."""
+    """A minute: malformed messages, and packets that libopus rejects."""
 
     pending_tool_calls: int = 32
     """Of one device, at a time."""
@@ -73,11 +73,11 @@ class Bucket:
 
     def __init__(self, burst: float) -> None:
         self._burst = burst + ROUNDING_S
-        # The moment at which the bucket is full again says all (the generic cell rate algorithm).
+        # Generic cell rate algorithm: the time at which the bucket is full again is its state.
         self._empty_until = float("-inf")
 
     def take(self, cost: float, at: float) -> bool:
-        """Take ``cost`` seconds out if they are there."""
+        """Take ``cost`` seconds out if the bucket has them; whether it did."""
         after = (self._empty_until if self._empty_until > at else at) + cost
         if after - at > self._burst:
             return False
@@ -98,7 +98,7 @@ class KeyedBuckets:
         return len(self._full_at)
 
     def take(self, key: str, at: float) -> float:
-        """Take one act; return 0, or the seconds after which it would be there."""
+        """Take one act; return 0, or the seconds to wait for it."""
         if not self._cost:
             return 0.0
         after = max(self._full_at.get(key, at), at) + self._cost
@@ -108,7 +108,7 @@ class KeyedBuckets:
         return 0.0
 
     def charge(self, key: str, acts: float, at: float) -> None:
-        """Take ``acts`` whether they are there or not, at most until the bucket is empty."""
+        """Take ``acts`` unconditionally, at most until the bucket is empty."""
         if self._cost:
             after = max(self._full_at.get(key, at), at) + self._cost * acts
             self._put(key, min(after, at + self._burst))

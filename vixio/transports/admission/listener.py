@@ -1,4 +1,4 @@
-"""A listening socket that survives a crowd: a few at a time, and none too many for the process."""
+"""A listening socket that bounds the accepts per loop iteration and the descriptors in use."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from typing import Any
 from vixio.transports.admission.refusal import busy
 
 BACKLOG = 1_024
-"""Connections that the kernel holds until they are accepted: a thousand devices that come back at
-once, after a restart, are not sent away to try again a second later."""
+"""Connections that the kernel holds until they are accepted: a thousand devices that reconnect at
+once after a restart need no second attempt."""
 
 MAX_ACCEPTS = 32
-"""In one iteration of the loop, so that a storm of connects makes nobody's audio late."""
+"""Per iteration of the loop, so that a storm of connects does not delay audio."""
 
 MAX_RESERVE = 64
-"""Descriptors kept free for everything that is no device: HTTP, tools, providers, files."""
+"""Descriptors reserved for everything but devices: HTTP, tools, providers, files."""
 
 NO_DESCRIPTORS = busy("descriptors", "No connection is left on this server, try again.\n")
 
 
 def descriptor_ceiling() -> int:
-    """Return the lowest descriptor that no device may have.
+    """Return the lowest descriptor that is reserved.
 
-    The kernel hands out the lowest free number, so a socket's number tells how many are in use.
+    The kernel hands out the lowest free number, so a socket's number is the count in use.
     """
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return 2**31 if soft == resource.RLIM_INFINITY else soft - min(MAX_RESERVE, soft // 4)
 
 
 def raise_descriptor_limit() -> None:
-    """Raise the process's soft limit of open files to its hard one: 1,024 is a usual soft one."""
+    """Raise the process's soft limit of open files, usually 1,024, to its hard limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
-        with contextlib.suppress(OSError, ValueError):  # macOS states more than it grants
+        with contextlib.suppress(OSError, ValueError):  # macOS grants less than it reports
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 class Listener(socket.socket):
     """Listens on one address. Raises OSError if it cannot.
 
-    ``on_refused`` is called for each connection that found no descriptor. It is turned away at
-    once by way of a spare one: left in the queue, it would make the loop try again without end.
-    ``shared``: other processes listen there too, and the kernel gives each its part (Linux).
+    ``on_refused`` is called for each connection that found no descriptor. It is answered at
+    once through a spare one: left in the queue, it would make the loop retry without end.
+    ``shared``: other processes listen there too, and the kernel distributes connections (Linux).
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Listener(socket.socket):
             raise
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """Accept a connection. Raises BlockingIOError when it is enough for now."""
+        """Accept a connection. Raises BlockingIOError after ``MAX_ACCEPTS`` in a row."""
         if self._accepted >= MAX_ACCEPTS:
             self._accepted = 0
             raise BlockingIOError
@@ -81,8 +81,8 @@ class Listener(socket.socket):
             if error.errno not in (errno.EMFILE, errno.ENFILE):
                 self._accepted = 0
                 raise
-            # Should that fail too, asyncio waits a second, but some of its versions first ask again
-            # as often as the backlog is long: the next call says that it is enough.
+            # If that fails too, asyncio waits a second, but some of its versions first call again
+            # as often as the backlog is long: the next call ends that.
             self._accepted = MAX_ACCEPTS
             self._turn_away()
             self._accepted = 0
@@ -108,6 +108,6 @@ class Listener(socket.socket):
                 connection.setblocking(False)
                 connection.send(NO_DESCRIPTORS.raw())
             self._on_refused()
-        finally:  # also when nobody waited: the limit is reported before the queue is looked at
-            with contextlib.suppress(OSError):  # another thread took it: next time, then
+        finally:  # also with an empty queue: the kernel checks the limit first
+            with contextlib.suppress(OSError):  # another thread took it; the next call tries again
                 self._spare = os.open(os.devnull, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""The answer to who may not come in."""
+"""The answer to a refused connection."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Refusal:
         return {"Retry-After": str(max(1, math.ceil(self.retry_after)))}
 
     def raw(self) -> bytes:
-        """Return the whole answer, for a connection that nobody reads a request from."""
+        """Return the whole answer, for a connection whose request is not read."""
         body = self.message.encode()
         head = f"HTTP/1.1 {self.status.value} {self.status.phrase}\r\n"
         for name, value in {
@@ -47,10 +47,10 @@ class Refusal:
 
 
 def busy(reason: str, message: str, retry_after: float = 5.0) -> Refusal:
-    """Return the 503 of a server that has no room just now."""
+    """Return the 503 of a server that has no capacity now."""
     return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, reason, message, retry_after)
 
 
 def too_many(reason: str, message: str, retry_after: float) -> Refusal:
-    """Return the 429 of an address or device that asks too much."""
+    """Return the 429 for an address or device over its limit."""
     return Refusal(HTTPStatus.TOO_MANY_REQUESTS, reason, message, retry_after)

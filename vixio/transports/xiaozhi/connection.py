@@ -36,13 +36,13 @@ from vixio.transports.xiaozhi.tool_feed import ToolFeed
 POLICY_VIOLATION = 1008
 
 READS_IN_A_ROW = 16
-"""Messages taken before the loop has its turn: reading what has arrived already does not wait, and
-a burst of catch-up is decoded at 0.1 ms a packet."""
+"""Messages taken before the loop runs other tasks: reading one that has arrived does not wait, and
+a burst after a stall takes 0.1 ms a packet to decode."""
 
 HARMLESS = {"goodbye", "iot", "repeated_hello", "unknown_type"}
-"""What means nothing to us and is no mistake of a client either."""
+"""Reasons of ignored input that are no mistake of a client."""
 
-BAD_MESSAGES = "too many messages that mean nothing"
+BAD_MESSAGES = "too many malformed messages"
 
 _log = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ class XiaozhiConnection(DeviceConnection):
     # ── receiving ───────────────────────────────────────────────────────────────────────────────
 
     async def receive(self) -> Chunk:
-        """Return the next chunk. Safe to cancel: only the inbox waits, which is."""
+        """Return the next chunk. Safe to cancel, as the inbox is."""
         inbox = self._channel.inbox
         while True:
             if self._closed:
@@ -114,7 +114,7 @@ class XiaozhiConnection(DeviceConnection):
 
     def intercept(self, text: str) -> bool:
         """Take an MCP message on its arrival, ahead of the audio that waits to be read."""
-        # A cheap look first: whatever is not MCP is parsed once, when it is read.
+        # A cheap test first, so that other messages are parsed only once, when they are read.
         if '"mcp"' not in text:
             return False
         event = self._protocol.parse(text)
@@ -174,7 +174,7 @@ class XiaozhiConnection(DeviceConnection):
         await self._send(messages.alert(status, message, emotion))
 
     async def send_hello(self) -> None:
-        """Answer the device's hello; it waits for this and for nothing else."""
+        """Answer the device's hello."""
         await self._send(server_hello(self.session_id, self.output, self._channel.transport))
 
     async def _send(self, message: JsonObject) -> None:
@@ -208,7 +208,7 @@ class XiaozhiConnection(DeviceConnection):
     # ── tools ───────────────────────────────────────────────────────────────────────────────────
 
     def start_tools(self, vision: JsonObject | None = None) -> None:
-        """Ask the device for its tools, beside the conversation; tell its camera of ``vision``."""
+        """List the device's tools, beside the conversation; ``vision`` goes to its camera."""
         self._tools = ToolFeed(
             self.session_id,
             self.device.id,
@@ -221,7 +221,7 @@ class XiaozhiConnection(DeviceConnection):
         self._tools.start()
 
     def add_tools_callback(self, callback: DeviceToolsCallback) -> None:
-        """Have ``callback`` told the device's tools; a device without any never calls it."""
+        """Call ``callback`` with the device's tools; never for a device without a tool server."""
         if self._tools is not None:
             self._tools.add_callback(callback)
 

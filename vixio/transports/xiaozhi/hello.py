@@ -1,4 +1,4 @@
-"""The hello of both sides: who may speak how."""
+"""The hello of both sides: version, audio format, features."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ SAMPLE_RATES = (8_000, 12_000, 16_000, 24_000, 48_000)
 
 FRAME_DURATIONS_MS = (20, 40, 60)
 
-# What the firmware sends (websocket_protocol.cc, GetHelloMessage); a client that leaves one out
-# means these.
+# What the firmware sends (websocket_protocol.cc, GetHelloMessage); these are the defaults for
+# a client that leaves one out.
 DEFAULT_SAMPLE_RATE = 16_000
 DEFAULT_FRAME_MS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """What a device says of itself. ``audio`` is what it sends, ``features`` those that are on."""
+    """A device's hello. ``audio``: the format it sends; ``features``: those that are on."""
 
     version: Version
     audio: AudioFormat
@@ -85,7 +85,7 @@ def _parse_audio(params: Any) -> AudioFormat | HelloRefused:  # noqa: ANN401  an
 
 
 def server_hello(session_id: str, output: AudioFormat, transport: str) -> JsonObject:
-    """Return our hello; ``output`` is what WE send, the device sets its decoder by it.
+    """Return the server's hello. ``output``: the format the server sends, for the device's decoder.
 
     ``transport``, the carrier's name, is not optional: a firmware that misses it reads through a
     null pointer (websocket_protocol.cc, ParseServerHello). Nothing in it is ever null.

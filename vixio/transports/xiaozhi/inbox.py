@@ -1,7 +1,7 @@
-"""What a device has sent and its session has not read yet.
+"""Messages that a device has sent and its session has not read yet.
 
-It takes the place of the WebSocket library's own queue, whose reader passes four coroutines and
-two locks for each packet, and whose wait only ends when TCP does.
+Reading one that has arrived is a plain call, and the wait for the next one ends when the channel
+is closed.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections import deque
 from collections.abc import Callable
 
 HIGH_WATER = 64
-"""Messages: 3.8 s of audio. More of them stay in the kernel, and in the end at the device."""
+"""Messages: 3.8 s of audio. Above it the network is paused: the kernel and the device buffer."""
 
 LOW_WATER = HIGH_WATER // 4
-"""Pausing and resuming are system calls: not for every message of a burst."""
+"""Pausing and resuming are system calls, too expensive for every message of a burst."""
 
 
 class Inbox:

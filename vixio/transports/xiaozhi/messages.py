@@ -1,4 +1,4 @@
-"""Everything the server says in JSON, as the firmware honours it.
+"""The server's JSON messages, as the firmware handles them.
 
 Each function cites nothing but its branch in application.cc, InitializeProtocol, the callback given
 to ``OnIncomingJson``: a field that this callback demands is a parameter, one it ignores is absent.
@@ -55,7 +55,7 @@ def pong() -> JsonObject:
 
 
 def keepalive() -> JsonObject:
-    """Return a text that does nothing but arrive.
+    """Return a text without effect on the device.
 
     The firmware gives a channel up when 120 s bring no DATA frame: ``last_incoming_time_`` is set
     in the OnData callback alone (websocket_protocol.cc, OpenAudioChannel; protocol.cc, IsTimeout),

@@ -1,4 +1,4 @@
-"""The xiaozhi protocol, sans-I/O: what came off the socket in, events and things to send out.
+"""The xiaozhi protocol, sans-I/O: received messages in, events and messages to send out.
 
 It holds no state but the settings of its connection, opens nothing and waits for nothing. Whatever
 a device sends, :meth:`XiaozhiProtocol.parse` answers with an event; wrong input is an ``Ignored``.
@@ -35,7 +35,7 @@ MAX_MESSAGE_BYTES = 65_536
 NOT_JSON = "not_json"
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-"""How JSON spells half of a surrogate pair."""
+"""Half of a surrogate pair, as JSON escapes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class McpFrame:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Something that wants ``message`` sent back and nothing else."""
+    """Input that is answered with ``message`` and has no other effect."""
 
     message: JsonObject
 
@@ -87,16 +87,16 @@ class XiaozhiProtocol(ProtocolBase):
             "abort": self._parse_abort,
             "mcp": self._parse_mcp,
             "ping": lambda message: Reply(messages.pong()),
-            # The firmware says goodbye over MQTT alone; here the socket's end says it all.
+            # The firmware sends it over MQTT only; on a WebSocket the close says the same.
             "goodbye": lambda message: Ignored("goodbye"),
             # Descriptors and states of firmware before 2.0, which MCP replaced.
             "iot": lambda message: Ignored("iot"),
-            # The hello is over when parse is asked.
+            # The transport has handled the hello before it calls parse.
             "hello": lambda message: Ignored("repeated_hello"),
         }
 
     def parse(self, data: str | bytes) -> Event:
-        """Return what one WebSocket message means; never raises."""
+        """Return the event of one received message; never raises."""
         if isinstance(data, str):
             return self._parse_text(data)
         if len(data) > MAX_MESSAGE_BYTES:
@@ -143,7 +143,7 @@ class XiaozhiProtocol(ProtocolBase):
         return Ignored("bad_field")
 
     def _parse_abort(self, message: JsonObject) -> Event:
-        # Stopping matters more than the reason: a wrong one does not keep the device talking.
+        # An invalid reason must not keep the device talking.
         reason = message.get("reason")
         return Abort(well_formed(reason) if isinstance(reason, str) else "")
 

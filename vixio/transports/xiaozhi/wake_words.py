@@ -1,4 +1,4 @@
-"""Wake words: how a device's own ``detect`` is told from words that a user typed."""
+"""Wake words: tell a device's own ``detect`` from text that a user typed."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ def normalise(text: str) -> str:
 
 
 class WakeWords:
-    """A set of wake words that does not care how one is written."""
+    """A set of wake words that ignores case, spaces and punctuation."""
 
     def __init__(self, words: Iterable[str] = DEFAULT_WAKE_WORDS) -> None:
         self._words = frozenset(filter(None, map(normalise, words)))
 
     def __contains__(self, text: str) -> bool:
-        """Is the whole of ``text`` a wake word?"""
+        """Whether the whole of ``text`` is a wake word."""
         return normalise(text) in self._words

@@ -29,12 +29,12 @@ async def posted(explain: Explain, counters: Counters) -> tuple[int, str]:
     endpoint = VisionEndpoint(
         VisionSettings(offer=offer, explain=explain, is_live=lambda *_: True, counters=counters)
     )
-    told = offer.for_session("session", DEVICE, {}, "127.0.0.1", trust_forwarded=False)
+    offered = offer.for_session("session", DEVICE, {}, "127.0.0.1", trust_forwarded=False)
     transport = httpx2.ASGITransport(Starlette(routes=endpoint.routes()))
     async with httpx2.AsyncClient(transport=transport, base_url="http://server") as client:
         answer = await client.post(
             VISION_PATH,
-            headers={"Device-Id": DEVICE, "Authorization": f"Bearer {told['token']}"},
+            headers={"Device-Id": DEVICE, "Authorization": f"Bearer {offered['token']}"},
             files={"file": ("camera.jpg", PHOTO, "image/jpeg")},
         )
     return answer.status_code, answer.text

@@ -39,7 +39,7 @@ def test_what_costs_nothing_is_always_there() -> None:
     burst=st.floats(0.1, 60),
     steps=st.lists(st.tuples(st.floats(0, 5), st.floats(0.001, 3)), max_size=60),
 )
-def test_nobody_gets_more_than_burst_and_time_give(
+def test_a_bucket_gives_no_more_than_burst_and_time(
     burst: float, steps: list[tuple[float, float]]
 ) -> None:
     bucket = Bucket(burst)

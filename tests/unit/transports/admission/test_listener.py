@@ -1,4 +1,4 @@
-"""At the limit of open files: who is connected stays, who comes is refused, nothing spins."""
+"""At the limit of open files: connections stay, new ones are refused, the loop does not spin."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_without_a_descriptor_they_are_turned_away(monkeypatch: pytest.MonkeyPat
         assert spare_was_free == [False, True] * 2
 
 
-def test_the_spare_is_kept_when_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_spare_is_kept_when_the_queue_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     refused = []
     with Listener("127.0.0.1", 0, lambda: refused.append(1)) as listening:
         listening.listen(16)
@@ -108,7 +108,7 @@ def test_the_ceiling_leaves_room_for_the_rest() -> None:
     assert soft <= hard or hard == resource.RLIM_INFINITY
 
 
-async def test_near_the_limit_who_is_there_stays_and_who_comes_is_told(
+async def test_near_the_limit_connections_stay_and_new_ones_get_the_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with running() as server, server.client("a") as client:

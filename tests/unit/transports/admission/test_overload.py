@@ -14,7 +14,7 @@ LIMIT = 0.004
 
 
 class Process:
-    """A process whose loop is as late as it is told, on an artificial clock."""
+    """A process whose loop has a given lag, on an artificial clock."""
 
     def __init__(self, limit: float = LIMIT) -> None:
         self.at = 0.0
@@ -111,7 +111,7 @@ def test_the_next_overload_stops_it_again() -> None:
     assert process.admitted(2.0) == 0
 
 
-def test_what_is_forgotten_refuses_nobody() -> None:
+def test_a_forgotten_overload_refuses_no_device() -> None:
     process = Process()
     process.run(20.0, 0.1)
     process.overload.forget()

@@ -154,5 +154,5 @@ async def receive_json(client: ClientConnection) -> dict[str, Any]:
 async def until(condition: Callable[[], bool]) -> None:
     """Wait, bounded, for something that has no event of its own (a counter, a gauge)."""
     async with asyncio.timeout(BOUND_S):
-        while not condition():  # noqa: ASYNC110  what is waited for tells nobody
+        while not condition():  # noqa: ASYNC110  there is no event for it
             await asyncio.sleep(0.005)

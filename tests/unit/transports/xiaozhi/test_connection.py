@@ -229,7 +229,7 @@ async def test_after_the_end_everything_says_so() -> None:
         await connection.close(1011, "again")
 
 
-async def test_closing_wakes_whoever_waits_and_tells_the_device_why() -> None:
+async def test_closing_ends_the_wait_and_gives_the_device_the_reason() -> None:
     async with running() as server, server.client() as client:
         session = await server.session()
         await session.connection.close(4010, "because " + "é" * 100)

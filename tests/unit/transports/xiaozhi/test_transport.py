@@ -37,7 +37,7 @@ async def closed(client: ClientConnection) -> tuple[int | None, str | None]:
     return client.close_code, client.close_reason
 
 
-async def test_the_hello_says_who_and_how() -> None:
+async def test_the_hello_sets_device_and_format() -> None:
     async with running(output_sample_rate=16_000, output_frame_ms=20) as server:
         hello = {**HELLO, "version": 3, "features": {"aec": True}}
         async with server.client("aa:bb", None) as client:
@@ -135,7 +135,7 @@ async def test_a_replaced_device_that_is_gone_ends_in_a_second() -> None:
         loop = asyncio.get_running_loop()
         began = loop.time()
         async with server.client("aa"):
-            await first.wait_ended()  # the handler is told at once …
+            await first.wait_ended()  # the handler ends at once …
             assert loop.time() - began < 0.5
             # … and the socket, whose peer answers no close frame, is aborted.
             await until(lambda: server.admission.admitted == 1)
@@ -182,7 +182,7 @@ async def test_the_stop_tells_all_and_frees_the_port() -> None:
             sock.bind(("127.0.0.1", port))
 
 
-async def test_the_stop_waits_for_nobody() -> None:
+async def test_the_stop_does_not_wait_for_a_device_that_reads_nothing() -> None:
     blocked = asyncio.Event()
 
     async def hang(connection: DeviceConnection) -> None:

@@ -205,7 +205,7 @@ class WebSocketLink(asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """End all waits."""
         self._protocol.receive_eof()
-        self._protocol.data_to_send()  # nobody can receive it
+        self._protocol.data_to_send()  # TCP is gone
         if self._timer is not None:
             self._timer.cancel()
         self._writable.set()

@@ -1,4 +1,4 @@
-"""What one connection may send. Called for every frame, so it does a few additions and no more."""
+"""The input quota of one connection. Runs for every frame: a few additions."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from vixio.transports.admission.limits import Bucket, Limits, share
 from vixio.transports.xiaozhi.framing import Version
 
 MAX_FRAGMENTS = 1_024
-"""Pieces of one message; no device sends any. The library bounds their bytes, not their number."""
+"""Fragments of one message; devices send none. The library bounds their bytes, not their number."""
 
 PATIENCE = 10.0
-"""How much slower than the quota itself the excess is forgiven: who stays above the limit by a
-tenth of it is closed in the end."""
+"""How much slower than the quota itself the excess is forgiven: a sender that stays a tenth above
+the limit is closed in the end."""
 
 MAX_PACKET_S: Final = 0.12  # RFC 6716 §3.2.5
 
@@ -55,7 +55,7 @@ def packet_seconds(packet: bytes | bytearray | memoryview, start: int = 0) -> fl
 
 
 class Verdict(Enum):
-    """What becomes of a frame."""
+    """What is done with a frame."""
 
     TAKE = auto()
     DROP = auto()
@@ -63,7 +63,7 @@ class Verdict(Enum):
 
 
 class InputQuota:
-    """The quota of one connection. ``excess`` says what was too much after anything but TAKE."""
+    """The quota of one connection. ``excess``: the limit that the last dropped frame exceeded."""
 
     __slots__ = (
         "_audio",
@@ -101,7 +101,7 @@ class InputQuota:
         self._offset = _HEADER_BYTES[version]
 
     def judge(self, frame: Frame, at: float) -> Verdict:
-        """Charge a frame. What is dropped is charged as well, to the sender's patience."""
+        """Charge a frame. A dropped one is charged as well, towards closing the connection."""
         opcode = frame.opcode
         if opcode is Opcode.CLOSE:
             return Verdict.TAKE
@@ -124,7 +124,7 @@ class InputQuota:
         return Verdict.DROP if taken else Verdict.CLOSE
 
     def _judge_fragment(self, frame: Frame, cost: float, at: float) -> Verdict:
-        # A message with a piece missing is another message: its pieces pass, or the end is near.
+        # A dropped fragment would corrupt its message: take all of them, or close.
         self._fragments = 1 if frame.opcode is not Opcode.CONT else self._fragments + 1
         if self._fragments <= MAX_FRAGMENTS and self._messages.take(cost, at):
             return Verdict.TAKE

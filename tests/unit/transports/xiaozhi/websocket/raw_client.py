@@ -1,4 +1,4 @@
-"""A WebSocket client that does only what it is told: no pong, no reading, no closing by itself."""
+"""A WebSocket client without automatic pongs, reads or closing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Web pages and the device's WebSocket: whose pages may open it."""
+"""Which web pages may open the device's WebSocket."""
 
 from __future__ import annotations
 

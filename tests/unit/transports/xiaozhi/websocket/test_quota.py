@@ -122,7 +122,7 @@ def test_messages_are_bounded_whatever_they_are(opcode: Opcode) -> None:
     verdicts = [quota.judge(Frame(opcode, b"{}"), 1.0) for _ in range(500)]
     assert verdicts == [TAKE] * 200 + [DROP] * 200 + [CLOSE] * 100
     assert quota.excess == "too many messages"
-    # Audio has its own quota, and whoever leaves may always say so.
+    # Audio has a quota of its own, and a close frame always passes.
     assert quota.judge(binary(b"\x58"), 1.0) is TAKE
     assert quota.judge(Frame(Opcode.CLOSE, b""), 1.0) is TAKE
 

@@ -1,4 +1,4 @@
-"""Each limit over real sockets: what who exceeds it is told, what is counted, who else notices."""
+"""Each limit over real sockets: the answer, the counter, and that other devices notice nothing."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ async def test_handshakes_without_a_hello(monkeypatch: pytest.MonkeyPatch) -> No
         await until(lambda: server.transport.stats()["handshakes"] == 0)
 
 
-async def test_who_is_refused_and_says_nothing_is_not_waited_for(
+async def test_a_refused_connection_that_sends_no_request_is_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(handshakes, "REFUSED_S", 0.1)
@@ -219,7 +219,7 @@ async def test_headers_without_end() -> None:
             try:
                 assert (await reader.read()).startswith(b"HTTP/1.1 431 ")
             except ConnectionResetError:
-                pass  # it sent on while it was told
+                pass  # the client was still sending
         writer.close()
         await until(lambda: server.counters.get("xiaozhi.limited.head") == 1)
 
@@ -274,7 +274,7 @@ async def test_too_much_audio_is_dropped_then_closed() -> None:
         await answers(other)
 
 
-async def test_catching_up_after_a_stall_is_heard_whole() -> None:
+async def test_a_burst_after_a_stall_is_taken_completely() -> None:
     async with running() as server, server.client("a") as client:
         session = await server.session()
         packets = opus_packets(20.0)
@@ -314,7 +314,7 @@ async def test_too_many_messages_that_mean_nothing_are_closed() -> None:
         for _ in range(25):
             await harmless.send(json.dumps({"type": "iot"}))
             await client.send("nonsense")
-        assert await closed(client) == (1008, "too many messages that mean nothing")
+        assert await closed(client) == (1008, "too many malformed messages")
         assert server.counters.get("xiaozhi.limited.bad_messages") == 1
         await answers(harmless)
 

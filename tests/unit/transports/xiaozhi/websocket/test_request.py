@@ -1,4 +1,4 @@
-"""What a request is told before the upgrade, over real sockets."""
+"""Requests before the upgrade, over real sockets."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def plain_get(server: Server, path: str) -> str:
     return answer
 
 
-async def test_who_asks_may_say_so_in_headers_or_in_the_query() -> None:
+async def test_an_identity_stands_in_headers_or_in_the_query() -> None:
     async with running() as server:
         assert (await status(server, server.url(), Device_Id="aa"))[0] == 101
         assert (await status(server, server.url("?device-id=aa&client-id=c")))[0] == 101
@@ -46,7 +46,7 @@ async def test_who_asks_may_say_so_in_headers_or_in_the_query() -> None:
         assert (await status(server, server.url("?device-id=aa", "/xiaozhi/v1")))[0] == 101
 
 
-async def test_nobody_is_refused_with_a_reason() -> None:
+async def test_a_request_without_an_identity_is_refused_with_a_reason() -> None:
     async with running() as server:
         code, body = await status(server, server.url())
         assert code == 400
@@ -57,7 +57,7 @@ async def test_nobody_is_refused_with_a_reason() -> None:
         assert server.counters.get("xiaozhi.refused.bad_device_id") == 2
 
 
-async def test_other_paths_and_plain_requests_are_told_where_to_go() -> None:
+async def test_other_paths_and_plain_requests_get_a_hint() -> None:
     async with running() as server:
         code, body = await status(server, server.url(path="/"), Device_Id="aa")
         assert code == 404
@@ -96,7 +96,7 @@ async def test_a_token_is_checked_before_the_upgrade() -> None:
             headers = {"Device_Id": "aa", "Client_Id": "c", "Authorization": value}
             said.add(await status(server, url, **headers))
         said.add(await status(server, url, Device_Id="bb", Client_Id="c", Authorization=token))
-        # The client is not told which it was; the counters are.
+        # The client gets the same answer to all; the counters differ.
         assert {code for code, _ in said} == {401}
         assert len(said) == 1
         counted = {
@@ -131,7 +131,7 @@ async def test_a_token_is_valid_for_every_spelling(issued_for: str) -> None:
         assert (await status(server, server.url(), Device_Id="Kitchens", **headers))[0] == 401
 
 
-async def test_the_house_can_be_full_but_not_for_those_inside() -> None:
+async def test_a_full_server_admits_a_connected_device_again() -> None:
     async with running(max_connections=2) as server, server.client("a") as first:
         async with server.client("b"):
             code, body = await status(server, server.url(), Device_Id="c")
