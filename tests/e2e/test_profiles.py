@@ -14,8 +14,11 @@ from tests.e2e.doubles import EarASR, loudest_hertz, recordings
 from tests.e2e.harness import RunningServer, serving, settings, until
 from tests.support.llm_server import LLMServer, text
 from tests.support.tone_voice import ToneVoice, tones
+from vixio.core.device import DeviceProfile
+from vixio.core.errors import ProviderUnavailable
 from vixio.settings import Settings
-from vixio.testing import ScriptedVAD
+from vixio.settings.devices import DeviceSection
+from vixio.testing import ScriptedAgentBackend, ScriptedVAD
 
 ANN, BEN = "02:00:00:00:00:0a", "02:00:00:00:00:0b"
 SOUND = "good morning"
@@ -33,12 +36,17 @@ async def model() -> AsyncIterator[LLMServer]:
         yield server
 
 
-def served_by(model: LLMServer, devices: dict[str, Any]) -> Settings:
+def served_by(model: LLMServer, sections: dict[str, Any]) -> Settings:
     return settings(
         agent={"name": "openai", "api_key": "k", "base_url": model.base_url, "model": "small"},
         tts={"name": "tone", "hertz": 440},
-        devices=devices,
+        devices=sections,
     )
+
+
+def devices(section: dict[str, Any]) -> dict[str, DeviceSection]:
+    """Return the section of the settings, for one device."""
+    return Settings.model_validate({"devices": {ANN: section}}).devices
 
 
 def assert_spoken_at(hertz: int, reply: Reply) -> None:
@@ -127,8 +135,8 @@ async def test_a_change_while_the_user_speaks_loses_no_word(
 async def test_two_devices_share_equal_providers_and_keep_others_apart(
     voices: list[ToneVoice], model: LLMServer
 ) -> None:
-    devices = {ANN: {"name": "Ann's"}, BEN: {"tts": {"hertz": 880}, "name": "Ben's"}}
-    async with serving(served_by(model, devices), asr=EarASR({})) as server:
+    both = {ANN: {"name": "Ann's"}, BEN: {"tts": {"hertz": 880}, "name": "Ben's"}}
+    async with serving(served_by(model, both), asr=EarASR({})) as server:
         server.app.providers.pool.linger = 0.05
         assert [voice.hertz for voice in voices] == [440], "others are loaded when they are needed"
         async with SimulatedDevice(server.device(device_id=ANN)) as ann:
@@ -149,3 +157,89 @@ async def test_two_devices_share_equal_providers_and_keep_others_apart(
             assert state(server, "tts") == [("tone", 2)]
             assert voices[0].closes == 0
     assert [voice.closes for voice in voices] == [1, 1]
+
+
+async def test_the_old_voice_serves_until_the_new_one_has_loaded(voices: list[ToneVoice]) -> None:
+    config = settings(tts={"name": "tone", "hertz": 440})
+    slow = {"tts": {"name": "tone", "hertz": 880, "slow": True}, "language": "de"}
+    async with (
+        serving(config, asr=EarASR({}), agent=ScriptedAgentBackend()) as server,
+        SimulatedDevice(server.device(device_id=ANN)) as device,
+    ):
+        server.app.reload(config.model_copy(update={"devices": devices(slow)}))
+        await until(lambda: len(voices) == 2 and voices[1].starts, what="the new voice's start")
+        assert_spoken_at(440, await device.type_text("early"))
+        voices[1].loads.set()
+        session = server.session(ANN)
+        assert session is not None
+        await until(lambda: session.context.language == "de", what="the change")
+        assert_spoken_at(880, await device.type_text("late"))
+        assert_nothing_wrong(device)
+
+
+async def test_profiles_of_a_program(
+    voices: list[ToneVoice], caplog: pytest.LogCaptureFixture
+) -> None:
+    """A resolver of its own, with provider sections as in a settings file, may be replaced too."""
+    config = settings(tts={"name": "tone", "hertz": 440})
+    async with (
+        serving(config, asr=EarASR({}), agent=ScriptedAgentBackend()) as server,
+        SimulatedDevice(server.device(device_id=ANN)) as device,
+    ):
+        session = server.session(ANN)
+        assert session is not None
+
+        async def changed_to(language: str, **tts: object) -> None:
+            profile = DeviceProfile(language=language, tts={"name": "tone", **tts})
+            server.app.update_profiles(lambda device: profile)
+            await until(lambda: session.context.language == language, what="the change")
+
+        await changed_to("de", hertz=880)
+        assert_spoken_at(880, await device.type_text("one"))
+        server.app.reload(config.model_copy(update={"devices": devices({"language": "fr"})}))
+        await changed_to("it", hertz=660)
+        assert_spoken_at(660, await device.type_text("two"))
+        await changed_to("en", hertz="no number")
+        assert_spoken_at(440, await device.type_text("three"))
+        assert_nothing_wrong(device)
+    errors = [each for each in caplog.records if each.levelname == "ERROR"]
+    assert errors
+    for record in errors:
+        assert record.getMessage() == "invalid profile, the default providers serve the device"
+        assert "tts.hertz" in vars(record)["reason"]
+
+
+async def test_a_change_during_a_devices_first_moments(
+    voices: list[ToneVoice], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its engine is being made for the old profile: the new one follows at once."""
+    monkeypatch.setattr("vixio.composition.providers.HOLD_S", 0.5)
+    config = settings(tts={"name": "tone", "hertz": 440, "slow": True})
+    backend = ScriptedAgentBackend()
+    async with (
+        serving(config, asr=EarASR({}), agent=backend, loaded=False) as server,
+        SimulatedDevice(server.device(device_id=ANN)) as device,
+    ):
+        assert server.session(ANN) is None, "its engine waits for the voice"
+        other = {"language": "de", "tts": {"name": "tone", "hertz": 880}}
+        server.app.reload(config.model_copy(update={"devices": devices(other)}))
+        await until(
+            lambda: (session := server.session(ANN)) and session.context.language == "de",
+            what="the change",
+        )
+        assert_spoken_at(880, await device.type_text("hello"))
+        assert_nothing_wrong(device)
+        voices[0].loads.set()
+
+
+async def test_settings_with_a_provider_that_cannot_be_made_change_nothing(
+    voices: list[ToneVoice], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    config = settings(tts={"name": "tone"})
+    async with serving(config, asr=EarASR({}), loaded=False) as server:
+        before = server.app.settings
+        with pytest.raises(ProviderUnavailable, match="no api_key"):
+            server.app.reload(settings(tts={"name": "tone"}, agent={"name": "openai"}))
+        assert server.app.settings is before
+        assert state(server, "tts") == [("tone", 1)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ class ToneSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     hertz: int = 440
+    slow: bool = False
+    """Starts when the test sets ``loads``."""
 
 
 class ToneVoice(TTSProvider):
@@ -35,10 +38,14 @@ class ToneVoice(TTSProvider):
     def __init__(self, settings: ToneSettings) -> None:
         self.hertz = settings.hertz
         self.starts = self.closes = 0
+        self.loads = asyncio.Event()
+        if not settings.slow:
+            self.loads.set()
         ToneVoice.made.append(self)
 
     async def start(self) -> None:
         self.starts += 1
+        await self.loads.wait()
 
     async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
         times = np.arange(round(SECONDS * self.sample_rate)) / self.sample_rate

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import replace
 
 from vixio.composition.providers import Choices
 from vixio.core.device import Device, DeviceProfile, ProfileResolver
@@ -35,8 +36,9 @@ class LiveProfiles:
             return self.defaults.completed(profile)
         except ConfigError as error:
             fields = {"device_id": device.id, "reason": str(error)}
-            _log.error("profile not usable, the default serves the device", extra=fields)
-            return self.defaults.completed(DeviceProfile())
+            _log.error("invalid profile, the default providers serve the device", extra=fields)
+            plain = replace(profile, vad=None, asr=None, agent=None, tts=None)
+            return self.defaults.completed(plain)
 
     def use(self, resolver: ProfileResolver, defaults: Choices | None = None) -> None:
         """Resolve by ``resolver`` from now on, and complete by ``defaults`` if they are given."""
@@ -62,13 +64,13 @@ class ProfileUpdates:
         self._prepare = prepare
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def change(self, replace: Callable[[LiveProfiles], None]) -> None:
-        """Have ``replace`` change the profiles, and serve by them every device that it concerns.
+    def change(self, exchange: Callable[[LiveProfiles], None]) -> None:
+        """Have ``exchange`` change the profiles, and serve by them every device that it concerns.
 
         A session whose profile was changed by a command keeps that if its device's is the same.
         """
         before = [(session, self._profiles(session.device)) for session in self._sessions]
-        replace(self._profiles)
+        exchange(self._profiles)
         concerned: dict[DeviceProfile, list[Session]] = {}
         for session, old in before:
             new = self._profiles(session.device)
