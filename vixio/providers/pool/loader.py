@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from typing import Any, Generic, Protocol, runtime_checkable
 
+from vixio.core.backoff import Backoff
 from vixio.core.errors import ConfigError, ProviderError, ProviderUnavailable, describe
 from vixio.core.messages import WAKING
 from vixio.core.metrics import Counters
@@ -14,12 +14,8 @@ from vixio.providers.pool.choice import P, ProviderChoice, Startable
 
 _log = logging.getLogger(__name__)
 
-FIRST_RETRY_S = 5.0
-LONGEST_RETRY_S = 300.0
-"""Between two attempts to start a provider. The pause doubles, since a start may load a model."""
-
-JITTER = 0.2
-"""The part by which a pause varies, so that several servers do not retry at once."""
+RETRY = Backoff(first=5.0, longest=300.0)
+"""Between two attempts to start a provider, since a start may load a model."""
 
 
 @runtime_checkable
@@ -120,10 +116,10 @@ class ProviderLoader(Generic[P]):
             await self.provider.close()
 
     async def _start_with_retries(self) -> None:
-        pause = FIRST_RETRY_S
+        failures = 0
         while not await self._attempt():
-            await asyncio.sleep(pause * random.uniform(1 - JITTER, 1 + JITTER))  # noqa: S311 - jitter, no secret
-            pause = min(2 * pause, LONGEST_RETRY_S)
+            failures += 1
+            await asyncio.sleep(RETRY.delay(failures))
 
     async def _attempt(self) -> bool:
         """Start the provider once; return whether it has started."""

@@ -14,7 +14,7 @@ from vixio.core.messages import WAKING
 from vixio.core.metrics import Counters
 from vixio.providers.fallback.tts import FallbackTTSProvider
 from vixio.providers.pool.choice import MadeProvider
-from vixio.providers.pool.loader import FIRST_RETRY_S, LONGEST_RETRY_S, ProviderLoader
+from vixio.providers.pool.loader import RETRY, ProviderLoader
 from vixio.providers.registry import ProviderKind
 from vixio.providers.tts import TTSProvider
 from vixio.testing import run_virtual
@@ -74,7 +74,7 @@ def test_one_that_cannot_be_used_is_tried_again(
             await its.within(60.0)
         assert its.stats()["state"] == "failed"
         assert choice.made[0].starts == 1
-        await asyncio.sleep(5 * FIRST_RETRY_S)
+        await asyncio.sleep(5 * RETRY.first)
         assert await its.within(1.0) is choice.made[0]
         assert choice.made[0].starts == 3
         assert len(choice.made) == 1
@@ -96,7 +96,7 @@ def test_a_service_that_is_down_is_used_all_the_same() -> None:
         assert await its.within(1.0) is choice.made[0]
         assert its.error is DOWN
         assert counters.get("provider.start_failed") == 1
-        await asyncio.sleep(2 * FIRST_RETRY_S)
+        await asyncio.sleep(2 * RETRY.first)
         assert its.stats()["state"] == "ready"
         assert choice.made[0].starts == 2
         await its.close()
@@ -110,7 +110,7 @@ def test_attempts_become_rare() -> None:
         its = loader(choice)
         its.begin()
         await asyncio.sleep(24 * 3_600)
-        assert choice.made[0].starts < 24 * 3_600 / LONGEST_RETRY_S * 1.5 + 10
+        assert choice.made[0].starts < 24 * 3_600 / RETRY.longest * 1.5 + 10
         await its.close()
 
     run_virtual(run())
