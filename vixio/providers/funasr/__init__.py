@@ -1,6 +1,6 @@
-"""FunASR's models (SenseVoice, Paraformer and others) in a process of the server's own.
+"""FunASR's models (SenseVoice, Paraformer and others) in a worker process.
 
-It is a process and not a thread: loading and running them holds the GIL for up to a tenth of a
-second at a time, importing ``funasr`` prints, seeds ``random`` and sets up logging for everybody,
-and a thread that hangs in a model cannot be ended.
+A process instead of a thread: loading and running the models holds the GIL for up to 0.1 s at a
+time; importing ``funasr`` prints, seeds ``random`` and configures logging of the whole process; and
+a thread that hangs in a model cannot be ended.
 """

@@ -1,7 +1,7 @@
-"""Decides which utterances the model decodes next, and which of them together.
+"""The batch scheduler: which utterances the model decodes next, and which of them in one call.
 
-The thread that reads from the server adds audio, the model's thread takes work. Utterances that end
-while the model is busy wait, and the next call takes as many of them as fit.
+The thread that reads from the server adds audio, and the model's thread takes work. Utterances that
+end while the model is busy wait; the next call takes as many of them as fit.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import numpy as np
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE
 
 QUIET: Final = 100
-"""Peak of -50 dB. Below it there is no speech, and a model would only invent words."""
+"""Peak, -50 dB. Quieter audio holds no speech, and a model would invent words for it."""
 SHORTEST: Final = LISTEN_RATE // 10 * BYTES_PER_SAMPLE
-"""Bytes, a tenth of a second: no word is shorter, and the features need some of it."""
+"""Bytes, 0.1 s: no word is shorter, and the model's features need a minimum."""
 
 
 @dataclass(slots=True, eq=False)
@@ -31,9 +31,9 @@ class Utterance:
     language: str
     hotwords: str
     audio: bytearray = field(default_factory=bytearray)
-    """All of it; for a streaming model what it has not decoded yet."""
+    """The whole utterance; for a streaming model the part that is not decoded yet."""
     length: int = 0
-    """Bytes received in all."""
+    """Bytes received in total."""
     peak: int = 0
     finished_at: float | None = None
     cache: dict[str, Any] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Utterance:
 
     @property
     def hearable(self) -> bool:
-        """Whether it is long and loud enough to hold a word."""
+        """Whether the utterance is long and loud enough to hold a word."""
         return self.length >= SHORTEST and self.peak > QUIET
 
     @property
@@ -53,7 +53,7 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The next audio of an utterance for a streaming model; ``final``: there is no more."""
+    """The next audio of an utterance for a streaming model; ``final``: the last of it."""
 
     utterance: Utterance
     pcm: bytes
@@ -61,7 +61,7 @@ class Step:
 
 
 class BatchScheduler:
-    """Utterances between two threads: one adds audio, one takes work."""
+    """The queue of utterances between the thread that adds audio and the one that decodes."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class BatchScheduler:
         self._clock = clock
         self._changed = threading.Condition()
         self._utterances: OrderedDict[int, Utterance] = OrderedDict()
-        """All that are open or wait, the longest waiting first."""
+        """Those that are open or wait, the longest waiting first."""
 
     def set_chunk(self, chunk_bytes: int) -> None:
         """Set the size of a streaming model's step, once it is known."""
@@ -92,7 +92,7 @@ class BatchScheduler:
             self._utterances[number] = Utterance(number, language, hotwords)
 
     def feed(self, number: int, pcm: bytes) -> None:
-        """Add audio; that of a cancelled utterance is dropped."""
+        """Add audio. Audio of a cancelled utterance is dropped."""
         samples = np.frombuffer(pcm, dtype="<i2", count=len(pcm) // BYTES_PER_SAMPLE)
         peak = max(int(samples.max()), -int(samples.min())) if samples.size else 0
         with self._changed:
@@ -103,7 +103,7 @@ class BatchScheduler:
                 self._changed.notify()
 
     def finish(self, number: int) -> None:
-        """Mark the utterance as ended: its words are waited for."""
+        """Mark the utterance as ended: its transcript is due."""
         with self._changed:
             if (utterance := self._utterances.get(number)) is not None:
                 utterance.finished_at = self._clock()
@@ -111,25 +111,25 @@ class BatchScheduler:
                 self._changed.notify()
 
     def cancel(self, number: int) -> None:
-        """Drop the utterance; if it is in a call, its result is dropped."""
+        """Drop the utterance, with the result of a call that it is in."""
         with self._changed:
             self._utterances.pop(number, None)
             self._changed.notify()
 
     def done(self, utterance: Utterance) -> bool:
-        """Remove it; whether it was still wanted."""
+        """Remove ``utterance``; return whether it was still wanted."""
         with self._changed:
             return self._utterances.pop(utterance.number, None) is utterance
 
     def wanted(self, utterance: Utterance) -> bool:
-        """Whether it has not been cancelled."""
+        """Return whether ``utterance`` has not been cancelled."""
         with self._changed:
             return self._utterances.get(utterance.number) is utterance
 
     def next_batch(self) -> list[Utterance]:
         """Wait for utterances that have ended; return those of the next call, the oldest first.
 
-        While others are still being spoken, wait up to ``gather_seconds`` for them to end as well.
+        While other utterances are open, wait up to ``gather_seconds`` for them to end as well.
         """
         with self._changed:
             while True:
@@ -161,7 +161,10 @@ class BatchScheduler:
                 self._changed.wait()
 
     def _fitting(self, waiting: list[Utterance]) -> list[Utterance]:
-        """Return those that fit with the first; the model pads each to the longest of a call."""
+        """Return the utterances that fit into one call with the first.
+
+        The model pads each to the longest of a call.
+        """
         first = waiting[0]
         batch, longest = [first], first.length
         for utterance in waiting[1:]:

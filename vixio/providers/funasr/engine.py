@@ -1,4 +1,4 @@
-"""FunASR's ``AutoModel``, in the process that is its own: this module alone imports it."""
+"""FunASR's ``AutoModel``. Only this module imports it, in the worker process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CHUNK_UNIT: Final = LISTEN_RATE * 60 // 1000 * BYTES_PER_SAMPLE
 """Bytes of one unit of ``chunk_size``: 60 ms (``chunk_stride_samples`` in FunASR's
 ``models/paraformer_streaming/model.py``)."""
 _LOOK_BACK: Final = {"encoder_chunk_look_back": 4, "decoder_chunk_look_back": 1}
-"""Chunks that attention looks back, as FunASR's own examples have it."""
+"""Chunks that attention looks back: the values of FunASR's examples."""
 _TAKES_HOTWORDS: Final = ("SeacoParaformer", "ContextualParaformer")
 
 
@@ -27,7 +27,7 @@ class Engine:
     """A loaded model. Blocking; for one thread."""
 
     def __init__(self, settings: WorkerSettings) -> None:
-        """Load it. Raises whatever FunASR does when it cannot."""
+        """Load the model. FunASR's own exceptions are passed on."""
         from funasr import AutoModel
 
         self._settings = settings
@@ -45,21 +45,21 @@ class Engine:
         )
         self.model_class = type(self._auto.model).__name__
         self.streaming = hasattr(self._auto.model, "generate_chunk")
-        """Whether it hears as the user speaks, and not whole utterances."""
+        """Whether the model decodes while the user speaks, instead of whole utterances."""
         self.takes_hotwords = self.model_class in _TAKES_HOTWORDS
 
     @property
     def chunk_bytes(self) -> int:
-        """What a streaming model takes at a time."""
+        """Bytes of audio of one step of a streaming model."""
         return self._settings.chunk_size[1] * _CHUNK_UNIT
 
     def warm_up(self) -> None:
-        """Run it once: the first run allocates, and no user should wait for it.
+        """Run the model once, so that no user waits for the allocations of the first run.
 
-        What loading took (the weights three times over) goes back to the system before.
+        Loading holds the weights three times over; that memory is returned to the system first.
         """
         gc.collect()
-        with contextlib.suppress(OSError, AttributeError):  # glibc alone has it
+        with contextlib.suppress(OSError, AttributeError):  # only glibc has it
             ctypes.CDLL(None).malloc_trim(0)
         hum = np.sin(np.arange(LISTEN_RATE) / 20).astype(np.float32) * 0.1
         pcm = (hum * 32767).astype("<i2").tobytes()
@@ -69,7 +69,7 @@ class Engine:
             self.recognize([pcm], "auto", "")
 
     def recognize(self, audio: Sequence[bytes], language: str, hotwords: str) -> list[str]:
-        """Return the text of each utterance of 16 kHz PCM as the model writes it, in one call."""
+        """Return the model's text of each utterance of 16 kHz PCM, decoded in one call."""
         options: dict[str, Any] = {"language": language, "use_itn": self._settings.itn}
         if hotwords and self.takes_hotwords:
             options["hotword"] = hotwords
@@ -78,11 +78,11 @@ class Engine:
             return [_text(result) for result in results]
         if len(audio) == 1:
             return [" ".join(map(_text, results))]
-        # Paraformer gives one empty result for a whole batch in which it finds no word.
+        # Paraformer returns one empty result for a batch without any word.
         return [text for pcm in audio for text in self.recognize([pcm], language, hotwords)]
 
     def step(self, pcm: bytes, cache: dict[str, Any], *, final: bool) -> str:
-        """Return what a streaming model hears in the next chunk; ``cache`` is the utterance's."""
+        """Return the text of the next chunk of a streaming model; ``cache``: the model's state."""
         options = {"cache": cache, "is_final": final, "chunk_size": [*self._settings.chunk_size]}
         return " ".join(map(_text, self._generate(_samples(pcm), 1, {**options, **_LOOK_BACK})))
 
@@ -99,14 +99,14 @@ class Engine:
 
 
 def join(text: str, more: str) -> str:
-    """Return a streaming model's next words behind those before; Chinese has no spaces."""
+    """Return ``text`` and ``more`` joined, with a space between words of Latin letters only."""
     if text and more and text[-1].isascii() and more[0].isascii():
         return f"{text} {more}"
     return text + more
 
 
 def model_name(settings: WorkerSettings) -> str:
-    """Return what to call the model in a message: no path of the machine."""
+    """Return the model's name for messages, without the path of a folder."""
     with contextlib.suppress(ValueError):
         if Path(settings.model).is_absolute():
             return f"the folder {Path(settings.model).name}"

@@ -1,4 +1,4 @@
-"""Which words a model is told to listen for."""
+"""The hotwords of an utterance, in FunASR's format."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from vixio.core.tools.types import ToolDefinition
 from vixio.providers.tool_words import MAX_WORDS, tool_words
 
 _WORD: Final = re.compile(r"[^\W\d_]+")
-"""Letters alone. FunASR takes a text of hotwords for an address when it begins with ``http``, and
-for a file when it ends in ``.txt``."""
+"""Letters only. FunASR reads hotwords that begin with ``http`` as a URL, and hotwords that end in
+``.txt`` as a file."""
 
 
 def hotwords(configured: Iterable[str], tools: Iterable[ToolDefinition]) -> str:
-    """Return the ``configured`` words and those of the tools, each once.
+    """Return the ``configured`` words and those of the tools, without duplicates.
 
-    Separated by spaces, as FunASR's ``hotword`` wants them.
+    They are separated by spaces: the format of FunASR's argument ``hotword``.
     """
     found: dict[str, None] = {}
     for text in (*configured, *tool_words(tools)):

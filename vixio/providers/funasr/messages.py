@@ -1,4 +1,4 @@
-"""Messages between the server and the process with the model, in frames."""
+"""Messages between the server and the worker process, in frames."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any, Final
 NAME: Final = "funasr"
 
 MAX_PAYLOAD: Final = 8_000_000
-"""Bytes; the longest that is sent is one feed of audio."""
+"""Bytes. The longest payload is the audio of one feed."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """Settings of the process, as JSON on its command line."""
+    """Settings of the worker process, as JSON on its command line."""
 
     model: str
-    """A model's id, or the absolute path of its folder."""
+    """Id of a model, or the absolute path of its folder."""
     hub: str
     device: str
     threads: int
@@ -28,11 +28,11 @@ class WorkerSettings:
     max_batch_seconds: float
     gather_seconds: float
     options: dict[str, Any]
-    """More of ``AutoModel``'s arguments."""
+    """Further arguments of ``AutoModel``."""
 
 
 class Kind(IntEnum):
-    """Type of a frame. The first four go to the process, the others come from it."""
+    """Type of a frame. The first four go to the worker, the others come from it."""
 
     OPEN = 1
     """JSON: an utterance begins; its language and hotwords."""
@@ -43,10 +43,10 @@ class Kind(IntEnum):
     READY = 5
     """JSON: the model is loaded; its class, and whether it decodes while the user speaks."""
     UNUSABLE = 6
-    """JSON: why it cannot be loaded, and whether it may be later; the process ends."""
+    """JSON: why the model cannot be loaded, and whether a retry can help. The worker exits."""
     PARTIAL = 7
-    """JSON: the words so far."""
+    """JSON: the partial transcript."""
     RESULT = 8
-    """JSON: text as the model wrote it; batch, how many utterances shared its call."""
+    """JSON: ``text``, the model's output; ``batch``, how many utterances shared its call."""
     FAILED = 9
     """JSON: why this utterance cannot be recognised."""

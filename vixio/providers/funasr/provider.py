@@ -1,4 +1,4 @@
-"""FunASR as an ASR provider: one process with one model, shared by all devices."""
+"""FunASR as an ASR provider: one worker process with one model, shared by all devices."""
 
 from __future__ import annotations
 
@@ -39,30 +39,30 @@ _RESTART: Final = Backoff(first=1.0, longest=20.0, factor=5.0, immediate=1)
 
 
 class ModelWorker(WorkerClient[Kind]):
-    """The process with the model, and the utterances that it has."""
+    """The worker process with the model, and the utterances that it serves."""
 
     def __init__(self, process: WorkerProcess[Kind]) -> None:
         super().__init__(process)
         self._streams: dict[int, FunASRStream] = {}
         self.answered = time.monotonic()
-        """When the last frame came."""
+        """Time of the last frame from the process (``time.monotonic``)."""
 
     def attach(self, stream: FunASRStream) -> None:
-        """Hand ``stream`` what the process reports about it."""
+        """Deliver the frames of this utterance to ``stream``."""
         self._streams[stream.number] = stream
 
     def detach(self, stream: FunASRStream) -> None:
-        """Forget ``stream``; the process drops it too."""
+        """Drop ``stream``, and cancel its utterance in the process."""
         if self._streams.pop(stream.number, None) is not None:
             self.process.send(Kind.CANCEL, stream.number)
 
     @property
     def waiting(self) -> int:
-        """Utterances that have ended and wait for their words."""
+        """Number of utterances that have ended and wait for their transcript."""
         return sum(stream.waits for stream in self._streams.values())
 
     def take(self, frame: Frame[Kind]) -> None:
-        """Hand a frame to its utterance."""
+        """Deliver a frame to its utterance."""
         self.answered = time.monotonic()
         stream = self._streams.get(frame.stream)
         if stream is None:  # cancelled meanwhile
@@ -86,7 +86,7 @@ class ModelWorker(WorkerClient[Kind]):
 
 
 class ModelPool(WorkerPool[ModelWorker]):
-    """The one process; its utterances fail when it ends."""
+    """The pool of one process."""
 
     def on_end(self, worker: ModelWorker) -> None:
         """Fail the utterances of a process that has ended."""
@@ -94,7 +94,7 @@ class ModelPool(WorkerPool[ModelWorker]):
 
 
 class FunASRProvider(ASRProvider):
-    """Sends utterances to the process with the model and hands its words out."""
+    """Sends utterances to the worker process and returns its transcripts."""
 
     name = NAME
 
@@ -110,16 +110,16 @@ class FunASRProvider(ASRProvider):
 
     @property
     def worker(self) -> ModelWorker | None:
-        """The process with the model, None while there is none that is ready."""
+        """The worker, None while none is ready."""
         return next(iter(self._pool.workers), None)
 
     @property
     def waiting(self) -> int:
-        """How many utterances have ended and wait for their words."""
+        """Number of utterances that have ended and wait for their transcript."""
         return self.worker.waiting if self.worker is not None else 0
 
     async def start(self) -> None:
-        """Load the model, downloading it if it has to be. Raises ProviderError."""
+        """Load the model, with a download if it is not stored yet. Raises ProviderError."""
         if self._closed:
             raise _closed()
         if self._starting is None or _failed(self._starting):
@@ -127,19 +127,19 @@ class FunASRProvider(ASRProvider):
         try:
             await asyncio.shield(self._starting)
         except asyncio.CancelledError:
-            if self._starting.cancelled():  # by close(); a cancelled caller sees its own
+            if self._starting.cancelled():  # by close(), not by the caller's cancellation
                 raise _closed() from None
             raise
 
     def open(self, hints: SpeechHints) -> FunASRStream:
-        """Begin an utterance; its audio is kept until the model is loaded."""
+        """Begin an utterance. Its audio is buffered until the model is loaded."""
         if self._closed:
             raise _closed()
         words = hotwords(self.settings.hotwords, hints.tools)
         return FunASRStream(self, next(self._numbers), words)
 
     async def close(self) -> None:
-        """End the process; open utterances fail. Idempotent."""
+        """End the worker process. Open utterances fail. Idempotent."""
         self._closed = True
         if self._starting is not None:
             self._starting.cancel()
@@ -150,7 +150,7 @@ class FunASRProvider(ASRProvider):
             worker.fail_all(_closed())
 
     async def get_worker(self) -> ModelWorker:
-        """Wait for the model. Raises ProviderError; to be bounded by the caller."""
+        """Wait until the model is loaded; the caller sets the timeout. Raises ProviderError."""
         if self.worker is None and not self._closed:
             await self.start()
             await self._pool.ready()
@@ -159,9 +159,9 @@ class FunASRProvider(ASRProvider):
         return worker
 
     def overdue(self, worker: ModelWorker, seconds: float) -> ProviderTimeout:
-        """Return the error of an utterance that got no words from ``worker`` in time.
+        """Return the error of an utterance whose transcript timed out after ``seconds``.
 
-        A process that sent nothing in this time is stuck: it is killed, and replaced.
+        A process that sent nothing in this time is unresponsive: it is killed and replaced.
         """
         if time.monotonic() - worker.answered >= seconds:
             _log.warning("recognition process is unresponsive", extra={"pid": worker.pid})
@@ -186,7 +186,7 @@ class FunASRProvider(ASRProvider):
 
 
 def _check_packages() -> None:
-    # find_spec does not import them: the server itself never loads them.
+    # find_spec() does not import the packages: the server's own process never loads them.
     if find_spec("funasr") is None:
         raise ProviderUnavailable(
             NAME, "FunASR is missing: pip install 'vixio[funasr]', and torch: pip install torch"

@@ -1,4 +1,4 @@
-"""The options of ``asr`` when its name is ``funasr``."""
+"""Options of the FunASR provider."""
 
 from __future__ import annotations
 
@@ -12,51 +12,51 @@ from vixio.core.errors import ProviderUnavailable
 from vixio.providers.funasr.messages import NAME, WorkerSettings
 
 _MOST_THREADS = 4
-"""More do not make an utterance of a few seconds faster."""
+"""More threads do not make an utterance of a few seconds faster."""
 
 _DESCRIBES_MODEL = ("config.yaml", "configuration.json")
-"""Either tells FunASR which classes a folder's model is made of."""
+"""FunASR reads the classes of a folder's model from either file."""
 
 
 class FunASRSettings(BaseModel):
-    """Options of ``asr.funasr``."""
+    """Options of the section ``asr`` when its name is ``funasr``."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: Annotated[str, Field(min_length=1)] = "iic/SenseVoiceSmall"
-    """A model's id or FunASR's short name for it, or a folder with its files."""
+    """Id of a model, FunASR's short name for it, or a folder with its files."""
     hub: Literal["ms", "hf"] = "ms"
-    """Where an id is looked up: ModelScope or Hugging Face. A folder needs neither."""
+    """Hub of a model's id: ModelScope or Hugging Face. Not used for a folder."""
     device: str = "cpu"
-    """Where torch runs it: cpu, cuda:0, mps …; the CPU where there is no such device."""
+    """Device of torch: cpu, cuda:0, mps …. FunASR uses the CPU where the device is missing."""
     threads: Annotated[int, Field(ge=1, le=64)] | None = None
-    """Threads of one call; all cores but one, four at most, if not given."""
+    """CPU threads of one call. Default: all cores but one, at most four."""
     language: str = "auto"
-    """What is spoken, for models that ask: auto, zh, yue, en, ja, ko."""
+    """Language of the speech, for models that take one: auto, zh, yue, en, ja, ko."""
     itn: bool = True
-    """Numbers in digits and punctuation, for models that can."""
+    """Numbers in digits, and punctuation, for models that support it."""
     hotwords: list[Annotated[str, Field(min_length=1, max_length=40)]] = Field(default_factory=list)
-    """Names and words to listen for, for models that can (``paraformer-zh``)."""
+    """Names and words to expect, for models that take hotwords (``paraformer-zh``)."""
     chunk_size: Annotated[
         list[Annotated[int, Field(ge=0, le=40)]], Field(min_length=3, max_length=3)
     ] = [0, 10, 5]
-    """Of a streaming model: what it looks back on, hears at a time and looks ahead to, in 60 ms."""
+    """Streaming models: look-back, chunk and look-ahead, in units of 60 ms."""
     max_batch: Annotated[int, Field(ge=1, le=64)] = 8
-    """Utterances in one call, at most."""
+    """Maximum number of utterances in one call."""
     max_batch_seconds: Annotated[float, Field(gt=0, le=3600)] = 60.0
-    """Audio in one call, at most, where more than one utterance is in it."""
+    """Maximum audio in a call of several utterances, padding included."""
     gather_ms: Annotated[float, Field(ge=0, le=200)] = 20.0
-    """How long an utterance waits for others that are still being spoken."""
+    """How long an utterance waits for open ones to end, so that they share a call."""
     max_waiting: Annotated[int, Field(ge=1, le=1000)] = 64
-    """Utterances that wait for the model; one more fails at once, as its words would come late."""
+    """Maximum number of utterances that wait for the model. Further ones fail at once."""
     max_seconds: Annotated[float, Field(gt=0, le=600)] = 60.0
-    """Longest utterance; what is said after that is not heard."""
+    """Longest utterance; audio beyond it is dropped."""
     timeout: Annotated[float, Field(gt=0)] = 12.0
-    """Seconds for the words after the end of speech."""
+    """Seconds from the end of speech to the transcript."""
     load_timeout: Annotated[float, Field(gt=0)] = 1800.0
     """Seconds for loading the model, the download included."""
     options: dict[str, Any] = Field(default_factory=dict)
-    """More arguments of FunASR's AutoModel, as ``punc_model: ct-punc`` or ``model_revision``."""
+    """Further arguments of FunASR's AutoModel, as ``punc_model: ct-punc`` or ``model_revision``."""
 
     @field_validator("chunk_size")
     @classmethod
@@ -66,7 +66,10 @@ class FunASRSettings(BaseModel):
         return value
 
     def worker(self) -> WorkerSettings:
-        """Return what the process is told. Raises ProviderUnavailable if a folder is missing."""
+        """Return the settings of the worker process.
+
+        Raises ProviderUnavailable if the model's folder is missing.
+        """
         return WorkerSettings(
             model=_model(self.model),
             hub=self.hub,
@@ -82,7 +85,10 @@ class FunASRSettings(BaseModel):
 
 
 def _model(name: str) -> str:
-    """An id as it is, a folder absolute: FunASR looks for no model of a folder's name then."""
+    """Return an id unchanged, or the absolute path of a folder.
+
+    FunASR would look up a relative path as an id.
+    """
     path = Path(name).expanduser()
     if path.is_dir():
         if not any(path.joinpath(file).exists() for file in _DESCRIBES_MODEL):

@@ -20,14 +20,14 @@ _log = logging.getLogger(__name__)
 
 
 class FunASRStream(ASRStream):
-    """Sends its audio to the process as it comes; keeps it until the model is loaded."""
+    """Sends audio to the worker process as it comes, and buffers it while the model loads."""
 
     def __init__(self, provider: FunASRProvider, number: int, words: str) -> None:
         self.number = number
         self.batch = 0
-        """Once finished: how many utterances shared the model's call, 0 if there was none."""
+        """Once finished: how many utterances shared the model's call, 0 without a call."""
         self.waits = False
-        """Whether it has ended and waits for its words."""
+        """Whether the utterance has ended and waits for its transcript."""
         self._provider = provider
         self._words = words
         self._left = pcm_bytes(provider.settings.max_seconds, LISTEN_RATE)
@@ -38,7 +38,7 @@ class FunASRStream(ASRStream):
         self._closed = False
 
     async def feed(self, pcm: bytes) -> None:
-        """Take more 16 kHz PCM; beyond the settings' ``max_seconds`` it is dropped."""
+        """Take more 16 kHz PCM. Audio beyond the settings' ``max_seconds`` is dropped."""
         self._check()
         pcm = pcm[: min(self._left, len(pcm) // BYTES_PER_SAMPLE * BYTES_PER_SAMPLE)]
         self._left -= len(pcm)
@@ -54,7 +54,7 @@ class FunASRStream(ASRStream):
             await self._worker.process.drain()
 
     async def finish(self) -> Recognition:
-        """Return the words, within the settings' ``timeout``; raises ProviderError."""
+        """Return the transcript within the settings' ``timeout``. Raises ProviderError."""
         self._check()
         settings = self._provider.settings
         if self._provider.waiting >= settings.max_waiting:
@@ -72,18 +72,18 @@ class FunASRStream(ASRStream):
             raise self._provider.overdue(self._worker, settings.timeout) from None
 
     async def close(self) -> None:
-        """Cancel it, whether finished or not."""
+        """Cancel the utterance, finished or not."""
         self._closed = True
         self.fail(ProviderError(NAME, "the stream is closed", retryable=False))
         if self._worker is not None:
             self._worker.detach(self)
 
     def hear(self, text: str) -> None:
-        """Note the words so far."""
+        """Report a partial transcript."""
         self.report_partial(parse_tags(text).text)
 
     def take(self, text: str, batch: int) -> None:
-        """Note the words: the utterance is done."""
+        """Complete the utterance with its transcript."""
         self.batch = batch
         heard = parse_tags(text)
         _log.debug("utterance recognised", extra={"batch": batch, "events": heard.events})
@@ -92,11 +92,11 @@ class FunASRStream(ASRStream):
             self._result.set_result(recognition)
 
     def fail(self, error: ProviderError) -> None:
-        """Note that it gets no words."""
+        """Fail the utterance with ``error``."""
         self._error = self._error or error
         if self._result is not None and not self._result.done():
             self._result.set_exception(error)
-            self._result.exception()  # a stream that is closed does not read it
+            self._result.exception()  # marks it as retrieved: a closed stream does not await it
 
     async def _wait(self) -> Recognition:
         self._check()

@@ -1,8 +1,8 @@
-"""The process with the model. Run as ``python -m vixio.providers.funasr.worker``.
+"""The worker process with the model. Run as ``python -m vixio.providers.funasr.worker``.
 
-It talks in frames (``wire.py``) over its standard input and output, and ends at once when its
-input does, so it cannot outlive the server, whatever the model is doing. What FunASR and its
-libraries print goes nowhere: it may quote what a user said.
+It exchanges frames (``vixio.core.framing``) over standard input and output. It exits when its input
+ends, even during a call of the model, so it does not outlive the server. The output of FunASR and
+its libraries is discarded: it may quote a user's words.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NO_SUCH_MODEL: Final = re.compile(r"\b404\b|not.?(exist|found)|no such", re.IGN
 
 
 class Worker:
-    """Decodes the utterances of the scheduler. ``send`` writes a frame to the server."""
+    """Decodes the scheduler's utterances. ``send`` writes a frame to the server."""
 
     def __init__(
         self, engine: Engine, scheduler: BatchScheduler, send: Callable[[bytes], None]
@@ -38,7 +38,7 @@ class Worker:
         self._send = send
 
     def run(self) -> None:
-        """Work until the process ends."""
+        """Decode until the process ends."""
         while True:
             if self._engine.streaming:
                 self._step()
@@ -60,10 +60,10 @@ class Worker:
             texts = self._engine.recognize(
                 [bytes(utterance.audio) for utterance in batch], first.language, first.hotwords
             )
-        except Exception as error:  # noqa: BLE001 - whatever the model raises costs an utterance
+        except Exception as error:  # noqa: BLE001 - an error of the model fails its utterance only
             if len(batch) == 1:
                 self._fail(first, error)
-            else:  # one that the model cannot take must not cost the others
+            else:  # one at a time, so that one utterance does not fail the others
                 for utterance in batch:
                     self._recognize([utterance])
             return
@@ -93,7 +93,7 @@ class Worker:
 
     def _fail(self, utterance: Utterance, error: Exception) -> None:
         if self._scheduler.done(utterance):
-            # The class alone: the message may quote the user.
+            # The class only: the message may quote the user.
             message = f"the model failed ({type(error).__name__})"
             self._send(pack(Kind.FAILED, utterance.number, {"message": message}))
 
@@ -122,7 +122,7 @@ def _take(scheduler: BatchScheduler, frame: Frame[Kind]) -> None:
 
 
 def _read(channel: int, scheduler: BatchScheduler) -> None:
-    """Hand frames of the server to the scheduler; end the process at the end of the input."""
+    """Pass the server's frames to the scheduler; end the process at the end of the input."""
     unpacker = Unpacker(Kind, MAX_PAYLOAD)
     status = 0
     try:
@@ -131,22 +131,22 @@ def _read(channel: int, scheduler: BatchScheduler) -> None:
                 _take(scheduler, frame)
     except OSError:  # the server has ended
         pass
-    except Exception:  # noqa: BLE001 - without messages of the server there is nothing to do
+    except Exception:  # noqa: BLE001 - a malformed message ends the process; the server restarts it
         status = 1
     finally:
-        # Not sys.exit: the model's thread may be in a call for seconds more.
+        # Not sys.exit(), which would wait for the model's thread, for seconds.
         os._exit(status)
 
 
 def why(error: BaseException, settings: WorkerSettings, printed: str) -> dict[str, Any]:
-    """Return the message that reports in one line why the model cannot be used.
+    """Return the payload of UNUSABLE: why the model cannot be loaded, in one line.
 
-    ``retryable``: the hub could not be reached, and may be later.
+    ``retryable``: whether the cause is a hub that could not be reached.
     """
     if isinstance(error, ModuleNotFoundError) and error.name:
         name = error.name.partition(".")[0]
         return {"message": f"the package {name} is missing: pip install {name}"}
-    # FunASR prints why a download failed, and then fails for lack of the files.
+    # FunASR prints why a download failed; its exception is about the missing files.
     found = re.search(r"^Download: .* failed!: ?(.*)$", printed, re.MULTILINE)
     cause = " ".join((found[1] if found else str(error) or type(error).__name__).split())
     name = model_name(settings)
@@ -160,7 +160,7 @@ def main() -> None:
     values: dict[str, Any] = json.loads(sys.argv[1])
     values["chunk_size"] = tuple(values["chunk_size"])
     settings = WorkerSettings(**values)
-    # The two ends of the channel get numbers of their own; what is printed goes elsewhere.
+    # The channel moves to new descriptors; standard output and error go to a file.
     incoming, outgoing = os.dup(0), os.dup(1)
     with tempfile.TemporaryFile() as printed:
         for descriptor in (1, 2):
@@ -173,12 +173,12 @@ def main() -> None:
             max_batch_seconds=settings.max_batch_seconds,
             gather_seconds=settings.gather_seconds,
         )
-        # Before the model: the server may go while that is being downloaded.
+        # Before loading: the server may end during the download.
         threading.Thread(target=_read, args=(incoming, scheduler), daemon=True).start()
         try:
             engine = Engine(settings)
             engine.warm_up()
-        except BaseException as error:  # noqa: BLE001 - sys.exit of a library is reported as well
+        except BaseException as error:  # noqa: BLE001 - reports sys.exit() of a library as well
             sys.stdout.flush()
             printed.seek(0)
             output = printed.read()[-_PRINTED_CHARS:].decode("utf-8", "replace")

@@ -1,13 +1,13 @@
 """Speech recognition by a FunASR runtime server, over its WebSocket protocol.
 
-The authority is FunASR's ``runtime/docs/websocket_protocol.md`` and, for what it leaves open, the
-servers themselves: ``runtime/websocket/bin/websocket-server{,-2pass}.cpp`` (the images
+The protocol is FunASR's ``runtime/docs/websocket_protocol.md``. Where that document is silent, the
+servers' sources decide: ``runtime/websocket/bin/websocket-server{,-2pass}.cpp`` (the images
 ``funasr-runtime-sdk``) and ``runtime/python/websocket/funasr_wss_server.py``::
 
     settings.py    the options
-    messages.py    the frames, written and read (no I/O)
-    transcript.py  the words of one utterance, and when they are complete (no I/O)
+    messages.py    encoding and decoding of frames (no I/O)
+    transcript.py  the transcript of one utterance, and when it is complete (no I/O)
     connection.py  one WebSocket
-    pool.py        the WebSockets that wait for the next utterance
-    provider.py    the interface
+    pool.py        idle WebSockets, kept for the next utterance
+    provider.py    the provider and its streams
 """

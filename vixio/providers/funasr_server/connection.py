@@ -1,4 +1,4 @@
-"""One WebSocket to a FunASR server: opened, read by a task of its own, closed within a bound."""
+"""One WebSocket to a FunASR server, read by a task of its own and closed within a timeout."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from vixio.providers.funasr_server.messages import Result, read
 from vixio.providers.funasr_server.settings import NAME, FunASRServerSettings
 
 SUBPROTOCOL: Final = Subprotocol("binary")
-"""The Python server refuses who does not offer it; the C++ server does not mind."""
+"""The Python server requires this subprotocol; the C++ server ignores it."""
 
 CLOSE_TIMEOUT: Final = 1.0
-"""Seconds for the closing handshake; a server that hangs is left to itself after them."""
+"""Seconds for the closing handshake; after them the connection is aborted."""
 
 
 class Listener(Protocol):
-    """An utterance that waits for its words."""
+    """An utterance that receives results."""
 
     wav_name: str
 
     def heard(self, result: Result) -> None:
-        """Take a result that is its own."""
+        """Take a result of this utterance."""
 
     def lost(self, error: ProviderError) -> None:
-        """The connection is gone."""
+        """Handle the loss of the connection."""
 
 
 class Connection:
-    """``hotwords``: those of its first utterance; the C++ server keeps them for its whole life."""
+    """An open WebSocket. ``hotwords``: of its first utterance; the C++ server keeps those."""
 
     def __init__(
         self, socket: ClientConnection, hotwords: str, late: Callable[[Result], None]
@@ -56,7 +56,7 @@ class Connection:
         hotwords: str,
         late: Callable[[Result], None],
     ) -> Connection:
-        """Connect. ``late`` takes results of an utterance that is over. Raises ProviderError."""
+        """Connect. ``late`` gets results of utterances that are over. Raises ProviderError."""
         headers = {name: value.get_secret_value() for name, value in settings.headers.items()}
         try:
             socket = await connect(
@@ -77,15 +77,15 @@ class Connection:
         return cls(socket, hotwords, late)
 
     def attach(self, listener: Listener) -> None:
-        """Give what arrives from now on to ``listener``."""
+        """Deliver results to ``listener`` from now on."""
         self._listener = listener
 
     def detach(self) -> None:
-        """The utterance is over; the connection may serve the next one."""
+        """Stop the delivery: the utterance is over, and the connection is free."""
         self._listener = None
 
     async def send(self, frame: str | bytes) -> None:
-        """Send a frame; waits while the server is behind. Raises ProviderError."""
+        """Send a frame, with the WebSocket's back-pressure. Raises ProviderError."""
         if self.failure is not None:
             raise self.failure
         try:
@@ -94,13 +94,13 @@ class Connection:
             raise _lost(error) from None
 
     async def close(self) -> None:
-        """Close it, bounded. Idempotent, never raises."""
+        """Close the connection within a timeout. Idempotent, never raises."""
         if self.failure is None:
             self.failure = ProviderError(NAME, "it is closed", retryable=False)
         try:
             async with asyncio.timeout(CLOSE_TIMEOUT):
                 await self._socket.close()
-        except TimeoutError:  # with audio that the server does not take, the library waits for ever
+        except TimeoutError:  # the library waits without limit for unsent audio
             self._socket.transport.abort()
             await self._socket.wait_closed()
         self._reader.cancel()
@@ -121,7 +121,7 @@ class Connection:
 
     def _deliver(self, result: Result) -> None:
         listener = self._listener
-        # A server that does not name the utterance has only this one.
+        # A result without a name belongs to the only utterance of the connection.
         if listener is not None and result.wav_name in ("", listener.wav_name):
             listener.heard(result)
         else:
@@ -129,7 +129,10 @@ class Connection:
 
 
 def tls_context(settings: FunASRServerSettings) -> ssl.SSLContext | None:
-    """Return how to check the server; reads files. Raises ProviderUnavailable."""
+    """Return the TLS context, None for ``ws://``. Blocking: reads files.
+
+    Raises ProviderUnavailable if the certificates cannot be used.
+    """
     if not settings.url.startswith("wss"):
         return None
     context = ssl.create_default_context()
@@ -173,6 +176,6 @@ def _unreachable(error: Exception) -> ProviderError:
     if isinstance(error, OSError) and not isinstance(error, ssl.SSLError | ConnectionResetError):
         text = f"the server cannot be reached: {error.strerror or type(error).__name__}"
         return ProviderError(NAME, text, reason="unreachable")
-    # So ends a plain request to a server that wants TLS, and TLS with one that has none.
+    # The outcome of a plain request to a TLS server, and of TLS with a plain server.
     text = "what answers at url hangs up: wss:// instead of ws://, or the other way round?"
     return ProviderError(NAME, text, reason="unreachable")

@@ -15,17 +15,18 @@ from vixio.core.errors import ProviderError
 from vixio.providers.funasr_server.settings import NAME, FunASRServerSettings
 
 END = json.dumps({"is_speaking": False, "is_end": True})
-"""``is_end`` asks the Python server for an acknowledgement (``finish_input`` there); the others
-read ``is_speaking`` alone."""
+"""``is_end`` requests an acknowledgement from the Python server (``finish_input`` there); the other
+servers read only ``is_speaking``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """A frame from the server.
 
-    ``wav_name``: of which utterance, empty if it does not say. ``mode``: ``online``,
-    ``2pass-online``, ``offline``, ``2pass-offline``; empty in the C++ server's last frame where
-    nothing was said. ``ended``: the acknowledgement of :data:`END`. ``error``: what went wrong.
+    ``wav_name``: the utterance, empty if the server does not name it. ``mode``: ``online``,
+    ``2pass-online``, ``offline``, ``2pass-offline``; empty in the C++ server's last frame of an
+    utterance without words. ``ended``: whether the frame acknowledges :data:`END`. ``error``: the
+    server's error message.
     """
 
     text: str = ""
@@ -37,12 +38,12 @@ class Result:
 
     @property
     def second_pass(self) -> bool:
-        """Whether the words are a whole segment's, to replace what the first pass said of it."""
+        """Whether the text is a whole segment's, which replaces the text of the first pass."""
         return self.mode.endswith("offline")
 
 
 def start(settings: FunASRServerSettings, wav_name: str, hotwords: str) -> str:
-    """Return the frame that opens an utterance. ``hotwords`` as :func:`hotword_text` makes them."""
+    """Return the frame that opens an utterance. ``hotwords``: of :func:`hotword_text`."""
     return json.dumps(
         {
             "mode": settings.mode,
@@ -62,17 +63,17 @@ def start(settings: FunASRServerSettings, wav_name: str, hotwords: str) -> str:
 
 
 def hotword_text(words: Mapping[str, int], form: str) -> str:
-    """Return the field ``hotwords``: a JSON object in a string, or words between spaces."""
+    """Return the field ``hotwords``: a JSON object as a string, or words separated by spaces."""
     if not words:
         return ""
     return json.dumps(dict(words), ensure_ascii=False) if form == "json" else " ".join(words)
 
 
 def read(frame: str | bytes) -> Result:
-    """Return what the server says. Raises ProviderError where it is no FunASR that talks."""
+    """Return the decoded frame. Raises ProviderError if it is not a frame of FunASR's protocol."""
     try:
         found = json.loads(frame)
-    except ValueError:  # of which a wrong encoding is one
+    except ValueError:  # includes UnicodeDecodeError
         raise _strange("a frame that is not JSON") from None
     except RecursionError:
         raise _strange("JSON nested without end") from None
@@ -80,7 +81,7 @@ def read(frame: str | bytes) -> Result:
         raise _strange("JSON that is no object")
     text = _string(found, "text")
     error = _string(found, "error")
-    if text.startswith("ERROR."):  # the C++ server has no other place for it
+    if text.startswith("ERROR."):  # the C++ server reports errors in the text
         text, error = "", text
     return Result(
         text,

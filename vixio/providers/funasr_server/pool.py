@@ -1,22 +1,23 @@
-"""The connections of one provider: used for one utterance at a time, kept for the next one.
+"""The connection pool of one provider: a connection serves one utterance at a time.
 
-The servers allow it: both begin anew after ``is_speaking: false``. Only the hotwords stay what they
-were at a C++ server, so a connection is used again for the same hotwords alone, and only after
-an utterance that came to its end: of an abandoned one the server may still send words.
+Both servers start a new utterance after ``is_speaking: false``. The C++ server keeps the hotwords
+of the first one, so a connection is reused for the same hotwords only. After an abandoned utterance
+the connection is closed, because the server may still send results of it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
-
-from loguru import logger
 
 from vixio.core.errors import ProviderError
 from vixio.providers.funasr_server.connection import Connection, tls_context
 from vixio.providers.funasr_server.messages import Result
 from vixio.providers.funasr_server.settings import NAME, FunASRServerSettings
 from vixio.providers.funasr_server.transcript import Habits
+
+_log = logging.getLogger(__name__)
 
 
 class Pool:
@@ -52,7 +53,7 @@ class Pool:
             if self._closed:
                 await connection.close()
                 self._check()
-            logger.bind(provider=NAME).debug("connected")
+            _log.debug("connected", extra={"provider": NAME})
         self._used.add(connection)
         return connection
 
@@ -70,7 +71,7 @@ class Pool:
         self._idle[connection] = loop.call_later(self._settings.keep, self._drop, connection)
 
     def discard(self, connection: Connection) -> None:
-        """Close a connection that nobody can use any more; the server stops its work with it."""
+        """Close a connection that cannot be reused; the server ends its utterance."""
         connection.detach()
         self._used.discard(connection)
         task = asyncio.create_task(connection.close(), name="funasr-server close")
@@ -78,7 +79,7 @@ class Pool:
         task.add_done_callback(self._closing.discard)
 
     async def close(self) -> None:
-        """Close everything, bounded. Idempotent."""
+        """Close all connections within a timeout. Idempotent."""
         self._closed = True
         for connection in list(self._idle):
             self._drop(connection)
@@ -88,7 +89,7 @@ class Pool:
             await asyncio.wait(self._closing)
 
     def _take(self, hotwords: str) -> Connection | None:
-        # The one used last: the others grow old and are closed.
+        # The one used last, so that spare connections reach their idle timeout.
         for connection in reversed(list(self._idle)):
             if connection.failure is not None:
                 self._drop(connection)
@@ -103,7 +104,7 @@ class Pool:
 
     def _came_late(self, result: Result) -> None:
         if not result.ended:
-            # Either a segment that its utterance did not wait for, or words of an abandoned one.
+            # A segment after the transcript counted as complete, or of an abandoned utterance.
             self.habits.doubt()
 
     def _check(self) -> None:

@@ -1,12 +1,11 @@
-"""A FunASR runtime server as an ASR provider: the provider and its streams."""
+"""ASR by a FunASR runtime server: the provider and its streams."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from itertools import count
-
-from loguru import logger
 
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes
 from vixio.core.errors import ProviderError, ProviderTimeout
@@ -21,17 +20,19 @@ from vixio.providers.funasr_server.transcript import Transcript
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.tool_words import tool_words
 
+_log = logging.getLogger(__name__)
+
 REPLAY_SECONDS = 60.0
-"""An utterance up to this long is sent again if its connection is lost; longer ones fail."""
+"""An utterance up to this long is sent again after the loss of its connection; longer ones fail."""
 
 SECOND_LOOK = 0.02
-"""Seconds for what lies in the socket to be read before silence is taken for an end."""
+"""Seconds to read results that are already in the socket, before silence counts as the end."""
 
 _numbers = count(1)
 
 
 class FunASRServerASRProvider(ASRProvider):
-    """Recognition by a FunASR server; connections are kept from utterance to utterance."""
+    """The provider, with a pool of connections that successive utterances share."""
 
     name = NAME
 
@@ -42,9 +43,9 @@ class FunASRServerASRProvider(ASRProvider):
         self._closed = False
 
     async def start(self) -> None:
-        """Read the certificates. Connects to nothing: a server may come later than its users.
+        """Read the certificates, without a connection: the server may start later.
 
-        Raises ProviderUnavailable for a ``ca_file`` that cannot be used.
+        Raises ProviderUnavailable if ``ca_file`` cannot be used.
         """
         await self.pool.start()
 
@@ -60,24 +61,24 @@ class FunASRServerASRProvider(ASRProvider):
 
     @property
     def closed(self) -> bool:
-        """Whether nothing can be recognised any more."""
+        """Whether the provider is closed."""
         return self._closed
 
     def _words(self, tools: Sequence[ToolDefinition]) -> str:
-        """Return the field ``hotwords``; made once for each list of tools."""
+        """Return the field ``hotwords``, cached for the last list of tools."""
         if self._hotwords is not None and self._hotwords[0] is tools:
             return self._hotwords[1]
         settings = self.settings
         weight = settings.tool_word_weight
         words = dict.fromkeys(tool_words(tools), weight) if weight else {}
         text = messages.hotword_text({**words, **settings.hotwords}, settings.hotword_format)
-        if isinstance(tools, tuple):  # a list may hold others the next time
+        if isinstance(tools, tuple):  # a list may change
             self._hotwords = (tools, text)
         return text
 
 
 class FunASRServerStream(ASRStream):
-    """One utterance. A connection that is lost under way is replaced once, and all said again."""
+    """One utterance. After the loss of its connection it is sent again once, over a new one."""
 
     def __init__(self, provider: FunASRServerASRProvider, hotwords: str) -> None:
         self.wav_name = f"vixio-{next(_numbers)}"
@@ -125,7 +126,7 @@ class FunASRServerStream(ASRStream):
         self._leave()
 
     def heard(self, result: Result) -> None:
-        """Take what the server says of this utterance."""
+        """Take a result of this utterance."""
         if result.error:
             text = f"the server reports: {result.error}"
             self._broken = ProviderError(NAME, text, retryable=False, reason="service")
@@ -135,7 +136,7 @@ class FunASRServerStream(ASRStream):
         self._changed.set()
 
     def lost(self, error: ProviderError) -> None:
-        """The connection is gone, or of no use."""
+        """Note that the connection is lost."""
         self._failure = error
         self._changed.set()
 
@@ -145,7 +146,7 @@ class FunASRServerStream(ASRStream):
         if rest:
             self._frames.append(rest)
         elif not self._spoken:
-            return Recognition("")  # nothing was said: no server is needed to know
+            return Recognition("")  # no audio: no request
         self._frames.append(messages.END)
         try:
             async with asyncio.timeout(self._settings.timeout):
@@ -160,16 +161,17 @@ class FunASRServerStream(ASRStream):
             self._provider.pool.release(self._connection)
             self._connection = None
         words = self._transcript.words
-        logger.bind(provider=NAME, characters=len(words.text)).debug("utterance recognised")
+        extra = {"provider": NAME, "characters": len(words.text)}
+        _log.debug("utterance recognised", extra=extra)
         return Recognition(words.text, language=words.language, emotion=words.emotion)
 
     async def _progress(self) -> None:
-        """Wait until something has changed, or the server has been quiet for long enough."""
+        """Wait for the next result, or for the silence that completes the transcript."""
         try:
             async with asyncio.timeout(self._transcript.patience):
                 await self._changed.wait()
         except TimeoutError:
-            # After a hold-up of the loop, what has arrived meanwhile is read only now.
+            # If the loop was blocked, results that arrived meanwhile are read first.
             await asyncio.sleep(SECOND_LOOK)
             if not self._changed.is_set():
                 self._transcript.settle()
@@ -178,7 +180,7 @@ class FunASRServerStream(ASRStream):
         self._check()
 
     async def _send(self) -> None:
-        """Send what has not been sent, if need be all of it over a new connection."""
+        """Send the pending frames; after a loss all of them, over a new connection."""
         while True:
             try:
                 await self._send_once()
@@ -221,7 +223,7 @@ class FunASRServerStream(ASRStream):
         await connection.send(messages.start(self._settings, self.wav_name, self._hotwords))
 
     def _forget(self) -> None:
-        """Let go of a very long utterance: it cannot be sent again any more."""
+        """Drop the sent frames of a long utterance, which then cannot be sent again."""
         if len(self._frames) * self._settings.piece_ms > REPLAY_SECONDS * 1000:
             self._replayable = False
         if not self._replayable:
@@ -229,7 +231,7 @@ class FunASRServerStream(ASRStream):
             self._sent = 0
 
     def _leave(self) -> None:
-        """Give up the connection: the server's work ends with it."""
+        """Close the connection, which ends the server's work on this utterance."""
         connection, self._connection = self._connection, None
         if connection is not None:
             self._provider.pool.discard(connection)

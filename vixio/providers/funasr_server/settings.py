@@ -1,4 +1,4 @@
-"""The options of a FunASR runtime server."""
+"""Options of the FunASR server provider."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ class FunASRServerSettings(BaseModel):
 
     url: Annotated[str, Field(pattern=r"^wss?://[^\s/?#]+")] = "wss://127.0.0.1:10095"
     mode: Mode = "2pass"
-    """``offline``: words at the end alone. ``online``: words while the user speaks, the quicker and
-    the less exact. ``2pass``: both, the exact ones count."""
+    """``offline``: one transcript, at the end. ``online``: a transcript while the user speaks,
+    faster and less accurate. ``2pass``: both; the final transcript is the accurate one."""
     language: Annotated[str, Field(pattern="^[a-z]{2,4}$")] = "auto"
     """For SenseVoice (``svs_lang``): ``zh``, ``yue``, ``en``, ``ja``, ``ko``, or ``auto``."""
     itn: bool = True
     """Numbers in digits."""
     hotwords: dict[str, Annotated[int, Field(ge=1, le=100)]] = Field(default_factory=dict)
-    """Word → weight (20 is FunASR's usual), or a plain list of words."""
+    """Word → weight, or a list of words with the weight 20 (FunASR's usual one)."""
     tool_word_weight: Annotated[int, Field(ge=0, le=100)] = 10
-    """Weight of the words that the session's tools bring; 0: leave them out."""
+    """Weight of the words of the session's tools; 0: not sent."""
     hotword_format: Literal["json", "words"] = "json"
     """``json``, with weights, for the C++ runtime; ``words`` for the Python server."""
     chunk_size: Annotated[list[int], Field(min_length=3, max_length=3)] = [5, 10, 5]
     """Streaming model: look-back, chunk and look-ahead, each in units of 60 ms."""
     chunk_interval: Annotated[int, Field(ge=1, le=60)] = 10
-    """Audio goes out in pieces of ``chunk_size[1] * 60 / chunk_interval`` ms."""
+    """Audio is sent in pieces of ``chunk_size[1] * 60 / chunk_interval`` ms."""
     verify_tls: bool = True
-    """False takes any certificate. FunASR's images have a self-made one."""
+    """False accepts any certificate. FunASR's images have a self-signed one."""
     ca_file: Path | None = None
-    """PEM file with the certificate, or its authority's, to trust beside the system's."""
+    """PEM file with a certificate or CA to trust in addition to the system's."""
     headers: dict[str, SecretStr] = Field(default_factory=dict)
-    """Sent with the handshake, for a proxy that asks for a token."""
+    """Sent with the handshake, for a proxy that requires a token."""
     connect_timeout: Annotated[float, Field(gt=0)] = 4.0
     timeout: Annotated[float, Field(gt=0)] = 10.0
-    """For the words after the end of speech, and for a piece of audio to be taken."""
+    """From the end of speech to the transcript, and for sending a piece of audio."""
     idle_connections: Annotated[int, Field(ge=0, le=64)] = 4
     """Connections kept open for the next utterance."""
     keep: Annotated[float, Field(gt=0)] = 60.0
@@ -70,5 +70,5 @@ class FunASRServerSettings(BaseModel):
 
     @property
     def piece_ms(self) -> int:
-        """Length of one binary frame; the Python server's VAD counts on it."""
+        """Length of one binary frame, in ms. The Python server's VAD depends on it."""
         return max(1, self.chunk_size[1] * 60 // self.chunk_interval)

@@ -1,9 +1,9 @@
-"""The words of one utterance as they arrive, and when they are complete. No I/O, no clock.
+"""The transcript of one utterance, and when it is complete. No I/O, no clock.
 
-The protocol leaves open how a client knows the last result, and the servers differ:
+The protocol does not define how a client recognises the last result, and the servers differ:
 
 ==================== ===================================== ===================================
-server               a segment that its own VAD ended      after the end of the utterance
+server               after a segment of the server's VAD   after the end of the utterance
 ==================== ===================================== ===================================
 C++, 2pass           ``is_final`` false                    exactly one with ``is_final`` true
 C++, offline         none                                  one, ``is_final`` false
@@ -11,8 +11,8 @@ Python, since 2026   ``is_final`` true                     the acknowledgement o
 Python, before       ``is_final`` true                     ``is_final`` false; online: nothing
 ==================== ===================================== ===================================
 
-So the first utterance may have to wait until the server has been quiet for a while; what it then
-turned out to be holds for the next ones, which wait for nothing but their last result.
+The first utterance may therefore wait until the server has been silent for a while. The ending that
+it observed is used for the next ones, which wait only for their last result.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from vixio.providers.funasr_server.messages import Result
 from vixio.providers.sensevoice_tags import TaggedText, join_segments, parse_tags
 
 SETTLE: Final = 0.5
-"""Seconds of quiet after a result that looks like the last one."""
+"""Seconds of silence after a result that may be the last one."""
 
 SETTLE_LONG: Final = 2.0
-"""The same where nothing looks so: a slow server works on the last segment meanwhile."""
+"""Seconds of silence otherwise: a slow server may still decode the last segment."""
 
 
 class Ending(Enum):
-    """How a server shows that the words are complete."""
+    """How a server signals that the transcript is complete."""
 
     UNKNOWN = auto()
     ACKNOWLEDGED = auto()
@@ -41,18 +41,18 @@ class Ending(Enum):
 
 
 class Habits:
-    """What has been learned about one server."""
+    """The observed behaviour of one server."""
 
     def __init__(self) -> None:
         self.ending = Ending.UNKNOWN
 
     def doubt(self) -> None:
-        """Forget it: something arrived late, or did not arrive."""
+        """Forget the ending, after a late or missing result."""
         self.ending = Ending.UNKNOWN
 
 
 class Transcript:
-    """One utterance. ``online``: whether there is only a first pass."""
+    """One utterance's transcript. ``online``: whether there is only a first pass."""
 
     def __init__(self, habits: Habits, *, online: bool) -> None:
         self._habits = habits
@@ -62,20 +62,20 @@ class Transcript:
         self._ended = False
         self._final_before = False
         self._last: Result | None = None
-        """The latest result after the end."""
+        """The latest result after the end of the utterance."""
         self.complete = False
 
     @property
     def words(self) -> TaggedText:
-        """The words so far; those of the first pass until the second has replaced them."""
+        """The transcript so far; the text of the first pass until the second replaces it."""
         return parse_tags(join_segments([*self._segments, *self._first_pass]))
 
     def end(self) -> None:
-        """The server is told now that the utterance is over."""
+        """Note that the end of the utterance is about to be sent."""
         self._ended = True
 
     def take(self, result: Result) -> None:
-        """Take what the server says of this utterance, errors apart."""
+        """Take a result of this utterance that is not an error."""
         if result.second_pass:
             self._segments.append(result.text)
             self._first_pass.clear()
@@ -97,7 +97,7 @@ class Transcript:
             case Ending.NOT_FINAL:
                 return result.second_pass and not result.is_final
             case Ending.UNKNOWN if result.second_pass and not result.is_final:
-                # Only of "2pass-offline" is there a server that has more to say after this.
+                # Only after "2pass-offline" can a server send more.
                 if result.mode == "offline" or self._final_before:
                     self._habits.ending = Ending.NOT_FINAL
                     return True
@@ -105,7 +105,7 @@ class Transcript:
 
     @property
     def patience(self) -> float | None:
-        """Seconds of quiet after which it counts as complete; None: a result has to come."""
+        """Seconds of silence that complete the transcript; None: a result is required."""
         if not self._ended or self.complete:
             return None
         if self._habits.ending is Ending.QUIET:
@@ -117,7 +117,7 @@ class Transcript:
         return SETTLE if self._last.is_final else SETTLE_LONG
 
     def settle(self) -> None:
-        """The server has been quiet for as long as :attr:`patience` says."""
+        """Complete the transcript: the server has been silent for :attr:`patience` seconds."""
         self.complete = True
         if self._last is not None and self._last.is_final:
             self._habits.ending = Ending.FINAL
