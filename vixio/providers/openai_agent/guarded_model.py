@@ -24,6 +24,7 @@ from openai.types.responses import (
 )
 
 from vixio.core.errors import ProviderError, ProviderTimeout
+from vixio.core.generators import closing_all
 from vixio.providers.openai_agent.errors import classify
 from vixio.providers.openai_agent.model_call import CallModel, EventStream, ModelCall
 from vixio.providers.openai_agent.settings import TurnSettings
@@ -106,7 +107,7 @@ class GuardedModel(CallModel):
         """Pass one answer on from its first token, which has to come before ``deadline``."""
         held: list[TResponseStreamEvent] = []
         begun = False
-        async with aclosing(call.stream(self._inner)) as stream:
+        async with closing_all(call.stream(self._inner)) as stream:
             while True:
                 timer = asyncio.timeout_at(deadline)
                 try:
