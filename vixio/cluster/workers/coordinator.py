@@ -187,7 +187,7 @@ class Coordinator:
                 self.expire(worker)
 
     def expire(self, worker: int) -> None:
-        """End all leases of a worker; it learns of it when it is responsive again."""
+        """End all leases of a worker. The message reaches it when it responds again."""
         channel = self._channels.get(worker)
         expired = self._leases.drop(worker)
         if expired:

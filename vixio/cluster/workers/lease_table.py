@@ -17,7 +17,7 @@ LEASE_S: Final = RENEW_S * MISSED_RENEWALS
 
 
 class Held(NamedTuple):
-    """A lease: ``granted`` once its holder has been told."""
+    """The current lease of a device."""
 
     worker: int
     token: int
@@ -72,7 +72,7 @@ class LeaseTable:
         }
 
     def renew(self, worker: int) -> None:
-        """Note that a worker is responsive."""
+        """Renew the leases of a worker."""
         self._missed[worker] = 0
 
     def tick(self) -> list[int]:

@@ -11,6 +11,7 @@ from vixio.cluster.workers import leases as leases_module
 from vixio.cluster.workers.lease_table import LEASE_S
 from vixio.cluster.workers.messages import Kind
 from vixio.core.cluster import ClusterUnavailable, LossReason
+from vixio.core.commands import Command, CommandResult, CommandStatus, Interrupt, encode
 
 DEVICE = "02:00:00:00:00:01"
 
@@ -136,6 +137,64 @@ async def test_an_older_holder_cannot_overwrite_the_conversation() -> None:
         again = await first.cluster.leases.acquire(DEVICE, Holder().on_lost)
         assert again.handover == "new"
         await first.die()
+
+
+async def test_an_older_holder_hands_nothing_over_while_there_is_a_newer_one() -> None:
+    async with machine() as made:
+        first, second = await made.join(), await made.join()
+        older = await first.cluster.leases.acquire(DEVICE, Holder().on_lost)
+        newer = await second.cluster.leases.acquire(DEVICE, Holder().on_lost)
+        first.ours.send(Kind.HANDOVER, device=DEVICE, token=older.token, text="late")
+        await first.cluster.presence.members()  # it is handled now
+        await newer.release()
+        again = await first.cluster.leases.acquire(DEVICE, Holder().on_lost)
+        assert again.handover == ""
+
+
+async def test_a_command_for_an_older_lease_is_not_carried_out() -> None:
+    async with machine() as made:
+        worker = await made.join()
+        received: list[Command] = []
+
+        async def handler(device_id: str, command: Command) -> CommandResult:
+            received.append(command)
+            return CommandResult(CommandStatus.DONE)
+
+        worker.cluster.commands.serve(handler)
+        older = await worker.cluster.leases.acquire(DEVICE, Holder().on_lost)
+        newer = await worker.cluster.leases.acquire(DEVICE, Holder().on_lost)
+        for token, status in ((older.token, "not_connected"), (newer.token, "done")):
+            answer = await worker.theirs.request(
+                Kind.COMMAND,
+                BOUND,
+                device=DEVICE,
+                token=token,
+                command=encode(Interrupt()),
+                timeout=BOUND,
+            )
+            assert answer["status"] == status
+        assert len(received) == 1
+
+
+async def test_a_command_to_a_worker_that_dies_is_an_answer() -> None:
+    async with machine() as made:
+        first, second = await made.join(), await made.join()
+        dying = asyncio.Event()
+
+        async def handler(device_id: str, command: Command) -> CommandResult:
+            dying.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        first.cluster.commands.serve(handler)
+        await first.cluster.leases.acquire(DEVICE, Holder().on_lost)
+        sent = asyncio.create_task(
+            second.cluster.commands.send(DEVICE, Interrupt(), timeout=10 * BOUND)
+        )
+        await dying.wait()
+        await first.die()
+        async with asyncio.timeout(BOUND):
+            assert (await sent).status is CommandStatus.NOT_CONNECTED
 
 
 async def test_nothing_is_granted_without_a_coordinator() -> None:

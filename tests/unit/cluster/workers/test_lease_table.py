@@ -1,4 +1,4 @@
-"""Who holds what, by the coordinator's books."""
+"""Tokens, releases and renewals in the lease table."""
 
 from __future__ import annotations
 
