@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from loguru import logger
 from numpy.typing import NDArray
 
 from vixio.bench.speech_audio import FRAME_SAMPLES, Voices, through_opus
@@ -225,7 +225,7 @@ async def main() -> None:
     parser.add_argument("--sentences", type=int, default=12, help="in each of five voices")
     parser.add_argument("--devices", type=int, default=32, help="at once, for the cost")
     options = parser.parse_args()
-    logger.disable("vixio")
+    logging.getLogger("vixio").setLevel(logging.CRITICAL)
     vads: list[VADProvider] = []
     for name in DETECTORS:
         factory = registry.resolve("vad", name)

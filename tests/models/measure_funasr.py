@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import subprocess
 import sys
 import tempfile
@@ -18,8 +19,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
-
-from loguru import logger
 
 from tests.models.funasr_support import PACKET, say
 from tests.models.tiny_paraformer import make_paraformer
@@ -158,7 +157,7 @@ def make(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    logger.remove()
+    logging.getLogger("vixio").setLevel(logging.CRITICAL)
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--make", type=Path, help=argparse.SUPPRESS)

@@ -18,12 +18,11 @@ from dataclasses import asdict, dataclass
 from types import ModuleType
 from typing import Any
 
-from loguru import logger
-
 from vixio.bench.speech_audio import Voices
 from vixio.bench.speech_corpus import held_out, tuning
 from vixio.bench.speech_corpus.device import TOOLS, Expected, Speaker
 from vixio.core.tools.toolset import ToolSet
+from vixio.logging.setup import configure_logging
 from vixio.phrasebook import CompiledPhrases, PhraseBook, signatures
 from vixio.providers.asr import SpeechHints
 from vixio.providers.pocketsphinx.provider import PocketSphinxASRProvider, PocketSphinxSettings
@@ -309,8 +308,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true", help="everything, as JSON")
     parser.add_argument("--errors", action="store_true", help="list what went wrong")
     options = parser.parse_args(list(argv))
-    logger.remove()
-    logger.add(sys.stderr, level="WARNING")
+    configure_logging("WARNING")
     report = asyncio.run(bench_speech(options.corpus, rejection=options.rejection))
     if options.json:
         data: dict[str, Any] = {**asdict(report), "passed": report.passed}

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from abc import abstractmethod
 from collections.abc import Sequence
 from heapq import heappop, heappush
 
-from loguru import logger
 from pydantic import BaseModel, ConfigDict, Field
 
 from vixio.core.audio import BYTES_PER_SAMPLE
 from vixio.core.errors import ProviderError
 from vixio.providers.batched_vad.worker import BatchWorker, Job, Lane, WindowModel
 from vixio.providers.vad import VADProvider, VADStream
+
+_log = logging.getLogger(__name__)
 
 
 class BatchSettings(BaseModel):
@@ -59,7 +61,7 @@ class BatchedVADProvider(VADProvider):
                 max_batch=self._batch.max_batch,
                 interval=self._batch.gather_ms / 1000,
             )
-        logger.bind(provider=self.name).debug("VAD loaded")
+        _log.debug("VAD loaded", extra={"provider": self.name})
 
     def open(self) -> BatchedVADStream:
         """Return a fresh detector. May be called before :meth:`start`, but not be fed."""

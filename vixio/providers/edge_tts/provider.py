@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from importlib.util import find_spec
-
-from loguru import logger
 
 from vixio.core.errors import ProviderError, ProviderUnavailable
 from vixio.core.streams import closing
@@ -16,6 +15,8 @@ from vixio.providers.edge_tts.speech import Speech
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.spoken_text import clean, split
 from vixio.providers.tts import TTSProvider
+
+_log = logging.getLogger(__name__)
 
 MAX_BYTES = 4_096
 """Of one request, as UTF-8 with XML's entities: where edge-tts cuts, which for Chinese, that has no
@@ -68,7 +69,7 @@ class EdgeTTSProvider(TTSProvider):
             finally:
                 self._speaking.discard(speech)
                 await speech.close()
-            logger.bind(provider=NAME, voice=voice).debug("sentence spoken")
+            _log.debug("sentence spoken", extra={"provider": NAME, "voice": voice})
 
     async def close(self) -> None:
         """Fail what is being spoken and end its connections. Idempotent."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 from collections.abc import Callable
 from contextlib import aclosing
@@ -11,7 +12,6 @@ from uuid import uuid4
 
 from agents import Model, ModelSettings
 from agents.items import TResponseInputItem, TResponseStreamEvent
-from loguru import logger
 from openai.types.responses import (
     ResponseCompletedEvent,
     ResponseErrorEvent,
@@ -29,6 +29,8 @@ from vixio.providers.openai_agent.errors import classify
 from vixio.providers.openai_agent.model_call import CallModel, EventStream, ModelCall
 from vixio.providers.openai_agent.settings import TurnSettings
 from vixio.providers.openai_errors import classify_code
+
+_log = logging.getLogger(__name__)
 
 _BACKOFF = 0.3
 """Seconds before the first retry; doubled for each further one."""
@@ -98,7 +100,9 @@ class GuardedModel(CallModel):
                     or loop.time() + wait >= deadline
                 ):
                     raise failure from error
-            logger.bind(model=self.label, error=str(failure)).info("model request tried again")
+            _log.info(
+                "model request tried again", extra={"model": self.label, "error": str(failure)}
+            )
             retries -= 1
             await asyncio.sleep(wait)
             delay *= 2

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Sequence
-
-from loguru import logger
 
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE
 from vixio.core.errors import ProviderError
@@ -23,6 +22,8 @@ from vixio.providers.sherpa_onnx.asr_threads import (
 from vixio.providers.sherpa_onnx.folder import NAME
 from vixio.providers.sherpa_onnx.trial import try_first
 from vixio.providers.tool_words import tool_words
+
+_log = logging.getLogger(__name__)
 
 _SECOND = LISTEN_RATE * BYTES_PER_SAMPLE
 _AHEAD = 5 * _SECOND
@@ -60,7 +61,7 @@ class SherpaASRProvider(ASRProvider):
             else:
                 self._thread = OnlineThread(model, loop, batch)
                 self.streaming = True
-        logger.bind(provider=NAME, kind=model.kind.name).debug("ASR loaded")
+        _log.debug("ASR loaded", extra={"provider": NAME, "kind": model.kind.name})
 
     def load(self) -> OfflineModel | OnlineModel:
         """Return the model, warmed up. Called in a thread. Raises ProviderUnavailable."""
