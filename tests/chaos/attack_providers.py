@@ -17,7 +17,7 @@ from tests.chaos.voice import Speaker
 SPEAKERS_FROM = 8
 """The first speaker who is no healthy device; victims speak the numbers of five of them in turn."""
 
-BROKEN_S = 15.0
+BROKEN_S = 60.0
 """Seconds in which a broken turn has to end; one may take the 8 s that the server gives it."""
 
 PEACE_S = 2.5
@@ -77,8 +77,18 @@ async def _abort_in_the_middle(device: SimulatedDevice, sound: Pcm, http_port: i
     met = f"{MET}{device.config.device_id}"
     await until_health(http_port, lambda page: bool(page["counters"].get(met)), "the fault")
     await asyncio.sleep(0.5)  # into it
+    since = len(device.frames)
     await device.abort()
+    await device.wait_for(lambda: _stopped(device, since), what="tts stop", timeout=BROKEN_S)
     await device.send_json({"type": "listen", "state": "start", "mode": "auto"})
+
+
+def _stopped(device: SimulatedDevice, since: int) -> bool:
+    """Return whether ``tts stop`` has come: what is said next belongs to the next turn."""
+    return any(
+        frame.type == "tts" and (frame.body or {}).get("state") == "stop"
+        for frame in device.frames[since:]
+    )
 
 
 async def typed(port: int, *, device_id: str, text: str, within: float) -> Outcome:

@@ -102,6 +102,7 @@ async def run(
     async with open_field(log, devices=devices, long=long, seed=seed) as battle:
         loop = asyncio.get_running_loop()
         progress("quiet")
+        await battle.server.call("loaded")
         began = loop.time()
         if long:
             await _turns(battle, began, devices * 5)

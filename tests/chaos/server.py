@@ -38,6 +38,7 @@ LAG_STEP_S = 0.01
 _SELF = Path("/proc/thread-self")
 
 COMMANDS = (
+    "loaded",
     "order",
     "met",
     "gauges",
@@ -88,6 +89,10 @@ class ChaosServer:
             if before is not None and held is not None:  # without a descriptor nobody knows
                 lag -= (held - before) / 1e6
             self.lag_ms = max(self.lag_ms, lag)
+
+    async def loaded(self) -> None:
+        """Return when all providers are loaded: what they hold is no growth."""
+        await self.app.loaded()
 
     async def order(self, device: str, stage: str, kind: str, times: int = 1) -> None:
         """Order a fault."""

@@ -80,7 +80,7 @@ def test_one_that_cannot_be_used_is_tried_again(
         assert len(choice.made) == 1
         await its.close()
 
-    with caplog.at_level(logging.INFO):
+    with caplog.at_level(logging.INFO, "vixio"):
         run_virtual(run())
     cannot = [each for each in caplog.records if each.getMessage() == "provider cannot be used"]
     assert len(cannot) == 1, "repeated failures are no news"
