@@ -19,13 +19,13 @@ class Installed:
         self._group = group
 
     def add(self, distribution: str, **points: str) -> None:
-        """Install a distribution; each of ``points`` is ``name="module:attribute"``."""
+        """Install a distribution; ``points``: ``name="module:attribute"``, ``__`` for a dot."""
         info = self._site / f"{distribution.replace('-', '_')}-1.0.dist-info"
         info.mkdir()
         info.joinpath("METADATA").write_text(
             f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n", encoding="utf-8"
         )
-        lines = [f"{name} = {value}" for name, value in points.items()]
+        lines = [f"{name.replace('__', '.')} = {value}" for name, value in points.items()]
         info.joinpath("entry_points.txt").write_text(
             "\n".join([f"[{self._group}]", *lines]), encoding="utf-8"
         )

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from vixio.providers import registry
+from vixio.core import plugins
 from vixio.providers.registry import ENTRY_POINT_GROUP, ProviderFactory
 from vixio.providers.tts import TTSProvider
 
@@ -62,6 +62,6 @@ FACTORY = ProviderFactory(ToneSettings, ToneVoice)
 def tones(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ToneVoice]]:
     """Register the voice as another distribution would; yield those that are made."""
     point = EntryPoint("tts.tone", f"{__name__}:FACTORY", ENTRY_POINT_GROUP)
-    monkeypatch.setattr(registry, "_installed_entry_points", lambda: (point,))
+    monkeypatch.setattr(plugins, "installed", lambda group: (point,) * (group == point.group))
     ToneVoice.made.clear()
     yield ToneVoice.made

@@ -24,7 +24,7 @@ def sections() -> dict[str, str]:
 def test_the_table_has_every_provider_once() -> None:
     rows = [(kind.lower(), name) for kind, name, _ in ROW.findall(sections()["which-one"])]
     assert len(set(rows)) == len(rows)
-    there_are = {(kind.value, name) for kind, name in registry._BUILTIN}
+    there_are = {(kind.value, name) for kind, name in registry.builtin_names()}
     assert there_are - set(rows) == set(), "docs/providers.md, Which one: these lack a row"
     assert set(rows) - there_are == set(), "docs/providers.md, Which one: there are none of these"
 

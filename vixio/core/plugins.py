@@ -37,17 +37,26 @@ class PluginGroup(Generic[T]):
     """The plug-ins of one entry-point group. Other distributions cannot take built-in names."""
 
     def __init__(
-        self, group: str, kind: str, expected: type[T], builtin: Mapping[str, Plugin]
+        self,
+        group: str,
+        kind: str,
+        expected: type[T],
+        builtin: Mapping[str, Plugin],
+        prefix: str = "",
     ) -> None:
-        """``kind`` names a plug-in in messages: "tool source". ``expected``: its class."""
+        """``kind`` names a plug-in in messages: "tool source". ``expected``: its class.
+
+        ``prefix``: of the entry points, where a group has several kinds: "tts." of "tts.acme".
+        """
         self.group = group
+        self.builtin = builtin
+        self._prefix = prefix
         self._kind = kind
         self._expected = expected
-        self._builtin = builtin
 
     def names(self) -> list[str]:
         """Return all names, sorted."""
-        return sorted({*self._builtin, *(point.name for point in installed(self.group))})
+        return sorted({*self.builtin, *self._installed()})
 
     def load(self, name: str) -> T:
         """Import and return the plug-in ``name``.
@@ -73,12 +82,11 @@ class PluginGroup(Generic[T]):
         return found
 
     def _find(self, name: str) -> Plugin:
-        if name in self._builtin:
-            return self._builtin[name]
-        points = [point for point in installed(self.group) if point.name == name]
-        if not points:
+        if name in self.builtin:
+            return self.builtin[name]
+        plugins = self._installed().get(name)
+        if plugins is None:
             raise ConfigError(self._unknown(name))
-        plugins = [Plugin(point.value, *_origin(point)) for point in points]
         if len(plugins) > 1:
             owners = ", ".join(sorted(plugin.owner for plugin in plugins))
             raise ConfigError(
@@ -86,15 +94,21 @@ class PluginGroup(Generic[T]):
             )
         return plugins[0]
 
+    def _installed(self) -> dict[str, list[Plugin]]:
+        """Return those of entry points by name; several where distributions use one name."""
+        found: dict[str, list[Plugin]] = {}
+        for point in installed(self.group):
+            if point.name.startswith(self._prefix):
+                name = point.name.removeprefix(self._prefix)
+                found.setdefault(name, []).append(Plugin(point.value, *_origin(point)))
+        return found
+
     def _unknown(self, name: str) -> str:
         known = self.names()
         message = f"there is no {self._kind} {name!r}"
         if close := get_close_matches(name.lower(), known, n=1):
             message += f", did you mean {close[0]!r}?"
-        return (
-            f"{message} (known: {', '.join(known)}; "
-            f"another one is found once the package that brings it is installed)"
-        )
+        return f"{message} (known: {', '.join(known)}; packages can add others)"
 
 
 def _origin(point: EntryPoint) -> tuple[str, str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
 from tests.support.entry_points import Installed, site_of
+from vixio.core import plugins
 from vixio.core.errors import ConfigError, PluginUnavailable
 from vixio.core.plugins import Plugin, PluginGroup
 
@@ -59,11 +61,29 @@ def test_nothing_takes_a_built_in_name(installed: Installed) -> None:
     assert THINGS.load("own") is THING
 
 
+def test_a_prefix_tells_the_kinds_of_a_group_apart(installed: Installed) -> None:
+    installed.add("acme", left__one="acme_things:THING", right__two="acme_things:THING.inner")
+    left = PluginGroup(GROUP, "thing", Thing, {}, prefix="left.")
+    right = PluginGroup(GROUP, "thing", Thing, {}, prefix="right.")
+    assert (left.names(), right.names()) == (["one"], ["two"])
+    assert left.load("one") is THING
+    assert right.load("two") is THING.inner
+
+
+def test_an_entry_point_without_a_distribution_is_named_by_its_module(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    point = EntryPoint("acme", "acme_no_such:THING", GROUP)
+    monkeypatch.setattr(plugins, "installed", lambda group: (point,))
+    with pytest.raises(PluginUnavailable, match="pip install --upgrade acme_no_such"):
+        THINGS.load("acme")
+
+
 @pytest.mark.parametrize(
     ("name", "error", "message"),
     [
         ("onw", ConfigError, "there is no thing 'onw', did you mean 'own'? (known: acme, broken, "),
-        ("zebra", ConfigError, "found once the package that brings it is installed)"),
+        ("zebra", ConfigError, "; packages can add others)"),
         ("gone", PluginUnavailable, "to install what it needs: pip install 'vixio[gone]'"),
         ("moved", ConfigError, "thing moved: acme_things:MISSING does not exist"),
         ("wrong", ConfigError, "thing wrong: acme_things:GROUP is not a Thing"),

@@ -171,7 +171,7 @@ def failure(path: Path, environment: dict[str, str] | None = None) -> str:
             "tts:\n  name: espek",
             (
                 ":2: tts.name: there is no tts provider 'espek', did you mean 'espeak'? "
-                f"(known: {', '.join(names('tts'))})"
+                f"(known: {', '.join(names('tts'))}; packages can add others)"
             ),
         ),
         ("vad: {name: 7}", ":1: vad.name: expected the name of a provider, found 7"),
