@@ -1,4 +1,4 @@
-"""What an error of edge-tts means. Importing this imports that package and aiohttp."""
+"""Classification of edge-tts's errors. Importing this module imports edge-tts and aiohttp."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from vixio.core.errors import ProviderError, ProviderTimeout
 from vixio.providers.edge_tts.settings import NAME
 
 CAUGHT = (EdgeTTSException, aiohttp.ClientError, OSError, ValueError, LookupError, TypeError)
-"""What its ``stream()`` may raise: its own errors, those of the connection, and, since it takes the
-answer's form for granted, those of reading one that has another."""
+"""Errors of ``stream()``: the package's own, those of the connection, and those of reading a
+response of an unexpected form, which the package does not check."""
 
 
 def classify(error: Exception, voice: str, timeout: float) -> ProviderError:
     """Return ``error`` as a ProviderError. ``timeout``: seconds for the connection."""
     if isinstance(error, ProviderError):
         return error
-    if isinstance(error, TimeoutError):  # aiohttp's are of this class too
+    if isinstance(error, TimeoutError):  # aiohttp's timeouts are subclasses
         return ProviderTimeout(NAME, "connection", timeout)
     if isinstance(error, aiohttp.ClientResponseError):
         return _of_status(error.status)
     if isinstance(error, NoAudioReceived):
-        # So ends a connection that is cut before the first sound, too.
+        # Also raised when the connection is lost before the first audio.
         text = f"the service made no sound: is there a voice {voice}, and does it read this text?"
         return ProviderError(NAME, text, reason="service")
     if isinstance(error, SkewAdjustmentError):
@@ -37,7 +37,7 @@ def classify(error: Exception, voice: str, timeout: float) -> ProviderError:
 
 def _of_status(status: int) -> ProviderError:
     if status == 403:
-        # By then edge-tts has set its clock by the service's and tried again.
+        # edge-tts has already corrected its clock by the service's and retried.
         text = "the service refuses this client (403): pip install --upgrade edge-tts"
         return ProviderError(NAME, text, reason="service")
     if status == 429:

@@ -19,14 +19,14 @@ from vixio.providers.tts import TTSProvider
 _log = logging.getLogger(__name__)
 
 MAX_BYTES = 4_096
-"""Of one request, as UTF-8 with XML's entities: where edge-tts cuts, which for Chinese, that has no
-spaces, it does in the middle of words or not at all."""
+"""Of one request, as UTF-8 with XML's entities: edge-tts's own limit. Longer Chinese texts, which
+have no spaces, it splits within words or not at all."""
 
 INSTALL = "pip install 'vixio[edge]'"
 
 
 class EdgeTTSProvider(TTSProvider):
-    """Voices of Microsoft Edge. Every sentence has a connection of its own: the service's way."""
+    """Voices of Microsoft Edge. The service takes one sentence per connection."""
 
     name = NAME
     sample_rate = 24_000
@@ -49,7 +49,7 @@ class EdgeTTSProvider(TTSProvider):
             self._started = True
 
     async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
-        """Yield PCM as it is made; nothing if ``text`` holds no letter or digit.
+        """Yield PCM as it arrives; nothing if ``text`` holds no letter or digit.
 
         Raises ProviderError. Closing the iterator closes the connection.
         """
@@ -72,7 +72,7 @@ class EdgeTTSProvider(TTSProvider):
             _log.debug("sentence spoken", extra={"provider": NAME, "voice": voice})
 
     async def close(self) -> None:
-        """Fail what is being spoken and end its connections. Idempotent."""
+        """Fail the speech in progress and close its connections. Idempotent."""
         self._closed = True
         speaking = list(self._speaking)
         for speech in speaking:
@@ -87,14 +87,14 @@ class EdgeTTSProvider(TTSProvider):
 
 def _import() -> None:
     try:
-        import edge_tts  # noqa: F401 - a third of a second, here and not in the first sentence
+        import edge_tts  # noqa: F401 - takes 0.3 s, which the first sentence should not wait for
     except ImportError as error:
         raise ProviderUnavailable(NAME, f"{error}; to install what it needs: {INSTALL}") from None
     load(NAME, "mp3")
 
 
 def _fitting(text: str) -> int:
-    """Return how many characters of ``text`` one request takes, at least one."""
+    """Return how many characters of ``text`` fit into one request, at least one."""
     size = 0
     for position, character in enumerate(text):
         size += 5 if character in "&<>" else len(character.encode())

@@ -1,4 +1,4 @@
-"""The options of Edge TTS, and which voice speaks a text."""
+"""Options of Edge TTS, and the selection of the voice."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ VOICES: Final[Mapping[str, str]] = {
     "zh-hk": "zh-HK-HiuMaanNeural",
     "zh-tw": "zh-TW-HsiaoChenNeural",
 }
-"""By language, where the settings name none. ``edge-tts --list-voices`` has some 400."""
+"""Default voice by language. ``edge-tts --list-voices`` lists about 400."""
 
 
 class EdgeTTSSettings(BaseModel):
@@ -40,24 +40,24 @@ class EdgeTTSSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     voice: VoiceName | None = None
-    """None: by the language, ``zh-CN-XiaoxiaoNeural`` where none is known."""
+    """Default: by the language; ``zh-CN-XiaoxiaoNeural`` for an unknown one."""
     voices: dict[str, VoiceName] = Field(default_factory=dict)
-    """Voice by language (BCP 47, lower case), before ``voice``."""
+    """Voice by language (BCP 47, lower case); these take precedence over ``voice``."""
     rate: Percent = "+0%"
     pitch: Hertz = "+0Hz"
     volume: Percent = "+0%"
     proxy: str | None = None
-    """``http://…``; none: HTTPS_PROXY of the environment."""
+    """``http://…``. Default: HTTPS_PROXY of the environment."""
     connect_timeout: int = Field(default=5, ge=1)
     timeout: float = Field(default=10.0, gt=0)
-    """For the first sound, and then for each next piece."""
+    """For the first audio, and then for each next piece."""
 
 
 def voice_for(settings: EdgeTTSSettings, text: str, language: str) -> str:
     """Return the voice for ``text``. ``language``: BCP 47, empty if unknown.
 
-    The language's own of ``voices`` comes first. ``voice`` speaks the rest, but for text in Chinese
-    or Japanese that it cannot read: the service answers that with no sound at all.
+    ``voices`` takes precedence, then ``voice``. A voice that cannot read the text's Chinese or
+    Japanese script is not used, because the service returns no audio for it.
     """
     wanted = spoken_language(text, language)
     if found := _of(settings.voices, wanted):
@@ -69,7 +69,7 @@ def voice_for(settings: EdgeTTSSettings, text: str, language: str) -> str:
 
 
 def _of(voices: Mapping[str, str], language: str) -> str | None:
-    """Return the voice of a language, or of its main language."""
+    """Return the voice of a language tag, or of its longest prefix that has one."""
     tag = language.lower().replace("_", "-")
     while tag:
         if tag in voices:

@@ -1,8 +1,8 @@
-"""One text through edge-tts: MP3 as it arrives, and an end to it at any time.
+"""The synthesis of one text by edge-tts, which can be ended at any time.
 
-The package is used as it is (docs/dependencies.md). It streams through two generators, one within
-the other, and closing the outer one leaves the inner one, with its socket, to the garbage
-collector. So a task of its own runs both, and is cancelled: that unwinds them where they wait.
+The package is used unchanged (docs/dependencies.md). It streams through two nested generators, and
+closing the outer one leaves the inner one, with its socket, to the garbage collector. Therefore a
+task runs both: its cancellation unwinds them.
 """
 
 from __future__ import annotations
@@ -22,31 +22,32 @@ BYTES_PER_SECOND: Final = 6_000
 
 LONGEST: Final = 30 * BYTES_PER_SECOND
 SLOWEST: Final = 2 * BYTES_PER_SECOND
-"""A text takes at most half a minute and two seconds a character; what is more has no end."""
+"""Bytes, the limit of one text: 30 s, and 2 s more for each character."""
 
 CLOSE_TIMEOUT: Final = 1.0
 """Seconds for the closing handshake."""
 
 FAREWELL: Final = 0.3
-"""Seconds that a whole sentence waits for it: edge-tts tells its end only when it is over."""
+"""Seconds that a complete sentence waits for the closing handshake, with which edge-tts's stream
+ends."""
 
 
 class Speech:
-    """Asks for ``text`` at once; :meth:`pieces` gives what arrives."""
+    """Requests ``text`` at creation; :meth:`pieces` yields the MP3."""
 
     def __init__(self, text: str, voice: str, settings: EdgeTTSSettings) -> None:
         self._text = text
         self._voice = voice
         self._settings = settings
-        # Unbounded, but for LONGEST: waiting for room here would hold the generators where
-        # a cancellation does not unwind them.
+        # Bounded by LONGEST only: a cancellation does not unwind the generators while the task
+        # waits for room in the queue.
         self._arrived: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._failure: ProviderError | None = None
         self._communicate: Communicate | None = None
         self._task = asyncio.create_task(self._receive(), name="edge-tts")
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """Yield MP3, cut anywhere. Raises ProviderError. Closing it ends the connection."""
+        """Yield MP3 in arbitrary pieces. Closing it closes the connection. Raises ProviderError."""
         try:
             while (piece := await self._next()) is not None:
                 yield piece
@@ -56,7 +57,7 @@ class Speech:
             await self.close()
 
     def fail(self, error: ProviderError) -> None:
-        """End it with ``error`` for whoever listens."""
+        """End the speech: :meth:`pieces` raises ``error``."""
         self._failure = error
         self._task.cancel()
         while not self._arrived.empty():
@@ -64,11 +65,11 @@ class Speech:
         self._arrived.put_nowait(None)
 
     async def close(self) -> None:
-        """End the connection, bounded. Idempotent."""
+        """Close the connection within a timeout. Idempotent."""
         self._task.cancel()
         done, _ = await asyncio.wait([self._task], timeout=CLOSE_TIMEOUT)
         if not done:
-            self._task.cancel()  # out of the closing handshake; the socket is closed all the same
+            self._task.cancel()  # ends the closing handshake; the socket is closed either way
             await asyncio.wait([self._task])
 
     async def _next(self) -> bytes | None:
@@ -77,7 +78,7 @@ class Speech:
             async with asyncio.timeout(min(FAREWELL, limit)):
                 return await self._arrived.get()
         except TimeoutError:
-            # Both may come in the same turn of a loop that was held up.
+            # If the loop was blocked, the timeout and a piece may be due in the same iteration.
             if not self._arrived.empty():
                 return self._arrived.get_nowait()
             if self._whole():
@@ -89,7 +90,7 @@ class Speech:
             raise ProviderTimeout(NAME, "speech", limit) from None
 
     def _whole(self) -> bool:
-        """Whether the service has said "turn.end": edge-tts counts a turn's bytes until then."""
+        """Return whether the service has sent "turn.end", which resets edge-tts's byte count."""
         if self._communicate is None:
             return False
         state = self._communicate.state
@@ -118,7 +119,7 @@ class Speech:
                     if left < 0:
                         raise ProviderError(NAME, "the speech has no end", reason="service")
                     self._arrived.put_nowait(message["data"])
-            if not self._whole():  # it takes a cut for an end
+            if not self._whole():  # edge-tts does not report a lost connection
                 raise ProviderError(NAME, "the service cut the connection", reason="service")
         except (*CAUGHT, ProviderError) as error:
             self._failure = classify(error, self._voice, settings.connect_timeout)

@@ -1,5 +1,5 @@
-"""What voices have in common that are synthesised in this process.
+"""The base of TTS providers that synthesise in this process.
 
-``job`` takes PCM from a thread to the event loop, ``worker`` is the thread for the texts of all
-devices, ``provider`` the interface over both. A vendor brings its voice and its settings.
+``job`` passes PCM from a thread to the event loop, ``worker`` is the thread for the texts of all
+devices, and ``provider`` is the provider's base class. A vendor adds its voice and its settings.
 """

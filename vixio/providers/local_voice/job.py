@@ -1,4 +1,4 @@
-"""A piece of text that a thread synthesises and a device listens to."""
+"""A piece of text that the thread synthesises for one device."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vixio.providers.inference.audio_queue import AudioQueue
 
 
 class VoiceJob(AudioQueue):
-    """A piece of text on its way to becoming PCM. Made and read on the event loop."""
+    """A piece of text and its PCM. Created and read on the event loop."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -17,7 +17,7 @@ class VoiceJob(AudioQueue):
         self._loop = asyncio.get_running_loop()
 
     def write(self, pcm: bytes) -> bool:
-        """Hand ``pcm`` over from the thread; false if no more is wanted."""
+        """Pass ``pcm`` from the thread to the loop; return whether more is wanted."""
         if self.cancelled:
             return False
         try:
@@ -27,7 +27,7 @@ class VoiceJob(AudioQueue):
         return True
 
     def end(self, error: ProviderError | None = None) -> None:
-        """Report from the thread that no more comes."""
+        """Report the end of the PCM from the thread."""
         try:
             self._loop.call_soon_threadsafe(self.finish, error)
         except RuntimeError:  # as above

@@ -1,4 +1,4 @@
-"""A TTS provider over one voice in this process."""
+"""The base class of TTS providers with one voice in this process."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from vixio.providers.tts import TTSProvider
 _log = logging.getLogger(__name__)
 
 PIECE_COST = 160
-"""A piece's length in Latin letters, some ten seconds of speech: no other device waits longer for
-its turn, and no reply holds more audio than that."""
+"""Length of a piece in Latin letters, about ten seconds of speech. It bounds the wait of other
+devices and the audio that a reply buffers."""
 
 
 class LocalVoiceProvider(TTSProvider):
@@ -36,7 +36,7 @@ class LocalVoiceProvider(TTSProvider):
         self._jobs: set[VoiceJob] = set()
 
     async def prepare(self) -> None:
-        """Do what comes before :meth:`load`, on the loop. Raises ProviderUnavailable."""
+        """Run on the loop before :meth:`load`. Raises ProviderUnavailable."""
 
     @abstractmethod
     def load(self) -> Voice:
@@ -50,9 +50,9 @@ class LocalVoiceProvider(TTSProvider):
             if self._thread is not None:
                 return
             await self.prepare()
-            if self._loading is None:  # else a cancelled start has begun it
+            if self._loading is None:  # else a cancelled start began the load
                 self._loading = asyncio.create_task(asyncio.to_thread(self.load))
-            await asyncio.wait([self._loading])  # which a cancellation does not cut short
+            await asyncio.wait([self._loading])  # does not cancel the load
             loading, self._loading = self._loading, None
             voice = loading.result()
             self.sample_rate = voice.sample_rate
@@ -62,7 +62,7 @@ class LocalVoiceProvider(TTSProvider):
     async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
         """Yield PCM in chunks of 100 ms; nothing if ``text`` holds no letter or digit.
 
-        The voice is the same for every ``language``. Raises ProviderError.
+        The same voice speaks every ``language``. Raises ProviderError.
         """
         for piece in split_by_cost(clean(text), PIECE_COST):
             if self._thread is None:
@@ -78,7 +78,7 @@ class LocalVoiceProvider(TTSProvider):
                 job.cancel()
 
     async def close(self) -> None:
-        """Fail what is being spoken and end the thread. Idempotent."""
+        """Fail the speech in progress and stop the thread. Idempotent."""
         self._closed = True
         for job in self._jobs:
             job.cancel()

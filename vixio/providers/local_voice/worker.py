@@ -1,8 +1,8 @@
 """The thread of one voice, for all devices.
 
-Pieces of text are spoken in the order in which they came. A longer text submits its next piece
-when the last one has been taken, so devices take turns, and the thread never waits for a slow
-listener. A cancelled piece stops at the next sound that the voice gives.
+Pieces of text are synthesised in the order of their submission. A long text submits its next piece
+when the previous one has been read, so devices take turns and the thread never waits for a slow
+reader. A cancelled piece stops at the next chunk of the voice.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from vixio.providers.inference.thread import InferenceThread
 from vixio.providers.local_voice.job import VoiceJob
 
 CHUNK_SECONDS: Final = 0.1
-"""PCM is handed over in pieces of this length: the first is on its way while others are cut."""
+"""Length of a chunk of PCM."""
 
 
 class Voice(Protocol):
     """A loaded voice, called by its thread only."""
 
     name: str
-    """Of its provider, for errors."""
+    """The provider's name, for errors."""
     sample_rate: int
 
     def speak(self, text: str, write: Callable[[npt.NDArray[np.float32]], bool]) -> None:
-        """Give the sound of ``text`` to ``write``, from -1 to 1; stop when it returns false."""
+        """Pass the audio of ``text`` to ``write``, from -1 to 1; stop when it returns false."""
 
     def close(self) -> None:
-        """Release what the voice holds beyond its memory; called once, after the last text."""
+        """Release the voice's resources; called once, after the last text."""
 
 
 class VoiceThread(InferenceThread[VoiceJob]):
-    """The thread. What still waits at its end is left unspoken."""
+    """The thread. Pieces that still wait when it stops are dropped."""
 
     def __init__(self, voice: Voice) -> None:
         self._voice = voice

@@ -1,4 +1,4 @@
-"""Voices of Piper, each from an ONNX file and its JSON, synthesised in a thread of this process.
+"""TTS by Piper in a thread of this process; a voice is an ONNX file and its JSON file.
 
-Piper is GPL-3.0-or-later and comes with the extra ``piper`` alone (docs/dependencies.md).
+Piper is GPL-3.0-or-later. Only the extra ``piper`` installs it (docs/dependencies.md).
 """

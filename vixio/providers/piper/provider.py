@@ -29,17 +29,17 @@ class PiperSettings(BaseModel):
     model: Path
     """The voice's ONNX file."""
     config: Path | None = None
-    """Its description; none: the file beside it, ``….onnx.json``."""
+    """The voice's JSON file. Default: the file beside the model, ``….onnx.json``."""
     speaker: str = ""
-    """Name or number of the speaker, of a voice that has several; empty: its own choice."""
+    """Name or number of the speaker, for a voice with several; empty: the voice's default."""
     length_scale: float | None = Field(default=None, gt=0.1, le=10.0)
-    """How slowly it speaks; 1.2 is slow, none: the voice's own."""
+    """Factor of the speech's length: 1.2 is slow. Default: the voice's own."""
     noise_scale: float | None = Field(default=None, ge=0.0, le=2.0)
-    """How much the sound varies; none: the voice's own."""
+    """Variation of the sound. Default: the voice's own."""
     noise_w_scale: float | None = Field(default=None, ge=0.0, le=2.0)
-    """How much the lengths of sounds vary; none: the voice's own."""
+    """Variation of the lengths of phonemes. Default: the voice's own."""
     volume: float = Field(default=1.0, gt=0.0, le=2.0)
-    """1: as loud as it can be."""
+    """1: normalised to full scale."""
     threads: int = Field(default=2, ge=1, le=64)
     """CPU threads."""
 
@@ -49,21 +49,21 @@ class PiperLocalVoice:
 
     name = NAME
 
-    def __init__(self, voice: Any, how: Any) -> None:  # noqa: ANN401 - the package is not there to be typed
+    def __init__(self, voice: Any, how: Any) -> None:  # noqa: ANN401 - the optional package is untyped
         self._voice = voice
         self._how = how
         self.sample_rate: int = voice.config.sample_rate
 
     def speak(self, text: str, write: Callable[[npt.NDArray[np.float32]], bool]) -> None:
-        """Give each sentence to ``write`` as it is done."""
-        # Piper reads what stands in double brackets as phonemes.
+        """Pass each sentence to ``write`` as soon as it is synthesised."""
+        # Piper reads text in double brackets as phonemes.
         spoken = text.replace("[[", "[ [")
         for chunk in self._voice.synthesize(spoken, self._how):
             if not write(chunk.audio_float_array):
                 return
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Do nothing: the voice holds only memory."""
 
 
 class PiperTTSProvider(LocalVoiceProvider):
@@ -76,7 +76,7 @@ class PiperTTSProvider(LocalVoiceProvider):
         self._settings = settings
 
     def load(self) -> PiperLocalVoice:
-        """Return the voice. Raises ProviderUnavailable, which names what is missing."""
+        """Return the voice. Raises ProviderUnavailable with what is missing."""
         settings = self._settings
         model = settings.model.expanduser()
         config = (settings.config or Path(f"{model}.json")).expanduser()
@@ -87,7 +87,7 @@ class PiperTTSProvider(LocalVoiceProvider):
             from piper import PiperConfig, PiperVoice, SynthesisConfig
         except ImportError as error:
             raise ProviderUnavailable(NAME, f"Piper is not installed: {_INSTALL}") from error
-        # Below that it logs the words it speaks, and the letters that it has no sound for.
+        # Below ERROR it logs the texts, and the letters without a phoneme.
         logging.getLogger("piper").setLevel(logging.ERROR)
         try:
             described = PiperConfig.from_dict(json.loads(config.read_text("utf-8")))
@@ -114,12 +114,12 @@ def _session(model: Path, threads: int) -> Any:  # noqa: ANN401 - untyped vendor
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
-    # A spinning pool would burn cores while nobody speaks.
+    # A spinning thread pool would use the CPU between the calls.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3
     try:
         return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # the runtime raises a dozen classes without a common base
+    except Exception as error:  # the runtime's classes of errors have no common base
         raise ProviderUnavailable(
             NAME, f"cannot load {model} ({type(error).__name__}): {_DOWNLOAD}"
         ) from error
@@ -138,7 +138,7 @@ def _speaker(wanted: str, described: Any) -> int | None:  # noqa: ANN401 - as ab
 
 
 def _warm_up(voice: PiperLocalVoice) -> None:
-    """Speak once: the first run allocates, and a voice may want a package of its own."""
+    """Synthesise once: the first run allocates, and a language may need a further package."""
     try:
         voice.speak("1", lambda _: True)
     except ImportError as error:

@@ -1,7 +1,8 @@
-"""Recognisers and voices that sherpa-onnx runs, each from a folder of ONNX files.
+"""ASR and TTS by sherpa-onnx; each model is a folder of ONNX files.
 
-``folder`` finds the files, ``onnx_header`` reads what a model says of itself, before the library
-is given it: on a model that lacks something the library ends the whole process. ``asr_kinds`` and
-``tts_kinds`` say which files and which properties each kind of model has, ``asr_threads`` is the
-thread that decodes, ``asr`` and ``tts`` are the interfaces and the settings.
+The library aborts the process on a model that lacks a property, so models are checked before they
+are loaded. ``folder`` finds the files, ``onnx_header`` reads a model's metadata, ``asr_kinds`` and
+``tts_kinds`` list the files and properties of each kind of model, and ``trial`` loads a model in a
+process of its own first. ``asr_threads`` has the decoding threads, ``asr`` and ``tts`` the
+providers.
 """

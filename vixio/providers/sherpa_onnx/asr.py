@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 _SECOND = LISTEN_RATE * BYTES_PER_SAMPLE
 _AHEAD = 5 * _SECOND
-"""Audio that a growing utterance may be behind; who feeds more waits for the recogniser."""
+"""Bytes that a streaming utterance may be ahead of the decoder; then ``feed`` waits."""
 
 
 class SherpaASRProvider(ASRProvider):
@@ -42,7 +42,7 @@ class SherpaASRProvider(ASRProvider):
         self._closed = False
         self._streams: set[SherpaASRStream] = set()
         self.streaming = False
-        """Does the model hear while the user speaks? Known after :meth:`start`."""
+        """Whether the model decodes while the user speaks. Known after :meth:`start`."""
 
     async def start(self) -> None:
         """Load the model in a thread. Raises ProviderUnavailable, which names what is missing."""
@@ -77,12 +77,12 @@ class SherpaASRProvider(ASRProvider):
         return SherpaASRStream(self, limit, self.expected(hints))
 
     def expected(self, hints: SpeechHints) -> Sequence[str]:
-        """Return the words that may well be said."""
+        """Return the words to expect: hotwords, and those of the tools if configured."""
         settings = self._settings
         return [*settings.hotwords, *(tool_words(hints.tools) if settings.tool_words else ())]
 
     async def close(self) -> None:
-        """End the thread; open streams fail. Idempotent. Waits for a decoding in progress."""
+        """Stop the thread after the call in progress. Open streams fail. Idempotent."""
         self._closed = True
         async with self._starting:  # a start in progress leaves nothing behind
             thread, self._thread = self._thread, None
@@ -93,24 +93,24 @@ class SherpaASRProvider(ASRProvider):
             await thread.join()
 
     def refusal(self) -> ProviderError:
-        """Return the error of a provider that cannot work."""
+        """Return the error of a provider that is closed or not started."""
         if self._closed:
             return ProviderError(NAME, "it is closed", retryable=False)
         return ProviderError(NAME, "it is not started", reason="not_ready")
 
     @property
     def running(self) -> bool:
-        """Is it started and not closed?"""
+        """Whether the provider is started and not closed."""
         return self._thread is not None
 
     def submit(self, utterance: Utterance) -> None:
-        """Hand what is new of ``utterance`` to the thread. Raises ProviderError."""
+        """Queue new audio or the end of ``utterance`` for the thread. Raises ProviderError."""
         if self._thread is None:
             raise self.refusal()
         self._thread.submit(utterance)
 
     def enter(self, stream: SherpaASRStream) -> None:
-        """Count ``stream`` among those that the thread works for. Raises ProviderError."""
+        """Count ``stream`` among the active ones. Raises ProviderError if there are too many."""
         if stream not in self._streams and len(self._streams) >= self._settings.max_waiting:
             raise ProviderError(NAME, "too many utterances are waiting", reason="busy")
         self._streams.add(stream)
@@ -121,7 +121,7 @@ class SherpaASRProvider(ASRProvider):
 
 
 class SherpaASRStream(ASRStream):
-    """One utterance: collected until it ends, or handed on piece by piece."""
+    """One utterance: collected until its end, or decoded piece by piece by a streaming model."""
 
     def __init__(self, provider: SherpaASRProvider, limit: int, expected: Sequence[str]) -> None:
         self._provider = provider
@@ -138,7 +138,7 @@ class SherpaASRStream(ASRStream):
         self._utterance = Utterance(future, self._on_partial, expected)
 
     async def feed(self, pcm: bytes) -> None:
-        """Take more audio; what is beyond the longest utterance is counted, not kept."""
+        """Take more audio. Audio beyond the longest utterance is counted, not kept."""
         self._check()
         pcm = self._odd + pcm
         whole = len(pcm) - len(pcm) % BYTES_PER_SAMPLE
@@ -158,12 +158,12 @@ class SherpaASRStream(ASRStream):
             self._check()
 
     def update_hints(self, hints: SpeechHints) -> None:
-        """Use these, if the model reads the whole utterance at its end."""
+        """Replace the hints, unless the model is a streaming one."""
         if not (self._provider.streaming or self._finished or self._closed):
             self._utterance.expected = self._provider.expected(hints)
 
     async def finish(self) -> Recognition:
-        """Return the words; empty for silence and for nothing, rejected for too much."""
+        """Return the transcript: empty without audio, rejected if the utterance is too long."""
         self._check()
         self._finished = True
         if not self._size:
@@ -180,16 +180,16 @@ class SherpaASRStream(ASRStream):
             self._abandon()
 
     async def close(self) -> None:
-        """Stop the work for this utterance, if it is not done. Idempotent."""
+        """Cancel the utterance if it is not done. Idempotent."""
         self._closed = True
         self._abandon()
 
     def fail(self, error: ProviderError) -> None:
-        """Let whoever waits for this utterance, and every later call, have ``error``."""
+        """Fail the utterance, and every later call, with ``error``."""
         self._error = error
         if not self._utterance.future.done():
             self._utterance.future.set_exception(error)
-            self._utterance.future.exception()  # it may be that nobody waits
+            self._utterance.future.exception()  # marks it as retrieved
 
     def _check(self) -> None:
         if self._error is not None:
@@ -208,9 +208,9 @@ class SherpaASRStream(ASRStream):
         self._utterance.abandoned = True
         self._utterance.pcm = deque()
         self._utterance.future.cancel()
-        _failure(self._utterance.future)  # it may be that nobody waited
+        _failure(self._utterance.future)  # marks the exception as retrieved
         if self._provider.streaming and self._provider.running:
-            self._provider.submit(self._utterance)  # the thread lets the library's state go
+            self._provider.submit(self._utterance)  # the thread releases the library's state
 
     def _on_partial(self, text: str, taken: int) -> None:
         self._behind -= taken

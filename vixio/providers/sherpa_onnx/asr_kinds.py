@@ -1,7 +1,7 @@
-"""The kinds of recogniser: their files, what the models must say of themselves, how they load.
+"""The kinds of ASR model: their files, the metadata that they need, and their loaders.
 
-Names of the properties: ``sherpa-onnx/csrc/*-model.cc`` of sherpa-onnx, which ends the process
-where one is missing; so it is looked for before.
+The names of the metadata are those of ``sherpa-onnx/csrc/*-model.cc``. The library aborts the
+process where one is missing, so it is checked before.
 """
 
 from __future__ import annotations
@@ -50,10 +50,11 @@ _NEMO_STREAM = ("vocab_size", "window_size", "chunk_shift", "subsampling_factor"
 class ASRKind:
     """A kind of model.
 
-    ``loader``: of ``OfflineRecognizer`` or, where ``streaming``, ``OnlineRecognizer``. ``files``:
-    pattern and usual name for each of its arguments. ``keys``: properties that the first file must
-    have; ``decoder_keys``: likewise its ``decoder``. ``blank``: its ``tokens.txt`` has to name the
-    blank symbol. ``batched``: does it decode several at once? ``extra``: fixed arguments.
+    ``loader``: a method of ``OnlineRecognizer`` if ``streaming``, else of ``OfflineRecognizer``.
+    ``files``: pattern and usual name of the file for each of its arguments. ``keys``: metadata that
+    the first file must have; ``decoder_keys``: that of the ``decoder``. ``blank``: whether
+    ``tokens.txt`` must contain the blank symbol. ``batched``: whether one call decodes several
+    utterances. ``extra``: fixed arguments.
     """
 
     name: str
@@ -67,7 +68,7 @@ class ASRKind:
 
     @property
     def streaming(self) -> bool:
-        """Does it hear while the user speaks?"""
+        """Whether the model decodes while the user speaks."""
         return self.name.startswith("streaming-")
 
 
@@ -148,7 +149,7 @@ KINDS: Mapping[str, ASRKind] = MappingProxyType(
                 },
                 batched=False,
             ),
-            # NeMo's say window_size and chunk_shift in place of T and decode_chunk_len.
+            # NeMo's models have window_size and chunk_shift instead of T and decode_chunk_len.
             ASRKind("streaming-transducer", "from_transducer", _THREE, ("model_type",)),
             ASRKind(
                 "streaming-paraformer",
@@ -180,7 +181,7 @@ _BLANKS = ("<blk>", "<eps>", "<blank>")
 
 
 def detect(folder: ModelFolder) -> ASRKind:
-    """Say of which kind the model in ``folder`` is, by its files and by what they say."""
+    """Return the kind of the model in ``folder``, by its files and their metadata."""
     if folder.find(r"preprocess.*\.onnx"):
         return KINDS["moonshine"]
     if encoder := folder.find(_ENCODER[0]):
@@ -232,9 +233,9 @@ def _of_model(header: OnnxHeader) -> str | None:
 
 
 def files_of(kind: ASRKind, folder: ModelFolder) -> dict[str, Path]:
-    """Return the file for each argument of the loader, ``tokens`` among them, looked at.
+    """Return the checked file for each argument of the loader, ``tokens`` included.
 
-    Raises ProviderUnavailable that names the file, or the property, that is missing.
+    Raises ProviderUnavailable with the name of the missing file or metadata.
     """
     found = {role: folder.require(*file) for role, file in kind.files.items()}
     first = next(iter(found.values()))

@@ -1,4 +1,4 @@
-"""The library's recognisers behind two typed classes: finished utterances, and growing ones."""
+"""Typed wrappers of the library's recognisers: for whole utterances, and for streaming ones."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from vixio.providers.sherpa_onnx.folder import INSTALL, NAME, ModelFolder
 from vixio.providers.sherpa_onnx.hotwords import Hotwords
 
 Vendor: TypeAlias = Any
-"""An object of the library, which has no types."""
+"""An object of the library, which is untyped."""
 
 _SLICE = 5 * LISTEN_RATE * BYTES_PER_SAMPLE
-"""Bytes that are made a list at a time: the interpreter's lock is held a millisecond."""
+"""Bytes that are converted to a list at once, which holds the GIL for a millisecond."""
 _LEAST_SAMPLES = LISTEN_RATE // 2
-"""A shorter utterance is filled up with silence: models have a shortest input."""
+"""A shorter utterance is padded with silence: models have a minimum input."""
 _TAIL_SAMPLES = LISTEN_RATE * 2 // 3
-"""Silence behind the last word of a growing utterance: what the model looks ahead."""
+"""Silence after a streaming utterance, for the model's look-ahead."""
 
 
 def samples(pcm: bytes) -> list[float]:
-    """Return PCM as the library takes it, from -1 to 1.
+    """Return PCM as a list of floats from -1 to 1, the input of the library.
 
-    A list: the binding converts one in 1 ms for ten seconds, a numpy array in 20, and it holds the
-    interpreter's lock meanwhile.
+    The binding holds the GIL while it converts ten seconds of audio: 1 ms for a list, 20 ms for a
+    numpy array.
     """
     floats: list[float] = []
     for start in range(0, len(pcm), _SLICE):
@@ -41,13 +41,13 @@ def samples(pcm: bytes) -> list[float]:
 
 
 def readable(text: str) -> str:
-    """Return ``text`` without the library's leading space, capitals alone in small letters."""
+    """Return ``text`` stripped, and in lower case if all its letters are capitals."""
     text = text.strip()
     return text.lower() if text.upper() == text else text
 
 
 class OfflineModel:
-    """Decodes whole utterances, several at once. For one thread."""
+    """Decodes whole utterances, several in one call. For one thread."""
 
     def __init__(self, recognizer: Vendor, kind: ASRKind, hotwords: Hotwords | None) -> None:
         self._recognizer = recognizer
@@ -55,7 +55,7 @@ class OfflineModel:
         self.kind = kind
 
     def decode(self, utterances: Sequence[tuple[bytes, Sequence[str]]]) -> list[Recognition]:
-        """Return the words of each of ``utterances``: PCM at 16 kHz, words to be expected."""
+        """Return the transcript of each of ``utterances``: PCM at 16 kHz, expected words."""
         streams = []
         for pcm, expected in utterances:
             stream = _stream(self._recognizer, self._hotwords, expected)
@@ -68,7 +68,7 @@ class OfflineModel:
 
 
 class OnlineModel:
-    """Decodes utterances while they grow, several at once. For one thread."""
+    """Decodes utterances while the user speaks, several in one call. For one thread."""
 
     def __init__(self, recognizer: Vendor, kind: ASRKind, hotwords: Hotwords | None) -> None:
         self._recognizer = recognizer
@@ -76,33 +76,33 @@ class OnlineModel:
         self.kind = kind
 
     def open(self, expected: Sequence[str] = ()) -> Vendor:
-        """Return the state of a new utterance with the words to be expected in it."""
+        """Return the state of a new utterance. ``expected``: words that are likely to be said."""
         return _stream(self._recognizer, self._hotwords, expected)
 
     def accept(self, state: Vendor, pcm: bytes) -> None:
-        """Take more of an utterance."""
+        """Add audio to an utterance."""
         state.accept_waveform(LISTEN_RATE, samples(pcm))
 
     def end(self, state: Vendor) -> None:
-        """Say that nothing more comes."""
+        """Mark the end of an utterance."""
         state.accept_waveform(LISTEN_RATE, [0.0] * _TAIL_SAMPLES)
         state.input_finished()
 
     def ready(self, state: Vendor) -> bool:
-        """Say whether there is enough for a step."""
+        """Return whether there is enough audio for a step."""
         return bool(self._recognizer.is_ready(state))
 
     def step(self, states: Sequence[Vendor]) -> None:
-        """Decode one step of each of ``states``, all of them ready."""
+        """Decode one step of each of ``states``, which must all be ready."""
         self._recognizer.decode_streams(list(states))
 
     def text(self, state: Vendor) -> str:
-        """Return the words found so far."""
+        """Return the transcript so far."""
         return readable(self._recognizer.get_result(state))
 
 
 def load(settings: SherpaASRSettings) -> OfflineModel | OnlineModel:
-    """Load the model. Blocking, seconds. Raises ProviderUnavailable."""
+    """Load the model. Blocking for seconds. Raises ProviderUnavailable."""
     folder = ModelFolder(settings.folder, int8=settings.int8)
     kind = detect(folder) if settings.kind == "auto" else KINDS[settings.kind]
     files = files_of(kind, folder)
@@ -163,6 +163,6 @@ def _hotwords(settings: SherpaASRSettings, kind: ASRKind, folder: ModelFolder) -
 
 
 def _recognition(result: Vendor) -> Recognition:
-    # SenseVoice's tags are told apart from its words: "<|zh|>", "<|HAPPY|>", "<|Speech|>".
+    # The library returns SenseVoice's tags in fields: "<|zh|>", "<|HAPPY|>", "<|Speech|>".
     tagged = parse_tags(f"{result.lang}{result.emotion}{result.event}{result.text}")
     return Recognition(readable(tagged.text), language=tagged.language, emotion=tagged.emotion)

@@ -1,4 +1,4 @@
-"""The options of the recogniser."""
+"""Options of the ASR provider."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ class SherpaASRSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     folder: Path
-    """Where the model is unpacked."""
+    """Folder with the model's unpacked files."""
     kind: KindName = "auto"
-    """What it is; ``auto``: by its files."""
+    """Kind of the model; ``auto``: detected from its files."""
     int8: bool = True
-    """Of two precisions of a file take the smaller one."""
+    """Use the int8 file where the folder has both precisions."""
     threads: int = Field(default=2, ge=1, le=64)
-    """CPU threads of one decoding."""
+    """CPU threads of one call."""
     language: str = ""
-    """Of what is said, for SenseVoice and Whisper (``zh``, ``en``, …); empty: the model decides."""
+    """Of the speech, for SenseVoice and Whisper (``zh``, ``en``, …); empty: detected."""
     itn: bool = True
-    """Numbers and punctuation as they are written, for SenseVoice."""
+    """Numbers in digits, and punctuation, for SenseVoice."""
     hotwords: list[str] = Field(default_factory=list)
-    """Words to be expected, for transducers."""
+    """Words to expect, for transducers."""
     hotwords_score: float = Field(default=1.5, gt=0.0, le=20.0)
-    """How much more they weigh."""
+    """Bonus of hotwords in the beam search."""
     tool_words: bool = False
     """Expect the words of the device's tools as well, for transducers."""
     modeling_unit: Literal["", "cjkchar", "bpe", "cjkchar+bpe"] = ""
-    """What a transducer's symbols are; needed for hotwords. ``bpe`` needs ``bpe.vocab``."""
+    """Unit of a transducer's symbols; required for hotwords. ``bpe`` needs ``bpe.vocab``."""
     try_first: bool = True
-    """Load the model in a process of its own before: a bad one ends that, and not the server."""
+    """Load the model in a process of its own first, because a bad model aborts its process."""
     max_batch: int = Field(default=8, ge=1, le=64)
-    """Utterances in one decoding, at most."""
+    """Maximum number of utterances in one call."""
     max_seconds: float = Field(default=35.0, ge=1.0, le=60.0)
     """Longest utterance; a longer one is rejected."""
     max_waiting: int = Field(default=64, ge=1, le=1024)
-    """Utterances that may wait for their decoding; more are refused."""
+    """Maximum number of utterances that wait; further ones are refused."""
 
     @model_validator(mode="after")
     def _hotwords_fit(self) -> Self:
@@ -59,5 +59,5 @@ class SherpaASRSettings(BaseModel):
 
     @property
     def biased(self) -> bool:
-        """Are there words to be expected?"""
+        """Whether there may be hotwords."""
         return bool(self.hotwords) or self.tool_words

@@ -1,6 +1,6 @@
 """The thread that decodes the utterances of all devices, several in one call.
 
-Results go back to the event loop with ``call_soon_threadsafe``. Abandoned utterances are not
+Results return to the event loop through ``call_soon_threadsafe``. Abandoned utterances are not
 decoded.
 """
 
@@ -19,13 +19,14 @@ from vixio.providers.sherpa_onnx.asr_model import OfflineModel, OnlineModel
 from vixio.providers.sherpa_onnx.folder import NAME
 
 _ALIKE = 2.0
-"""Utterances of one batch are filled up to the longest of them: none may be longer by more."""
+"""Largest ratio of lengths in a batch, because all are padded to the longest."""
 
 
 class Utterance:
-    """One utterance, made on the loop. ``pcm``: what the thread has not taken yet.
+    """One utterance, created on the loop. ``pcm``: audio that the thread has not taken yet.
 
-    The loop adds to ``pcm`` and then sets ``ended``; who abandons it puts an empty one there.
+    The loop appends to ``pcm`` and then sets ``ended``. To abandon it, the loop replaces ``pcm``
+    with an empty deque.
     """
 
     __slots__ = ("abandoned", "ended", "expected", "future", "on_partial", "pcm", "state")
@@ -36,9 +37,9 @@ class Utterance:
         on_partial: Callable[[str, int], None] | None = None,
         expected: Sequence[str] = (),
     ) -> None:
-        """``on_partial``: is told, on the loop, the words so far and how many bytes were taken.
+        """``on_partial``: called on the loop with the partial transcript and the bytes taken.
 
-        ``expected``: words that may well be said.
+        ``expected``: words that are likely to be said.
         """
         self.future = future
         self.expected = expected
@@ -46,15 +47,15 @@ class Utterance:
         self.pcm: deque[bytes] = deque()
         self.ended = False
         self.abandoned = False
-        """Set by the loop: nobody waits for it."""
+        """Set by the loop: the result is no longer wanted."""
         self.state: Any = None
-        """The library's, of the thread alone."""
+        """State of the library; only the thread uses it."""
 
 
 class DecodeThread(InferenceThread[Utterance]):
-    """What both ways of decoding have in common.
+    """The base of both decoding threads.
 
-    Submitting an utterance reports more of it: audio, its end, or that it was abandoned.
+    An utterance is submitted again for more audio, its end, or its abandonment.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, max_batch: int) -> None:
@@ -78,7 +79,7 @@ class DecodeThread(InferenceThread[Utterance]):
 
 
 class OfflineThread(DecodeThread):
-    """Decodes whole utterances, those of like length together."""
+    """Decodes whole utterances, those of similar length in one call."""
 
     def __init__(
         self, model: OfflineModel, loop: asyncio.AbstractEventLoop, max_batch: int
@@ -96,13 +97,13 @@ class OfflineThread(DecodeThread):
             outcomes: Sequence[Recognition | Exception]
             try:
                 outcomes = self._model.decode([(pcm, each.expected) for each, pcm in batch])
-            except Exception as error:  # noqa: BLE001 - the library throws what it likes
+            except Exception as error:  # noqa: BLE001 - any error of the library
                 outcomes = [error] * len(batch)
             for (utterance, _), outcome in zip(batch, outcomes, strict=True):
                 self._resolve(utterance, outcome)
 
     def _batch(self) -> list[tuple[Utterance, bytes]]:
-        """Take the oldest utterance and others like it out of those that wait."""
+        """Remove and return the oldest waiting utterance and others of similar length."""
         batch: list[tuple[Utterance, bytes]] = []
         others: deque[tuple[Utterance, bytes]] = deque()
         while self._waiting and len(batch) < self._max_batch:
@@ -119,7 +120,7 @@ class OfflineThread(DecodeThread):
 
 
 class OnlineThread(DecodeThread):
-    """Decodes utterances while they grow, a step of each in one call."""
+    """Decodes utterances while the user speaks, a step of each in one call."""
 
     def __init__(self, model: OnlineModel, loop: asyncio.AbstractEventLoop, max_batch: int) -> None:
         self._model = model
@@ -133,7 +134,7 @@ class OnlineThread(DecodeThread):
             ready = self._ready()[: self._max_batch]
             if ready:
                 self._guarded(ready, partial(self._step, ready))
-                for utterance in ready:  # to the end of the line
+                for utterance in ready:  # to the end of the queue
                     if utterance in self._open:
                         del self._open[utterance]
                         self._open[utterance] = None
@@ -146,7 +147,7 @@ class OnlineThread(DecodeThread):
     def _guarded(self, utterances: Sequence[Utterance], work: Callable[[], None]) -> None:
         try:
             work()
-        except Exception as error:  # the library throws what it likes
+        except Exception as error:  # any error of the library
             if self._loop.is_closed():
                 raise
             for utterance in utterances:
@@ -162,7 +163,7 @@ class OnlineThread(DecodeThread):
             utterance.state = self._model.open(utterance.expected)
             self._open[utterance] = None
         taken = 0
-        waiting = utterance.pcm  # who abandons it puts another in its place
+        waiting = utterance.pcm  # read once: the loop replaces it to abandon the utterance
         while waiting:
             pcm = waiting.popleft()
             taken += len(pcm)
@@ -180,7 +181,7 @@ class OnlineThread(DecodeThread):
             self._loop.call_soon_threadsafe(utterance.on_partial, text, taken)
 
     def _finish(self, utterance: Utterance) -> None:
-        """Flush an utterance that has ended. Its last steps are few: they are run alone."""
+        """Decode the rest of an utterance that has ended: a few steps, without batching."""
         del self._open[utterance]
         state = utterance.state
         self._model.end(state)

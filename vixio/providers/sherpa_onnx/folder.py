@@ -1,4 +1,4 @@
-"""A model's folder, as it is unpacked: which of its files is what."""
+"""The folder of an unpacked model, and how its files are found."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _LISTED = 12
 
 
 class ModelFolder:
-    """The files of one model. Blocking: it reads the disk. Raises ProviderUnavailable."""
+    """The files of one model. Blocking: reads the disk. Raises ProviderUnavailable."""
 
     def __init__(self, path: Path, *, int8: bool = True) -> None:
-        """``int8``: of two precisions of a file take the smaller one."""
+        """``int8``: use the int8 file where the folder has both precisions."""
         self.path = path.expanduser()
         self._int8 = int8
         if not self.path.is_dir():
@@ -25,40 +25,40 @@ class ModelFolder:
         self._files = sorted(each for each in self.path.iterdir() if each.is_file())
 
     def find(self, pattern: str) -> Path | None:
-        """Return the file whose name matches the whole of ``pattern``, the shortest of several."""
+        """Return the file with the shortest name that matches the whole of ``pattern``, or None."""
         found = self.all(pattern)
         wanted = [each for each in found if ("int8" in each.name.lower()) is self._int8]
         return min(wanted or found, key=lambda each: (len(each.name), each.name), default=None)
 
     def require(self, pattern: str, what: str) -> Path:
-        """Return the file, or raise with its usual name, ``what``, and what is there instead."""
+        """Return the file, or raise with its usual name, ``what``, and the folder's content."""
         found = self.find(pattern)
         if found is None:
             raise self.error(f"has no {what}")
         return found
 
     def all(self, pattern: str) -> list[Path]:
-        """Return the files whose names match the whole of ``pattern``, in their order."""
+        """Return the files whose names match the whole of ``pattern``, sorted."""
         return [each for each in self._files if re.fullmatch(pattern, each.name.lower())]
 
     def directory(self, name: str) -> Path | None:
-        """Return the folder ``name`` inside, if it is there."""
+        """Return the subfolder ``name``, None if it does not exist."""
         path = self.path / name
         return path if path.is_dir() else None
 
     def error(self, what: str) -> ProviderUnavailable:
-        """Return the error that says ``what`` of this folder, and lists what it holds."""
+        """Return an error about this folder, with ``what`` and a list of its files."""
         names = [each.name for each in self._files]
         listed = ", ".join(names[:_LISTED]) + (", …" if len(names) > _LISTED else "")
         return ProviderUnavailable(NAME, f"{self.path} {what}; it holds: {listed or 'nothing'}")
 
     def header(self, path: Path) -> OnnxHeader:
-        """Return what the model at ``path`` says of itself."""
+        """Return the header of the model at ``path``."""
         try:
             return read_header(path)
         except (OnnxHeaderError, OSError) as error:
             raise ProviderUnavailable(NAME, f"cannot read {path}: {error}") from error
 
     def tokens(self) -> Path:
-        """Return the file of the model's symbols."""
+        """Return the file with the model's symbols."""
         return self.require(r"(.*[-_])?tokens\.txt", "tokens.txt")

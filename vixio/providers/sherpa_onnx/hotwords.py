@@ -1,4 +1,4 @@
-"""Words to be expected, as a transducer of sherpa-onnx takes them."""
+"""Hotwords in the format of sherpa-onnx's transducers."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from collections.abc import Iterable
 from pathlib import Path
 
 SPEAKABLE = re.compile(r"[^\W_]+(?:['’ -][^\W_]+)*")
-"""The library takes ``:``, ``#``, ``@`` and ``/`` in a hotword for instructions of its own."""
+"""In a hotword ``:``, ``#``, ``@`` and ``/`` are syntax of the library."""
 
 MOST = 100
-"""More of them make a recogniser hear them where they are not said."""
+"""With more hotwords, a model recognises them where they are not said."""
 
 
 class Hotwords:
-    """Writes words as the model writes its symbols.
+    """Writes words with the symbols of the model.
 
-    A word with a character that the model does not have would cost all others: it is left out.
+    The library drops the whole list for one word with an unknown character, so such words are left
+    out.
     """
 
     def __init__(self, tokens: Path, unit: str) -> None:
-        """``unit``: what the symbols in ``tokens`` are; empty: nothing is expected. Blocking."""
+        """``unit``: unit of the symbols in ``tokens``; empty: no hotwords. Blocking."""
         lines = tokens.read_text("utf-8").splitlines() if unit else []
         self._symbols = {line.split(" ")[0] for line in lines}
         self._unit = unit

@@ -1,7 +1,7 @@
-"""What an ONNX file says of itself: metadata, inputs, outputs; weights are skipped, not read.
+"""The header of an ONNX file: metadata, inputs and outputs. Weights are skipped, not read.
 
-The file is a protobuf message, ``ModelProto`` of ``onnx/onnx.proto``. Walking its few outer fields
-takes milliseconds whatever the size of the model, and needs no package.
+The file is a protobuf message, ``ModelProto`` of ``onnx/onnx.proto``. Reading its few outer fields
+takes milliseconds for a model of any size, and needs no package.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ _GRAPH, _METADATA = 7, 14
 _INPUT, _OUTPUT = 11, 12
 """Fields of GraphProto."""
 _NAME, _KEY, _VALUE = 1, 1, 2
-"""Of ValueInfoProto; of StringStringEntryProto."""
+"""``name`` of ValueInfoProto; ``key`` and ``value`` of StringStringEntryProto."""
 _MAX_TEXT = 1 << 20
-"""Bytes of one name or value; the longest that models have, their normalisation, is some 10 KB."""
+"""Bytes of one name or value. The longest value in use, the normalisation, has about 10 KB."""
 
 
 class OnnxHeaderError(ValueError):
-    """The file is no ONNX model, or is cut off."""
+    """The file is not an ONNX model, or is truncated."""
 
 
 @dataclass(frozen=True, slots=True)
 class OnnxHeader:
-    """``metadata``: the model's own properties. ``inputs``, ``outputs``: names in their order."""
+    """``metadata``: the model's properties. ``inputs``, ``outputs``: their names, in order."""
 
     metadata: dict[str, str] = field(default_factory=dict)
     inputs: tuple[str, ...] = ()

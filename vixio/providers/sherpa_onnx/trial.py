@@ -1,7 +1,7 @@
-"""A model is loaded in a process of its own before it is loaded in the server's.
+"""Loads a model in a process of its own before the server loads it.
 
-sherpa-onnx answers what it does not like about a model with the end of the process. What a look at
-the files shows is told before (``asr_kinds``, ``tts_kinds``); this is for the rest.
+sherpa-onnx aborts the process on a model that it cannot use. ``asr_kinds`` and ``tts_kinds`` detect
+missing files and metadata; this trial detects all other causes.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ TIMEOUT = 180.0
 """Seconds for loading a model from a slow disk and running it once."""
 
 _PLACE = re.compile(r"^\S+\.(?:cc|h):\S*?:?\d+\s+")
-"""The library's own source line in front of what it has to say."""
+"""The source line of the library at the beginning of its messages."""
 _HALF = 150
-"""Characters of each end that are told of something longer, as a model's whole normalisation."""
+"""Characters of each end that are kept of a long message, which may quote a whole value."""
 
 
 async def try_first(kind: Literal["asr", "tts"], folder: Path, options: str) -> None:
-    """Load and run the model of ``options``, settings as JSON, elsewhere.
+    """Load and run the model in a process of its own. ``options``: the settings as JSON.
 
-    Raises ProviderUnavailable with the library's own words. Cancelled, it leaves no process.
+    Raises ProviderUnavailable with the library's message. Cancellation ends the process.
     """
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "vixio.providers.sherpa_onnx.trial", kind),
@@ -53,7 +53,7 @@ async def try_first(kind: Literal["asr", "tts"], folder: Path, options: str) -> 
 
 
 def _reason(said: bytes, folder: Path) -> str:
-    """Return our own message, or the library's first line; later ones are advice."""
+    """Return the message of :func:`main`, or the first line of the library's output."""
     lines = [_PLACE.sub("", line).strip() for line in said.decode(errors="replace").splitlines()]
     for line in lines:
         if line.startswith(f"{NAME}: "):
@@ -65,7 +65,7 @@ def _reason(said: bytes, folder: Path) -> str:
 
 
 def main(kind: str, options: str) -> int:
-    """Do in the process of its own what :func:`try_first` asks for; return the exit status."""
+    """Load and run the model, in the process of the trial; return the exit status."""
     from vixio.providers.sherpa_onnx import asr, tts
 
     factory: ProviderFactory[Any, Any] = asr.FACTORY if kind == "asr" else tts.FACTORY

@@ -22,12 +22,12 @@ from vixio.providers.sherpa_onnx.tts_kinds import VoiceFiles, VoiceKindName, voi
 from vixio.providers.spoken_text import split
 
 Vendor: TypeAlias = Any
-"""An object of the library, which has no types."""
+"""An object of the library, which is untyped."""
 
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
 
 _MOST_SOUNDS = 400
-"""Of one sentence. Kokoro takes 510, and the library ends the process beyond."""
+"""Phonemes of one call. Kokoro takes 510; beyond them the library aborts the process."""
 
 
 class SherpaTTSSettings(BaseModel):
@@ -36,19 +36,19 @@ class SherpaTTSSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     folder: Path
-    """Where the voice is unpacked."""
+    """Folder with the voice's unpacked files."""
     kind: VoiceKindName = "auto"
-    """What it is; ``auto``: by its files."""
+    """Kind of the voice; ``auto``: detected from its files."""
     int8: bool = False
-    """Of two precisions of a file take the smaller one."""
+    """Use the int8 file where the folder has both precisions."""
     speaker: int = Field(default=0, ge=0)
-    """Number of the speaker, of a voice that has several."""
+    """Number of the speaker, for a voice with several."""
     speed: float = Field(default=1.0, gt=0.1, le=5.0)
-    """1 is the voice's own; more is faster."""
+    """1 is the voice's own speed; more is faster."""
     threads: int = Field(default=2, ge=1, le=64)
     """CPU threads."""
     try_first: bool = True
-    """Load the voice in a process of its own before: a bad one ends that, and not the server."""
+    """Load the voice in a process of its own first, because a bad voice aborts its process."""
 
 
 class SherpaVoice:
@@ -59,7 +59,7 @@ class SherpaVoice:
     def __init__(
         self, engine: Vendor, settings: SherpaTTSSettings, phonemes: Phonemes | None
     ) -> None:
-        """``phonemes``: pronounces the text, for a voice that takes phonemes instead."""
+        """``phonemes``: converts text, for a voice that takes phonemes; else None."""
         self._engine = engine
         self._speaker = settings.speaker
         self._speed = settings.speed
@@ -67,7 +67,7 @@ class SherpaVoice:
         self.sample_rate: int = engine.sample_rate
 
     def speak(self, text: str, write: Callable[[npt.NDArray[np.float32]], bool]) -> None:
-        """Give each sentence to ``write`` as it is done."""
+        """Pass each sentence to ``write`` as soon as it is synthesised."""
         if self._phonemes is None:
             self._generate(text, [], write)
             return
@@ -77,7 +77,7 @@ class SherpaVoice:
                     return
 
     def close(self) -> None:
-        """End the process that pronounces, if there is one."""
+        """End the process of the phonemes, if there is one."""
         if self._phonemes is not None:
             self._phonemes.close()
 
@@ -87,7 +87,7 @@ class SherpaVoice:
         phonemes: list[list[int]],
         write: Callable[[npt.NDArray[np.float32]], bool],
     ) -> bool:
-        """Return whether more is wanted."""
+        """Synthesise one call's worth; return whether ``write`` wants more."""
         import sherpa_onnx
 
         wanted: list[bool] = []
@@ -101,13 +101,13 @@ class SherpaVoice:
         how.speed = self._speed
         how.phoneme_codepoints = phonemes
         audio = self._engine.generate(text, how, take)
-        if not wanted and len(audio.samples):  # some kinds give all at the end
+        if not wanted and len(audio.samples):  # some kinds do not call back
             return write(np.asarray(audio.samples, np.float32))
         return all(wanted)
 
 
 class Phonemes:
-    """How a voice of eSpeak NG pronounces a text. Blocking."""
+    """Text to phonemes by a voice of eSpeak NG. Blocking."""
 
     def __init__(self, voice: str) -> None:
         main = voice.partition("-")[0]  # as fr of fr-fr
@@ -115,7 +115,7 @@ class Phonemes:
         self._client = PhonemeClient()
 
     def check(self) -> None:
-        """Raise ProviderUnavailable if there is no such voice or no eSpeak NG."""
+        """Raise ProviderUnavailable if eSpeak NG or its voice is missing."""
         try:
             self.of("1")
         except ProviderUnavailable:
@@ -127,11 +127,11 @@ class Phonemes:
             raise ProviderUnavailable(NAME, f"eSpeak NG has no voice {name}") from error
 
     def of(self, text: str) -> str:
-        """Return the pronunciation of ``text`` as IPA. Raises ProviderError."""
+        """Return the phonemes of ``text`` in IPA. Raises ProviderError."""
         return self._client.phonemes(text, self._voices)
 
     def close(self) -> None:
-        """End the process that pronounces."""
+        """End the process of eSpeak NG."""
         self._client.close()
 
 
@@ -150,7 +150,7 @@ class SherpaTTSProvider(LocalVoiceProvider):
             await try_first("tts", self._settings.folder, self._settings.model_dump_json())
 
     def load(self) -> SherpaVoice:
-        """Return the voice. Raises ProviderUnavailable, which names what is missing."""
+        """Return the voice. Raises ProviderUnavailable with what is missing."""
         settings = self._settings
         folder = ModelFolder(settings.folder, int8=settings.int8)
         files = voice_files(folder, settings.kind)
@@ -187,7 +187,7 @@ def _engine(folder: ModelFolder, files: VoiceFiles, threads: int) -> Vendor:
             ),
             rule_fsts=files.rule_fsts,
             rule_fars=files.rule_fars,
-            max_num_sentences=1,  # each sentence is given as soon as it is done
+            max_num_sentences=1,  # the callback gets each sentence as soon as it is done
         )
         if not config.validate():
             raise folder.error(f"is no whole {files.kind} voice: see standard error above")

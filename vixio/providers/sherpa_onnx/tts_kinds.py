@@ -1,10 +1,10 @@
-"""The kinds of voice: their files, what the models must say of themselves.
+"""The kinds of voice: their files, and the metadata that they need.
 
-Names of the properties: ``sherpa-onnx/csrc/offline-tts-*-model.cc`` of sherpa-onnx, which ends the
-process where one is missing; so it is looked for before.
+The names of the metadata are those of ``sherpa-onnx/csrc/offline-tts-*-model.cc``. The library
+aborts the process where one is missing, so it is checked before.
 
-Since 2.0 the library has no eSpeak NG inside: a voice without a ``lexicon.txt`` that was trained on
-its phonemes is given them.
+Since 2.0 the library does not contain eSpeak NG, so a voice that was trained on its phonemes and
+has no ``lexicon.txt`` gets phonemes instead of text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _VOCODER = r"(.*[-_])?(vocos|hifigan)[-_.].*onnx"
 _VOCODERS = ("hifigan", "vocos", "matcha-tts vocos")
 _ACOUSTIC = r"(.*[-_.])?model.*\.onnx"
 _LANGUAGES = {"english": "en-us", "chinese": "cmn", "german": "de", "french": "fr"}
-"""Voice of eSpeak NG for a model that names its language, and no voice."""
+"""Voice of eSpeak NG for a model that names a language but no voice."""
 _KEYS = {
     "vits": ("sample_rate", "n_speakers", "language", "comment"),
     "kokoro": ("sample_rate", "n_speakers", "has_espeak", "style_dim"),
@@ -33,10 +33,10 @@ _KEYS = {
 
 @dataclass(frozen=True, slots=True)
 class VoiceFiles:
-    """A voice that is whole.
+    """The checked files of a voice.
 
-    ``arguments``: of the library's configuration of its kind. ``phonemes``: the voice of eSpeak NG
-    that tells how a text is pronounced; empty where the library finds that out itself.
+    ``arguments``: of the library's configuration for its kind. ``phonemes``: the voice of eSpeak NG
+    that makes the phonemes; empty for a voice that takes text.
     """
 
     kind: str
@@ -48,7 +48,7 @@ class VoiceFiles:
 
 
 def voice_files(folder: ModelFolder, kind: str = "auto") -> VoiceFiles:
-    """Find a voice's files and look at them. Raises ProviderUnavailable, naming what is missing."""
+    """Find and check the files of a voice. Raises ProviderUnavailable with what is missing."""
     vocoder = folder.find(_VOCODER)
     model = _model(folder, vocoder)
     said = folder.header(model).metadata
@@ -91,7 +91,7 @@ def voice_files(folder: ModelFolder, kind: str = "auto") -> VoiceFiles:
 
 
 def _check_voices(folder: ModelFolder, voices: Path, style_dim: str, speakers: int) -> None:
-    """Raise if the file has not one style of that size for each speaker: it was cut off."""
+    """Raise if the file does not have one style of that size for each speaker: truncated."""
     sizes = [int(each) if each.strip().isdigit() else 0 for each in style_dim.split(",")]
     if len(sizes) != 3 or voices.stat().st_size != 4 * math.prod(sizes) * speakers:
         raise folder.error(f"has a {voices.name} that does not fit its model")
