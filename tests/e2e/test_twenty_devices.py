@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from firmware_test_client import Reply, SimulatedDevice, Voice
-from tests.e2e.checks import assert_nothing_wrong, assert_played_well, held_up
+from tests.e2e.checks import assert_nothing_wrong, assert_played_well
 from tests.e2e.doubles import EarASR, ToneTTS, loudest_hertz, recordings
 from tests.e2e.harness import RunningServer, serving
 from vixio.core.history import AssistantMessage, UserMessage
@@ -92,12 +92,9 @@ async def test_twenty_conversations_at_once() -> None:
     ear = EarASR(known)
     async with serving(asr=ear, agent=ScriptedAgentBackend(script), tts=ToneTTS()) as server:
         together = asyncio.Barrier(DEVICES)
-        loop = asyncio.get_running_loop()
-        began = loop.time()
         async with asyncio.TaskGroup() as group:
             for number in range(DEVICES):
                 group.create_task(converse(server, number, together), name=f"device {number}")
         assert server.count("turn.outcome.answered") == DEVICES * (1 + TYPED_TURNS)
-        assert server.count("pacer.starved") == 0 or held_up(began, loop.time())
         assert server.count("asr.audio_dropped") == 0
         assert sorted(utterance.label for utterance in ear.heard) == sorted(SENTENCES)
