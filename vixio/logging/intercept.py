@@ -15,14 +15,11 @@ if TYPE_CHECKING:
 LEVELS = {"TRACE": 5, "DEBUG": 10, "INFO": 20, "WARNING": 30, "ERROR": 40, "CRITICAL": 50}
 """Level names and the numbers that ``logging`` and loguru share for them."""
 
-CHATTY = ("websockets", "vixio.transports.xiaozhi.websockets", "uvicorn", "starlette")
+CHATTY = ("websockets", "uvicorn", "starlette")
 """Loggers of server libraries whose INFO (each connection, each start) is lowered to DEBUG.
 
 Their own DEBUG is never shown: it contains headers with tokens, and frames with users' words.
 """
-
-_SCANNER = "opening handshake failed"
-"""Logged by websockets as an error with a traceback for each port scanner; lowered to DEBUG."""
 
 _NAMES = {number: name for name, number in LEVELS.items()}
 
@@ -32,12 +29,8 @@ class InterceptHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         number = record.levelno
-        error = record.exc_info
-        if record.name.startswith(CHATTY):
-            if number == logging.INFO:
-                number = logging.DEBUG
-            elif record.msg == _SCANNER:
-                number, error = logging.DEBUG, None
+        if number == logging.INFO and record.name.startswith(CHATTY):
+            number = logging.DEBUG
 
         def complete(target: Record) -> None:
             target["name"] = record.name
@@ -45,7 +38,7 @@ class InterceptHandler(logging.Handler):
             target["line"] = record.lineno
             target["extra"].update(fields_of(record))
 
-        output = logger.patch(complete).opt(exception=error)
+        output = logger.patch(complete).opt(exception=record.exc_info)
         output.log(_NAMES.get(number, number), _text(record))
 
 
