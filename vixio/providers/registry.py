@@ -1,4 +1,4 @@
-"""Which providers there are: a kind and a name give a factory, imported when it is asked for.
+"""The registry of providers: kind and name to a factory, which is imported when it is resolved.
 
 The module of a provider exports its factory::
 
@@ -11,8 +11,8 @@ The module of a provider exports its factory::
 
     FACTORY = ProviderFactory(settings_model=AcmeSettings, create=_create)
 
-Importing that module must be cheap: the vendor's library is imported by ``create`` or, when it is
-slow, by the provider's ``start``. Every field of the settings has a default wherever one exists, so
+Importing that module must be cheap: ``create`` imports the vendor's library or, if that is slow,
+the provider's ``start`` does. Every field of the settings has a default wherever one exists, so
 that ``name: acme`` alone is a configuration.
 
 Another distribution adds a provider by an entry point, ``kind.name = "module:attribute"``::
@@ -20,7 +20,7 @@ Another distribution adds a provider by an entry point, ``kind.name = "module:at
     [project.entry-points."vixio.providers"]
     "tts.acme" = "acme_vixio.tts:FACTORY"
 
-Vixio's own stand in :data:`_BUILTIN`; nothing can take their names.
+Vixio's own providers are in :data:`_BUILTIN`; an entry point cannot override them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ProviderT_co = TypeVar("ProviderT_co", covariant=True)
 
 
 class ProviderKind(StrEnum):
-    """The interfaces a provider can implement. Each is named as its section of the settings."""
+    """The interfaces of providers. The value is the name of the section in the settings."""
 
     VAD = "vad"
     ASR = "asr"
@@ -56,12 +56,15 @@ class ProviderKind(StrEnum):
 
 @dataclass(frozen=True)
 class ProviderFactory(Generic[SettingsT, ProviderT_co]):
-    """How to make a provider."""
+    """The settings model of a provider and the function that creates it."""
 
     settings_model: type[SettingsT]
     """Validates the options of the provider's section; unknown keys are an error."""
     create: Callable[[SettingsT], ProviderT_co]
-    """Makes the provider, quickly and unstarted. Raises ProviderUnavailable or ConfigError."""
+    """Creates the provider, fast and without starting it.
+
+    Raises ProviderUnavailable or ConfigError.
+    """
 
 
 _OPENAI_AGENT = "vixio.providers.openai_agent.backend"

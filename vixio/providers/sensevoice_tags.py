@@ -1,9 +1,8 @@
-"""Reads the tags that SenseVoice models put around their words: none of them is ever spoken.
+"""Parses the tags in the output of SenseVoice models and removes them from the text.
 
-Each segment of such a text begins with four tags: language, emotion, event, and whether numbers
-are written in digits, as in ``<|zh|><|HAPPY|><|Speech|><|withitn|>今天真好。``. The names are
-those of FunASR's ``funasr/utils/postprocess_utils.py``, whose own clean-up turns them into emoji;
-texts that went through that are understood too.
+Each segment begins with four tags: language, emotion, event, and whether numbers are written in
+digits, as in ``<|zh|><|HAPPY|><|Speech|><|withitn|>今天真好。``. The names are those of FunASR's
+``funasr/utils/postprocess_utils.py``, which can replace the tags by emoji; those are parsed too.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 _TAG: Final = re.compile(r"<\s?\|\s?([^<>|\s]{1,32})\s?\|\s?>")
-"""A tag; a punctuation model that read over it has put spaces inside."""
+"""A tag. A punctuation model may have added spaces inside."""
 
 _CUT_TAG: Final = re.compile(r"<\s?(\|[^<>|]{0,34}(\|\s?)?)?\Z")
 """The beginning of a tag at the end of a partial result."""
@@ -43,7 +42,7 @@ _EVENTS: Final = {
     "Cough": "cough",
     "Sing": "singing",
 }
-"""``Speech``, ``Event_UNK``, ``Speech_Noise`` and ``GBG`` say nothing that one could act on."""
+"""``Speech``, ``Event_UNK``, ``Speech_Noise`` and ``GBG`` carry no useful information."""
 
 _EMOJI: Final = {
     "😊": "HAPPY",
@@ -63,17 +62,17 @@ _EMOJI: Final = {
 _EMOJI_PATTERN: Final = re.compile("|".join(_EMOJI))
 
 _UNSPACED: Final = re.compile("[\u2e80-\u9fff\uff00-\uffef]")
-"""Chinese and Japanese letters and their punctuation: no space stands beside them."""
+"""Chinese and Japanese characters and punctuation, which are written without spaces."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaggedText:
-    """What a text with tags says.
+    """A text and the values of its tags.
 
-    ``language``: ``zh``, ``yue``, ``en``, ``ja`` or ``ko`` (valid BCP 47), empty where it is not
-    told; the one of most segments. ``emotion``: ``happy``, ``sad``, ``angry``, ``neutral``,
-    ``fearful``, ``disgusted`` or ``surprised``, empty where it is not told or not known.
-    ``events``: what was heard beside speech, as ``music`` or ``laughter``, each once.
+    ``language``: ``zh``, ``yue``, ``en``, ``ja`` or ``ko`` (valid BCP 47), the most frequent one of
+    the segments; empty without a tag. ``emotion``: ``happy``, ``sad``, ``angry``, ``neutral``,
+    ``fearful``, ``disgusted`` or ``surprised``; empty if unknown or without a tag. ``events``:
+    sounds other than speech, as ``music`` or ``laughter``, without duplicates.
     """
 
     text: str
@@ -83,13 +82,13 @@ class TaggedText:
 
 
 def parse_tags(raw: str) -> TaggedText:
-    """Return the words of ``raw`` and what its tags say; a text without tags comes back as it is.
+    """Return the text of ``raw`` and the values of its tags. A text without tags is unchanged.
 
-    A tag of an unknown name is dropped, as is the beginning of one at the end (partial results are
-    cut anywhere). Words that the model itself marks as no speech are dropped as well.
+    Unknown tags are dropped, as is an incomplete tag at the end of a partial result. Text that the
+    model marks as ``nospeech`` is dropped as well.
     """
     raw = _CUT_TAG.sub("", _EMOJI_PATTERN.sub(lambda found: f"<|{_EMOJI[found[0]]}|>", raw))
-    # split() with one group gives words, tag, words, tag, …, words.
+    # split() with one group returns text, tag, text, tag, …, text.
     first, *rest = _TAG.split(raw)
     segments = [first]
     languages: Counter[str] = Counter()
@@ -109,13 +108,13 @@ def parse_tags(raw: str) -> TaggedText:
         if not silent:
             segments.append(words)
     text = join_segments(segments)
-    while _TAG.search(text):  # taking one out may make another of what stood around it
+    while _TAG.search(text):  # removing a tag may join its surroundings to another tag
         text = _TAG.sub("", text).strip()
     return TaggedText(text, _most(languages), _most(emotions, but="neutral"), tuple(events))
 
 
 def join_segments(segments: Iterable[str]) -> str:
-    """Return texts in a row as one: a space between them, but not beside Chinese or Japanese."""
+    """Return the segments joined with spaces, except next to Chinese or Japanese characters."""
     joined = ""
     for segment in segments:
         words = segment.strip()
@@ -126,5 +125,5 @@ def join_segments(segments: Iterable[str]) -> str:
 
 
 def _most(counted: Counter[str], but: str = "") -> str:
-    """Return what was counted most often, in a tie the first that is not ``but``."""
+    """Return the most frequent name; in a tie the first one that is not ``but``."""
     return max(counted, key=lambda name: (counted[name], name != but), default="")

@@ -1,4 +1,4 @@
-"""Text for a voice: cleaned, in pieces of bounded length, and in which language."""
+"""Prepares text for TTS: cleaning, splitting into pieces, and the detection of its language."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ _BREAKS = (
     re.compile(r"(?:[,;:](?=\s)|[，、：]|\s[–—-](?=\s))"),
     re.compile(r"\s"),
 )
-"""Where a long text is cut, the best first: behind a sentence, a clause, a word."""
+"""Places to split a long text, best first: after a sentence, a clause, a word."""
 
 _KANA = re.compile(r"[\u3041-\u30ff]")
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _WIDE_COST = 4
-"""A digit or a character of a script that writes syllables or words, in Latin letters' time."""
+"""Cost of a digit, or of a character that stands for a syllable or word, in Latin letters."""
 _READS_HAN = frozenset({"zh", "cmn", "yue", "hak", "ja", "ko"})
 
 
 def clean(text: str) -> str:
-    """Return ``text`` without control characters; empty if it holds nothing that has a sound.
+    """Return ``text`` without control characters; empty if it holds no letter or digit.
 
-    Punctuation and emoji alone have none.
+    Text of only punctuation and emoji cannot be spoken.
     """
     if not any(unicodedata.category(character)[0] in "LN" for character in text):
         return ""
@@ -32,9 +32,9 @@ def clean(text: str) -> str:
 
 
 def split(text: str, fitting: Callable[[str], int]) -> list[str]:
-    """Cut ``text`` at the best places into pieces.
+    """Split ``text`` into pieces at the best places.
 
-    ``fitting`` returns how many characters from the start of a text make one piece, at least 1.
+    ``fitting`` returns how many characters at the start of a text fit into one piece, at least 1.
     """
     pieces = []
     while len(text) > (limit := fitting(text)):
@@ -46,7 +46,7 @@ def split(text: str, fitting: Callable[[str], int]) -> list[str]:
 
 
 def split_by_cost(text: str, most: int) -> list[str]:
-    """Cut ``text`` into pieces that take at most as long to say as ``most`` Latin letters."""
+    """Split ``text`` into pieces that take at most as long to speak as ``most`` Latin letters."""
 
     def fitting(rest: str) -> int:
         cost = 0
@@ -61,7 +61,7 @@ def split_by_cost(text: str, most: int) -> list[str]:
 
 def _cut(text: str, limit: int) -> int:
     for pattern in _BREAKS:
-        # One character more, for the patterns that look at what follows.
+        # One character more, for the patterns with a look-ahead.
         ends = [match.end() for match in pattern.finditer(text, 0, limit + 1)]
         for end in reversed(ends):
             if 0 < end <= limit:
@@ -70,9 +70,9 @@ def _cut(text: str, limit: int) -> int:
 
 
 def spoken_language(text: str, language: str) -> str:
-    """Return the language (BCP 47) to read ``text`` in, ``language`` or what its script demands.
+    """Return the language (BCP 47) of the voice for ``text``: ``language``, or that of its script.
 
-    Voices of alphabetic languages read Chinese out as the names of its characters.
+    Voices of alphabetic languages cannot read Chinese or Japanese.
     """
     if language.partition("-")[0].lower() in _READS_HAN:
         return language

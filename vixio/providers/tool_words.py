@@ -1,4 +1,4 @@
-"""The words that a session's tools make likely, for recognisers that can be biased by a list."""
+"""Words that a session's tools make likely, for recognisers that take hotwords."""
 
 from __future__ import annotations
 
@@ -9,30 +9,29 @@ from typing import Any, Final
 from vixio.core.tools.types import ToolDefinition
 
 MAX_WORDS: Final = 100
-"""More of them make a recogniser hear them where they are not said."""
+"""With more hotwords, a model recognises them where they are not said."""
 
 MAX_CHINESE: Final = 10
-"""Characters of a Chinese hotword; FunASR takes no longer ones."""
+"""Characters of a Chinese hotword: FunASR's limit."""
 
 _WORD: Final = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]?[a-z]{3,}")
 _CHINESE: Final = re.compile("[\u4e00-\u9fff]{2,}")
 
-# What programmers write around the thing itself, and what no user says as a word of its own.
+# Programmers' terms in the names of tools, which users do not say.
 _NOISE: Final = frozenset(
     """
     self tool tools get set put add has can the and for with from this that all any new one two
     list status state info value name call run use index type mode level true false none auto
     default enable disable update create delete remove read write send fetch query device
-    """.split()  # noqa: SIM905 - eighty quoted words would be a page
+    """.split()  # noqa: SIM905 - a list of eighty quoted words would be long
 )
 
 
 def tool_words(tools: Iterable[ToolDefinition], limit: int = MAX_WORDS) -> tuple[str, ...]:
-    """Return at most ``limit`` words, each once, those of the tools' names first.
+    """Return at most ``limit`` words without duplicates, those of the tools' names first.
 
-    From names: their parts without what only programmers say. From what a parameter may be
-    (``enum``): the words and the Chinese runs. From descriptions: short Chinese runs, which in
-    this language are the things themselves.
+    From names: their parts, without programmers' terms. From the ``enum`` of a parameter: its words
+    and Chinese runs. From descriptions: short Chinese runs, which are usually nouns.
     """
     tools = tuple(tools)
     found: dict[str, None] = {}
@@ -48,7 +47,7 @@ def tool_words(tools: Iterable[ToolDefinition], limit: int = MAX_WORDS) -> tuple
 
 def _words(text: str) -> list[str]:
     words = (word.lower() for word in _WORD.findall(text))
-    # FunASR takes a text of hotwords that begins so for an address, and tools come from a device.
+    # FunASR would fetch hotwords that begin with "http" as a URL, and devices name their tools.
     return [word for word in words if word not in _NOISE and not word.startswith("http")]
 
 

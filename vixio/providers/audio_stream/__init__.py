@@ -1,4 +1,4 @@
-"""What a voice service sends, in any format and any pieces, to mono PCM at one rate."""
+"""Decodes the stream of a TTS service, in any format and arbitrary pieces, to mono PCM."""
 
 from vixio.providers.audio_stream.decoder import AudioStreamDecoder, decoded, load
 from vixio.providers.audio_stream.formats import AudioError, AudioFormatName

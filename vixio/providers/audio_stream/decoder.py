@@ -1,4 +1,4 @@
-"""The decoder that voices use: any of the formats in, mono PCM at the voice's rate out."""
+"""The decoder of TTS providers: any supported format to mono PCM at the provider's rate."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from vixio.providers.audio_stream.formats import (
 NEEDS_MP3 = "MP3 needs: pip install 'vixio[mp3]'"
 
 _SLICE = 2_048
-"""Bytes decoded without a break: at most a second or two of speech, which takes 1 to 5 ms."""
+"""Bytes decoded in one step: at most one or two seconds of speech, which take 1 to 5 ms."""
 
 
 def load(provider: str, asked: AudioFormatName) -> None:
-    """Import what decoding needs; blocking, some tenths of a second the first time.
+    """Import the decoders' libraries. Blocking, for some tenths of a second the first time.
 
-    What was not asked for may be missing, and is loaded for the case that it arrives. Raises
-    ProviderUnavailable.
+    All are imported, because a service may send another format than ``asked``; only the library for
+    ``asked`` is required. Raises ProviderUnavailable.
     """
     from vixio.audio.libopus import load_libopus
     from vixio.providers.audio_stream import mixing, mp3
@@ -45,11 +45,11 @@ def load(provider: str, asked: AudioFormatName) -> None:
 
 
 class AudioStreamDecoder:
-    """One answer of a voice service. Not for two threads at once.
+    """Decodes one response of a TTS service. Not thread-safe.
 
-    ``sample_rate``: Hz of the PCM that comes out. ``asked``: the format that was asked for; what
-    arrives is known by its content, and only raw PCM, which has no mark, is taken on trust.
-    ``pcm_rate``: Hz of raw PCM, one channel, 16 bits, little-endian.
+    ``sample_rate``: Hz of the output. ``asked``: the requested format. The actual format is
+    detected, except for raw PCM, which has no signature. ``pcm_rate``: Hz of raw PCM, one channel,
+    16 bits, little-endian.
     """
 
     def __init__(
@@ -72,21 +72,21 @@ class AudioStreamDecoder:
 
     @property
     def kind(self) -> str:
-        """The format that came: pcm, wav, mp3 or opus; empty while it is not known."""
+        """The detected format: pcm, wav, mp3 or opus; empty while unknown."""
         return self._kind or ""
 
     def feed(self, data: bytes) -> bytes:
-        """Take more of the answer, cut anywhere; return the PCM that is ready.
+        """Take the next bytes of the response; return the PCM that is ready, in whole samples.
 
-        Whole samples; the time it takes grows with ``data``: :func:`decoded` cuts it. Raises
-        ProviderError where it is nothing that can be decoded.
+        The time grows with the length of ``data``; :func:`decoded` limits it. Raises ProviderError
+        if the response cannot be decoded.
         """
         return self._guarded(data, final=False)
 
     def finish(self) -> bytes:
-        """Return what is left once the answer is over. Raises ProviderError; frees everything.
+        """Return the remaining PCM at the end of the response, and free all resources.
 
-        An answer of no bytes at all is an error too: no service means silence by that.
+        Raises ProviderError, also for an empty response: no service sends silence that way.
         """
         try:
             return self._guarded(b"", final=True)
@@ -94,7 +94,7 @@ class AudioStreamDecoder:
             self.close()
 
     def close(self) -> None:
-        """Free what is held. Idempotent; what is fed later gives nothing."""
+        """Free all resources. Idempotent. Later input is ignored."""
         self._closed = True
         if self._decoder is not None:
             self._decoder.close()
@@ -137,7 +137,7 @@ class AudioStreamDecoder:
         return self._resampler.feed(pcm, last=final)
 
     def _make(self, kind: Kind) -> FormatDecoder:
-        # Here, not at the top: each brings a library of its own.
+        # Imported here, because each needs a library of its own.
         if kind is Kind.PCM:
             return _RawPCM(self._pcm_rate)
         if kind is Kind.WAV:
@@ -179,9 +179,10 @@ class _Resampling:
 async def decoded(
     pieces: AsyncIterator[bytes], decoder: AudioStreamDecoder
 ) -> AsyncIterator[bytes]:
-    """Yield the PCM of an answer as it arrives, never empty; the loop is left to others in between.
+    """Yield the PCM of a response as it arrives, in non-empty pieces.
 
-    Closes ``pieces`` and the decoder, however it ends. Raises ProviderError.
+    It yields to the event loop between steps, and closes ``pieces`` and the decoder at its end.
+    Raises ProviderError.
     """
     try:
         async with closing(pieces) as incoming:

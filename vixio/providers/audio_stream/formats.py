@@ -1,4 +1,4 @@
-"""What the decoders of the single formats have in common, and which one a stream's start asks for.
+"""The interface of the formats' decoders, and the detection of a stream's format.
 
 Sources: RFC 3533 (Ogg), RFC 7845 (Opus in Ogg), ISO 11172-3 (MP3 headers), ID3v2.
 """
@@ -12,20 +12,20 @@ from typing import Literal
 from vixio.providers.audio_stream.mp3_frames import HEADER_BYTES, begins_with_frames, parse_header
 
 AudioFormatName = Literal["auto", "pcm", "wav", "mp3", "opus"]
-"""What was asked for; ``auto``: whatever the content says. ``opus`` is Opus in Ogg."""
+"""The requested format; ``auto``: detected. ``opus`` is Opus in Ogg."""
 
 _ENOUGH = 16
-"""Bytes by which every format but MP3 without a tag is known."""
+"""Bytes that identify every format except MP3 without a tag."""
 
 _TEXT_BYTES = 64
 
 
 class AudioError(Exception):
-    """The stream is no audio that can be decoded; one line that says what it is instead."""
+    """The stream cannot be decoded. The message is one line."""
 
 
 class Kind(StrEnum):
-    """The formats there are decoders for."""
+    """The formats that can be decoded."""
 
     PCM = "pcm"
     WAV = "wav"
@@ -34,30 +34,27 @@ class Kind(StrEnum):
 
 
 class FormatDecoder(ABC):
-    """One stream of one format to mono PCM at the stream's own rate."""
+    """Decodes one stream of one format to mono PCM at the stream's rate."""
 
     sample_rate: int
-    """Hz of the PCM; known, and never another one, once there is any."""
+    """Hz of the PCM; set before the first PCM is returned, and constant."""
 
     @abstractmethod
     def feed(self, data: bytes) -> bytes:
-        """Take more of the stream, cut anywhere; return the PCM that it completes.
-
-        Raises AudioError.
-        """
+        """Take the next bytes of the stream; return the PCM that is ready. Raises AudioError."""
 
     def finish(self) -> bytes:
-        """Return what is left when the stream is over. Raises AudioError."""
+        """Return the remaining PCM at the end of the stream. Raises AudioError."""
         return b""
 
-    def close(self) -> None:  # noqa: B027 - most hold nothing
-        """Free what is held. Idempotent."""
+    def close(self) -> None:  # noqa: B027 - most decoders hold no resources
+        """Free all resources. Idempotent."""
 
 
 def recognise(head: bytes, asked: AudioFormatName, *, final: bool) -> Kind | None:
-    """Return the format of a stream that starts with ``head``; None: it takes more of it.
+    """Return the format of a stream that starts with ``head``; None: more bytes are needed.
 
-    ``final``: there is no more. Raises AudioError for what is nothing that can be decoded.
+    ``final``: ``head`` is the whole stream. Raises AudioError if it cannot be decoded.
     """
     if len(head) < _ENOUGH and not final:
         return None
@@ -67,7 +64,7 @@ def recognise(head: bytes, asked: AudioFormatName, *, final: bool) -> Kind | Non
         if begins_with_frames(head, final=final):
             return Kind.MP3
         if len(head) < frame.size + HEADER_BYTES and not final:
-            return None  # the next frame decides whether this is one
+            return None  # the next header confirms this one
     if _is_text(head):
         if len(head) < _TEXT_BYTES and not final:
             return None

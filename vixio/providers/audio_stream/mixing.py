@@ -1,4 +1,4 @@
-"""Channels to one, and rates to one, over a stream of pieces."""
+"""Downmixing to one channel, and resampling of a stream."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def to_mono(samples: NDArray[Any]) -> bytes:
 
 
 class Resampler:
-    """PCM from one rate to another (libsoxr, "HQ"); its state bridges the pieces."""
+    """Resamples a stream of PCM (libsoxr, "HQ"). It keeps state between pieces."""
 
     def __init__(self, rate_in: int, rate_out: int) -> None:
         import soxr
@@ -24,6 +24,6 @@ class Resampler:
         self._stream = soxr.ResampleStream(rate_in, rate_out, 1, dtype="int16", quality="HQ")
 
     def feed(self, pcm: bytes, *, last: bool = False) -> bytes:
-        """Take whole samples and return those that are ready; ``last``: all of them."""
+        """Take whole samples; return those that are ready, and all that remain if ``last``."""
         resampled = self._stream.resample_chunk(np.frombuffer(pcm, "<i2"), last=last)
         return bytes(resampled.astype("<i2").tobytes())

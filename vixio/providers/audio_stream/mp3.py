@@ -1,10 +1,10 @@
-"""MP3 as it arrives, frame by frame, through miniaudio's decoder (dr_mp3).
+"""Streaming MP3 by miniaudio's decoder (dr_mp3), frame by frame.
 
-That decoder pulls: it reads ahead, and an end of data is the end for good, so that feeding it in
-pieces would take a thread a stream. But all that a frame needs of the past is in the few frames
-before it (the bit reservoir, the overlap of the transform, the filters' state). So each batch of
-new frames is decoded together with those, and what those give is cut off: sample for sample what
-decoding the whole gives, without a wait. It costs some 50 µs a frame of 24 ms.
+That decoder pulls its input and treats the end of data as final, so streaming into it would need a
+thread per stream. However, a frame depends only on the few frames before it (the bit reservoir, the
+overlap of the transform, the state of the filters). Therefore each batch of new frames is decoded
+together with those before it, and their output is cut off. The result equals that of the whole
+stream sample by sample. It takes about 50 µs per frame of 24 ms.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _RESERVOIR: Final = 511
-"""Bytes of earlier frames that one may refer to (``main_data_begin`` has nine bits)."""
+"""Bytes of earlier frames that a frame may refer to (``main_data_begin`` has nine bits)."""
 _OVERHEAD: Final = 38
-"""Bytes of a frame that are no main data, at most: header, checksum, side information."""
+"""Maximum bytes of a frame besides main data: header, checksum, side information."""
 _PRIMING: Final = 3
-"""Frames after which transform and filters are in the state that the whole stream gives."""
+"""Frames after which the state of transform and filters equals that of the whole stream."""
 _MAX_PAST: Final = 40
 
 _MAX_GARBAGE: Final = 65_536
-"""Bytes without a frame in them after which the stream counts as something else."""
+"""Bytes without a frame after which the stream is rejected."""
 
 _ID3_HEADER: Final = 10
 _MAX_TAG: Final = 4_194_304
@@ -46,7 +46,7 @@ def load() -> None:
 
 
 class MP3Decoder(FormatDecoder):
-    """Frames of one version and rate; tags and what is no frame are skipped."""
+    """Decodes frames of one version and rate; tags and other bytes are skipped."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
@@ -69,7 +69,7 @@ class MP3Decoder(FormatDecoder):
         return pcm
 
     def _frames(self, *, final: bool) -> list[bytes]:
-        """Take the whole frames off the buffer."""
+        """Remove and return the complete frames in the buffer."""
         found: list[bytes] = []
         buffer = self._buffer
         while True:
@@ -85,7 +85,7 @@ class MP3Decoder(FormatDecoder):
             if header is None:
                 likely = parse_header(buffer)
                 if likely is not None and not final and len(buffer) < likely.size + HEADER_BYTES:
-                    return found  # the next frame decides whether this is one
+                    return found  # the next header confirms this one
                 if not self._resync(final=final):
                     return found
                 continue
@@ -97,7 +97,7 @@ class MP3Decoder(FormatDecoder):
             if self._first is None:
                 self._first, self.sample_rate = header, header.sample_rate
                 if b"Xing" in frame[:44] or b"Info" in frame[:44]:
-                    continue  # a table of contents in the shape of a frame
+                    continue  # a table of contents in a frame without sound
             found.append(frame)
 
     def _header(self, *, final: bool) -> FrameHeader | None:
@@ -109,7 +109,7 @@ class MP3Decoder(FormatDecoder):
         return header
 
     def _is_tag(self) -> bool:
-        """Does an ID3v2 tag start here? It is skipped then; it may stand between frames too."""
+        """Return whether an ID3v2 tag starts here, and skip it. Tags may occur between frames."""
         head = self._buffer[:_ID3_HEADER]
         if len(head) < _ID3_HEADER or head[:3] != b"ID3" or any(byte > 127 for byte in head[6:10]):
             return False
@@ -120,7 +120,7 @@ class MP3Decoder(FormatDecoder):
         return True
 
     def _resync(self, *, final: bool) -> bool:
-        """Go to where the next frame or tag may start; false: the buffer has none."""
+        """Skip to the next possible start of a frame or tag; return whether there is one."""
         self._synced = False
         buffer = self._buffer
         places = [at for at in (buffer.find(b"\xff", 1), buffer.find(b"ID3", 1)) if at > 0]
@@ -138,7 +138,7 @@ class MP3Decoder(FormatDecoder):
         samples = _read(past + b"".join(frames))
         new = len(frames) * self._first.samples
         if len(samples) < (len(self._past) + len(frames)) * self._first.samples:
-            # Frames gave nothing: the past ones whose own past is gone, or broken new ones.
+            # Some frames have no output: past ones without their own past, or broken new ones.
             new = len(samples) - len(_read(past))
         self._remember(frames)
         if new <= 0:
@@ -165,7 +165,7 @@ def _read(frames: bytes) -> NDArray:  # type: ignore[type-arg]  # int16, of shap
 
     try:
         sound = miniaudio.mp3_read_s16(frames) if frames else None
-    except miniaudio.DecodeError:  # not one of these frames can be decoded
+    except miniaudio.DecodeError:  # none of these frames can be decoded
         sound = None
     if sound is None:
         return np.zeros((0, 1), np.int16)

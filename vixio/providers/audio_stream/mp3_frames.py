@@ -1,4 +1,4 @@
-"""MP3 frames: where one starts and ends (ISO 11172-3 §2.4.1, ISO 13818-3)."""
+"""Headers of MP3 frames (ISO 11172-3 §2.4.1, ISO 13818-3)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ HEADER_BYTES: Final = 4
 _MPEG1: Final = 3
 _RESERVED_VERSION: Final = 1
 _LAYER_3: Final = 1
-_BITRATES: Final = {  # kbit/s; 0 is "free format", which nobody sends
+_BITRATES: Final = {  # kbit/s; 0 is "free format", which is not supported
     True: (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320),
     False: (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160),
 }
@@ -23,7 +23,7 @@ _RATES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class FrameHeader:
-    """``size``: bytes of the whole frame; ``samples``: that it holds, per channel."""
+    """``size``: bytes of the whole frame. ``samples``: per channel."""
 
     size: int
     samples: int
@@ -50,9 +50,9 @@ def parse_header(data: bytes | bytearray, at: int = 0) -> FrameHeader | None:
 
 
 def begins_with_frames(data: bytes | bytearray, at: int = 0, *, final: bool = False) -> bool:
-    """Are there two frames in a row at ``at``? A single one may be the chance of two bytes.
+    """Return whether two consecutive frames start at ``at``. One header may be a coincidence.
 
-    ``final``: nothing comes after ``data``, so that one whole frame up to its end will do.
+    ``final``: ``data`` is the whole stream, so one frame that ends with it is enough.
     """
     first = parse_header(data, at)
     if first is None:
@@ -64,5 +64,5 @@ def begins_with_frames(data: bytes | bytearray, at: int = 0, *, final: bool = Fa
 
 
 def same_stream(one: FrameHeader, other: FrameHeader) -> bool:
-    """May both be frames of one stream? The bit rate may change, nothing else."""
+    """Return whether both can belong to one stream, in which only the bit rate changes."""
     return (one.version, one.sample_rate) == (other.version, other.sample_rate)

@@ -1,8 +1,7 @@
-"""Ogg pages as they arrive, to the packets of the Opus stream in them (RFC 3533).
+"""Demuxes streaming Ogg pages to the packets of their Opus stream (RFC 3533).
 
-There is no light library for this alone; it is a header of 27 bytes and a table of lengths. The
-checksum is not looked at: the transport below is reliable, and a broken Opus packet is refused by
-libopus.
+No small library does only this; a page is a header of 27 bytes, a table of lengths and data. The
+checksum is not verified: the transport is reliable, and libopus rejects a broken packet.
 """
 
 from __future__ import annotations
@@ -19,17 +18,17 @@ _HEADER_BYTES: Final = 27
 _CONTINUED, _FIRST, _LAST = 1, 2, 4
 
 _MAX_PACKET: Final = 61_440
-"""48 frames of 1275 bytes (RFC 6716 §3.4 [R2, R5]); a longer packet can only hold a picture."""
+"""48 frames of 1275 bytes (RFC 6716 §3.4 [R2, R5]). Only tags with a picture are longer."""
 
 _FULL: Final = 255
-"""Bytes of a segment that does not end its packet."""
+"""Length of a segment that does not end its packet."""
 
 _MAX_GARBAGE: Final = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a page's header says: ``granule``, the samples at 48 kHz that end with its packets."""
+    """Header of a page. ``granule``: position of its end, in samples at 48 kHz."""
 
     granule: int
     first: bool
@@ -37,21 +36,21 @@ class Page:
 
 
 class OggDemuxer:
-    """Takes bytes, gives packets as soon as they are there, though their page may be a second long.
+    """Yields each packet as soon as it is complete, before its page, which may last a second.
 
-    Of several streams side by side only the first Opus one.
+    Of several multiplexed streams, only the first Opus stream is used.
     """
 
     def __init__(self) -> None:
         self._buffer = bytearray()
         self._lengths: deque[int] = deque()
-        """Of the present page's segments that are still to come."""
+        """Of the current page's segments that are still to come."""
         self._page = Page(0, first=False, last=False)
         self._page_serial = 0
         self._serial: int | None = None
         self._packet = bytearray()
         self._beginning = bytearray()
-        """The first packet of a stream that may be another one."""
+        """The first packet of a stream, which may be another stream than ours."""
         self._garbage = 0
 
     def feed(self, data: bytes) -> Iterator[tuple[bytes, Page]]:
@@ -69,7 +68,7 @@ class OggDemuxer:
                 yield packet, self._page
 
     def _next_page(self) -> bool:
-        """Read the next page's header that names any segment; false: it is not there yet."""
+        """Read the header of the next page with segments; return whether it is complete."""
         buffer = self._buffer
         while not self._lengths:
             if not self._synchronise() or len(buffer) < _HEADER_BYTES:
@@ -88,7 +87,7 @@ class OggDemuxer:
         return True
 
     def _synchronise(self) -> bool:
-        """Go to where the next page starts; false: it is not there yet."""
+        """Skip to the start of the next page; return whether there is one."""
         buffer = self._buffer
         at = buffer.find(b"OggS")
         if at != 0:
@@ -100,7 +99,7 @@ class OggDemuxer:
         return at >= 0
 
     def _segment(self, segment: bytearray) -> bytes | None:
-        """Take a segment; return the packet that it ends, if it is one of ours."""
+        """Take a segment; return the packet of our stream that it completes, if any."""
         begins = self._page.first
         ours = self._page_serial == self._serial
         if not begins and not ours:
@@ -109,7 +108,7 @@ class OggDemuxer:
         if len(packet) <= _MAX_PACKET:
             packet += segment
         if len(segment) == _FULL:
-            return None  # the packet goes on in the next segment
+            return None  # the packet continues in the next segment
         whole = bytes(packet)
         packet.clear()
         if begins and whole.startswith(b"OpusHead"):

@@ -1,4 +1,4 @@
-"""Opus in Ogg (RFC 7845) through libopus, packet by packet."""
+"""Streaming Opus in Ogg (RFC 7845) by libopus, packet by packet."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from vixio.providers.audio_stream.formats import AudioError, FormatDecoder
 from vixio.providers.audio_stream.ogg import OggDemuxer, Page
 
 _GRANULE_RATE: Final = 48_000
-"""Pre-skip and positions count at this rate whatever the stream holds (RFC 7845 §4)."""
+"""Rate of pre-skip and granule positions, for any input rate (RFC 7845 §4)."""
 
 _RATES: Final = (8_000, 12_000, 16_000, 24_000, 48_000)
 _MAX_PACKET_MS: Final = 120
 
 
 class OggOpusDecoder(FormatDecoder):
-    """libopus decodes to the wanted rate itself where it can, and mixes two channels to one."""
+    """Decodes with libopus, which resamples to the wanted rate if it can, and downmixes stereo."""
 
     def __init__(self, wanted_rate: int) -> None:
         load_libopus()
@@ -65,23 +65,23 @@ class OggOpusDecoder(FormatDecoder):
             self._begin(packet)
         elif self._headers:
             self._headers -= 1  # OpusTags
-        elif packet:  # libopus takes an empty one for a lost one and makes audio up for it
+        elif packet:  # for an empty packet libopus would conceal a loss, with invented audio
             return self._packet(packet)
         return b""
 
     def _length_of(self, page: Page) -> int | None:
-        """Return the samples that this page may give, None: all that are in it.
+        """Return the number of samples to use of this page, None: all of them.
 
-        The last packet is filled up; the position says where the sound ends (§4.4).
+        The last packet is padded; the granule position marks the end of the sound (§4.4).
         """
         if not page.last or page.granule <= 0:
             return None
         end = (page.granule - self._pre_skip) * self.sample_rate // _GRANULE_RATE
         left = end - self._given
-        return left if left > 0 else None  # else it counts otherwise than it should
+        return left if left > 0 else None  # ignores an invalid position
 
     def _begin(self, head: bytes) -> None:
-        """Read the identification header (§5.1); a second one starts the next stream."""
+        """Read the identification header (§5.1). A second one starts the next stream."""
         if len(head) < 19 or head[8] & 0xF0:
             raise AudioError("the Opus header is broken")
         if not 1 <= head[9] <= 2 or head[18] != 0:

@@ -1,4 +1,4 @@
-"""WAV as it arrives: a header of known or unknown length, then samples (RIFF, WAVE; RF64)."""
+"""Streaming WAV (RIFF, RF64): a header of known or unknown length, then samples."""
 
 from __future__ import annotations
 
@@ -13,21 +13,24 @@ from vixio.providers.audio_stream.mixing import to_mono
 
 _PCM, _FLOAT, _EXTENSIBLE = 1, 3, 0xFFFE
 _UNKNOWN: Final = (0, 0x7FFFFFFF, 0xFFFFFFFF)
-"""Sizes of the data that a server writes when it does not know it yet; others round 2 GB."""
+"""Sizes of the data chunk that a server writes for an unknown length; others write about 2 GB."""
 _ENDLESS: Final = 0x7FFF0000
 _MAX_CHUNK: Final = 1_048_576
 _RATES: Final = range(4_000, 384_001)
 
 
 class WAVDecoder(FormatDecoder):
-    """Integer and float samples of any width to 16 bits. Chunks but ``fmt`` and ``data`` are passed
-    over, and a second file right behind the first goes on with it."""
+    """Converts integer and float samples of any width to 16 bits.
+
+    Chunks other than ``fmt`` and ``data`` are skipped. A second file directly after the first
+    continues it.
+    """
 
     def __init__(self) -> None:
         self._buffer = bytearray()
         self._skip = 0
         self._left: int | None = 0
-        """Bytes of samples still to come; None: until the end."""
+        """Bytes of samples still to come; None: until the end of the stream."""
         self._bits = 0
         self._float = False
         self._channels = 0
@@ -51,7 +54,7 @@ class WAVDecoder(FormatDecoder):
         return b""
 
     def _next_chunk(self) -> bool:
-        """Read one chunk's header; false: more has to come first."""
+        """Read the header of one chunk; return whether it was complete."""
         buffer = self._buffer
         if self._skip:
             skipped = min(self._skip, len(buffer))
@@ -61,7 +64,7 @@ class WAVDecoder(FormatDecoder):
             return False
         name, size = bytes(buffer[:4]), int.from_bytes(buffer[4:8], "little")
         if name in (b"RIFF", b"RF64"):
-            del buffer[:12]  # the size of the whole tells nothing that its chunks do not
+            del buffer[:12]  # the size of the file is not needed: its chunks have sizes
             return True
         if name == b"fmt ":
             if size > _MAX_CHUNK or size < 16:
@@ -77,7 +80,7 @@ class WAVDecoder(FormatDecoder):
             del buffer[:8]
             return True
         elif self._sound:
-            buffer.clear()  # what trails the samples is of no use, and often not even a chunk
+            buffer.clear()  # data after the samples is not used, and often not a chunk
             return False
         elif size > _MAX_CHUNK:
             raise AudioError("the WAV's header is broken")
@@ -105,7 +108,7 @@ class WAVDecoder(FormatDecoder):
         if self._left is not None:
             self._left -= whole
             if self._left < size and ready > whole:
-                self._left, self._skip = 0, self._left  # a last sample that is none
+                self._left, self._skip = 0, self._left  # an incomplete last sample
         if not whole:
             return b""
         data = bytes(self._buffer[:whole])
@@ -119,7 +122,7 @@ class WAVDecoder(FormatDecoder):
             return whole
         if self._bits == 8:
             return (np.frombuffer(data, np.uint8).astype(np.int16) - 128) * np.int16(256)
-        if self._bits == 24:  # its two upper bytes
+        if self._bits == 24:  # the two upper bytes
             return np.frombuffer(data, np.uint8).reshape(-1, 3)[:, 1:].copy().view("<i2")[:, 0]
         if self._bits == 32:
             return (np.frombuffer(data, "<i4") >> 16).astype(np.int16)

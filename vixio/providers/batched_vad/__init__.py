@@ -1,5 +1,5 @@
-"""What VAD providers have in common whose network runs in this process, window by window.
+"""The base of VAD providers whose network runs in this process, window by window.
 
-``worker`` is the thread that gathers the windows of all devices into batches, ``provider`` the
-interface over it. A provider of this kind brings its model, its window and its settings.
+``worker`` is the thread that runs the windows of all devices in batches, ``provider`` the
+provider's base class. A vendor adds its model, its window size and its settings.
 """

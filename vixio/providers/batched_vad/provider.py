@@ -1,4 +1,4 @@
-"""A VAD provider over a network that the process shares, and one device's stream of it."""
+"""The base class of VAD providers with one network per process, and the stream of one device."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _log = logging.getLogger(__name__)
 
 
 class BatchSettings(BaseModel):
-    """Options that every provider of this kind has."""
+    """Options of every provider of this kind."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     max_batch: int = Field(default=128, ge=1, le=1024)
-    """Windows in one call, at most."""
+    """Maximum number of windows in one call."""
     gather_ms: float = Field(default=10.0, ge=0.0, le=32.0)
-    """Least time between batches while several devices talk; what it can add to a window's wait."""
+    """Minimum interval of batches while several devices send; the longest wait it adds."""
 
 
 class BatchedVADProvider(VADProvider):
-    """The network shared by all devices of the event loop that started it.
+    """One network, one thread, for all devices of the event loop that started it.
 
-    A vendor's class says ``name``, ``window_samples`` and :meth:`load`.
+    A vendor's class defines ``name``, ``window_samples`` and :meth:`load`.
     """
 
     def __init__(self, settings: BatchSettings) -> None:
@@ -64,13 +64,13 @@ class BatchedVADProvider(VADProvider):
         _log.debug("VAD loaded", extra={"provider": self.name})
 
     def open(self) -> BatchedVADStream:
-        """Return a fresh detector. May be called before :meth:`start`, but not be fed."""
+        """Return a new stream. It may be opened before :meth:`start`, and used after it."""
         if self._closed:
             raise ProviderError(self.name, "it is closed", retryable=False)
         return BatchedVADStream(self)
 
     async def close(self) -> None:
-        """End the worker thread; pending windows fail. Idempotent."""
+        """Stop the worker thread. Pending windows fail. Idempotent."""
         self._closed = True
         async with self._starting:  # a start in progress leaves nothing behind
             worker, self._worker = self._worker, None
@@ -83,21 +83,21 @@ class BatchedVADProvider(VADProvider):
             await worker.join(None)
 
     def take_slot(self) -> int:
-        """Return the lowest free place in the model's memory, so that it stays small."""
+        """Return the lowest free slot of the model's state, which keeps the state small."""
         if self._free:
             return heappop(self._free)
         self._slots += 1
         return self._slots - 1
 
     def release(self, lane: Lane) -> None:
-        """Give a lane's place back. The next owner's first job begins with a fresh state."""
+        """Free a lane's slot. The next owner's first job resets its state."""
         lane.closed = True
         if self._worker is not None:
             self._worker.submit(lane)
         heappush(self._free, lane.slot)
 
     async def run(self, lane: Lane, pcm: bytes, *, forget: bool) -> list[float]:
-        """Run whole windows of ``lane`` behind all that it already waits for."""
+        """Run whole windows of ``lane`` after those that it already waits for."""
         if self._worker is None:
             state = "closed" if self._closed else "not started"
             raise ProviderError(self.name, f"it is {state}", retryable=False)
@@ -111,7 +111,7 @@ class BatchedVADProvider(VADProvider):
 
 
 class BatchedVADStream(VADStream):
-    """One device's audio that does not fill a window yet, and its place in the worker."""
+    """One device's incomplete window, and its lane in the worker."""
 
     def __init__(self, provider: BatchedVADProvider) -> None:
         self._provider = provider
@@ -123,8 +123,8 @@ class BatchedVADStream(VADStream):
     async def process(self, pcm: bytes) -> Sequence[float]:
         """Return the speech probability of each window that ``pcm`` completes.
 
-        Calls may overlap; each gets the windows that it completed. A cancelled call's windows are
-        run all the same, so the detector has heard them. Raises ProviderError.
+        Calls may overlap; each returns the windows that it completed. The windows of a cancelled
+        call are run as well, so the state includes them. Raises ProviderError.
         """
         if self._lane.closed:
             raise ProviderError(self._provider.name, "the stream is closed", retryable=False)
@@ -138,11 +138,11 @@ class BatchedVADStream(VADStream):
         return await self._provider.run(self._lane, pcm[:whole], forget=fresh)
 
     def reset(self) -> None:
-        """Forget all audio and state; calls that are still waiting are answered from before."""
+        """Reset audio and state. Calls in progress still use the previous state."""
         self._rest = b""
         self._fresh = True
 
     def close(self) -> None:
-        """Release the place; calls that are still waiting fail."""
+        """Free the slot. Calls in progress fail."""
         if not self._lane.closed:
             self._provider.release(self._lane)

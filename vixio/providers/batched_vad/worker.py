@@ -1,10 +1,11 @@
 """One thread that runs the windows of all devices, many in one call.
 
-A device's windows depend on each other, so a batch holds at most one window of each; a device with
-several in hand gets consecutive batches. In a batch of 8 Silero costs half as much a window as
-alone, and each wake-up of the thread costs more than a window, so for ``interval`` seconds after a
-round began the thread lets windows gather. Two do not wait: a window that comes after a pause, and
-that of a device which is back before ``interval`` is over, because it catches up after a stall.
+A device's windows depend on each other, so a batch holds at most one window of each device, and
+further windows go into the next batches. In a batch of 8, Silero takes half the time per window,
+and a wake-up of the thread costs more than a window. Therefore the thread collects windows until
+``interval`` seconds after the start of the previous round. Two kinds of window do not wait: one
+after a pause of all devices, and one of a device that was served less than ``interval`` ago,
+because that device is catching up after a stall.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from vixio.providers.inference.thread import InferenceThread, settle
 
 
 class WindowModel(Protocol):
-    """A network and the memory of all devices, one slot each. The worker's thread alone calls it.
+    """A network and the state of all devices, one slot each. Only the worker thread calls it.
 
     ``name``: the provider's, for errors. ``window_bytes``: PCM of one window.
     """
@@ -30,31 +31,31 @@ class WindowModel(Protocol):
     window_bytes: int
 
     def forget(self, slot: int) -> None:
-        """Put ``slot`` into its first state; comes before the first window of each new owner."""
+        """Reset the state of ``slot``; called before the first window of each owner."""
 
     def run(self, slots: Sequence[int], windows: Sequence[bytes]) -> list[float]:
         """Return the speech probability of one window for each of ``slots``, all different."""
 
     def release(self, slot: int) -> None:
-        """Give back what ``slot`` holds, if anything; it may be used again after a forget."""
+        """Free the resources of ``slot``; it may be used again after :meth:`forget`."""
 
     def close(self) -> None:
-        """Give everything back; the worker calls nothing after it."""
+        """Free all resources; the last call."""
 
 
 class Lane:
-    """One device's place in the worker: its slot and its jobs, in their order."""
+    """One device's slot and its queue of jobs."""
 
     __slots__ = ("closed", "jobs", "ran", "slot")
 
     def __init__(self, slot: int) -> None:
         self.slot = slot
         self.closed = False
-        """Set by the loop; what still waits is then not worth running."""
+        """Set by the loop; jobs that still wait are then not run."""
         self.ran = -math.inf
-        """When the worker last ran a window of it (time.monotonic)."""
+        """Time of the last run of its windows (``time.monotonic``)."""
         self.jobs: deque[Job] = deque()
-        """Of the worker thread alone. A lane that has jobs is in its turn."""
+        """Only the worker thread uses it. A lane with jobs is in the worker's queue."""
 
 
 class Job:
@@ -69,14 +70,14 @@ class Job:
         self.pcm = pcm
         self.future = future
         self.forget = forget
-        """Begin with a fresh state."""
+        """Reset the state first."""
         self.done = 0
         """Bytes of ``pcm`` that have been run."""
         self.probabilities: list[float] = []
 
 
 class BatchWorker(InferenceThread["Job | Lane"]):
-    """The thread. Its methods are called on the event loop that it was made for."""
+    """The thread. The event loop given at creation calls its methods."""
 
     def __init__(
         self,
@@ -90,14 +91,14 @@ class BatchWorker(InferenceThread["Job | Lane"]):
         self._loop = loop
         self._max_batch = max_batch
         self._interval = interval
-        self._idle = False  # guarded by _changed, as the two below
+        self._idle = False  # guarded by _changed, as are the two below
         self._gathering = False
         self._urgent = False
         self._turn: deque[Lane] = deque()
         super().__init__(f"vixio-vad-{model.name}")
 
     def submit(self, item: Job | Lane) -> None:
-        """Queue a job, whose future is resolved on the loop, or a closed lane to be released."""
+        """Queue a job, or a closed lane for its release. A job's future is resolved on the loop."""
         urgent = isinstance(item, Job) and time.monotonic() - item.lane.ran < self._interval
         with self._changed:
             self._incoming[item] = None
@@ -124,9 +125,9 @@ class BatchWorker(InferenceThread["Job | Lane"]):
                         self._loop.call_soon_threadsafe(self._resolve, finished)
                     except RuntimeError:  # the loop is closed
                         return
-                # Newcomers join the later windows of a long job, but not one by one: batches
-                # would shrink to what comes in during the smallest. (Read without the lock: a
-                # value that is a moment old only means a batch later.)
+                # New jobs join the later windows of a long job, but only once per interval: else
+                # batches would shrink to the jobs that arrive during a small one. The flags are
+                # read without the lock; a stale value only delays a job by one batch.
                 now = time.monotonic()
                 if self._urgent or self._stopping or now - last >= self._interval:
                     last = now
@@ -134,7 +135,7 @@ class BatchWorker(InferenceThread["Job | Lane"]):
                         return
 
     def _gather(self, until: float) -> bool:
-        """Let windows come in ``until`` that time, or until one is urgent. False: stop."""
+        """Collect windows ``until`` that time, or until one is urgent. False: stop."""
         with self._changed:
             while not self._urgent and not self._stopping:
                 if (left := until - time.monotonic()) <= 0:
@@ -145,7 +146,7 @@ class BatchWorker(InferenceThread["Job | Lane"]):
         return self._take_in(block=False)
 
     def _take_in(self, *, block: bool) -> bool:
-        """Move what has come in to its lanes; wait for something if ``block``. False: stop."""
+        """Move submitted jobs to their lanes; ``block``: wait for the first. False: stop."""
         with self._changed:
             while block and not self._incoming and not self._stopping:
                 self._idle = True
@@ -166,7 +167,7 @@ class BatchWorker(InferenceThread["Job | Lane"]):
         return not stopping
 
     def _run_batch(self) -> list[tuple[Job, Exception | None]]:
-        """Run the next window of each lane in turn; return the jobs that this completes."""
+        """Run the next window of each lane in the queue; return the completed jobs."""
         lanes: list[Lane] = []
         slots: list[int] = []
         fresh: list[int] = []
@@ -193,7 +194,7 @@ class BatchWorker(InferenceThread["Job | Lane"]):
             for slot in fresh:
                 self._model.forget(slot)
             probabilities = self._model.run(slots, windows)
-        except Exception as raised:  # noqa: BLE001 - any fault of the runtime is these jobs' fault
+        except Exception as raised:  # noqa: BLE001 - any error of the runtime fails these jobs
             error = raised
         now = time.monotonic()
         for position, lane in enumerate(lanes):

@@ -1,4 +1,4 @@
 """Voice activity detection by Silero's ONNX model, batched over all devices of the process.
 
-``model`` runs the network, ``provider`` is the interface and the settings.
+``model`` runs the network, ``provider`` has the provider and its settings.
 """

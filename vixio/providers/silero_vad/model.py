@@ -1,8 +1,8 @@
-"""The Silero network: what it eats, what it remembers, and where its file is.
+"""The Silero network: its model file, its input and its state.
 
-Its input is a window of 512 samples behind the last 64 samples of the window before, its memory a
-(2, 128) state for each device (``OnnxWrapper`` in the ``silero-vad`` distribution). Both live here
-in arrays indexed by slot, one slot a device. Not thread-safe: it belongs to the worker thread.
+The input is a window of 512 samples, preceded by the last 64 samples of the previous window. The
+state of a device is (2, 128) (``OnnxWrapper`` in the ``silero-vad`` distribution). Both are stored
+in arrays with one row (slot) per device. Not thread-safe: only the worker thread uses it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _SCALE = np.float32(1 / 32768)
 _FIRST_SLOTS = 16
 
 MODEL_FILE = "silero_vad_op18_ifless.onnx"
-"""Of the files that give the reference file's output, the fastest: alone 56 µs a window against 65,
-from a batch of 8 all the same. ``silero_vad_half.onnx`` gives other output."""
+"""The fastest file with the reference file's output: 56 µs a window instead of 65 without batching,
+equal from a batch of 8. The output of ``silero_vad_half.onnx`` differs."""
 
 _INSTALL = "pip install --no-deps 'silero-vad>=6.2,<7'"
 
@@ -39,8 +39,8 @@ Floats = npt.NDArray[np.float32]
 def find_model() -> Path:
     """Return the path of the model file.
 
-    The package is looked up but never imported: its ``__init__`` imports torch. Raises
-    ProviderUnavailable if it is not installed or carries no such file.
+    The package is not imported, because its ``__init__`` imports torch. Raises ProviderUnavailable
+    if the package is not installed or lacks the file.
     """
     spec = find_spec("silero_vad")
     if spec is None or not spec.submodule_search_locations:
@@ -52,7 +52,7 @@ def find_model() -> Path:
 
 
 class _Session(Protocol):
-    """What is used of the untyped ``onnxruntime.InferenceSession``."""
+    """The part of the untyped ``onnxruntime.InferenceSession`` that is used here."""
 
     def run(
         self, outputs: Sequence[str], inputs: Mapping[str, npt.NDArray[Any]]
@@ -60,7 +60,7 @@ class _Session(Protocol):
 
 
 class SileroModel:
-    """The network and the memory of all devices."""
+    """The network and the state of all devices."""
 
     name = NAME
     window_bytes = WINDOW_BYTES
@@ -68,7 +68,7 @@ class SileroModel:
     def __init__(self, path: Path, max_batch: int) -> None:
         self._session = _load(path)
         self._rate = np.array(16_000, dtype=np.int64)
-        # Gathered here before each run; a batch of n uses the first n rows, which are contiguous.
+        # Buffers of a batch. A batch of n uses the first n rows, which are contiguous.
         self._input: Floats = np.zeros((max_batch, _CONTEXT + WINDOW), np.float32)
         self._gathered: Floats = np.zeros(2 * max_batch * _STATE, np.float32)
         self._hidden: Floats = np.zeros((_FIRST_SLOTS, _STATE), np.float32)
@@ -76,7 +76,7 @@ class SileroModel:
         self._context: Floats = np.zeros((_FIRST_SLOTS, _CONTEXT), np.float32)
 
     def forget(self, slot: int) -> None:
-        """Put ``slot`` into its first state."""
+        """Reset the state of ``slot``."""
         if slot >= len(self._context):
             self._grow(slot + 1)
         self._hidden[slot] = 0
@@ -96,7 +96,7 @@ class SileroModel:
         np.multiply(samples, _SCALE, out=batch[:, _CONTEXT:])
         batch[:, :_CONTEXT] = self._context[index]
         state = self._gathered[: 2 * number * _STATE].reshape(2, number, _STATE)
-        # mode="clip" is the one that writes straight into `out`; no index is out of range.
+        # mode="clip" writes directly into `out`; all indices are in range.
         np.take(self._hidden, index, axis=0, out=state[0], mode="clip")
         np.take(self._cell, index, axis=0, out=state[1], mode="clip")
         output, after = self._session.run(
@@ -109,10 +109,10 @@ class SileroModel:
         return probabilities
 
     def release(self, slot: int) -> None:
-        """Nothing: a slot is a row of arrays that its next owner uses."""
+        """Do nothing: the slot's row is reused by its next owner."""
 
     def close(self) -> None:
-        """Nothing: arrays and session go with the last reference."""
+        """Do nothing: garbage collection frees arrays and session."""
 
     def _grow(self, needed: int) -> None:
         size = max(needed, 2 * len(self._context))
@@ -133,17 +133,17 @@ def _load(path: Path) -> _Session:
     except ImportError as error:
         raise ProviderUnavailable(NAME, f"{error}: pip install onnxruntime") from error
     options = onnxruntime.SessionOptions()
-    # One thread: the network is too small to share, and the cores belong to other sessions.
+    # One thread: the network is too small for more.
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
-    # A spinning pool would burn a core while nobody speaks.
+    # A spinning thread pool would use the CPU between the runs.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = 3  # errors: the file has unused initializers, a warning each
+    options.log_severity_level = 3  # errors only: each unused initializer of the file is a warning
     try:
         session = onnxruntime.InferenceSession(
             str(path), options, providers=["CPUExecutionProvider"]
         )
-    except Exception as error:  # the runtime raises a dozen classes without a common base
+    except Exception as error:  # the runtime's classes of errors have no common base
         raise ProviderUnavailable(
             NAME, f"cannot load {path.name} ({type(error).__name__}): {_INSTALL}"
         ) from error

@@ -27,7 +27,7 @@ class SileroVADProvider(BatchedVADProvider):
     def load(self) -> SileroModel:
         """Return the network from the file in the ``silero-vad`` package."""
         model = SileroModel(find_model(), self._settings.max_batch)
-        # The first run allocates; a device should not wait for it.
+        # Warm-up: the first run allocates.
         model.forget(0)
         model.run([0], [bytes(WINDOW_BYTES)])
         return model

@@ -1,5 +1,5 @@
-"""Voice activity detection by TEN VAD's native library, off the loop for all devices at once.
+"""Voice activity detection by TEN VAD's native library, in one thread for all devices.
 
-``library`` binds its four functions, ``model`` holds one native detector a device, ``provider`` is
-the interface and the settings.
+``library`` binds its functions, ``model`` has one native detector per device, ``provider`` has the
+provider and its settings.
 """

@@ -1,9 +1,9 @@
-"""TEN VAD's native library: where it is, and its functions.
+"""TEN VAD's native library: its path and its functions.
 
-The ``ten-vad`` distribution carries the library with the network inside. Its Python class is not
-used: it loads the library once for each detector, wants a numpy array for each window and raises
-assertions from ``__del__``. The functions are those of ``include/ten_vad.h`` in the sources of
-TEN VAD; their calls release the interpreter's lock.
+The ``ten-vad`` distribution contains the library, which contains the network. Its Python class is
+not used: it loads the library once per detector, requires a numpy array per window and raises
+assertions from ``__del__``. The functions are declared in ``include/ten_vad.h`` of TEN VAD's
+sources. Calls release the GIL.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from vixio.core.errors import ProviderError, ProviderUnavailable
 NAME = "ten"
 
 WINDOW = 256
-"""Samples in each run, at 16 kHz: 16 ms; the step that the network is trained for."""
+"""Samples of one run, 16 ms at 16 kHz: the step that the network was trained with."""
 WINDOW_BYTES = WINDOW * 2
 
 _INSTALL = "pip install 'vixio[ten]'"
@@ -56,12 +56,12 @@ class Detector:
     __slots__ = ("_flag", "_handle", "_library", "_probability")
 
     def __init__(self, library: ctypes.CDLL) -> None:
-        """Raise ProviderError when there is no memory."""
+        """Create the native detector. Raises ProviderError if memory is exhausted."""
         self._library = library
         self._handle = ctypes.c_void_p()
         self._probability = ctypes.c_float()
         self._flag = ctypes.c_int32()
-        # The threshold is that of the flag, which nobody reads: stations weigh the probability.
+        # The threshold applies to the flag, which is not used: stations use the probability.
         if library.ten_vad_create(ctypes.byref(self._handle), WINDOW, 0.5) != 0:
             raise ProviderError(NAME, "no memory for another detector")
 
@@ -79,14 +79,14 @@ class Detector:
         return self._probability.value
 
     def destroy(self) -> None:
-        """Give the memory back. Idempotent; nothing may follow."""
+        """Free the memory. Idempotent; the last call."""
         if self._handle.value is not None:
             self._library.ten_vad_destroy(ctypes.byref(self._handle))
             self._handle = ctypes.c_void_p()
 
 
 def load_library() -> ctypes.CDLL:
-    """Load the library. Blocking. Raises ProviderUnavailable, with what to install."""
+    """Load the library. Blocking. Raises ProviderUnavailable with what to install."""
     path = find_library()
     try:
         library = ctypes.CDLL(str(path))
@@ -98,7 +98,7 @@ def load_library() -> ctypes.CDLL:
     library.ten_vad_create.argtypes = [handle, ctypes.c_size_t, ctypes.c_float]
     library.ten_vad_process.argtypes = [
         ctypes.c_void_p,
-        ctypes.c_char_p,  # int16 samples; a bytes object lends its own memory, which is aligned
+        ctypes.c_char_p,  # int16 samples, without a copy: the memory of a bytes object is aligned
         ctypes.c_size_t,
         ctypes.POINTER(ctypes.c_float),
         ctypes.POINTER(ctypes.c_int32),

@@ -1,4 +1,4 @@
-"""The native detectors of all devices, one a slot. They belong to the worker thread."""
+"""The native detectors of all devices, one per slot. Only the worker thread uses them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vixio.providers.ten_vad.library import NAME, WINDOW_BYTES, Detector
 
 
 class TenModel:
-    """What the worker runs. A native detector lives from a slot's forget to its release."""
+    """The worker's model. A slot has a native detector from ``forget`` to ``release``."""
 
     name = NAME
     window_bytes = WINDOW_BYTES
@@ -20,23 +20,23 @@ class TenModel:
 
     @property
     def detectors(self) -> int:
-        """Number of native detectors that there are."""
+        """Number of native detectors."""
         return len(self._detectors)
 
     def forget(self, slot: int) -> None:
-        """Put ``slot`` into its first state. The library has no reset: a new one, in 0.15 ms."""
+        """Replace the detector of ``slot``, in 0.15 ms: the library has no reset."""
         self.release(slot)
         self._detectors[slot] = Detector(self._library)
 
     def run(self, slots: Sequence[int], windows: Sequence[bytes]) -> list[float]:
         """Return the speech probability of one window for each of ``slots``.
 
-        The library knows no batches: a window takes about 70 µs, alone or among others.
+        The library has no batching: each window takes about 70 µs.
         """
         return [self._of(slot).process(window) for slot, window in zip(slots, windows, strict=True)]
 
     def _of(self, slot: int) -> Detector:
-        if slot not in self._detectors:  # its forget failed: one device's fault, not the batch's
+        if slot not in self._detectors:  # an earlier forget() failed
             self.forget(slot)
         return self._detectors[slot]
 

@@ -13,7 +13,7 @@ class TenSettings(BatchSettings):
 
 
 class TenVADProvider(BatchedVADProvider):
-    """TEN VAD's library, and one thread for all devices of the event loop that started it."""
+    """TEN VAD in one thread for all devices of the event loop that started it."""
 
     name = NAME
     window_samples = WINDOW
@@ -22,7 +22,7 @@ class TenVADProvider(BatchedVADProvider):
         super().__init__(settings or TenSettings())
 
     def load(self) -> TenModel:
-        """Return the library, its memory touched once."""
+        """Return the model, warmed up."""
         model = TenModel(load_library())
         model.forget(0)
         model.run([0], [bytes(WINDOW_BYTES)])
