@@ -1,6 +1,6 @@
-"""Every agent of the table keeps the contract: what that is, the suite itself says.
+"""Runs the contract suite for every agent of the table.
 
-A new agent joins by a bench that makes it say and call what the suite needs.
+To add an agent, write a bench that makes it answer and call tools as the suite needs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A stand-in for a model's server: the real protocol over real HTTP, scripted by the test.
 
-The makers of answers here are those of Chat Completions; ``responses_api`` has the others.
+The answers here are those of Chat Completions; ``responses_api`` has the others.
 
-Each request takes the next :class:`Answer`. What was asked and who hung up is recorded.
+Each request takes the next :class:`Answer`. Requests and hang-ups are recorded.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ JsonObject = dict[str, Any]
 
 
 class Cut:
-    """Hang up without a word."""
+    """Close the connection."""
 
 
 @dataclass
 class Stall:
-    """Say nothing until the test sets ``go`` or the client hangs up."""
+    """Send nothing until the test sets ``go`` or the client hangs up."""
 
     reached: asyncio.Event = field(default_factory=asyncio.Event)
     go: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 Step = str | Stall | Cut
-"""Bytes of the body (as text), or something that happens to the connection."""
+"""A part of the body, or an event of the connection."""
 
 
 @dataclass
 class Answer:
-    """One HTTP response: status, headers and a body in steps, each sent as its own piece."""
+    """One HTTP response: status, headers, and a body in steps, each sent separately."""
 
     steps: list[Step]
     status: int = 200
@@ -74,7 +74,7 @@ def _usage() -> str:
 
 
 def text(*pieces: str | Stall | Cut, end: bool = True) -> Answer:
-    """Return an answer that says ``pieces``, one delta each; stalls and cuts between them."""
+    """Return an answer with the text ``pieces``, one delta each, and stalls and cuts."""
     steps: list[Step] = [chunk({"role": "assistant", "content": ""})]
     steps += [chunk({"content": piece}) if isinstance(piece, str) else piece for piece in pieces]
     if end:
@@ -131,9 +131,9 @@ class LLMServer:
         self.paths: list[str] = []
         self.connections = 0
         self.hung_up = asyncio.Event()
-        """Set when a client closed its connection in mid-answer."""
+        """Set when a client closed its connection during an answer."""
         self.broken_model = ""
-        """Requests for it are answered 503, and take no answer of the script."""
+        """Requests for this model get status 503, and take no answer of the script."""
         self._answers: deque[Answer] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -144,7 +144,7 @@ class LLMServer:
 
     @property
     def base_url(self) -> str:
-        """What a client is configured with."""
+        """The base URL for a client."""
         assert self._server is not None
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
 
@@ -228,7 +228,7 @@ class LLMServer:
         return True
 
     async def _happens(self, step: Step, gone: asyncio.Future[bytes]) -> bool:
-        """Do what ``step`` says; false when the connection is over."""
+        """Carry out ``step``; return false if the connection is closed."""
         if not isinstance(step, Stall):
             return False
         step.reached.set()
@@ -244,7 +244,7 @@ class LLMServer:
 
 
 def _odd_pieces(data: bytes, size: int) -> Iterable[bytes]:
-    """Split where no message ends, even inside a character: a client must not care."""
+    """Split at arbitrary places, even inside a character."""
     if size:
         return (data[start : start + size] for start in range(0, len(data), size))
     middle = len(data) // 2

@@ -1,4 +1,4 @@
-"""Turns of the real SDK with tools behind it, and what the stand-in model was told in them."""
+"""Turns of the real SDK with tools, and the requests of the stand-in model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def made(
 
 
 def outputs(server: LLMServer, request: int = -1) -> list[str]:
-    """What the model was told by tools in one of its requests."""
+    """Return the tools' outputs in one of the model's requests."""
     messages = server.requests[request]["messages"]
     return [message["content"] for message in messages if message["role"] == "tool"]
 

@@ -1,7 +1,7 @@
 """Answers for the stand-in server in the Responses API's streaming protocol.
 
-The same makers as in ``llm_server`` (``text``, ``calls``, ``refusal``), and what only this API has:
-reasoning items, failures inside of a stream, answers that end incomplete.
+The same functions as in ``llm_server`` (``text``, ``calls``, ``refusal``), and the parts that only
+this API has: reasoning items, failures within a stream, incomplete answers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ USAGE = {
 
 
 class Stream:
-    """Writes the events of one response, numbered, and keeps its output."""
+    """Collects the numbered events of one response, and its output."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
@@ -31,7 +31,7 @@ class Stream:
             self.event(f"response.{kind}", response=self.response("in_progress"))
 
     def response(self, status: str, **fields: Any) -> JsonObject:  # noqa: ANN401 - JSON
-        """Return the response object as it is now."""
+        """Return the current response object."""
         return {
             "id": "resp_1",
             "object": "response",
@@ -133,7 +133,7 @@ class Stream:
             self._done(item, first + number)
 
     def complete(self) -> Answer:
-        """End the response as it should end."""
+        """Complete the response."""
         self.event("response.completed", response=self.response("completed"))
         return Answer(self.steps)
 
@@ -144,7 +144,7 @@ class Stream:
         return Answer(self.steps)
 
     def incomplete(self, reason: str) -> Answer:
-        """End it before it is whole."""
+        """End it incomplete."""
         response = self.response("incomplete", incomplete_details={"reason": reason}, usage=USAGE)
         self.event("response.incomplete", response=response)
         return Answer(self.steps)

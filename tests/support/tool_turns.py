@@ -1,4 +1,4 @@
-"""Turns of a real agent station with a runtime behind it, without ears and voice."""
+"""Turns of a real agent station with a tool runtime, without audio."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LIMIT = 10.0
 
 
 class FakeDevice:
-    """The tools of one device, and what it was asked."""
+    """The tools of one device, and the calls that it got."""
 
     def __init__(self, name: str = "device", answer: str = "true") -> None:
         self.name = name
@@ -103,9 +103,9 @@ class Talk:
     async def turn(
         self, text: str, *, heard: bool = True, seen: Callable[[Chunk], None] | None = None
     ) -> list[Chunk]:
-        """Say ``text`` and return all that came of it; ``heard`` false: none of it was played.
+        """Say ``text`` and return all chunks of the reply; ``heard`` false: it was not played.
 
-        ``seen`` is told of each chunk as it comes.
+        ``seen`` is called with each chunk as it comes.
         """
         turn_id = self.history.next_turn_id()
 
@@ -139,10 +139,10 @@ def spoken(chunks: list[Chunk]) -> list[str]:
 
 
 def returned(chunks: list[Chunk]) -> list[ToolReturned]:
-    """Return what tools answered."""
+    """Return the tools' results."""
     return [chunk for chunk in chunks if isinstance(chunk, ToolReturned)]
 
 
 def written(chunks: list[Chunk]) -> str:
-    """Return the text that was written, where no sentences are made of it."""
+    """Return the text of the deltas."""
     return "".join(chunk.text for chunk in chunks if isinstance(chunk, TextDelta))

@@ -1,7 +1,7 @@
-"""What the agents of all sessions share: the SDK, the model and its connections.
+"""The part that the agents of all sessions share: the SDK, the model and its connections.
 
-:data:`OPENAI_FACTORY`, :data:`LITELLM_FACTORY` and :data:`PHRASEBOOK_FACTORY` are what the registry
-knows; an ordered list of models is in ``fallback_backend``. Cheap to import.
+The registry uses :data:`OPENAI_FACTORY`, :data:`LITELLM_FACTORY` and :data:`PHRASEBOOK_FACTORY`; an
+ordered list of models is in ``fallback_backend``. Cheap to import.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """What only exists once the SDK is imported."""
+    """Objects that need the SDK."""
 
     shared: SharedModel
     converter: OpenAIAgentToolConverter
@@ -41,7 +41,7 @@ class Runtime:
 
 
 class SharedModelBackend(AgentBackend):
-    """Imports the SDK and makes the model once, and gives agents to sessions."""
+    """Imports the SDK and makes the model once; makes the agents of sessions."""
 
     def __init__(self, name: str, settings: TurnSettings) -> None:
         self.name = name
@@ -55,7 +55,7 @@ class SharedModelBackend(AgentBackend):
         await self.runtime()
 
     async def runtime(self) -> Runtime:
-        """Return what :meth:`start` made; who comes first starts it."""
+        """Return the result of :meth:`start`; the first caller starts it."""
         if self._runtime is None:
             async with self._starting:
                 if self._closed:
@@ -66,7 +66,7 @@ class SharedModelBackend(AgentBackend):
 
     @property
     def loaded(self) -> Runtime | None:
-        """What :meth:`start` made; None before it."""
+        """The result of :meth:`start`; None before it."""
         return self._runtime
 
     def create(self) -> AgentProvider:
@@ -76,7 +76,7 @@ class SharedModelBackend(AgentBackend):
         return OpenAIAgentProvider(backend=self)
 
     async def close(self) -> None:
-        """End the connections; agents that are replying fail."""
+        """Close the connections; replies in progress fail."""
         self._closed = True
         runtime, self._runtime = self._runtime, None
         if runtime is not None:
@@ -84,16 +84,16 @@ class SharedModelBackend(AgentBackend):
 
     @abstractmethod
     def make_model(self) -> SharedModel:
-        """Make the model. Runs in a thread, the SDK is imported; raises ProviderUnavailable."""
+        """Make the model, in a thread, after the SDK was imported. Raises ProviderUnavailable."""
 
     def _load(self) -> Runtime:
         with SDK_IMPORT:
             from agents import FunctionTool
 
             from vixio.providers.openai_agent import run, tools  # noqa: F401 - run: no tracing
-            from vixio.providers.openai_agent.rehearsal import rehearse
+            from vixio.providers.openai_agent.warm_up import warm_up
 
-            rehearse()
+            warm_up()
             shared = self.make_model()
         converter = tools.OpenAIAgentToolConverter(image_outputs=shared.image_outputs)
         return Runtime(shared, converter, FunctionTool)
@@ -105,7 +105,7 @@ class OpenAIAgentBackend(SharedModelBackend):
     settings: OpenAIAgentSettings
 
     def __init__(self, settings: OpenAIAgentSettings, name: str = "openai") -> None:
-        """Raises ProviderUnavailable when the key is missing where one is needed."""
+        """Raises ProviderUnavailable if a key is needed and missing."""
         super().__init__(name, settings)
         has_key = settings.api_key is not None and settings.api_key.get_secret_value()
         if not (has_key or settings.base_url or os.environ.get("OPENAI_API_KEY")):
@@ -119,12 +119,12 @@ class OpenAIAgentBackend(SharedModelBackend):
 
 
 class LiteLLMAgentBackend(SharedModelBackend):
-    """A model that LiteLLM reaches."""
+    """A model behind LiteLLM."""
 
     settings: LiteLLMAgentSettings
 
     def __init__(self, settings: LiteLLMAgentSettings, name: str = "litellm") -> None:
-        """Raises ProviderUnavailable when LiteLLM is not installed."""
+        """Raises ProviderUnavailable if LiteLLM is not installed."""
         super().__init__(name, settings)
         if find_spec("litellm") is None:
             raise ProviderUnavailable(name, "needs: pip install 'vixio[litellm]'")
@@ -136,7 +136,7 @@ class LiteLLMAgentBackend(SharedModelBackend):
 
 
 class PhraseBookAgentBackend(SharedModelBackend):
-    """The phrase book in the place of a model."""
+    """The phrase book as a model."""
 
     settings: PhraseBookAgentSettings
 

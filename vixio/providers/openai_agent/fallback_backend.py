@@ -35,16 +35,16 @@ class ModelEntry(BaseModel):
             return value
         name = value.get("name")
         if not isinstance(name, str):
-            raise ValueError("name is needed here: that of an agent such as openai")  # noqa: TRY004 - pydantic explains a ValueError
+            raise ValueError("name is missing: the name of an agent such as openai")  # noqa: TRY004 - pydantic explains a ValueError
         if name == CHAIN:
-            raise ValueError("a chain cannot stand in a chain: write its models here")
+            raise ValueError("a chain cannot contain a chain: list its models here")
         given = {key: option for key, option in value.items() if key != "name"}
         try:
             factory = registry.resolve(ProviderKind.AGENT, name)
         except (ConfigError, ProviderUnavailable) as error:
             raise ValueError(f"name: {error}") from error
         if not issubclass(factory.settings_model, TurnSettings):
-            raise ValueError(f"the agent {name} is no model and cannot stand in a chain")  # noqa: TRY004 - as above
+            raise ValueError(f"the agent {name} is not a model and cannot be in a chain")  # noqa: TRY004 - as above
         options = factory.settings_model.model_validate(given)
         return {"name": name, "options": options}
 
@@ -63,7 +63,7 @@ class ModelEntry(BaseModel):
     def _leaves_the_turn_alone(self) -> Self:
         for key in _OF_THE_TURN:
             if key in self.options.model_fields_set:
-                raise ValueError(f"{key} holds for all models together: write it beside `models`")
+                raise ValueError(f"{key} applies to all models together: put it beside `models`")
         return self
 
     def limit(self) -> TimeLimit:
@@ -72,12 +72,12 @@ class ModelEntry(BaseModel):
         return TimeLimit(self.options.first_token_timeout, fixed)
 
     def retries(self, *, last: bool) -> int:
-        """Return how often it is asked again: if not configured, only the last one is."""
+        """Return its number of retries; by default only the last model is retried."""
         return self.options.retries if last or "retries" in self.options.model_fields_set else 0
 
 
 class FallbackAgentSettings(BaseModel):
-    """Models in the order in which they are asked."""
+    """Options of a list of models, which are asked in this order."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -116,7 +116,7 @@ class FallbackAgentBackend(SharedModelBackend):
     """Several models behind one agent; their health is shared by all sessions."""
 
     def __init__(self, settings: FallbackAgentSettings, name: str = "chain") -> None:
-        """Raises ProviderUnavailable when one of them lacks its key or its package."""
+        """Raises ProviderUnavailable if a model's key or package is missing."""
         super().__init__(
             name,
             TurnSettings(
@@ -159,7 +159,7 @@ class FallbackAgentBackend(SharedModelBackend):
 def _backend(entry: ModelEntry) -> SharedModelBackend:
     made = registry.resolve(ProviderKind.AGENT, entry.name).create(entry.options)
     if not isinstance(made, SharedModelBackend):
-        raise ConfigError(f"agent.models: {entry.name} is no model and cannot stand in a chain")
+        raise ConfigError(f"agent.models: {entry.name} is not a model and cannot be in a chain")
     return made
 
 

@@ -25,7 +25,7 @@ from vixio.providers.openai_agent.model_call import CallModel, EventStream, Mode
 _log = logging.getLogger(__name__)
 
 PASSED_OVER = "vixio.passed_over"
-"""The key under which a completed response's metadata names the models before, a line each."""
+"""The metadata key of a completed response for the models that were passed over, one per line."""
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class FallbackModel(CallModel):
         return FallbackTurn(self)
 
     def stream(self, call: ModelCall) -> EventStream:
-        """Answer as it comes."""
+        """Stream the answer."""
         return self.turn().stream(call)
 
     def stats(self) -> list[dict[str, Any]]:
@@ -73,9 +73,9 @@ class FallbackTurn(CallModel):
         self._failed: set[int] = set()
 
     async def stream(self, call: ModelCall) -> EventStream:
-        """Ask the models in turn until one begins to answer; from then on the answer is its own.
+        """Ask the models in order until one begins to answer; stream that answer.
 
-        Raises the first model's failure when all fail.
+        Raises the first model's failure if all fail.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._model.first_token
@@ -121,7 +121,7 @@ class FallbackTurn(CallModel):
     def _plan(self, now: float) -> tuple[list[int], list[int]]:
         """Return the models to pass over and those to ask, each in order.
 
-        First the one that served this turn and those behind it, then those before it that have not
+        First the model that served this turn and those after it, then those before it that have not
         failed in this turn.
         """
         candidates = self._model.candidates
@@ -136,14 +136,14 @@ class FallbackTurn(CallModel):
         _log.warning("model failed", extra={"model": candidate.model.label, "error": str(error)})
 
     def _portable(self, call: ModelCall, index: int) -> ModelCall:
-        """Return ``call`` without what only the model that wrote it can read."""
+        """Return ``call`` without the items that only the model that wrote them can read."""
         if isinstance(call.input, str) or not self._served - {index}:
             return call
         return replace(call, input=without_private(call.input))
 
 
 def without_private(items: Sequence[TResponseInputItem]) -> list[TResponseInputItem]:
-    """Leave out reasoning, which is one model's own, and the ids and fields of its service."""
+    """Leave out reasoning, which is private to one model, and the ids and fields of its service."""
     kept: list[Any] = []
     for item in items:
         if item.get("type") == "reasoning":

@@ -33,24 +33,24 @@ from vixio.providers.openai_errors import classify_code
 _log = logging.getLogger(__name__)
 
 _BACKOFF = 0.3
-"""Seconds before the first retry; doubled for each further one."""
+"""Seconds before the first retry; doubled for each further retry."""
 
 _LONGEST_WAIT = 2.0
-"""A server that asks for a longer pause is not asked again in this turn: somebody is waiting."""
+"""Seconds. If a server asks for a longer pause, it is not retried in this turn: the user waits."""
 
 SERVED_BY = "vixio.model"
-"""The key under which a completed response's metadata names the model that wrote it."""
+"""The metadata key of a completed response for the name of the model that wrote it."""
 
 Items = list[TResponseInputItem]
 
 
 class GuardedModel(CallModel):
-    """Delegates to ``inner``; what it raises is a ProviderError.
+    """Delegates to ``inner`` with time limits and retries. Raises ProviderError.
 
-    A request is tried again only before its first token: the first words, refusal or whole tool
-    call. What comes before (ids, reasoning) is held back until then, so that whoever listens has
-    seen nothing of an answer that failed earlier. ``label`` names the model to people, ``settings``
-    are its own and give way to the call's, ``fit`` makes the input what its API takes.
+    A request is retried only before its first token: the first words, refusal or whole tool call.
+    Earlier events (ids, reasoning) are held back until then, so that the reader sees nothing of an
+    answer that failed before it. ``label``: the model's name in messages. ``settings``: the model's
+    own, which the call's override. ``fit``: adapts the input to the model's API.
     """
 
     def __init__(
@@ -71,11 +71,11 @@ class GuardedModel(CallModel):
         self._fit = fit
 
     def stream(self, call: ModelCall) -> EventStream:
-        """Answer within the model's own limits."""
+        """Stream the answer, within the model's own limits."""
         return self.attempt(call, self._limits.first_token_timeout, self._limits.retries)
 
     async def attempt(self, call: ModelCall, first_token: float, retries: int) -> EventStream:
-        """Answer; the first token has to come within ``first_token`` seconds, retries included."""
+        """Stream the answer; its first token is due in ``first_token`` seconds, with retries."""
         call = self._prepared(call)
         delay = _BACKOFF
         loop = asyncio.get_running_loop()
@@ -100,15 +100,13 @@ class GuardedModel(CallModel):
                     or loop.time() + wait >= deadline
                 ):
                     raise failure from error
-            _log.info(
-                "model request tried again", extra={"model": self.label, "error": str(failure)}
-            )
+            _log.info("model request retried", extra={"model": self.label, "error": str(failure)})
             retries -= 1
             await asyncio.sleep(wait)
             delay *= 2
 
     async def _answer(self, call: ModelCall, deadline: float, first_token: float) -> EventStream:
-        """Pass one answer on from its first token, which has to come before ``deadline``."""
+        """Pass on one answer from its first token, which is due at ``deadline``."""
         held: list[TResponseStreamEvent] = []
         begun = False
         async with closing_all(call.stream(self._inner)) as stream:
@@ -151,7 +149,7 @@ class GuardedModel(CallModel):
         return replace(call, model_settings=settings, input=items)
 
     def _checked(self, event: TResponseStreamEvent) -> TResponseStreamEvent:
-        """Return ``event``; raises what the server reports in it (the Responses API does)."""
+        """Return ``event``. Raises an error that it reports, as in the Responses API."""
         if isinstance(event, ResponseErrorEvent):
             raise classify_code(self._name, event.code or "", event.message)
         if isinstance(event, ResponseFailedEvent):
@@ -160,7 +158,7 @@ class GuardedModel(CallModel):
                 self._name, error.code if error else "", error.message if error else "no answer"
             )
         if isinstance(event, ResponseIncompleteEvent):
-            # Cut by max_tokens or a filter: what was said stands, as with Chat Completions.
+            # Cut by max_tokens or a filter: the text so far is the answer, as in Chat Completions.
             return ResponseCompletedEvent(
                 type="response.completed",
                 response=event.response,
@@ -170,7 +168,7 @@ class GuardedModel(CallModel):
 
 
 def _is_token(event: TResponseStreamEvent) -> bool:
-    """Is this the first thing that somebody hears, or a call that is carried out?"""
+    """Whether the event has an effect: words for the user, or a complete tool call."""
     match event:
         case ResponseTextDeltaEvent() | ResponseRefusalDeltaEvent():
             return bool(event.delta)
@@ -184,10 +182,10 @@ def _sign(event: ResponseCompletedEvent, label: str) -> None:
 
 
 def _tell_calls_apart(event: ResponseCompletedEvent, input: str | list[TResponseInputItem]) -> None:
-    """Give calls without an id, or with one of an earlier call, an id of their own.
+    """Give a new id to a call without an id, or with the id of an earlier call.
 
-    Some servers number the calls of each answer from zero, and the SDK takes a call whose id it has
-    seen for a repetition that need not run again.
+    Some servers number the calls of each answer from zero, and the SDK does not run a call whose id
+    it has seen before.
     """
     seen = {
         str(item.get("call_id"))

@@ -30,15 +30,15 @@ from vixio.providers.openai_agent.settings import (
 
 @dataclass(frozen=True, slots=True)
 class SharedModel:
-    """A model that all sessions use, and how what it holds is given back."""
+    """A model for all sessions, with the function that releases its resources."""
 
     model: GuardedModel | FallbackModel
     close: Callable[[], Awaitable[None]]
     image_outputs: bool = False
-    """Does its API take images from tools?"""
+    """Whether its API accepts images from tools."""
 
     def for_turn(self) -> Model:
-        """Return the model as one turn uses it."""
+        """Return the model for one turn."""
         return self.model.turn() if isinstance(self.model, FallbackModel) else self.model
 
 
@@ -46,28 +46,28 @@ def openai_model(name: str, settings: OpenAIAgentSettings) -> SharedModel:
     """Return a model behind one of OpenAI's APIs, with a connection pool of its own."""
     key = settings.api_key.get_secret_value() if settings.api_key is not None else ""
     if not key and settings.base_url:
-        key = "none"  # local servers ask for none, the client insists on one
+        key = "none"  # local servers need none, but the client requires one
     client = openai.AsyncOpenAI(
         api_key=key or None,
         base_url=settings.base_url,
-        # The guard limits the waiting for tokens; these catch what hangs below it.
+        # GuardedModel limits the wait for tokens; these limits catch hanging connections.
         timeout=openai.Timeout(
             max(settings.first_token_timeout, settings.stall_timeout) + 5,
             connect=settings.connect_timeout,
         ),
-        max_retries=0,  # the guard retries, and never after the first token
+        max_retries=0,  # GuardedModel retries, and never after the first token
     )
     sampling = _sampling(settings)
     official = urlsplit(str(client.base_url)).hostname == "api.openai.com"
     if official or settings.api == "responses" or settings.store:
-        sampling = replace(sampling, store=settings.store)  # others do not know the field
+        sampling = replace(sampling, store=settings.store)  # other servers do not know the field
     label = f"{name}/{settings.model}"
     if settings.api == "chat_completions":
         chat = OpenAIChatCompletionsModel(settings.model, client)
         guarded = GuardedModel(chat, name, settings, label=label, settings=sampling)
         return SharedModel(guarded, client.close)
     if settings.reasoning_effort not in (None, "none") and not settings.store:
-        # What is not kept there has to be brought back, sealed, in the next round.
+        # Reasoning that the server does not store is sent back, encrypted, in the next round.
         sampling = replace(sampling, response_include=["reasoning.encrypted_content"])
     responses = OpenAIResponsesModel(settings.model, client)
     guarded = GuardedModel(
@@ -77,7 +77,7 @@ def openai_model(name: str, settings: OpenAIAgentSettings) -> SharedModel:
 
 
 def for_responses(items: Sequence[TResponseInputItem]) -> list[TResponseInputItem]:
-    """Leave out reasoning that the server neither keeps nor sealed: it is not found there."""
+    """Leave out reasoning that the server neither stored nor encrypted: it would not find it."""
     return [
         item
         for item in items
@@ -86,8 +86,8 @@ def for_responses(items: Sequence[TResponseInputItem]) -> list[TResponseInputIte
 
 
 def litellm_model(name: str, settings: LiteLLMAgentSettings) -> SharedModel:
-    """Return a model that LiteLLM reaches; raises ProviderUnavailable without the extra."""
-    # LiteLLM fetches a list of prices from the network when it is imported, unless told not to.
+    """Return a model behind LiteLLM. Raises ProviderUnavailable without the extra."""
+    # By default LiteLLM fetches a price list from the network when it is imported.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     try:
         litellm = import_module("litellm")
@@ -97,14 +97,14 @@ def litellm_model(name: str, settings: LiteLLMAgentSettings) -> SharedModel:
     litellm.suppress_debug_info = True  # type: ignore[attr-defined]  # it prints to the console
     key = settings.api_key.get_secret_value() if settings.api_key is not None else None
     inner = LitellmModel(settings.model, base_url=settings.base_url, api_key=key)
-    sampling = replace(_sampling(settings), extra_args={"max_retries": 0})  # the guard retries
+    sampling = replace(_sampling(settings), extra_args={"max_retries": 0})  # GuardedModel retries
     label = f"{name}/{settings.model}"
     guarded = GuardedModel(inner, name, settings, label=label, settings=sampling)
     return SharedModel(guarded, _nothing, image_outputs=True)
 
 
 def phrasebook_model(name: str, settings: PhraseBookAgentSettings) -> SharedModel:
-    """Return the phrase book in the place of a model."""
+    """Return the phrase book as a model."""
     inner = PhraseBookModel(settings.language)
     return SharedModel(GuardedModel(inner, name, settings), _nothing, image_outputs=True)
 
@@ -143,4 +143,4 @@ def _sampling(settings: SamplingSettings) -> ModelSettings:
 
 
 async def _nothing() -> None:
-    """Close nothing: LiteLLM's pools are its own, and the phrase book has none."""
+    """Close nothing: LiteLLM manages its own pools, and the phrase book has none."""

@@ -10,7 +10,7 @@ Seconds = Annotated[float, Field(gt=0)]
 
 
 class TurnSettings(BaseModel):
-    """What holds for every model behind this agent."""
+    """Options of every model."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -26,7 +26,7 @@ class TurnSettings(BaseModel):
 
 
 class SamplingSettings(TurnSettings):
-    """What a language model may be told about sampling; unset is the model's own default."""
+    """Sampling options of a language model; unset: the model's own default."""
 
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
@@ -55,7 +55,7 @@ class OpenAIAgentSettings(SamplingSettings):
 
 
 class LiteLLMAgentSettings(SamplingSettings):
-    """A model that LiteLLM reaches; ``model`` is LiteLLM's name, ``provider/model``."""
+    """A model behind LiteLLM; ``model`` is LiteLLM's name, ``provider/model``."""
 
     model: str
     base_url: str | None = None

@@ -1,4 +1,4 @@
-"""A model's server and an agent that talks to it."""
+"""A stand-in for a model's server, and an agent that uses it."""
 
 from collections.abc import AsyncIterator
 

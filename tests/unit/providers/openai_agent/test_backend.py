@@ -1,4 +1,4 @@
-"""What agents share, and how the registry finds it."""
+"""The shared part of agents, and its entries in the registry."""
 
 import subprocess
 import sys

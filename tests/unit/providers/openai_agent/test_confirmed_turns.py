@@ -1,4 +1,4 @@
-"""Turns in which a tool wants the user's yes, of the real SDK against a stand-in model."""
+"""Turns with a tool that needs consent, on the real SDK and a stand-in model."""
 
 import pytest
 
@@ -44,7 +44,7 @@ async def test_anything_else_cancels_it(
         await talk.turn(answer)
         server.script(text("Okay."))
         await talk.turn("never mind")
-        # The model's own second try began another question; a yes that comes later is none to it.
+        # The model's second call asked again; a later yes does not answer that question.
         server.script(calls(Call("3", "self_unlock", "{}")), text("Not done."))
         await talk.turn("yes")
         assert device.asked == []

@@ -1,4 +1,4 @@
-"""A list of models: who answers when one fails, and that nothing is said or done twice."""
+"""A list of models: the next one answers if one fails, and nothing is said or done twice."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -60,7 +60,7 @@ def _said(events: list[AgentEvent]) -> str:
 
 
 async def _due(backend: FallbackAgentBackend) -> None:
-    """Wait until the first model's pause is over, which is a matter of the clock alone."""
+    """Wait until the first model's pause is over."""
     await asyncio.sleep(backend.stats()[0].get("retry_in_s", 0) + 0.01)
     assert backend.stats()[0]["state"] == "half_open"
 
@@ -128,7 +128,7 @@ async def test_it_is_tried_again_by_one_call_and_comes_back(
         trial = asyncio.ensure_future(_turn(backend.create()))
         await asyncio.wait_for(stall.reached.wait(), LIMIT)
         assert backend.stats()[0]["state"] == "half_open"
-        assert _said(await _turn(backend.create())) == "b"  # everybody else still passes it by
+        assert _said(await _turn(backend.create())) == "b"  # other turns still pass it over
         stall.go.set()
         assert _said(await trial) == "a"
         assert backend.stats()[0] == {"model": "openai/a", "state": "ready"}
@@ -229,12 +229,12 @@ async def test_when_all_fail_the_first_one_says_why(server: LLMServer, second: L
         assert caught.value.reason == "no_key"
         second.script(failure(400, "no"))
         with pytest.raises(ProviderError, match="400"):
-            await _turn(backend.create())  # the first one rests
+            await _turn(backend.create())  # opens the first one's circuit
         second.script(failure(401, "no"))
         with pytest.raises(ProviderError, match="401"):
             await _turn(backend.create())
         assert len(server.requests) == 1
-        server.script(text("a"))  # all rest: so all are asked
+        server.script(text("a"))  # all circuits are open: all are asked
         assert _said(await _turn(backend.create())) == "a"
 
 
@@ -267,11 +267,11 @@ def test_settings_are_checked() -> None:
             FallbackAgentSettings.model_validate(fields)
 
     refused("at least one", models=[])
-    refused("name is needed", models=[{}])
+    refused("name is missing", models=[{}])
     refused("did you mean 'openai'", models=[{"name": "opnai"}])
-    refused("cannot stand in a chain", models=[{"name": "chain", "models": []}])
+    refused("cannot contain a chain", models=[{"name": "chain", "models": []}])
     refused("modle", models=[{"name": "openai", "modle": "x"}])
-    refused("holds for all", models=[{"name": "phrasebook", "turn_timeout": 3}])
+    refused("applies to all", models=[{"name": "phrasebook", "turn_timeout": 3}])
     slow = {"name": "phrasebook", "first_token_timeout": 9}
     refused("for all models together, and theirs need 18 s", models=[slow, slow])
     refused("longest_pause", models=[{"name": "phrasebook"}], pause=9, longest_pause=8)

@@ -1,4 +1,4 @@
-"""A history in the form that model APIs accept."""
+"""Histories in the form that model APIs accept."""
 
 from vixio.core.history import (
     INTERRUPTED,

@@ -31,7 +31,7 @@ from vixio.providers.openai_agent.settings import LiteLLMAgentSettings
 
 pytestmark = [
     pytest.mark.skipif(find_spec("litellm") is None, reason="needs the extra litellm"),
-    pytest.mark.filterwarnings("ignore"),  # LiteLLM's own, of which it has many
+    pytest.mark.filterwarnings("ignore"),  # the warnings of LiteLLM itself
 ]
 
 LIMIT = 10.0
@@ -141,7 +141,7 @@ async def test_a_connection_that_is_cut(server: LLMServer) -> None:
     server.script(Answer([], before_head=Cut()), text("there"))
     backend = _backend(server, retries=1)
     assert _said(await _turn(backend.create())) == "there"
-    # LiteLLM 1.83 takes the cut for the end; nothing is said twice in any case.
+    # LiteLLM 1.83 treats the cut as the end. In any case nothing is said twice.
     server.script(text("I was", Cut()), text("never"))
     assert _said(await _turn(backend.create())) == "I was"
     assert len(server.requests) == 3

@@ -1,4 +1,4 @@
-"""The phrase book in the place of a model, through the SDK's own loop."""
+"""The phrase book as a model, in the SDK's own loop."""
 
 import asyncio
 from collections.abc import AsyncIterator

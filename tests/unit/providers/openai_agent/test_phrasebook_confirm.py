@@ -1,4 +1,4 @@
-"""Yes and no in a conversation with the phrase book, over the real SDK and the runtime."""
+"""Consent in a conversation with the phrase book, on the real SDK and the runtime."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""The Responses API over real HTTP: every way in which an answer can be cut, and can end."""
+"""The Responses API over real HTTP: every way in which an answer can be split and can end."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Whole turns of the real SDK with the runtime behind its tools, against a stand-in model."""
+"""Whole turns of the real SDK with the tool runtime, against a stand-in model."""
 
 import asyncio
 
@@ -198,7 +198,7 @@ async def test_what_a_tool_says_comes_in_the_order_of_the_reply(
 
         def seen(chunk: Chunk) -> None:
             if isinstance(chunk, Sentence) and chunk.spoken == "This takes a moment.":
-                heard.set()  # the tool waits for it: it is spoken while the tool still works
+                heard.set()  # the tool waits for it: it is spoken while the tool runs
 
         said = await talk.turn("find cats", seen=seen)
         kinds = [
@@ -216,7 +216,7 @@ async def test_what_a_tool_says_comes_in_the_order_of_the_reply(
             "Found it.",
         ]
         server.script(text("Yes."))
-        await talk.turn("really?")  # the history with the tool's words is one that is accepted
+        await talk.turn("really?")  # the history with the tool's words is accepted
         messages = server.requests[-1]["messages"]
         place = [message["role"] for message in messages].index("tool")
         assert messages[place - 1]["tool_calls"]

@@ -1,4 +1,4 @@
-"""Reasoning in the text never comes out, however the stream is cut."""
+"""Reasoning in the text is removed, however the stream is split."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Tools of every kind as FunctionTools: names, schemas, and what the model hears of failures."""
+"""Tools of every kind as FunctionTools: names, schemas, and the model's view of failures."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ VOLUME = {
 
 
 class Client:
-    """Executes tools from a script and keeps what it was asked."""
+    """Answers calls from a script, and records them."""
 
     def __init__(self, *results: ToolCallResult | Exception) -> None:
         self.asked: list[tuple[str, JsonObject, float | None]] = []

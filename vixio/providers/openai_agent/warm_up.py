@@ -1,6 +1,6 @@
-"""One turn for nobody: the SDK's late imports and caches cost 60 ms once, not the first user.
+"""A warm-up turn: the SDK's late imports and caches would delay the first user by 60 ms.
 
-Importing this imports the SDK. It speaks to no network: the phrase book stands in for the model.
+Importing this imports the SDK. It uses no network: the phrase book is the model.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ async def get_time() -> str:
 
 
 async def _turn() -> None:
-    agent = Agent("rehearsal", model=PhraseBookModel("en"), tools=[get_time])
+    agent = Agent("warm-up", model=PhraseBookModel("en"), tools=[get_time])
     result = Runner.run_streamed(agent, "what time is it")
     async for _ in result.stream_events():
         pass
 
 
-def rehearse() -> None:
-    """Run a turn with a tool call on a loop of its own. Blocks for some 100 ms: use a thread."""
+def warm_up() -> None:
+    """Run a turn with a tool call on a loop of its own. Blocks for about 100 ms: use a thread."""
     asyncio.run(_turn())
