@@ -91,7 +91,7 @@ async def hear(section: ASRSection, text: str, language: str, runs: int) -> dict
         ready = perf_counter() - began
         firsts: list[float] = []
         factors: list[float] = []
-        limits = Settings().asr_settings()
+        limits = Settings().time_limits()
         for _ in range(runs + 1):
             start = perf_counter()
             await Hearing(asr, usual_hints(language), limits).hear(pcm)

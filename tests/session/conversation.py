@@ -18,15 +18,16 @@ from vixio.core.session.engine_swap import MakeEngine
 from vixio.core.session.events import Event, EventBus, TurnEnded
 from vixio.core.session.log import SessionLog
 from vixio.core.session.session import Session, SharedParts
-from vixio.core.session.settings import ReplySettings, SessionSettings
+from vixio.core.session.settings import SessionSettings
+from vixio.core.timeouts import Timeouts
 from vixio.core.tools.toolset import ToolSet
 from vixio.core.turns.endpointing import EndpointingFactory
 from vixio.core.turns.interruption import CutAtVoice, InterruptionPolicy
-from vixio.stations.agent import AgentSettings, AgentStation
-from vixio.stations.asr import ASRSettings, ASRStation
+from vixio.stations.agent import AgentStation
+from vixio.stations.asr import ASRStation
 from vixio.stations.sentence_aggregator import SentenceAggregatorStation
 from vixio.stations.text_aggregator import TextAggregatorStation
-from vixio.stations.tts import TTSSettings, TTSStation
+from vixio.stations.tts import TTSStation
 from vixio.stations.turn_detector import TurnDetectorStation, TurnSettings
 from vixio.stations.vad import VADSettings, VADStation
 from vixio.testing import (
@@ -43,6 +44,10 @@ from vixio.tools.runtime import ToolRuntime
 
 P = ParamSpec("P")
 
+TIMEOUTS = Timeouts(
+    turn=30.0, asr=3.0, asr_feed=2.0, agent_first=4.0, agent_next=6.0, tts=2.0, apology=5.0
+)
+
 
 @dataclass
 class Conversation:
@@ -58,11 +63,7 @@ class Conversation:
     counters: Counters = field(default_factory=Counters)
     turn: TurnSettings = field(default_factory=TurnSettings)
     endpointing: EndpointingFactory | None = None
-    settings: SessionSettings = field(
-        default_factory=lambda: SessionSettings(
-            reply=ReplySettings(timeout=30.0, apology_timeout=5.0)
-        )
-    )
+    settings: SessionSettings = field(default_factory=lambda: SessionSettings(timeouts=TIMEOUTS))
     runtime: ToolRuntime | None = None
     """Runs the session's tools; its sources are the session's."""
     session: Session | None = None
@@ -84,15 +85,15 @@ class Conversation:
             stations=[
                 VADStation(self.vad, VADSettings(timeout=1.0)),
                 TurnDetectorStation(self.turn, self.endpointing),
-                ASRStation(self.asr, ASRSettings(feed_timeout=2.0, finish_timeout=3.0)),
+                ASRStation(self.asr, TIMEOUTS),
                 TextAggregatorStation(),
                 AgentStation(
                     self.agent,
-                    AgentSettings(first_timeout=4.0, next_timeout=6.0),
+                    TIMEOUTS,
                     follow_tools=follow_tools,
                 ),
                 SentenceAggregatorStation(),
-                TTSStation(self.tts, TTSSettings(first_timeout=2.0, next_timeout=2.0)),
+                TTSStation(self.tts, TIMEOUTS),
             ]
         )
 

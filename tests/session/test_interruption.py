@@ -11,7 +11,7 @@ from vixio.core.chunk import Abort, Chunk, ListenMode, ListenStart, TextInput
 from vixio.core.clock import now
 from vixio.core.history import AssistantMessage, ToolCallItem, ToolResultItem, UserMessage
 from vixio.core.pacer import PacerSettings
-from vixio.core.session.settings import ReplySettings, SessionSettings
+from vixio.core.session.settings import SessionSettings
 from vixio.core.tools.function import FunctionCaller
 from vixio.core.tools.types import ToolDefinition
 from vixio.testing import ScriptedAgent, ScriptedASR, ScriptedTTS, ToolUse, silence, speech
@@ -86,7 +86,7 @@ async def test_abort_while_thinking_ends_the_turn_unheard(stage: str) -> None:
 async def test_the_next_reply_is_played_behind_the_packet_that_still_sounds(after: float) -> None:
     """Its ``tts stop`` waits for that, or its last word would be cut."""
     talk = chatty()
-    talk.settings = SessionSettings(reply=ReplySettings(pacer=PacerSettings(start_lead_ms=0)))
+    talk.settings = SessionSettings(pacer=PacerSettings(start_lead_ms=0))
     talk.agent.script = lambda text: ("Short.",) if text == "next" else (LONG,)
     talk.tts.delay = 0.0
     async with talk.running():

@@ -10,7 +10,7 @@ from tests.session.conversation import Conversation, on_virtual_time
 from vixio.core.chunk import Abort, ListenMode, TextInput
 from vixio.core.history import UserMessage
 from vixio.core.pacer import PacerSettings
-from vixio.core.session.settings import ReplySettings, SessionSettings
+from vixio.core.session.settings import SessionSettings
 from vixio.testing import ScriptedAgent, ScriptedASR, ScriptedTTS, silence, speech
 
 LEAD_S = PacerSettings().start_lead_ms / 1000
@@ -69,7 +69,7 @@ async def test_a_voice_that_is_slower_than_expected_leaves_no_gap_in_the_protoco
 
 @on_virtual_time
 async def test_the_lead_is_a_setting() -> None:
-    settings = SessionSettings(reply=ReplySettings(pacer=PacerSettings(start_lead_ms=40)))
+    settings = SessionSettings(pacer=PacerSettings(start_lead_ms=40))
     talk = Conversation(settings=settings)
     async with talk.running():
         start, audio = await replied(talk, 1)

@@ -96,8 +96,6 @@ class Conversations:
             session_id=session_id,
             counters=self._host.counters,
             events=self._host.events,
-            settings=ConversationSettings(
-                profile.language, self._settings.timeouts.turn, self._settings.agent_settings()
-            ),
+            settings=ConversationSettings(profile.language, self._settings.time_limits()),
             release=release,
         )

@@ -66,16 +66,18 @@ class EngineBuilder:
         except BaseException:
             providers.release()
             raise
-        settings = self.settings
+        settings, timeouts = self.settings, self.settings.time_limits()
         levels = self._levels.setdefault(providers.tts.loader, VoiceLevels())
         stations: list[Station] = [
             VADStation(providers.detector(), settings.vad_settings()),
             TurnDetectorStation(settings.turn_settings()),
-            ASRStation(providers.recogniser(), settings.asr_settings()),
+            ASRStation(providers.recogniser(), timeouts),
             TextAggregatorStation(),
-            AgentStation(agent, settings.agent_settings(), follow_tools=True),
+            AgentStation(agent, timeouts, follow_tools=True),
             SentenceAggregatorStation(),
-            TTSStation(providers.voice(), settings.tts_settings(), levels),
+            TTSStation(
+                providers.voice(), timeouts, loudness=settings.output.loudness, levels=levels
+            ),
         ]
         return LeasedPipeline(stations, providers)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from vixio.core.errors import ConfigError
 from vixio.http.vision_service import VisionService
 from vixio.settings import Settings
+from vixio.settings.sections import fill
 from vixio.transports.admission.admission import AdmissionSettings
 from vixio.transports.admission.auth import TokenAuthenticator
 from vixio.transports.admission.limits import Limits
@@ -18,7 +19,7 @@ def admission_settings(settings: Settings) -> AdmissionSettings:
     return AdmissionSettings(
         auth=_authenticator(settings),
         max_connections=server.max_connections,
-        limits=Limits(**server.limits.model_dump()),
+        limits=fill(Limits, server.limits),
         trusted_proxies=server.trusted_proxies,
     )
 
@@ -36,8 +37,7 @@ def xiaozhi_settings(
         output_frame_ms=settings.output.frame_ms,
         opus_complexity=settings.output.opus_complexity,
         wake_words=(*DEFAULT_WAKE_WORDS, *settings.assistant.wake_words),
-        hello_timeout=settings.timeouts.hello,
-        tool_timeout=settings.timeouts.device_tool,
+        timeouts=settings.time_limits(),
         vision=vision.offer if vision is not None else None,
     )
 

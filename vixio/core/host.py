@@ -155,7 +155,7 @@ class SessionHost:
             return await self._create_pipeline(transport, session_id)
 
         if "mcp" in device.features:
-            tools.device.expect(self._settings.tool_list_wait)
+            tools.device.expect(self._settings.timeouts.tool_list)
         transport.set_device_tools_callback(session_id, device_tools_ready)
         session: Session | None = None
         try:

@@ -101,7 +101,7 @@ async def _answer(settings: Settings, backend: AgentBackend, row: Row, used: lis
     instructions = Instructions(
         assistant.instructions, Surroundings("", assistant.place, assistant.user_name)
     )
-    limits = settings.agent_settings()
+    limits = settings.time_limits()
     agent = backend.create()
     try:
         await agent.initialize(system_prompt=lambda _: instructions.for_turn(language))
@@ -111,8 +111,8 @@ async def _answer(settings: Settings, backend: AgentBackend, row: Row, used: lis
             agent.reply(request),
             provider=backend.name,
             what="answer",
-            first=limits.first_timeout,
-            next=limits.next_timeout,
+            first=limits.agent_first,
+            next=limits.agent_next,
         )
         words = ""
         async with closing(events) as stream:

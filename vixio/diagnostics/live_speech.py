@@ -92,7 +92,7 @@ class SpeechProbe:
     async def _speak(self, section: TTSSection, row: Row) -> bytes:
         tts = section.create()
         row.provider = tts.name
-        limits = self._settings.tts_settings()
+        limits = self._settings.time_limits()
         pcm = bytearray()
         async with started(tts, self._limit):
             row.is_ready()
@@ -100,8 +100,8 @@ class SpeechProbe:
                 tts.synthesize(self._sentence, language=self._language),
                 provider=tts.name,
                 what="audio",
-                first=limits.first_timeout,
-                next=limits.next_timeout,
+                first=limits.tts,
+                next=limits.tts,
             )
             async with closing(pieces) as stream:
                 async for piece in stream:
@@ -188,7 +188,7 @@ class SpeechProbe:
 
     async def _words(self, row: Row, asr: ASRProvider, pcm: bytes) -> Recognition:
         row.is_ready()
-        hearing = Hearing(asr, usual_hints(self._language), self._settings.asr_settings())
+        hearing = Hearing(asr, usual_hints(self._language), self._settings.time_limits())
         heard = await hearing.hear(pcm)
         row.has_first(perf_counter() if hearing.first is None else hearing.first)
         row.is_done()

@@ -42,7 +42,7 @@ async def say(
     Raises ConfigError, ProviderError; there is no file then.
     """
     spoken = sentences(text)
-    limits = settings.tts_settings()
+    limits = settings.time_limits()
     began = perf_counter()
     tts = settings.tts.create()
     progress(f"starting {tts.name}")
@@ -59,8 +59,8 @@ async def say(
                     tts.synthesize(sentence, language=language),
                     provider=tts.name,
                     what="audio",
-                    first=limits.first_timeout,
-                    next=limits.next_timeout,
+                    first=limits.tts,
+                    next=limits.tts,
                 )
                 async with closing(pieces) as stream:
                     async for pcm in stream:

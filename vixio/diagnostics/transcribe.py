@@ -10,6 +10,7 @@ from time import perf_counter
 
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes, pcm_seconds
 from vixio.core.streams import closing
+from vixio.core.timeouts import Timeouts
 from vixio.diagnostics.audio_file import read_pcm
 from vixio.diagnostics.providers import Timing, bounded, started, usual_hints
 from vixio.diagnostics.room import SILENCE_S, in_a_room
@@ -17,7 +18,6 @@ from vixio.diagnostics.utterances import Utterance, UtteranceCutter
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
 from vixio.providers.vad import VADProvider
 from vixio.settings import Settings
-from vixio.stations.asr import ASRSettings
 
 CHUNK_MS = 60
 """What a device sends at a time, and so what a recogniser is fed."""
@@ -62,7 +62,7 @@ async def transcribe(
             async for early in found:
                 utterance = replace(early, start=max(0.0, early.start - SILENCE_S))
                 listener.progress(f"hearing what begins at {utterance.start:.1f} s")
-                hearing = Hearing(asr, hints, settings.asr_settings(), listener.partial)
+                hearing = Hearing(asr, hints, settings.time_limits(), listener.partial)
                 recognition = await hearing.hear(utterance.pcm)
                 if first is None and (recognition.text or hearing.first is not None):
                     first = hearing.first or perf_counter()
@@ -116,7 +116,7 @@ class Hearing:
         self,
         asr: ASRProvider,
         hints: SpeechHints,
-        limits: ASRSettings,
+        limits: Timeouts,
         partial: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.first: float | None = None
@@ -134,11 +134,11 @@ class Hearing:
         try:
             for start in range(0, len(pcm), chunk):
                 feeding = stream.feed(pcm[start : start + chunk])
-                await bounded(feeding, name, "progress", limits.feed_timeout)
+                await bounded(feeding, name, "progress", limits.asr_feed)
                 await asyncio.sleep(0)  # what a service has answered meanwhile is read
                 self._look(stream)
             finishing = self._finish(stream)
-            return await bounded(finishing, name, "words", limits.finish_timeout)
+            return await bounded(finishing, name, "words", limits.asr)
         finally:
             await stream.close()
 

@@ -6,6 +6,7 @@ Where several stand in a list, the section is its first, and has the others behi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, Field, SerializeAsAny, TypeAdapter, model_validator
@@ -33,6 +34,8 @@ class ProviderSection(Section):
     default_name: ClassVar[str]
     no_list: ClassVar[str] = ""
     """What to do instead of writing a list, where it cannot be one."""
+    limits: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Options that are time limits, each with the server's limit (``timeouts``) above it."""
 
     name: str
     options: SerializeAsAny[BaseModel]
@@ -82,11 +85,39 @@ class ProviderSection(Section):
         return (self.model_copy(update={"others": ()}), *self.others)
 
     def within(self, timeouts: TimeoutSettings) -> Self:
-        """Return the section with the patience of a list below that of the server."""
+        """Return the section with its own time limits below those of the server.
+
+        A provider that gives up first can retry or let another one try, and can say why. A limit
+        in the file is not changed: it has to fit (ValueError).
+        """
+        section = self.limited(timeouts)
+        if not self.others:
+            return section
+        changed: dict[str, Any] = {"others": tuple(each.limited(timeouts) for each in self.others)}
         limit = getattr(timeouts, self.kind, None)
-        if not self.others or limit is None:
+        if limit is not None:
+            changed["patience"] = limit * _MARGIN
+        return section.model_copy(update=changed)
+
+    def limited(self, timeouts: TimeoutSettings) -> Self:
+        """Return the section with the time limits of its own provider below those of the server."""
+        changed: dict[str, float] = {}
+        for key, outer in self.limits.items():
+            own, limit = getattr(self.options, key, None), getattr(timeouts, outer)
+            if not isinstance(own, int | float):
+                continue
+            if key not in self.options.model_fields_set:
+                if own > limit * _MARGIN:
+                    changed[key] = limit * _MARGIN
+            elif own >= limit:
+                raise ValueError(
+                    f"{key} ({own:g} s) must be below timeouts.{outer} ({limit:g} s), "
+                    "which ends the turn"
+                )
+        if not changed:
             return self
-        return self.model_copy(update={"patience": limit * _MARGIN})
+        given = {key: getattr(self.options, key) for key in self.options.model_fields_set} | changed
+        return self.model_copy(update={"options": self.options.model_validate(given)})
 
     def _create(self) -> Any:  # noqa: ANN401 - the kind's interface, which each subclass names
         return registry.resolve(self.kind, self.name).create(self.options)
@@ -130,6 +161,7 @@ class ASRSection(ProviderSection):
     """Speech recognition."""
 
     kind = ProviderKind.ASR
+    limits = MappingProxyType({"timeout": "asr"})
     default_name = "pocketsphinx"
 
     def create(self) -> ASRProvider:
@@ -146,36 +178,15 @@ class AgentSection(ProviderSection):
     """Who answers."""
 
     kind = ProviderKind.AGENT
+    limits = MappingProxyType(
+        {
+            "first_token_timeout": "agent_first",
+            "stall_timeout": "agent_next",
+            "turn_timeout": "turn",
+        }
+    )
     default_name = "phrasebook"
     no_list = "write `name: chain` and the list under `models` (docs/models.md)"
-
-    def within(self, timeouts: TimeoutSettings) -> Self:
-        """Return the agent with its own limits below those of the server.
-
-        One that stands in the file is not changed: it has to fit (ValueError). Limits that the
-        agent does not have are its own affair.
-        """
-        changed: dict[str, float] = {}
-        for key, outer in (
-            ("first_token_timeout", "agent_first"),
-            ("stall_timeout", "agent_next"),
-            ("turn_timeout", "turn"),
-        ):
-            own, limit = getattr(self.options, key, None), getattr(timeouts, outer)
-            if not isinstance(own, float):
-                continue
-            if key not in self.options.model_fields_set:
-                if own > limit * _MARGIN:
-                    changed[key] = limit * _MARGIN
-            elif own >= limit:
-                raise ValueError(
-                    f"{key} ({own:g} s) must be below timeouts.{outer} ({limit:g} s), "
-                    "which ends the turn"
-                )
-        if not changed:
-            return self
-        given = {key: getattr(self.options, key) for key in self.options.model_fields_set} | changed
-        return self.model_copy(update={"options": self.options.model_validate(given)})
 
     def create(self) -> AgentBackend:
         """Make the agents' backend, unstarted. Raises ConfigError, ProviderUnavailable."""
@@ -187,6 +198,7 @@ class TTSSection(ProviderSection):
     """Speech synthesis."""
 
     kind = ProviderKind.TTS
+    limits = MappingProxyType({"timeout": "tts"})
     default_name = "espeak"
 
     def create(self) -> TTSProvider:
@@ -203,6 +215,7 @@ class VisionSection(ProviderSection):
     """Who looks at the photos of devices with a camera."""
 
     kind = ProviderKind.VISION
+    limits = MappingProxyType({"timeout": "vision"})
     default_name = "openai"
 
     def create(self) -> VisionProvider:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from ipaddress import ip_network
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import (
@@ -18,6 +19,7 @@ from pydantic import (
 )
 
 from vixio.core.instructions import check_instructions
+from vixio.core.timeouts import Timeouts
 
 MIN_SECRET_BYTES = 16
 """A shorter secret can be guessed from one captured token."""
@@ -68,6 +70,22 @@ class Section(BaseModel):
     """A mapping of the settings file. A key it does not know is a mistake, not a wish."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+PartT = TypeVar("PartT")
+
+
+def fill(part: type[PartT], section: Section) -> PartT:
+    """Return the settings of a part, a dataclass, with the values of the fields that ``section``
+    has too. The others keep their defaults."""
+    known = type(section).model_fields
+    return part(
+        **{
+            each.name: getattr(section, each.name)
+            for each in fields(cast("Any", part))
+            if each.name in known
+        }
+    )
 
 
 class AuthSettings(Section):
@@ -258,28 +276,21 @@ class OutputSettings(Section):
         return int(value) if isinstance(value, str) and value.isdecimal() else value
 
 
-class TimeoutSettings(Section):
-    """How long to wait before a turn ends with an apology."""
+_DEFAULT = Timeouts()
 
-    hello: Seconds = 10.0
-    """For a device's hello; the firmware itself gives up after 10 s."""
-    turn: Seconds = 60.0
-    """The making of one reply, its playing not counted."""
-    asr: Seconds = 15.0
-    """The words after the end of speech."""
-    agent_first: Seconds = 20.0
-    """The agent's first sign of life."""
-    agent_next: Seconds = 45.0
-    """Between two later ones."""
-    tts: Seconds = 10.0
-    """A sentence's first audio, and each next piece."""
-    vision: Seconds = 25.0
-    """The words about a photo; a device waits for them within its tool call."""
-    device_tool: Seconds = 30.0
-    """A device's answer to one tool call."""
-    tool_list: float = Field(default=2.0, ge=0, le=60, allow_inf_nan=False)
-    """The tools of a device that has just connected, from the end of a turn on; the turn goes on
-    without them."""
+
+class TimeoutSettings(Section):
+    """The time limits that can be set; :class:`~vixio.core.timeouts.Timeouts` explains them."""
+
+    hello: Seconds = _DEFAULT.hello
+    turn: Seconds = _DEFAULT.turn
+    asr: Seconds = _DEFAULT.asr
+    agent_first: Seconds = _DEFAULT.agent_first
+    agent_next: Seconds = _DEFAULT.agent_next
+    tts: Seconds = _DEFAULT.tts
+    vision: Seconds = _DEFAULT.vision
+    device_tool: Seconds = _DEFAULT.device_tool
+    tool_list: float = Field(default=_DEFAULT.tool_list, ge=0, le=60, allow_inf_nan=False)
 
 
 class LoggingSettings(Section):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +19,8 @@ from pydantic import (
 from vixio.core.audio import AudioFormat
 from vixio.core.device import normalise_device_pattern
 from vixio.core.pacer import PacerSettings
-from vixio.core.session.settings import ReplySettings, SessionSettings
+from vixio.core.session.settings import SessionSettings
+from vixio.core.timeouts import Timeouts
 from vixio.settings.devices import DeviceSection, check_ids, inherit_providers
 from vixio.settings.faults import fault
 from vixio.settings.memory import MemorySection
@@ -38,11 +40,9 @@ from vixio.settings.sections import (
     Section,
     ServerSettings,
     TimeoutSettings,
+    fill,
 )
 from vixio.settings.tools import ToolsSettings
-from vixio.stations.agent import AgentSettings
-from vixio.stations.asr import ASRSettings
-from vixio.stations.tts import TTSSettings
 from vixio.stations.turn_detector import TurnSettings
 from vixio.stations.vad import VADSettings
 from vixio.tools.mcp.settings import McpServerSettings, ServerName
@@ -57,12 +57,16 @@ class Settings(Section):
     output: OutputSettings = OutputSettings()
     timeouts: TimeoutSettings = TimeoutSettings()
     vad: VADSection = Field(default_factory=lambda: VADSection.model_validate({}))
-    asr: ASRSection = Field(default_factory=lambda: ASRSection.model_validate({}))
+    asr: ASRSection = Field(
+        default_factory=lambda: ASRSection.model_validate({}), validate_default=True
+    )
     """A list, as for VAD, TTS and vision: where one fails, the next does its work."""
     agent: AgentSection = Field(
         default_factory=lambda: AgentSection.model_validate({}), validate_default=True
     )
-    tts: TTSSection = Field(default_factory=lambda: TTSSection.model_validate({}))
+    tts: TTSSection = Field(
+        default_factory=lambda: TTSSection.model_validate({}), validate_default=True
+    )
     vision: VisionSection | None = None
     """None: photos are not looked at."""
     devices: dict[Annotated[str, AfterValidator(normalise_device_pattern)], DeviceSection] = Field(
@@ -103,19 +107,11 @@ class Settings(Section):
                 raise fault(mistake["msg"], key, *mistake["loc"]) from None
         return checked
 
-    @field_validator("agent")
+    @field_validator("asr", "agent", "tts", "vision")
     @classmethod
-    def _in_time(cls, agent: AgentSection, info: ValidationInfo) -> AgentSection:
-        """The agent gives up before the server does: then it can ask another model, and say why."""
-        timeouts = info.data.get("timeouts")
-        return agent.within(timeouts) if isinstance(timeouts, TimeoutSettings) else agent
-
-    @field_validator("asr", "tts", "vision")
-    @classmethod
-    def _list_in_time(
+    def _in_time(
         cls, section: ProviderSection | None, info: ValidationInfo
     ) -> ProviderSection | None:
-        """Of several providers the last one has its turn before the server gives up."""
         timeouts = info.data.get("timeouts")
         if section is None or not isinstance(timeouts, TimeoutSettings):
             return section
@@ -137,56 +133,19 @@ class Settings(Section):
         return SessionSettings(
             language=self.assistant.language,
             wake_reply=self.assistant.wake_reply,
-            tool_list_wait=self.timeouts.tool_list,
-            reply=ReplySettings(
-                timeout=self.timeouts.turn,
-                pacer=PacerSettings(
-                    start_lead_ms=self.output.start_lead_ms,
-                    head_start_ms=self.output.head_start_ms,
-                ),
-            ),
+            timeouts=self.time_limits(),
+            pacer=fill(PacerSettings, self.output),
         )
+
+    def time_limits(self) -> Timeouts:
+        """Return the time limits of a conversation, which all parts share."""
+        limits = fill(Timeouts, self.timeouts)
+        return replace(limits, asr_feed=min(limits.asr_feed, limits.asr))
 
     def vad_settings(self) -> VADSettings:
         """Return the hysteresis of the VAD station."""
-        listening = self.listening
-        return VADSettings(
-            threshold=listening.threshold,
-            exit_threshold=listening.exit_threshold,
-            min_speech_ms=listening.min_speech_ms,
-            min_pause_ms=listening.min_pause_ms,
-        )
+        return fill(VADSettings, self.listening)
 
     def turn_settings(self) -> TurnSettings:
         """Return when a turn is over."""
-        listening = self.listening
-        return TurnSettings(
-            end_silence_ms=listening.end_silence_ms,
-            pre_roll_ms=listening.pre_roll_ms,
-            max_utterance_ms=listening.max_utterance_ms,
-            jitter_ms=listening.jitter_ms,
-            stall_ms=listening.stall_ms,
-        )
-
-    def asr_settings(self) -> ASRSettings:
-        """Return the bounds of the ASR station."""
-        default = ASRSettings()
-        return ASRSettings(
-            feed_timeout=min(default.feed_timeout, self.timeouts.asr),
-            finish_timeout=self.timeouts.asr,
-        )
-
-    def agent_settings(self) -> AgentSettings:
-        """Return the bounds of the agent station."""
-        return AgentSettings(
-            first_timeout=self.timeouts.agent_first,
-            next_timeout=self.timeouts.agent_next,
-        )
-
-    def tts_settings(self) -> TTSSettings:
-        """Return the bounds of the TTS station."""
-        return TTSSettings(
-            first_timeout=self.timeouts.tts,
-            next_timeout=self.timeouts.tts,
-            loudness=self.output.loudness,
-        )
+        return fill(TurnSettings, self.listening)

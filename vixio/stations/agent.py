@@ -9,10 +9,9 @@ from vixio.core.chunk import Chunk, TextDelta, UserTurn
 from vixio.core.messages import message
 from vixio.core.station import Emit, ReplyStation, StationContext
 from vixio.core.streams import closing
-from vixio.core.turns.runner import AgentSettings, TurnRunner
+from vixio.core.timeouts import Timeouts
+from vixio.core.turns.runner import TurnRunner
 from vixio.providers.agent import AgentProvider
-
-__all__ = ["AgentSettings", "AgentStation"]
 
 
 class AgentStation(ReplyStation):
@@ -23,13 +22,13 @@ class AgentStation(ReplyStation):
     def __init__(
         self,
         agent: AgentProvider,
-        settings: AgentSettings | None = None,
+        timeouts: Timeouts | None = None,
         *,
         follow_tools: bool = False,
     ) -> None:
         """``follow_tools``: hand every change of the session's tool set to the agent."""
         self._agent = agent
-        self._settings = settings
+        self._timeouts = timeouts
         self._follow_tools = follow_tools
         self._runner: TurnRunner | None = None
 
@@ -37,7 +36,7 @@ class AgentStation(ReplyStation):
         """Make the session's turn runner."""
         super().bind(context, emit)
         self._runner = TurnRunner(
-            self._agent, context, self._settings, follow_tools=self._follow_tools
+            self._agent, context, self._timeouts, follow_tools=self._follow_tools
         )
 
     async def run(self, upstream: AsyncIterator[Chunk]) -> AsyncIterator[Chunk]:

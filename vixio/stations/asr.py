@@ -25,6 +25,7 @@ from vixio.core.chunk import (
 from vixio.core.clock import now as clock_now
 from vixio.core.errors import ProviderError, ProviderTimeout, describe
 from vixio.core.station import Emit, ListeningStation, StationContext
+from vixio.core.timeouts import Timeouts
 from vixio.core.tools.types import ToolDefinition
 from vixio.providers.asr import ASRProvider, ASRStream, SpeechHints
 
@@ -40,18 +41,8 @@ MAX_HINT_UPDATES = 3
 again each time, so a device that changes its tools all the time must not cause more."""
 
 
-@dataclass(frozen=True, slots=True)
-class ASRSettings:
-    """Bounds of one utterance.
-
-    ``feed_timeout``, ``finish_timeout``: seconds for taking a piece of audio, and for the words
-    after the end of speech. ``queue_chunks``: bound of the audio queue for a slow recogniser;
-    beyond it the oldest is dropped and counted.
-    """
-
-    feed_timeout: float = 5.0
-    finish_timeout: float = 15.0
-    queue_chunks: int = 500
+QUEUE_CHUNKS = 500
+"""Bound of the audio queue for a slow recogniser; beyond it the oldest is dropped and counted."""
 
 
 @dataclass(slots=True)
@@ -81,9 +72,9 @@ class ASRStation(ListeningStation):
 
     name = "asr"
 
-    def __init__(self, asr: ASRProvider, settings: ASRSettings | None = None) -> None:
+    def __init__(self, asr: ASRProvider, timeouts: Timeouts | None = None) -> None:
         self._asr = asr
-        self._settings = settings or ASRSettings()
+        self._timeouts = timeouts or Timeouts()
         self._current: _Utterance | None = None
         self._running: dict[int, _Utterance] = {}
         self._newest = 0
@@ -151,7 +142,7 @@ class ASRStation(ListeningStation):
         if utterance is None:
             return
         utterance.queue.append(pcm)
-        if len(utterance.queue) > self._settings.queue_chunks:
+        if len(utterance.queue) > QUEUE_CHUNKS:
             utterance.queue.popleft()
             self.context.counters.add("asr.audio_dropped")
         utterance.changed.set()
@@ -187,7 +178,6 @@ class ASRStation(ListeningStation):
             await self.emit((outcome,))
 
     async def _words(self, utterance: _Utterance) -> Chunk:
-        settings = self._settings
         hints = SpeechHints(self.context.tools.definitions(), self.context.language)
         stream = self._asr.open(hints)
         stream.on_partial = utterance.hear
@@ -196,7 +186,7 @@ class ASRStation(ListeningStation):
             while True:
                 while utterance.queue:
                     pcm = utterance.queue.popleft()
-                    await self._bounded(stream.feed(pcm), "progress", settings.feed_timeout)
+                    await self._bounded(stream.feed(pcm), "progress", self._timeouts.asr_feed)
                 if utterance.ended:
                     break
                 if utterance.partial:
@@ -224,7 +214,7 @@ class ASRStation(ListeningStation):
             await self.emit((partial,))
 
     async def _finish(self, stream: ASRStream, turn_id: int) -> Chunk:
-        heard = await self._bounded(stream.finish(), "words", self._settings.finish_timeout)
+        heard = await self._bounded(stream.finish(), "words", self._timeouts.asr)
         return Transcript(
             turn_id,
             _cleaned(heard.text),

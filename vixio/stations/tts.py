@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
 
 from vixio.audio.loudness import Leveller, VoiceLevels
 from vixio.core.chunk import AudioOut, Chunk, Sentence, TextDelta
 from vixio.core.clock import now
 from vixio.core.station import ReplyStation
 from vixio.core.streams import bounded, closing
+from vixio.core.timeouts import Timeouts
 from vixio.providers.tts import TTSProvider
 
+SENTENCES_AHEAD = 2
+"""Sentences that may wait for the voice; beyond it the model waits."""
 
-@dataclass(frozen=True, slots=True)
-class TTSSettings:
-    """Seconds for a sentence's first audio, and for each further piece.
-
-    ``ahead``: sentences that may wait for the voice; beyond it the model waits. ``loudness``: the
-    level of every voice, in dB of full scale (RMS of the speech); None: unchanged.
-    """
-
-    first_timeout: float = 10.0
-    next_timeout: float = 10.0
-    ahead: int = 2
-    loudness: float | None = -20.0
+DEFAULT_LOUDNESS = -20.0
 
 
 class TTSStation(ReplyStation):
@@ -36,18 +27,23 @@ class TTSStation(ReplyStation):
     def __init__(
         self,
         tts: TTSProvider,
-        settings: TTSSettings | None = None,
+        timeouts: Timeouts | None = None,
+        *,
+        loudness: float | None = DEFAULT_LOUDNESS,
         levels: VoiceLevels | None = None,
     ) -> None:
-        """``levels``: the measured loudness of each voice, shared by the process."""
+        """``loudness``: the level of every voice, in dB of full scale (RMS of the speech); None:
+        unchanged. ``levels``: the measured loudness of each voice, shared by the process.
+        """
         self._tts = tts
-        self._settings = settings or TTSSettings()
+        self._timeouts = timeouts or Timeouts()
+        self._loudness = loudness
         self._levels = levels or VoiceLevels()
 
     async def run(self, upstream: AsyncIterator[Chunk]) -> AsyncIterator[Chunk]:
         """Speak; the model and the sentence station run in a task of their own."""
         voice = self._tts.turn()
-        queue: asyncio.Queue[Chunk | BaseException | None] = asyncio.Queue(self._settings.ahead)
+        queue: asyncio.Queue[Chunk | BaseException | None] = asyncio.Queue(SENTENCES_AHEAD)
         pump = asyncio.create_task(self._pump(upstream, queue))
         try:
             while (chunk := await queue.get()) is not None:
@@ -83,11 +79,11 @@ class TTSStation(ReplyStation):
             voice.synthesize(sentence.spoken, language=self.context.language),
             provider=voice.name,
             what="audio",
-            first=self._settings.first_timeout,
-            next=self._settings.next_timeout,
+            first=self._timeouts.tts,
+            next=self._timeouts.tts,
         )
         leveller: Leveller | None = None
-        target = self._settings.loudness
+        target = self._loudness
         async with closing(pieces) as stream:
             async for pcm in stream:
                 if target is None:

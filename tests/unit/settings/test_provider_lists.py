@@ -18,7 +18,7 @@ from vixio.providers.fallback.vad import FallbackVADProvider
 from vixio.providers.fallback.vision import FallbackVisionProvider
 from vixio.providers.registry import ProviderFactory, ProviderKind
 from vixio.settings import Settings, load_settings
-from vixio.settings.provider import AgentSection, ASRSection, TTSSection
+from vixio.settings.provider import AgentSection, ASRSection, ProviderSection, TTSSection
 
 ROOT = Path(__file__).resolve().parents[3]
 OPENAI = "{name: openai, model: m, base_url: 'http://127.0.0.1:9/v1', api_key: k}"
@@ -161,3 +161,25 @@ def test_equal_sections_are_one_choice() -> None:
     assert len({AgentSection.model_validate(options) for _ in range(2)}) == 1
     listed = [ASRSection.model_validate([{"name": "pocketsphinx"}] * 2) for _ in range(2)]
     assert len({*listed, ASRSection.model_validate({"name": "pocketsphinx"})}) == 2
+
+
+def test_the_limits_of_providers_stay_below_those_of_the_server() -> None:
+    settings = Settings.model_validate(
+        {
+            "timeouts": {"asr": 5, "tts": 4, "vision": 10},
+            "asr": {"name": "openai", "api_key": "k"},
+            "tts": [{"name": "openai", "api_key": "k"}, {"name": "openai", "api_key": "k"}],
+            "vision": {"name": "openai", "api_key": "k", "timeout": 9},
+        }
+    )
+    assert settings.vision is not None
+
+    def timeout(section: ProviderSection) -> float:
+        found: float = section.options.model_dump()["timeout"]
+        return found
+
+    assert timeout(settings.asr) == pytest.approx(4.0)
+    assert [timeout(each) for each in settings.tts.each()] == pytest.approx([3.2, 3.2])
+    assert timeout(settings.vision) == 9
+    with pytest.raises(ValueError, match=r"timeout \(5 s\) must be below timeouts.asr \(5 s\)"):
+        Settings.model_validate({"timeouts": {"asr": 5}, "asr": {"name": "openai", "timeout": 5}})

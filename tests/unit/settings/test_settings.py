@@ -14,15 +14,13 @@ from vixio.core.audio import AudioFormat
 from vixio.core.device import Device
 from vixio.core.errors import ConfigError
 from vixio.core.session.settings import SessionSettings
+from vixio.core.timeouts import Timeouts
 from vixio.devices.profiles import SettingsProfiles
 from vixio.providers import registry
 from vixio.providers.registry import ProviderKind
 from vixio.settings import ServerSettings, Settings, load_settings, override
 from vixio.settings.provider import ProviderSection
 from vixio.settings.schema import fields, submodel
-from vixio.stations.agent import AgentSettings
-from vixio.stations.asr import ASRSettings
-from vixio.stations.tts import TTSSettings
 from vixio.stations.turn_detector import TurnSettings
 from vixio.stations.vad import VADSettings
 
@@ -51,9 +49,7 @@ def test_the_defaults_are_those_of_the_parts() -> None:
     assert settings.session_settings() == SessionSettings()
     assert settings.vad_settings() == VADSettings()
     assert settings.turn_settings() == TurnSettings()
-    assert settings.asr_settings() == ASRSettings()
-    assert settings.agent_settings() == AgentSettings()
-    assert settings.tts_settings() == TTSSettings()
+    assert settings.time_limits() == Timeouts()
     assert settings.audio_format() == AudioFormat(24_000, 60)
 
 
@@ -71,12 +67,12 @@ def test_every_key_reaches_its_part(tmp_path: Path) -> None:
     )
     session = settings.session_settings()
     assert (session.language, session.wake_reply) == ("zh", "在")
-    assert (session.reply.timeout, session.reply.pacer.head_start_ms) == (1, 120)
+    assert (session.timeouts.turn, session.pacer.head_start_ms) == (1, 120)
     assert settings.vad_settings() == VADSettings(0.6, 0.2, 11, 12)
     assert settings.turn_settings() == TurnSettings(700, 13, 9000, 14, 1500)
-    assert settings.asr_settings() == ASRSettings(feed_timeout=2, finish_timeout=2)
-    assert settings.agent_settings() == AgentSettings(3, 4)
-    assert settings.tts_settings() == TTSSettings(5, 5)
+    assert settings.time_limits() == Timeouts(
+        turn=1, asr=2, asr_feed=2, agent_first=3, agent_next=4, tts=5
+    )
     assert settings.audio_format() == AudioFormat(16_000, 20)
 
 

@@ -14,7 +14,7 @@ from vixio.core.metrics import Counters
 from vixio.core.station import StationContext
 from vixio.core.tools.toolset import ToolSet
 from vixio.providers.tts import TTSProvider
-from vixio.stations.tts import TTSSettings, TTSStation
+from vixio.stations.tts import TTSStation
 
 RATE = 16_000
 
@@ -40,8 +40,8 @@ class Tone(TTSProvider):
         pass
 
 
-async def pieces(voice: TTSProvider, settings: TTSSettings, levels: VoiceLevels) -> list[bytes]:
-    station = TTSStation(voice, settings, levels)
+async def pieces(voice: TTSProvider, loudness: float | None, levels: VoiceLevels) -> list[bytes]:
+    station = TTSStation(voice, loudness=loudness, levels=levels)
     context = StationContext(
         "s", "d", History(), ToolSet(), Counters(), lambda work: work.close(), language="en"
     )
@@ -65,13 +65,13 @@ def rms(spoken: list[bytes]) -> float:
 @pytest.mark.parametrize("amplitude", [2_000.0, 20_000.0])
 async def test_every_voice_at_the_same_loudness(amplitude: float) -> None:
     levels = VoiceLevels()
-    spoken = await pieces(Tone("a", amplitude), TTSSettings(loudness=-18.0), levels)
+    spoken = await pieces(Tone("a", amplitude), -18.0, levels)
     assert len(spoken) >= 3  # a long piece is taken in parts
     assert rms(spoken) == pytest.approx(-18.0, abs=1.0)
     assert levels.of("a/en").seconds > 2.5
 
 
 async def test_without_a_target_the_loudness_is_unchanged() -> None:
-    spoken = await pieces(Tone("a", 20_000.0), TTSSettings(loudness=None), VoiceLevels())
+    spoken = await pieces(Tone("a", 20_000.0), None, VoiceLevels())
     assert len(spoken) == 1
     assert rms(spoken) == pytest.approx(20 * np.log10(20_000 / 32_768 / np.sqrt(2)), abs=0.01)

@@ -32,17 +32,17 @@ from vixio.core.session.events import (
 from vixio.core.session.written_reply import ReplyCollector, WrittenReply
 from vixio.core.station import StationContext
 from vixio.core.streams import closing, within
+from vixio.core.timeouts import Timeouts
 from vixio.core.tools.runner import SessionTools
-from vixio.core.turns.runner import AgentSettings, PreparedTurn, TurnRunner
+from vixio.core.turns.runner import PreparedTurn, TurnRunner
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationSettings:
-    """``language`` (BCP 47) of the user; ``timeout``: seconds for a whole reply, tools included."""
+    """``language`` (BCP 47) of the user."""
 
     language: str = "en"
-    timeout: float = 60.0
-    agent: AgentSettings = field(default_factory=AgentSettings)
+    timeouts: Timeouts = field(default_factory=Timeouts)
 
 
 class Conversation:
@@ -84,7 +84,7 @@ class Conversation:
             session_tools=session_tools,
         )
         self._agent = agent
-        self._runner = TurnRunner(agent, self._context, self._settings.agent, follow_tools=True)
+        self._runner = TurnRunner(agent, self._context, self._settings.timeouts, follow_tools=True)
         self._one_at_a_time = asyncio.Lock()
         self._turn: PreparedTurn | None = None
         self._closed = False
@@ -170,7 +170,7 @@ class Conversation:
                 self._emit(TurnEnded, turn.turn_id, timeline)
 
     async def _answer(self, turn: UserTurn) -> AsyncGenerator[Chunk, None]:
-        seconds = self._settings.timeout
+        seconds = self._settings.timeouts.turn
         async with aclosing(self._runner.prepare(turn)) as prepared:
             self._turn = prepared
             prepared.commit()

@@ -288,7 +288,7 @@ class Dialogue:
             self.engine,
             self._connection,
             self._context,
-            self._settings.reply,
+            self._settings,
             self._emit,
             before=self._slot.last_cut,
             speech=speech,

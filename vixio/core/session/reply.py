@@ -41,7 +41,7 @@ from vixio.core.session.events import (
     ToolEnded,
     ToolStarted,
 )
-from vixio.core.session.settings import ReplySettings
+from vixio.core.session.settings import SessionSettings
 from vixio.core.session.speech import SpeechHandle, SpeechStatus
 from vixio.core.session.speech_start import SpeechStart
 from vixio.core.station import StationContext
@@ -71,7 +71,7 @@ class Reply:
         engine: Engine,
         connection: DeviceConnection,
         context: StationContext,
-        settings: ReplySettings,
+        settings: SessionSettings,
         emit: Emitter,
         *,
         before: Pacer | None = None,
@@ -227,7 +227,7 @@ class Reply:
     async def _answer(self, stream: AsyncIterator[Chunk]) -> str:
         """Play the reply; return the key of the message to say if it could not be made."""
         try:
-            await self._play(stream, self._settings.timeout)
+            await self._play(stream, self._settings.timeouts.turn)
         except ConnectionClosed:
             raise
         except (ProviderTimeout, TimeoutError) as error:
@@ -259,7 +259,7 @@ class Reply:
         self._made_something = False
         try:
             stream = self._engine.speak(self.turn.turn_id, words)
-            await self._play(stream, self._settings.apology_timeout)
+            await self._play(stream, self._settings.timeouts.apology)
         except ConnectionClosed:
             raise
         except Exception as error:  # noqa: BLE001 - the voice itself fails: show it instead

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
 
 from vixio.core.agent import Agent, AgentRequest
 from vixio.core.chunk import Chunk, TextDelta, ToolCalled, ToolReturned, UserTurn
@@ -20,21 +19,10 @@ from vixio.core.history import AssistantMessage, ToolCallItem, ToolResultItem
 from vixio.core.metrics import ModelUse
 from vixio.core.station import StationContext
 from vixio.core.streams import closing
+from vixio.core.timeouts import Timeouts
 from vixio.core.tools.runner import TurnTools
 from vixio.core.tools.types import ToolCallResult, ToolDefinition
 from vixio.core.turns.buffer import ReplyBuffer, from_any_thread
-
-
-@dataclass(frozen=True, slots=True)
-class AgentSettings:
-    """Seconds until the agent's first event, and between any two later ones.
-
-    What a tool says or shows counts as an event. Time that the reader of the reply takes does not
-    count. The wait starts anew when the turn is committed.
-    """
-
-    first_timeout: float = 20.0
-    next_timeout: float = 45.0
 
 
 class TurnRunner:
@@ -47,13 +35,13 @@ class TurnRunner:
         self,
         agent: Agent,
         context: StationContext,
-        settings: AgentSettings | None = None,
+        timeouts: Timeouts | None = None,
         *,
         follow_tools: bool = False,
     ) -> None:
         self.agent = agent
         self.context = context
-        self.settings = settings or AgentSettings()
+        self.timeouts = timeouts or Timeouts()
         self._follow_tools = follow_tools
         self._unwatch: Callable[[], None] = lambda: None
         if follow_tools:
@@ -94,7 +82,7 @@ class PreparedTurn:
         self._buffer = ReplyBuffer()
         self._tools: TurnTools | None = None
         self._timer: asyncio.Timeout | None = None
-        self._limit = runner.settings.first_timeout
+        self._limit = runner.timeouts.agent_first
         self._decided = asyncio.Event()
         """Set by the commit, and by closing."""
         self._committed = False
@@ -188,14 +176,14 @@ class PreparedTurn:
                     raise ProviderTimeout(agent, "answer", self._limit) from None
                 finally:
                     self._timer = None
-                self._limit = self._runner.settings.next_timeout
+                self._limit = self._runner.timeouts.agent_next
                 self._happened(event)
                 await self._buffer.room()
 
     def _said(self, chunk: Chunk) -> None:
         """Take what a tool says or shows."""
         if self._buffer.takes_from_tools:
-            self._limit = self._runner.settings.next_timeout
+            self._limit = self._runner.timeouts.agent_next
             self._restart_timer()
             self._happened(chunk)
 

@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 from vixio.core.audio import AudioFormat
 from vixio.core.errors import ConfigError
+from vixio.core.timeouts import Timeouts
 from vixio.core.tools.types import JsonObject
 from vixio.transports.xiaozhi.hello import FRAME_DURATIONS_MS, SAMPLE_RATES
 from vixio.transports.xiaozhi.remembered_tools import RememberedTools
@@ -51,8 +52,6 @@ class XiaozhiSettings:
     opus_bitrate: int | Literal["auto"] = "auto"
     wake_words: Sequence[str] = DEFAULT_WAKE_WORDS
 
-    tool_timeout: float = 30.0
-    """For one call of a device's tool."""
     tool_initialize_timeout: float = 10.0
     """For each step of greeting a device's tool server."""
     remembered_tools: RememberedTools = field(default_factory=RememberedTools)
@@ -60,8 +59,8 @@ class XiaozhiSettings:
     vision: CameraOffer | None = None
     """Where cameras post their photos; None: there is no vision service."""
 
-    hello_timeout: float = 10.0
-    """The firmware itself waits 10 s for the server's hello (websocket_protocol.cc)."""
+    timeouts: Timeouts = field(default_factory=Timeouts)
+    """Of these ``hello`` and ``device_tool``."""
     ping_interval: float = 25.0
     """Below the 30–60 s after which routers forget a silent connection."""
     keepalive_after: float = 60.0

@@ -49,7 +49,7 @@ class ToolFeed:
         self.client = XiaozhiDeviceToolClient(
             session_id,
             send,
-            settings.tool_timeout,
+            settings.timeouts.device_tool,
             initialize_timeout=settings.tool_initialize_timeout,
             vision=vision,
             on_tools_changed=self._listed,

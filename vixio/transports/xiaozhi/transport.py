@@ -117,7 +117,7 @@ class XiaozhiTransport(TransportBase):
                 await connection.close(code, reason)
 
     async def _receive_hello(self, channel: Channel) -> Hello | HelloRefused:
-        timeout = self._settings.hello_timeout
+        timeout = self._settings.timeouts.hello
         try:
             async with asyncio.timeout(timeout):
                 data = await channel.inbox.get()

@@ -25,6 +25,7 @@ from vixio.core.metrics import ModelUse
 from vixio.core.session.conversation import Conversation, ConversationSettings
 from vixio.core.session.events import Event, EventBus, TurnEnded
 from vixio.core.session.written_reply import ToolRun, WrittenReply
+from vixio.core.timeouts import Timeouts
 from vixio.core.tools.local import func_to_tool_definition
 from vixio.core.tools.types import ToolOptions
 from vixio.testing import ScriptedAgent
@@ -60,7 +61,7 @@ class Kitchen:
             runtime.open("kitchen", "s1"),
             session_id="s1",
             events=self.events,
-            settings=ConversationSettings(timeout=30.0),
+            settings=ConversationSettings(timeouts=Timeouts(turn=30.0)),
             release=self._release,
         )
 

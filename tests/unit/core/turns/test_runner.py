@@ -14,16 +14,17 @@ from vixio.core.agent import AgentEvent, AgentRequest
 from vixio.core.chunk import Chunk, Notice, TextDelta, UserTurn
 from vixio.core.clock import now
 from vixio.core.errors import ProviderError, ProviderTimeout
+from vixio.core.timeouts import Timeouts
 from vixio.core.tools.local import func_to_tool_definition
 from vixio.core.turns.buffer import AGENT_LIMIT, TOOL_LIMIT
-from vixio.core.turns.runner import AgentSettings, PreparedTurn, TurnRunner
+from vixio.core.turns.runner import PreparedTurn, TurnRunner
 from vixio.testing import ScriptedAgent
 from vixio.testing.providers import Step, ToolUse
 from vixio.tools import ToolContext
 from vixio.tools.runtime import ToolRuntime
 from vixio.tools.source import FixedSource
 
-SETTINGS = AgentSettings(first_timeout=4.0, next_timeout=6.0)
+TIMEOUTS = Timeouts(agent_first=4.0, agent_next=6.0)
 
 
 def runner_of(
@@ -31,7 +32,7 @@ def runner_of(
 ) -> tuple[TurnRunner, Talk]:
     agent = agent or ScriptedAgent(lambda text: script)
     talk = Talk(runtime or ToolRuntime(), agent)
-    return TurnRunner(agent, talk.context, SETTINGS, follow_tools=True), talk
+    return TurnRunner(agent, talk.context, TIMEOUTS, follow_tools=True), talk
 
 
 def running(talk: Talk) -> int:
@@ -186,7 +187,7 @@ async def test_without_a_runtime_the_agent_is_asked_at_the_commit() -> None:
     talk = Talk(ToolRuntime(), agent)
     talk.context.session_tools = None
     talk.tools.toolset.replace("device", [device.tool("lamp")])
-    runner = TurnRunner(agent, talk.context, SETTINGS, follow_tools=True)
+    runner = TurnRunner(agent, talk.context, TIMEOUTS, follow_tools=True)
     async with aclosing(runner.prepare(UserTurn(1, "lamp"))) as turn:
         await asyncio.sleep(1.0)
         assert agent.requests == []

@@ -22,6 +22,7 @@ from tests.unit.transports.xiaozhi.support import (
 from tests.unit.transports.xiaozhi.websocket.raw_client import CLOSE, raw_client
 from vixio.core.chunk import AudioIn, ListenMode, ListenStart
 from vixio.core.errors import ConfigError, ConnectionClosed
+from vixio.core.timeouts import Timeouts
 from vixio.core.transport import DeviceConnection
 from vixio.transports.admission.admission import AdmissionSettings
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
@@ -93,7 +94,7 @@ async def test_a_wrong_beginning_is_closed_with_a_reason(first: str | bytes, rea
 
 
 async def test_a_silent_beginning_is_closed_with_a_reason() -> None:
-    async with running(hello_timeout=0.1) as server, server.client(hello=None) as client:
+    async with running(timeouts=Timeouts(hello=0.1)) as server, server.client(hello=None) as client:
         assert await closed(client) == (1008, "no hello within 0.1 s")
         assert server.counters.get("xiaozhi.refused.hello.timeout") == 1
 

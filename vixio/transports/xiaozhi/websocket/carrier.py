@@ -186,7 +186,7 @@ class WebSocketCarrier(Carrier):
 
     def _make_channel(self) -> WebSocketChannel:
         settings = self._settings
-        return WebSocketChannel(self, settings.hello_timeout, settings.close_timeout)
+        return WebSocketChannel(self, settings.timeouts.hello, settings.close_timeout)
 
     async def _run(self, serve: Serve, channel: WebSocketChannel) -> None:
         try:

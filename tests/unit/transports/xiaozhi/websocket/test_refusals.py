@@ -20,6 +20,7 @@ from tests.unit.transports.xiaozhi.support import (
 )
 from tests.unit.transports.xiaozhi.websocket.raw_client import BINARY, TEXT, raw_client
 from vixio.core.chunk import AudioIn
+from vixio.core.timeouts import Timeouts
 from vixio.transports.admission.addresses import parse_address
 from vixio.transports.admission.auth import TokenAuthenticator
 from vixio.transports.admission.limits import Limits
@@ -241,7 +242,7 @@ async def test_what_follows_a_request_that_was_answered_is_dropped(
 
 
 async def test_a_request_that_does_not_end_is_cut() -> None:
-    async with running(hello_timeout=0.2) as server:
+    async with running(timeouts=Timeouts(hello=0.2)) as server:
         reader, writer = await asyncio.open_connection("127.0.0.1", server.transport.port)
         writer.write(b"GET /xiaozhi/v1/ HTTP/1.1\r\nHost: h\r\n")
         assert await asyncio.wait_for(reader.read(), BOUND_S) == b""
