@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from vixio.core.backoff import Backoff
 from vixio.core.errors import ToolError
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
@@ -29,7 +30,7 @@ async def execute(
     """
     options = tool.options
     tries = 1 + (options.retries if options.idempotent else 0)
-    pause = options.backoff
+    backoff = Backoff(options.backoff, LONGEST_BACKOFF)
     retries = 0
     while True:
         result = await _once(tool, arguments, context, call_id)
@@ -38,8 +39,7 @@ async def execute(
         if result.retry_after > LONGEST_BACKOFF:
             return result, retries  # an earlier try would be refused
         retries += 1
-        await asyncio.sleep(max(min(pause, LONGEST_BACKOFF), result.retry_after))
-        pause *= 2
+        await asyncio.sleep(max(backoff.delay(retries), result.retry_after))
 
 
 async def _once(

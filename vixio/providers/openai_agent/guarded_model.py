@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import replace
@@ -23,6 +22,7 @@ from openai.types.responses import (
     ResponseTextDeltaEvent,
 )
 
+from vixio.core.backoff import Backoff
 from vixio.core.errors import ProviderError, ProviderTimeout
 from vixio.core.generators import closing_all
 from vixio.providers.openai_agent.errors import classify
@@ -32,11 +32,10 @@ from vixio.providers.openai_errors import classify_code
 
 _log = logging.getLogger(__name__)
 
-_BACKOFF = 0.3
-"""Seconds before the first retry; doubled for each further retry."""
-
 _LONGEST_WAIT = 2.0
 """Seconds. If a server asks for a longer pause, it is not retried in this turn: the user waits."""
+
+_RETRY = Backoff(first=0.3, longest=2 * _LONGEST_WAIT, jitter=0.1)
 
 SERVED_BY = "vixio.model"
 """The metadata key of a completed response for the name of the model that wrote it."""
@@ -77,7 +76,7 @@ class GuardedModel(CallModel):
     async def attempt(self, call: ModelCall, first_token: float, retries: int) -> EventStream:
         """Stream the answer; its first token is due in ``first_token`` seconds, with retries."""
         call = self._prepared(call)
-        delay = _BACKOFF
+        failures = 0
         loop = asyncio.get_running_loop()
         deadline = loop.time() + first_token
         while True:
@@ -90,7 +89,8 @@ class GuardedModel(CallModel):
                 return
             except Exception as error:  # reason: vendors' clients raise anything
                 failure = classify(self._name, error, first_token)
-                wait = max(delay, failure.retry_after or 0.0) * random.uniform(1.0, 1.3)  # noqa: S311 - jitter, no secret
+                failures += 1
+                wait = max(_RETRY.delay(failures), failure.retry_after or 0.0)
                 if (
                     begun
                     or retries == 0
@@ -103,7 +103,6 @@ class GuardedModel(CallModel):
             _log.info("model request retried", extra={"model": self.label, "error": str(failure)})
             retries -= 1
             await asyncio.sleep(wait)
-            delay *= 2
 
     async def _answer(self, call: ModelCall, deadline: float, first_token: float) -> EventStream:
         """Pass on one answer from its first token, which is due at ``deadline``."""

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
+
+from vixio.core.backoff import Backoff
 
 Transport = Literal["stdio", "sse", "streamable_http"]
 
 Confirm = Literal["destructive", "always", "never"]
 
 
-@dataclass(frozen=True, slots=True)
-class Pauses:
-    """Seconds between attempts to connect: the first, doubled each time up to the longest.
+RECONNECT: Final = Backoff(first=0.5, longest=60.0)
+"""Delays between attempts to connect."""
 
-    Each is shortened by up to a half at random, so that many clients do not reconnect at once.
-    After a connection that lasted ``steady`` the first applies again.
-    """
-
-    first: float = 0.5
-    longest: float = 60.0
-    steady: float = 30.0
+STEADY_SECONDS: Final = 30.0
+"""After a connection that lasted so long the first delay applies again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,5 +48,5 @@ class McpServerConfig:
     refresh: float = 60.0
     confirm: Confirm = "destructive"
     retries: int = 1
-    pauses: Pauses = Pauses()
+    reconnect: Backoff = RECONNECT
     place: str = "mcp_servers"

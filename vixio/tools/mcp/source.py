@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from vixio.core.errors import ToolError
 from vixio.core.imports import SDK_IMPORT
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
-from vixio.tools.mcp.config import McpServerConfig
+from vixio.tools.mcp.config import STEADY_SECONDS, McpServerConfig
 from vixio.tools.mcp.listing import to_definitions
 from vixio.tools.source import Fault, ToolSource
 
@@ -87,18 +87,15 @@ class McpSource(ToolSource):
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
-        pauses = self.config.pauses
-        pause = pauses.first
+        backoff = self.config.reconnect
+        failures = 0
         while not self._closing.is_set():
             began = loop.time()
             await self._once()
-            if loop.time() - began >= pauses.steady:
-                pause = pauses.first
-            try:
-                async with asyncio.timeout(pause * random.uniform(0.5, 1.0)):  # noqa: S311 - jitter
+            failures = 1 if loop.time() - began >= STEADY_SECONDS else failures + 1
+            with suppress(TimeoutError):
+                async with asyncio.timeout(backoff.delay(failures)):
                     await self._closing.wait()
-            except TimeoutError:
-                pause = min(pause * 2, pauses.longest)
 
     async def _once(self) -> None:
         """Connect, follow the server until the connection ends, and clean up."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
+from vixio.core.backoff import Backoff
 from vixio.core.errors import ConfigError, ToolError
 from vixio.core.tools.types import ToolDefinition
 from vixio.tools.rest.client import RestClient
@@ -18,9 +18,8 @@ from vixio.tools.rest.request import RestRequest
 from vixio.tools.rest.source import to_definition
 from vixio.tools.source import Fault, ToolSource
 
-FIRST_PAUSE = 1.0
-LONGEST_PAUSE = 300.0
-"""Seconds between attempts to load a document."""
+RETRY = Backoff(first=1.0, longest=300.0)
+"""Delays between attempts to load a document."""
 
 _log = logging.getLogger(__name__)
 
@@ -28,11 +27,11 @@ _log = logging.getLogger(__name__)
 class OpenApiSource(ToolSource):
     """The chosen operations of one document."""
 
-    def __init__(self, config: OpenApiConfig, *, first_pause: float = FIRST_PAUSE) -> None:
+    def __init__(self, config: OpenApiConfig, *, backoff: Backoff = RETRY) -> None:
         super().__init__(config.name)
         self.config = config
         self._client = RestClient()
-        self._first_pause = first_pause
+        self._backoff = backoff
         self._tools: tuple[ToolDefinition, ...] = ()
         self._task: asyncio.Task[None] | None = None
         self._known = asyncio.Event()
@@ -58,10 +57,10 @@ class OpenApiSource(ToolSource):
         await self._client.close()
 
     async def _run(self) -> None:
-        pause = self._first_pause
+        failures = 0
         while not await self._load():
-            await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
-            pause = min(pause * 2, LONGEST_PAUSE)
+            failures += 1
+            await asyncio.sleep(self._backoff.delay(failures))
 
     async def _load(self) -> bool:
         """Load the document; return false if a later try may succeed."""

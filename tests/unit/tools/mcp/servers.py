@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.harness import until
-from vixio.tools.mcp.config import McpServerConfig, Pauses, Transport
+from vixio.core.backoff import Backoff
+from vixio.tools.mcp.config import McpServerConfig, Transport
 from vixio.tools.mcp.source import McpSource
 
 SCRIPT = Path(__file__).parents[3] / "support" / "mcp_server.py"
@@ -69,7 +70,7 @@ def stdio(mode: str = "stdio", **options: Any) -> McpServerConfig:  # noqa: ANN4
         "stdio",
         command=sys.executable,
         args=(str(SCRIPT), mode),
-        pauses=Pauses(first=0.05, longest=0.5),
+        reconnect=Backoff(first=0.05, longest=0.5),
     )
     return replace(config, **options)
 

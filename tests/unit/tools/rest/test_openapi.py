@@ -12,6 +12,7 @@ import yaml
 from tests.e2e.harness import until
 from tests.unit.tools.rest.service import Service, running, saying
 from tests.unit.tools.rest.test_source import call
+from vixio.core.backoff import Backoff
 from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
 from vixio.tools.rest.config import RestToolConfig
@@ -172,7 +173,7 @@ def test_an_invalid_document(data: bytes, message: str) -> None:
 async def test_a_document_is_loaded_once_its_server_is_up() -> None:
     async with running() as service:
         service.on("/openapi.json", saying("", status=503))
-        source = OpenApiSource(_lamps(service), first_pause=0.01)
+        source = OpenApiSource(_lamps(service), backoff=Backoff(first=0.01, longest=1.0))
         runtime = ToolRuntime([source], counters=Counters())
         await runtime.start()
         try:
