@@ -34,7 +34,7 @@ async def test_the_second_model_answers_for_the_first() -> None:
     lines = out.decode().splitlines()
     named = "[openai/qwen3:8b: 3+5 tokens, instead of openai/gpt-4.1-mini]"
     assert lines[:4] == [named, "Paris.", named, "Berlin."]
-    assert "'state': 'resting'" in lines[4]
+    assert "'state': 'open'" in lines[4]
     assert first.paths == ["/v1/responses"]
     assert [m["content"] for m in second.requests[1]["messages"][1:]] == [
         "What is the capital of France?",
