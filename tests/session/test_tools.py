@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 from tests.session.conversation import Conversation, on_virtual_time
 from vixio.core.chunk import ListenMode, ListenStart, TextInput
 from vixio.core.history import AssistantMessage, ToolCallItem, ToolResultItem, UserMessage
 from vixio.core.tools.local import func_to_tool_definition
-from vixio.testing import ScriptedAgent, ToolUse
+from vixio.testing import ScriptedAgent, ScriptedASR, ScriptedTTS, ToolUse
 from vixio.tools import ToolContext
 from vixio.tools.builtin import builtin_source
 from vixio.tools.runtime import ToolRuntime
@@ -25,8 +27,8 @@ async def slow(context: ToolContext) -> str:
     return "42"
 
 
-def talking(agent: ScriptedAgent) -> Conversation:
-    source = FixedSource("here", [func_to_tool_definition(slow)])
+def talking(agent: ScriptedAgent, *tools: Callable[..., Any]) -> Conversation:
+    source = FixedSource("here", [func_to_tool_definition(each) for each in (slow, *tools)])
     return Conversation(agent=agent, runtime=ToolRuntime([builtin_source(), source]))
 
 
@@ -99,3 +101,28 @@ async def test_a_user_who_goes_on_keeps_the_conversation() -> None:
         await asyncio.sleep(5)
         assert talk.device.texts()[-1] == "It is late."
         assert not talk.device.all("close")
+
+
+@on_virtual_time
+async def test_a_call_that_was_run_is_not_made_again_though_the_voice_is_behind() -> None:
+    orders: list[str] = []
+
+    async def order() -> str:
+        """Order tea."""
+        orders.append("tea")
+        return "ordered"
+
+    words = "One. Two. Three. Four. Five. Six."
+    agent = ScriptedAgent(
+        lambda text: (words, ToolUse("order", {}), "Done.") if "tea" in text else ("All right.",)
+    )
+    talk = talking(agent, order)
+    talk.asr = ScriptedASR(["order tea", "please"])
+    talk.tts = ScriptedTTS(delay=1.8)
+    async with talk.running():
+        talk.listen()
+        await talk.say(0.6, pause=0.7)
+        await talk.say(0.6, pause=0.7)
+        await talk.device.wait_for("stop")
+        assert [request.text for request in agent.requests] == ["order tea", "please"]
+    assert orders == ["tea"]

@@ -57,6 +57,8 @@ class TurnTimeline:
     """The model's answers, one a round; one that was cut off is not among them."""
     held: float = 0.0
     """Seconds for which the first frame waited until the device could play it."""
+    called_tools: bool = False
+    """Whether a tool was called, even if the reply has not been read that far."""
     heard_ms: int | None = None
     """How much of the reply was played, in milliseconds; None while it is being played."""
     outcome: str = ""

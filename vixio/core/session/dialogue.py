@@ -227,7 +227,7 @@ class Dialogue:
                 case Action.REPLY:
                     self._start(turn)
                 case Action.JOIN:
-                    if reply is not None and not reply.called_tools:
+                    if reply is not None and not reply.timeline.called_tools:
                         turn = self._join(reply, turn)
                     await self._slot.cut("superseded")
                     self._start(turn)

@@ -80,7 +80,6 @@ class Reply:
         self.turn = turn
         self.speech = speech
         self.timeline: TurnTimeline = context.timeline(turn.turn_id)
-        self.called_tools = False
         self.farewell = False
         """Whether the session closes after this reply."""
         self._engine = engine
@@ -330,7 +329,7 @@ class Reply:
     def _note_tool(self, chunk: ToolCalled | ToolReturned) -> None:
         turn_id, call_id = self.turn.turn_id, chunk.call_id
         if isinstance(chunk, ToolCalled):
-            self.called_tools = True
+            self.timeline.called_tools = True
             self._names[call_id] = chunk.name
             self._emit(ToolStarted, turn_id, call_id, chunk.name, chunk.arguments)
             return

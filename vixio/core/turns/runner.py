@@ -229,6 +229,7 @@ class PreparedTurn:
                 self._context.timeline(turn_id).mark("first_token", at)
                 history.append(turn_id, AssistantMessage(text))
             case ToolCalled(call_id=call_id, name=name, arguments=arguments):
+                self._context.timeline(turn_id).called_tools = True
                 history.append(turn_id, ToolCallItem(call_id, name, arguments))
             case ToolReturned(call_id=call_id, output=output):
                 history.append(turn_id, ToolResultItem(call_id, output))

@@ -1,4 +1,4 @@
-"""What every agent does, whatever writes its replies."""
+"""The contract suite of agents."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ from vixio.testing.contract.base import LIMIT, Contract
 
 
 class AgentBench(ABC):
-    """Prepares the agent's next turn and returns what the user has to say for it."""
+    """Prepares the agent's next turn. Each method returns the user's words for it."""
 
     backend: AgentBackend
 
     @abstractmethod
     def talk(self) -> str:
-        """Have it answer in words alone."""
+        """Prepare an answer in words alone."""
 
     @abstractmethod
     def lamp(self) -> str:
-        """Have it call ``self.lamp.turn_on``, then say something."""
+        """Prepare a call of ``self.lamp.turn_on``, and an answer after it."""
 
     @abstractmethod
     def volume(self) -> str:
-        """Have it call ``self.audio_speaker.set_volume`` with 30, then say something."""
+        """Prepare a call of ``self.audio_speaker.set_volume`` with 30, and an answer after it."""
 
     @abstractmethod
     def time(self) -> str:
-        """Have it call ``get_time``, then say something."""
+        """Prepare a call of ``get_time``, and an answer after it."""
 
     def stands_around(self, task: asyncio.Task[object]) -> bool:
-        """Return whether ``task`` is one of what stands around it, as a vendor's stand-in."""
+        """Return whether ``task`` belongs to the test setup, such as a vendor's stand-in."""
         return False
 
 
 class Device:
-    """The tools of a device, and what it was asked to do."""
+    """The tools of a device, and the calls that it got."""
 
     def __init__(self, run: Callable[[str], ToolCallResult] | None = None) -> None:
         self.asked: list[tuple[str, JsonObject]] = []
@@ -122,15 +122,15 @@ def _returned(events: list[AgentEvent]) -> ToolReturned:
 
 
 class AgentContract(Contract):
-    """What every agent does. A subclass says by :meth:`create` what is tested."""
+    """The behaviour of every agent. A subclass returns the agent under test by :meth:`create`."""
 
     def create(self) -> AbstractAsyncContextManager[AgentBench]:
-        """Yield the bench with its backend unstarted; the suite starts and closes that."""
+        """Yield the bench with its backend not started; the suite starts and closes it."""
         raise NotImplementedError(f"{type(self).__name__} has to say what it tests: create()")
 
     @pytest.fixture
     def creator(self) -> Callable[[], AbstractAsyncContextManager[AgentBench]]:
-        """Return what makes the bench; a fixture with ``params`` here runs the suite on many."""
+        """Return the function that makes the bench. Override it with ``params`` to test several."""
         return self.create
 
     @pytest_asyncio.fixture
