@@ -1,6 +1,6 @@
 #!/bin/sh
-# Try to see to it that TEN VAD finds libc++, which its library for Linux needs: ensure_libcxx.sh PYTHON
-# Never fails: without it TEN VAD's tests are skipped, with the same words.
+# Installs libc++, which TEN VAD's library for Linux needs, where that is possible: ensure_libcxx.sh PYTHON
+# It never fails: without libc++, TEN VAD's tests are skipped with the same message.
 set -eu
 
 python=$1

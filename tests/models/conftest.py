@@ -1,4 +1,4 @@
-"""The tiny models, made once a run, and speech for them."""
+"""Tiny models, created once per run, and speech for them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vixio.testing.contract.asr import OFF, ON, utterances
 
 @pytest.fixture(scope="session")
 def vendor() -> None:
-    """FunASR and torch, imported; what they warn of on import is not ours to mend."""
+    """Import FunASR and torch, without the warnings of their import."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import funasr
@@ -34,7 +34,7 @@ def paraformer(vendor: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def streaming(vendor: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a Paraformer that hears as the user speaks."""
+    """The folder of a streaming Paraformer."""
     return make_paraformer(tmp_path_factory.mktemp("models") / "streaming", streaming=True)
 
 
@@ -46,7 +46,7 @@ def seaco(vendor: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def sensevoice(vendor: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a SenseVoice that knows the two utterances of the contract."""
+    """The folder of a SenseVoice that was trained on the two utterances of the contract."""
     said = utterances()
     return make_sensevoice(
         tmp_path_factory.mktemp("models") / "sensevoice",

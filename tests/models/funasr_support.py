@@ -1,4 +1,4 @@
-"""What the tests of the FunASR provider have in common."""
+"""Helpers of the tests of the FunASR provider."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vixio.providers.funasr.settings import FunASRSettings
 from vixio.providers.funasr.stream import FunASRStream
 
 BOUND = 60.0
-"""Seconds; loading a model, which is what takes long, takes five on two cores."""
+"""Seconds. Loading a model takes five on two cores."""
 PACKET = 1920
 
 
@@ -48,7 +48,7 @@ async def finish(stream: FunASRStream) -> Recognition:
 async def say(
     provider: FunASRProvider, pcm: bytes, hints: SpeechHints | None = None
 ) -> Recognition:
-    """Return what is recognised of ``pcm``."""
+    """Return the recognition of ``pcm``."""
     stream = provider.open(hints or SpeechHints())
     try:
         await feed(stream, pcm)
@@ -58,7 +58,7 @@ async def say(
 
 
 async def until(true: Callable[[], bool]) -> None:
-    """Wait for what nothing tells of: looked for, bounded."""
+    """Poll until the condition holds, with a timeout."""
     async with asyncio.timeout(BOUND):
         while not true():  # noqa: ASYNC110 - see above
             await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""Says of a test file which packages beyond the default install it needs."""
+"""The packages beyond the default install that a test file needs."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pytest
 
 
 def needs(extra: str, *packages: str) -> list[pytest.MarkDecorator]:
-    """Return the ``pytestmark`` of a file whose tests need ``packages``, which ``extra`` brings.
+    """Return the ``pytestmark`` of a file whose tests need ``packages`` of the extra ``extra``.
 
-    Where they are missing the whole file is skipped, in one line that says so. Nothing is imported:
-    a plain run collects these files in no time.
+    If one is missing, the whole file is skipped with one line. No package is imported, so a plain
+    run collects these files fast.
     """
     missing = [package for package in packages if find_spec(package) is None]
     if missing:

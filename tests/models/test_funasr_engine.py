@@ -1,4 +1,4 @@
-"""What a model is asked: hotwords where it takes them, and each utterance its own answer."""
+"""Calls of the model: hotwords where it takes them, and one result per utterance."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def test_hotwords_reach_a_model_that_takes_them(seaco: Path, speech: bytes) -> N
     assert len(heard) == 2
     assert without
     assert all(heard)
-    told = [[TOKENS[number] for number in word] for word in model.hotword_list]
-    assert told == [["打", "开", "灯"], ["音", "量"], ["<s>"]]
+    sent = [[TOKENS[number] for number in word] for word in model.hotword_list]
+    assert sent == [["打", "开", "灯"], ["音", "量"], ["<s>"]]
 
 
 def test_hotwords_do_not_reach_one_that_takes_none(paraformer: Path, speech: bytes) -> None:
@@ -49,7 +49,7 @@ def test_a_batch_in_which_no_word_is_found_is_as_many_empty_answers(
     paraformer: Path, speech: bytes
 ) -> None:
     made = engine(paraformer)
-    made._auto.model.predictor.cif_output.bias.data.fill_(-100.0)  # it finds no word in anything
+    made._auto.model.predictor.cif_output.bias.data.fill_(-100.0)  # it recognises no word
     assert made.recognize([speech, speech, speech], "auto", "") == ["", "", ""]
 
 

@@ -1,4 +1,4 @@
-"""FunASR as it is: its loader takes a folder, and runs several utterances in one call."""
+"""FunASR's behaviour: it loads a folder, and decodes several utterances in one call."""
 
 from __future__ import annotations
 

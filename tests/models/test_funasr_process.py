@@ -1,4 +1,4 @@
-"""The process with the model: loading, dying, hanging, closing."""
+"""The worker process: loading, crashes, hangs, closing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def gone(pid: int) -> bool:
 
 
 def cut_off(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the process have no network, and note in ``folder`` when it asks for one."""
+    """Block the network of the process; it records each attempt in ``folder``."""
     guard = folder / "guard"
     guard.mkdir()
     guard.joinpath("sitecustomize.py").write_text(
@@ -51,7 +51,7 @@ def cut_off(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_the_loop_goes_on_while_a_model_is_loaded_and_runs(
     paraformer: Path, speech: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And all of it without a network: the process notes each address that it asks for."""
+    """Without a network: the process records each address that it looks up."""
     cut_off(tmp_path, monkeypatch)
     lags: list[float] = []
     loop = asyncio.get_running_loop()
@@ -101,7 +101,7 @@ async def test_a_dead_or_hung_process_costs_its_utterances_and_is_replaced(
         await stream.close()
         await until(lambda: provider.worker is None or provider.worker.pid != hung)
         await until(lambda: gone(hung))
-        # While the next one loads, an utterance is told so in time.
+        # While the next process loads, an utterance fails within its timeout.
         with pytest.raises(ProviderError) as caught:
             await say(provider, speech)
         assert caught.value.reason == "not_ready"
@@ -124,7 +124,7 @@ async def test_a_hub_out_of_reach_is_an_error_that_may_pass(
 async def test_closing_while_the_model_is_loaded_leaves_nothing(paraformer: Path) -> None:
     provider = made(paraformer)
     starting = asyncio.create_task(provider.start())
-    await asyncio.sleep(0.3)  # somewhere into it; wherever that is, the end is the same
+    await asyncio.sleep(0.3)  # at an arbitrary point of the load
     await provider.close()
     with pytest.raises(ProviderError):
         await asyncio.wait_for(starting, BOUND)

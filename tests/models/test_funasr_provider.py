@@ -1,4 +1,4 @@
-"""The provider over real models: batching, partial words, giving up."""
+"""The provider over real models: batching, partial transcripts, cancellation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MAX_SECONDS = 8
 async def providers(
     paraformer: Path, streaming: Path
 ) -> AsyncIterator[tuple[FunASRProvider, FunASRProvider]]:
-    """The offline and the streaming one, loaded at the same time."""
+    """An offline and a streaming provider, loaded at the same time."""
     options = {"gather_ms": 200, "max_waiting": 2, "max_seconds": MAX_SECONDS}
     async with AsyncExitStack() as stack:
         tasks = [
@@ -62,14 +62,16 @@ async def test_two_at_once_share_one_call_and_get_their_own_words(
         await feed(stream, pcm)
     together = await asyncio.gather(*map(finish, streams))
     assert [stream.batch for stream in streams] == [2, 2]
-    # Padding reaches into the last word of the shorter one, and no further.
+    # Padding affects only the last word of the shorter utterance.
     for one, both in zip(alone, together, strict=True):
         assert both.text[: len(one) - 2] == one[: len(one) - 2]
     for stream in streams:
         await stream.close()
 
 
-async def test_who_speaks_alone_waits_for_nobody(offline: FunASRProvider, speech: bytes) -> None:
+async def test_a_single_utterance_does_not_wait_for_others(
+    offline: FunASRProvider, speech: bytes
+) -> None:
     stream = offline.open(SpeechHints())
     await feed(stream, speech)
     assert (await finish(stream)).text
@@ -77,7 +79,9 @@ async def test_who_speaks_alone_waits_for_nobody(offline: FunASRProvider, speech
     await stream.close()
 
 
-async def test_words_are_told_before_the_end(online: FunASRProvider, speech: bytes) -> None:
+async def test_partial_transcripts_come_before_the_end(
+    online: FunASRProvider, speech: bytes
+) -> None:
     stream = online.open(SpeechHints())
     await feed(stream, speech)
     await until(lambda: bool(stream.partial))

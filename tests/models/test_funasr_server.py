@@ -1,4 +1,4 @@
-"""A whole server that hears with FunASR: the words and the mood reach the agent."""
+"""A whole server with FunASR: transcript and emotion reach the agent."""
 
 from __future__ import annotations
 

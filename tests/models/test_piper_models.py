@@ -62,7 +62,7 @@ async def test_brackets_are_no_phonemes(voices: dict[str, Path]) -> None:
 
 
 async def test_both_espeaks_live_in_one_process(voices: dict[str, Path]) -> None:
-    """Piper has one of its own for phonemes; it shares no state with the voice eSpeak NG."""
+    """Piper's own eSpeak NG, for phonemes, shares no state with the provider ``espeak``."""
     espeak, piper = EspeakTTSProvider(), PiperTTSProvider(PiperSettings(model=voices["espeak"]))
     await espeak.start()
     await piper.start()
@@ -80,7 +80,7 @@ async def test_a_speaker_has_a_name_or_a_number(voices: dict[str, Path], speaker
     assert await length(PiperSettings(model=voices["text"], speaker=speaker))
 
 
-async def test_what_is_no_voice_is_told(voices: dict[str, Path], tmp_path: Path) -> None:
+async def test_an_invalid_voice_is_an_error(voices: dict[str, Path], tmp_path: Path) -> None:
     async def refused(match: str, settings: PiperSettings) -> None:
         tts = PiperTTSProvider(settings)
         with pytest.raises(ProviderUnavailable, match=match):

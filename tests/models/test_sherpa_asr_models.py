@@ -30,7 +30,7 @@ from vixio.testing.contract.base import LIMIT, Creator
 pytestmark = needs("sherpa", "sherpa_onnx", "onnx")
 
 quick = partial(SherpaASRSettings, try_first=False)
-"""Each try in a process of its own takes a second."""
+"""Each trial in a process of its own takes a second."""
 
 MAKERS: dict[str, Callable[[Path], Path]] = {
     "zipformer-ctc": make_zipformer_ctc,
@@ -52,7 +52,7 @@ def folder(request: pytest.FixtureRequest, folders: dict[str, Path]) -> Path:
 
 
 class TestSherpaASR(ASRContract):
-    finds_words = False  # random weights: it gives symbols, not the words
+    finds_words = False  # random weights: symbols instead of words
 
     @pytest.fixture
     def creator(self, folder: Path) -> Creator[ASRProvider]:
@@ -75,7 +75,7 @@ async def test_sound_has_words_and_silence_none(folder: Path) -> None:
         await asr.close()
 
 
-async def test_the_tags_of_sense_voice_are_told_and_not_spoken(folders: dict[str, Path]) -> None:
+async def test_the_tags_of_sense_voice_are_parsed_and_removed(folders: dict[str, Path]) -> None:
     asr = SherpaASRProvider(quick(folder=folders["sense-voice"]))
     await asr.start()
     try:
@@ -87,7 +87,7 @@ async def test_the_tags_of_sense_voice_are_told_and_not_spoken(folders: dict[str
 
 
 async def test_expected_words_are_heard_sooner(folders: dict[str, Path]) -> None:
-    """Configured words and those of tools weigh more; one that cannot be written is left out."""
+    """Hotwords of settings and tools are used; a word with unknown symbols is left out."""
     lamp = ToolDefinition("lamp.turn", "音量 🎉", {"properties": {"room": {"enum": ["灯开"]}}})
 
     async def words(hints: SpeechHints, **options: object) -> str:
@@ -110,7 +110,7 @@ async def test_expected_words_are_heard_sooner(folders: dict[str, Path]) -> None
     assert await words(SpeechHints([lamp])) == plain
 
 
-async def test_growing_words_are_told_before_the_end(folders: dict[str, Path]) -> None:
+async def test_partial_transcripts_come_before_the_end(folders: dict[str, Path]) -> None:
     asr = SherpaASRProvider(quick(folder=folders["streaming-nemo-ctc"]))
     await asr.start()
     try:
@@ -147,7 +147,7 @@ async def test_those_that_wait_are_decoded_together(
     try:
         pcm = utterances()[ON]
         sizes.clear()
-        long = pcm * 6  # never filled up with silence for: it is decoded alone
+        long = pcm * 6  # decoded alone, because the others would need too much padding
         texts = await asyncio.gather(*(hear(asr, each) for each in [pcm] * 9 + [long]))
         assert len({each.text for each in texts[:9]}) == 1
         assert sum(sizes) == 10
@@ -176,7 +176,7 @@ async def test_too_many_and_too_long_are_refused(folders: dict[str, Path]) -> No
 async def test_a_folder_of_something_else_costs_no_process(
     folders: dict[str, Path], tmp_path: Path
 ) -> None:
-    """The library itself would end the process on most of these."""
+    """The library would abort the process on most of these."""
     for kind in ("nemo-ctc", "paraformer", "sense-voice", "streaming-zipformer-ctc"):
         settings = quick(folder=folders["zipformer-ctc"], kind=kind)
         with pytest.raises(ProviderUnavailable, match="does not say its"):
@@ -193,7 +193,7 @@ async def test_a_folder_of_something_else_costs_no_process(
 
 
 async def test_a_model_that_ends_the_process_costs_no_server(tmp_path: Path) -> None:
-    """Its normalisation is no list of numbers."""
+    """Its normalisation is not a list of numbers."""
     folder = make_sense_voice(tmp_path / "bad")
     model = folder / "model.int8.onnx"
     model.write_bytes(model.read_bytes().replace(b"-10,-10,", b"ten,ten,", 1))

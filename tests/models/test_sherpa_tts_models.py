@@ -27,7 +27,7 @@ pytestmark = needs("sherpa", "sherpa_onnx", "onnx")
 
 
 quick = partial(SherpaTTSSettings, try_first=False)
-"""Each try in a process of its own takes a second."""
+"""Each trial in a process of its own takes a second."""
 
 MAKERS: dict[str, Callable[[Path], Path]] = {
     "kokoro": make_kokoro,
@@ -94,7 +94,7 @@ async def test_more_sounds_than_kokoro_takes_end_no_process(
 
 
 async def test_a_text_is_pronounced_by_espeak(voices: dict[str, Path]) -> None:
-    """Each sound is a tone and a pause: the number of them tells that it was not spelt."""
+    """Each phoneme is a tone and a pause, so their number shows that no letters were spelt."""
     tts = SherpaTTSProvider(quick(folder=voices["sounds"]))
     await tts.start()
     try:
@@ -117,10 +117,10 @@ async def test_speed_and_rate_are_the_voices(voice: Path) -> None:
     assert lengths[1] == pytest.approx(lengths[0] / 2, rel=0.1)
 
 
-async def test_a_listener_who_goes_stops_the_generation(
+async def test_closing_the_iterator_stops_the_synthesis(
     voice: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The library is told by the callback's value, and asks for no further sentence."""
+    """The value of the callback stops the library before the next sentence."""
     sentences: list[int] = []
     heard, gone, done = asyncio.Event(), threading.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -169,7 +169,7 @@ async def test_each_sentence_is_given_as_it_is_done(voice: Path) -> None:
         await tts.close()
 
 
-async def test_a_speaker_that_is_not_there_is_told(voice: Path) -> None:
+async def test_an_unknown_speaker_is_an_error(voice: Path) -> None:
     tts = SherpaTTSProvider(quick(folder=voice, speaker=2))
     with pytest.raises(ProviderUnavailable, match="has 2 speakers, there is no 2"):
         await tts.start()
@@ -193,7 +193,7 @@ async def test_a_good_voice_passes_its_trial(voice: Path) -> None:
 
 
 def children() -> set[str]:
-    """Processes that this one has started, by /proc."""
+    """Return the child processes of this process, from /proc."""
     lists = Path("/proc/self/task").glob("*/children")
     return {pid for each in lists for pid in each.read_text("ascii").split()}
 
