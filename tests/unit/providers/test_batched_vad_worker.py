@@ -1,4 +1,4 @@
-"""The batching thread, with a network that writes down what it is given."""
+"""The batching thread, with a network that records its input."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ LIMIT = 5.0
 
 
 class RecordingModel(SileroModel):
-    """Answers each window with its first byte; holds every batch until ``gate`` opens."""
+    """Returns the first byte of each window; holds every batch until ``gate`` is open."""
 
     def __init__(self) -> None:
         self.batches: list[list[int]] = []
         self.times: list[float] = []
         self.forgotten: list[int] = []
         self.owners: list[str] = []
-        """Each forget and release, in their order."""
+        """Each forget and release, in order."""
         self.gate = threading.Event()
         self.gate.set()
         self.entered = threading.Event()
@@ -53,7 +53,7 @@ class RecordingModel(SileroModel):
 
 
 class Bench:
-    """A worker and the means to feed it."""
+    """A worker and methods to feed it."""
 
     def __init__(self, max_batch: int = 8, interval: float = 0.0) -> None:
         self.model = RecordingModel()
@@ -67,7 +67,7 @@ class Bench:
         return future
 
     async def hold(self) -> asyncio.Future[list[float]]:
-        """Make the thread wait inside a batch of slot 99; what comes now forms the next."""
+        """Hold the thread in a batch of slot 99; jobs submitted from now on form the next batch."""
         self.model.gate.clear()
         self.model.entered.clear()
         future = self.submit(Lane(99), 1)
@@ -111,7 +111,7 @@ async def test_a_batch_holds_one_window_of_a_device(bench: Bench) -> None:
     assert bench.model.batches[1:] == [[1, 2], [1, 2], [1], [1]]
 
 
-async def test_a_batch_has_a_limit_and_nobody_is_passed_over(bench: Bench) -> None:
+async def test_a_batch_has_a_limit_and_every_lane_gets_its_turn(bench: Bench) -> None:
     _ = await bench.hold()
     lanes = [Lane(slot) for slot in range(12)]
     futures = [bench.submit(lane, 1, 2) for lane in lanes]
@@ -142,7 +142,7 @@ async def test_one_wake_up_of_the_loop_a_batch(
     assert len(calls) == 2
 
 
-async def test_a_fault_hits_those_who_were_in_the_batch(bench: Bench) -> None:
+async def test_a_fault_fails_the_jobs_of_its_batch(bench: Bench) -> None:
     held = await bench.hold()
     lanes = [Lane(slot) for slot in range(3)]
     futures = [bench.submit(lane, 1, 2) for lane in lanes]
@@ -183,7 +183,7 @@ async def test_a_cancelled_job_is_run_and_its_answer_dropped(bench: Bench) -> No
     _ = await bench.hold()
     lane = Lane(1)
     cancelled, kept = bench.submit(lane, 1), bench.submit(lane, 2)
-    neighbour = bench.submit(Lane(2), 3)  # in one batch with the cancelled one, behind it
+    neighbour = bench.submit(Lane(2), 3)  # in the same batch, after the cancelled one
     cancelled.cancel()
     bench.model.gate.set()
     assert await asyncio.wait_for(neighbour, LIMIT) == [3.0]
@@ -191,8 +191,8 @@ async def test_a_cancelled_job_is_run_and_its_answer_dropped(bench: Bench) -> No
     assert bench.model.batches[1:] == [[1, 2], [1]]
 
 
-async def test_devices_gather_and_who_catches_up_does_not_wait() -> None:
-    bench = Bench(interval=30.0)  # longer than the test may take: only what is urgent runs
+async def test_windows_gather_and_a_device_that_catches_up_does_not_wait() -> None:
+    bench = Bench(interval=30.0)  # longer than the test: only urgent windows run
     try:
         first = Lane(1)
         assert await asyncio.wait_for(bench.submit(first, 1), LIMIT) == [1.0]  # after a pause
@@ -200,7 +200,7 @@ async def test_devices_gather_and_who_catches_up_does_not_wait() -> None:
         async with asyncio.timeout(LIMIT):
             while not bench.worker._gathering:  # noqa: ASYNC110 - a thread's state, no event
                 await asyncio.sleep(0)
-        # Back at once: it runs now, and those who were gathering go along.
+        # An urgent window: it runs now, together with the collected ones.
         assert await asyncio.wait_for(bench.submit(first, 5), LIMIT) == [5.0]
         assert await asyncio.wait_for(asyncio.gather(*waiting), LIMIT) == [[2.0], [3.0]]
         assert bench.model.batches[0] == [1]

@@ -1,4 +1,4 @@
-"""What of Piper is told without its package."""
+"""Piper's settings and errors, without its package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tags of SenseVoice models: read, and never left in the words."""
+"""The tags of SenseVoice models are parsed and removed from the text."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ LINE = "<|zh|><|HAPPY|><|Speech|><|withitn|>今天天气真好。"
             TaggedText("そうです", "ja", "sad", ("laughter",)),
         ),
         ("<|ko|><|FEARFUL|><|BGM|>안녕", TaggedText("안녕", "ko", "fearful", ("music",))),
-        # What there is none of is empty.
+        # Missing values are empty.
         ("", TaggedText("")),
         ("  turn on the lamp ", TaggedText("turn on the lamp")),
         ("3 < 4 | 5 > 2", TaggedText("3 < 4 | 5 > 2")),
         ("a <b> c", TaggedText("a <b> c")),
         # A punctuation model has put spaces in.
         ("< | zh | >< | ANGRY | >< | Speech | >走开", TaggedText("走开", "zh", "angry")),
-        # Unknown names go too.
+        # Unknown tags are removed too.
         ("<|de|><|JOYOUS|><|Barking|>Guten Tag", TaggedText("Guten Tag", "de")),
         ("<|SPECIAL_TOKEN_7|>yes", TaggedText("yes")),
         ("<|<|zh|>en|>yes", TaggedText("yes", "zh")),
-        # No speech, says the model, whatever it wrote.
+        # Text that the model marks as no speech.
         ("<|nospeech|><|EMO_UNKNOWN|><|Event_UNK|><|woitn|>i.", TaggedText("")),
         ("<|nospeech|><|Event_UNK|>嗯<|zh|><|Speech|>你好", TaggedText("你好", "zh")),
         # After FunASR's own clean-up.

@@ -1,4 +1,4 @@
-"""The network: where it is found, and that batches and slots change nothing."""
+"""The network: its file, and that batches and slots do not change its output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float32]
 
 
 def reference(pcm: bytes) -> list[float]:
-    """One window at a time through the reference file, written down as OnnxWrapper does it."""
+    """Run the reference file one window at a time, as OnnxWrapper does."""
     session = onnxruntime.InferenceSession(
         str(find_model().with_name("silero_vad.onnx")), providers=["CPUExecutionProvider"]
     )
@@ -78,7 +78,7 @@ async def test_a_batch_gives_what_each_gives_alone(model: SileroModel) -> None:
     for slot in slots:
         model.forget(slot)
     for step in range(30):
-        # The devices come in another order each time, and not all of them are there.
+        # Another order of devices in each batch, and not all of them.
         order = sorted(range(40), key=lambda device: (device * 7 + step * 11) % 40)
         present = [device for device in order if step < len(alone[device])]
         batch = model.run(

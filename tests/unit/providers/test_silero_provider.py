@@ -1,4 +1,4 @@
-"""What of Silero the contract suite does not say: slots, settings, errors."""
+"""Silero beyond the contract suite: slots, settings, errors."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ async def test_many_devices_come_and_go() -> None:
             streams = [provider.open() for _ in range(50)]  # more than the first arrays hold
             async with asyncio.timeout(20):
                 heard = await asyncio.gather(*(each.process(WINDOW * 2) for each in streams))
-            assert len({tuple(each) for each in heard}) <= 2  # alike up to the last bit
+            assert len({tuple(each) for each in heard}) <= 2  # equal up to the last bit
             for each in streams:
                 each.close()
     finally:
         await provider.close()
 
 
-async def test_a_missing_model_is_told_at_start(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_missing_model_fails_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> None:
         raise ProviderUnavailable("silero", "its model is not installed")
 

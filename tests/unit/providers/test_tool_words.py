@@ -1,4 +1,4 @@
-"""The words that tools make likely."""
+"""Words of tools, for hotwords."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decoding in pieces, and how near the result is to what went in."""
+"""Decodes streams in pieces, and compares the result with the original."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def decode(
 
 
 def likeness(heard: NDArray[np.int16], meant: NDArray[np.int16]) -> float:
-    """Return the correlation (at most 1) of ``meant`` with what was heard, at its best place."""
+    """Return the highest correlation (at most 1) of ``meant`` with the decoded audio."""
     one, other = heard.astype(float), meant.astype(float)
     size = 1 << (len(one) + len(other)).bit_length()
     spectrum = np.fft.rfft(one, size) * np.conj(np.fft.rfft(other, size))

@@ -1,4 +1,4 @@
-"""Any format, cut anywhere: the same sound; and what is no sound is said to be none."""
+"""Any format in any pieces decodes to the same sound; anything else is an error."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def asked(name: str) -> str:
 
 
 def same(name: str, one: NDArray[np.int16], other: NDArray[np.int16]) -> bool:
-    """Are they equal, but for the dither of the resampler where there is one?"""
+    """Return whether both are equal, except for the dither of a resampler."""
     if len(one) != len(other):
         return False
     most = 2 if name.endswith("44k") else 0
@@ -43,7 +43,7 @@ def same(name: str, one: NDArray[np.int16], other: NDArray[np.int16]) -> bool:
 def test_the_sound_is_the_one_that_went_in(name: str) -> None:
     heard = decode(FORMATS[name], asked=asked(name))  # type: ignore[arg-type]  # names of formats
     seconds = 0.8 if name == "mp3-44k" else 1.2
-    assert abs(len(heard) / RATE - seconds) < 0.12  # MP3 fills its last frames up
+    assert abs(len(heard) / RATE - seconds) < 0.12  # MP3 pads its last frames
     assert likeness(heard, chirp(RATE, seconds)) > 0.97
 
 
@@ -97,7 +97,7 @@ def test_the_first_sound_needs_little_of_the_stream(name: str) -> None:
         taken += len(piece)
         if decoder.feed(piece):
             break
-    # MP3 by its second frame; the 44.1 kHz ones wait for the resampler's filter to fill.
+    # MP3 needs its second frame; at 44.1 kHz the resampler's filter fills first.
     most = {"pcm": 64, "wav": 64, "mp3": 320, "mp3-44k": 1_100, "opus": 448, "wav-44k": 3_600}
     assert taken <= most[name]
     decoder.close()

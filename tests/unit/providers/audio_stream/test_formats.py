@@ -1,4 +1,4 @@
-"""The corners of each format."""
+"""Special cases of each format."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_tags_and_tables_of_contents_in_an_mp3_are_not_heard() -> None:
     info = bytearray(header.size)
     info[:4] = MP3_24K_MONO[:4]
     info[13:17] = b"Info"
-    tag = _tagged(b"\xff\xf3\x64\xc4" * 5_000)  # what looks like frames within it is not one
+    tag = _tagged(b"\xff\xf3\x64\xc4" * 5_000)  # frames within a tag are not decoded
     dressed = tag + bytes(info) + MP3_24K_MONO + b"TAG" + bytes(125)
     assert np.array_equal(decode(dressed, 97), decode(MP3_24K_MONO))
 
@@ -132,7 +132,7 @@ def test_without_the_decoder_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("channels", [1, 2])
 def test_opus_is_as_long_as_it_says_and_starts_where_it_says(channels: int) -> None:
     heard = decode(ogg_opus(SOUND, 48_000 // 2, channels=channels, pre_skip=312))
-    assert len(heard) == len(SOUND) - 156  # 312 samples at 48 kHz come off the front
+    assert len(heard) == len(SOUND) - 156  # the pre-skip: 312 samples at 48 kHz
     assert likeness(heard[200:], SOUND[356:]) > 0.98
 
 

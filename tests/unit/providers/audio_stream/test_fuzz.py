@@ -1,4 +1,4 @@
-"""Streams that are damaged, mixed or made up: one kind of error, whole samples, bounded memory."""
+"""Damaged, mixed and random streams: one class of error, whole samples, bounded memory."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_whatever_comes_it_is_sound_or_a_provider_error(
     data: bytes, asked: AudioFormatName, sizes: list[int]
 ) -> None:
     decoder = AudioStreamDecoder("fuzz", 24_000, asked=asked)
-    given_out, at, told = 0, 0, ""
+    given_out, at, message = 0, 0, ""
     try:
         for size in [*sizes, len(data) + 1]:
             pcm = decoder.feed(data[at : at + size])
@@ -57,11 +57,11 @@ def test_whatever_comes_it_is_sound_or_a_provider_error(
             given_out, at = given_out + len(pcm), at + size
         given_out += len(decoder.finish())
     except ProviderError as error:
-        told = str(error)
-    assert "\n" not in told
-    # The thinnest stream there is, Opus at its lowest, holds no more than 120 ms in two bytes.
+        message = str(error)
+    assert "\n" not in message
+    # The densest stream, Opus at its lowest rate, has at most 120 ms in two bytes.
     assert given_out <= 2 * 24_000 * (1 + 0.06 * len(data))
-    assert decoder.feed(data) == b""  # over is over
+    assert decoder.feed(data) == b""  # input after the end is ignored
     decoder.close()
 
 
@@ -71,7 +71,7 @@ def test_the_pieces_make_no_difference(data: bytes, asked: AudioFormatName, size
 
 
 def _all(data: bytes, asked: AudioFormatName, size: int) -> int | None:
-    """Return how many bytes of PCM come out at the stream's own rate, None: an error."""
+    """Return the number of bytes of PCM at the stream's rate, None for an error."""
     decoder = AudioStreamDecoder("fuzz", 24_000, asked=asked)
     try:
         pcm = b"".join(decoder.feed(data[at : at + size]) for at in range(0, len(data), size))

@@ -1,4 +1,4 @@
-"""The options of Edge TTS, and which voice speaks."""
+"""The options of Edge TTS, and the selection of the voice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edge TTS through the real client and a real socket, and all that can go wrong on the way."""
+"""Edge TTS through the real client and a real socket, and the errors on the way."""
 
 from __future__ import annotations
 
@@ -119,15 +119,15 @@ async def test_a_cut_is_an_error_and_no_end(stage: Any) -> None:  # noqa: ANN401
         assert await say(tts, SENTENCE)
 
 
-async def test_a_whole_sentence_does_not_wait_for_goodbyes() -> None:
+async def test_a_complete_sentence_does_not_wait_for_the_closing_handshake() -> None:
     async with speaking(Fault(deaf=True), timeout=0.6) as (tts, service):
         pcm = await say(tts, SENTENCE)
-        assert service.talking == 1  # still deaf
+        assert service.talking == 1  # the closing handshake is not complete
         assert pcm_seconds(pcm, tts.sample_rate) == pytest.approx(len(SENTENCE) * 0.048, abs=0.1)
 
 
 async def test_a_loop_that_is_held_up_loses_no_sound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speech, "FAREWELL", 0.0)  # every wait is over before it has begun
+    monkeypatch.setattr(speech, "FAREWELL", 0.0)  # every wait times out at once
     async with speaking() as (tts, _):
         for _ in range(5):
             pcm = await say(tts, SENTENCE)
@@ -177,18 +177,18 @@ async def test_a_wrong_clock_is_set_by_the_service_and_tried_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "times", "reason", "told"),
+    ("status", "times", "reason", "message"),
     [(403, 2, "service", "upgrade edge-tts"), (429, 1, "busy", "429"), (503, 1, "service", "503")],
 )
-async def test_refusals(status: int, times: int, reason: str, told: str) -> None:
+async def test_refusals(status: int, times: int, reason: str, message: str) -> None:
     async with speaking(*[Fault(status=status)] * times) as (tts, _):
-        with pytest.raises(ProviderError, match=told) as caught:
+        with pytest.raises(ProviderError, match=message) as caught:
             await say(tts, SENTENCE)
         assert caught.value.reason == reason
         assert await say(tts, SENTENCE)
 
 
-async def test_nobody_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unreachable_service(monkeypatch: pytest.MonkeyPatch) -> None:
     async with speaking() as (tts, _):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
@@ -216,7 +216,7 @@ async def test_closing_the_iterator_closes_the_socket(taken: int) -> None:
             await anext(chunks)
         await chunks.aclose()
         async with asyncio.timeout(BOUND):
-            while service.talking:  # noqa: ASYNC110 - websockets tells nobody
+            while service.talking:  # noqa: ASYNC110 - websockets has no event for it
                 await asyncio.sleep(0.005)
         assert service.gone.is_set() == bool(taken)
 
@@ -230,7 +230,7 @@ async def test_cancelled_at_any_stage(yields: int) -> None:
         talking.cancel()
         await asyncio.gather(talking, return_exceptions=True)
         async with asyncio.timeout(BOUND):
-            while service.open_connections:  # noqa: ASYNC110 - websockets tells nobody
+            while service.open_connections:  # noqa: ASYNC110 - websockets has no event for it
                 await asyncio.sleep(0.005)
         assert await say(tts, SENTENCE)
 

@@ -1,4 +1,4 @@
-"""Which utterances go into one call, and in which order a streaming model hears them."""
+"""The batch scheduler: utterances of one call, and the order of a streaming model's steps."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def numbers(batch: list[Utterance]) -> list[int]:
 
 
 def take(scheduler: BatchScheduler) -> list[int]:
-    """Take the next batch and be done with it."""
+    """Return the numbers of the next batch, marked as done."""
     batch = scheduler.next_batch()
     wanted = [scheduler.done(utterance) for utterance in batch]
     assert all(wanted)
     return numbers(batch)
 
 
-def test_those_that_are_over_go_together_the_oldest_first() -> None:
+def test_ended_utterances_share_a_batch_oldest_first() -> None:
     scheduler = BatchScheduler(max_batch=3)
     for number in (4, 2, 3, 1):
         finished(scheduler, number)
@@ -47,11 +47,11 @@ def test_a_call_is_no_longer_than_it_may_be_with_its_padding() -> None:
     scheduler = BatchScheduler(max_batch=8, max_batch_seconds=10)
     for number, seconds in enumerate((2.0, 4.0, 2.0, 2.0), 1):
         finished(scheduler, number, seconds)
-    # 4 s twice is 8; a third would be padded to 12.
+    # Two of 4 s take 8 s; with padding a third would make 12 s.
     assert take(scheduler) == [1, 2]
     assert take(scheduler) == [3, 4]
     finished(scheduler, 5, 30.0)
-    assert take(scheduler) == [5]  # one alone may be longer
+    assert take(scheduler) == [5]  # a single utterance may be longer
 
 
 def test_other_hotwords_are_another_call() -> None:
@@ -62,7 +62,7 @@ def test_other_hotwords_are_another_call() -> None:
     assert take(scheduler) == [2, 4]
 
 
-def test_it_waits_for_those_who_still_speak_but_not_for_long() -> None:
+def test_a_batch_waits_a_bounded_time_for_open_utterances() -> None:
     now = [100.0]
     scheduler = BatchScheduler(gather_seconds=5.0, clock=lambda: now[0])
     scheduler.open(1, "auto", "")
@@ -71,7 +71,7 @@ def test_it_waits_for_those_who_still_speak_but_not_for_long() -> None:
     batches: list[list[int]] = []
     taking = threading.Thread(target=lambda: batches.append(numbers(scheduler.next_batch())))
     taking.start()
-    scheduler.finish(1)  # nobody speaks any more
+    scheduler.finish(1)  # no utterance is open any more
     taking.join(20)
     assert batches == [[2, 1]]
 
@@ -82,12 +82,12 @@ def test_it_waits_for_those_who_still_speak_but_not_for_long() -> None:
     assert take(scheduler) == [2]
 
 
-def test_what_is_given_up_is_not_taken_and_in_a_call_not_wanted() -> None:
+def test_cancelled_utterances_are_not_decoded_and_their_results_dropped() -> None:
     scheduler = BatchScheduler()
     finished(scheduler, 1)
     finished(scheduler, 2)
     scheduler.cancel(1)
-    scheduler.feed(1, tone(1))  # on its way when it was given up
+    scheduler.feed(1, tone(1))  # sent before the cancellation arrived
     scheduler.finish(1)
     batch = scheduler.next_batch()
     assert numbers(batch) == [2]
@@ -138,7 +138,7 @@ def test_a_streaming_model_hears_the_utterances_in_turn() -> None:
     assert [len(step.pcm) for step in taken] == [pcm_bytes(0.3, 16_000)] * 2
 
 
-def test_the_last_step_has_what_is_left_be_it_nothing() -> None:
+def test_the_last_step_has_the_rest_even_if_empty() -> None:
     scheduler = BatchScheduler(chunk_bytes=pcm_bytes(0.6, 16_000))
     scheduler.open(1, "auto", "")
     scheduler.feed(1, tone(1.2))

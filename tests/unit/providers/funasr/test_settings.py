@@ -1,4 +1,4 @@
-"""What is missing is named, a folder is told from a model's id, and words are made safe."""
+"""Errors name what is missing, folders differ from ids of models, and hotwords are safe."""
 
 from __future__ import annotations
 

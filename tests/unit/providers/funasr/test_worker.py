@@ -1,4 +1,4 @@
-"""What is said of a model that cannot be used, and what of an utterance that the model fails."""
+"""Messages of the worker about a model that cannot be loaded, and about failed utterances."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OFFLINE = (
 
 
 @pytest.mark.parametrize(
-    ("error", "printed", "told"),
+    ("error", "printed", "message"),
     [
         (
             ModuleNotFoundError("No module named 'torch.nn'", name="torch.nn"),
@@ -55,6 +55,6 @@ OFFLINE = (
     ],
 )
 def test_one_line_says_why_and_whether_it_may_pass(
-    error: BaseException, printed: str, told: dict[str, Any]
+    error: BaseException, printed: str, message: dict[str, Any]
 ) -> None:
-    assert why(error, SETTINGS, printed) == told
+    assert why(error, SETTINGS, printed) == message

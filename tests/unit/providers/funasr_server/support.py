@@ -17,7 +17,7 @@ from vixio.providers.funasr_server.settings import FunASRServerSettings
 from vixio.providers.funasr_server.transcript import Ending
 
 BOUND = 20.0
-"""Seconds that anything here may take."""
+"""Timeout in seconds of each wait."""
 
 
 def noise(seconds: float) -> bytes:
@@ -35,7 +35,7 @@ async def provider(
     learned: Ending = Ending.FINAL,
     **options: Any,  # noqa: ANN401 - settings of any type
 ) -> AsyncIterator[FunASRServerASRProvider]:
-    """Run a provider that, to save half a second a test, knows the C++ 2pass server already."""
+    """Run a provider that already knows the ending of the C++ 2pass server: saves 0.5 s a test."""
     settings = FunASRServerSettings.model_validate({"url": server.url, **options})
     made = FunASRServerASRProvider(settings)
     made.pool.habits.ending = learned
@@ -54,7 +54,7 @@ async def recognise(
     tools: Iterable[ToolDefinition] = (),
     size: int = 1920,
 ) -> Recognition:
-    """Say ``pcm`` in packets of ``size`` bytes."""
+    """Send ``pcm`` in packets of ``size`` bytes."""
     stream = asr.open(SpeechHints(tuple(tools)))
     try:
         async with asyncio.timeout(BOUND):

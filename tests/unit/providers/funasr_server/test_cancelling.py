@@ -1,4 +1,4 @@
-"""Whatever an utterance is doing when it is called off, its connection ends or is free again."""
+"""Cancellation at any stage of an utterance closes its connection or frees it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vixio.providers.asr import SpeechHints
 async def closed(server: FunASRServer, left: int = 0) -> None:
     """Wait until all but ``left`` connections are closed."""
     async with asyncio.timeout(BOUND):
-        while server.open_connections > left:  # noqa: ASYNC110 - websockets tells nobody
+        while server.open_connections > left:  # noqa: ASYNC110 - websockets has no event for it
             await asyncio.sleep(0.005)
 
 
@@ -51,7 +51,7 @@ async def test_an_abandoned_utterance_ends_at_the_server() -> None:
             await stream.finish()
 
 
-async def test_closing_fails_who_waits() -> None:
+async def test_closing_fails_waiting_calls() -> None:
     reached = asyncio.Event()
 
     async def hold(talk: Talk, stage: str) -> None:

@@ -1,4 +1,4 @@
-"""What can go wrong with a FunASR server: each costs one utterance at most."""
+"""Faults of a FunASR server: each fails one utterance at most."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ async def test_a_stall_ends_in_its_time(stage: str) -> None:
         with pytest.raises(ProviderTimeout):
             await recognise(asr, noise(1))
         async with asyncio.timeout(BOUND):
-            await server.gone.wait()  # the server's work has ended with it
+            await server.gone.wait()  # the server has ended its work
     async with FunASRServer() as server, provider(server) as asr:
         assert (await recognise(asr, noise(1))).text == "loud 10"
 
@@ -82,11 +82,11 @@ async def test_a_server_that_takes_no_audio() -> None:
     async with server, provider(server, timeout=0.3) as asr:
         stream = asr.open(SpeechHints())
         with pytest.raises(ProviderTimeout, match="progress"):
-            await stream.feed(noise(200))  # more than sockets take
+            await stream.feed(noise(200))  # more than the buffers of a socket
         await stream.close()
 
 
-async def test_what_the_server_says_is_wrong_is_not_tried_again() -> None:
+async def test_an_error_reported_by_the_server_is_not_retried() -> None:
     async with FunASRServer(fault=at("start", refuse)) as server, provider(server) as asr:
         with pytest.raises(ProviderError, match="ONLY SUPPORT PCM") as caught:
             await recognise(asr, noise(1))
@@ -101,7 +101,7 @@ async def test_an_error_in_the_acknowledgement() -> None:
             await recognise(asr, noise(1))
 
 
-async def test_nobody_is_there() -> None:
+async def test_an_unreachable_server() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         settings = {"url": f"ws://127.0.0.1:{free.getsockname()[1]}"}
@@ -134,7 +134,7 @@ async def test_refused_handshakes(status: int, reason: str, retryable: bool) -> 
         assert (await recognise(asr, noise(0.5))).text == "loud 5"
 
 
-async def test_a_handshake_that_nobody_answers() -> None:
+async def test_a_handshake_without_an_answer() -> None:
     async def swallow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()

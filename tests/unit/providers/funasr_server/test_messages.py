@@ -1,4 +1,4 @@
-"""The frames of FunASR's protocol, written and read."""
+"""Encoding and decoding of the frames of FunASR's protocol."""
 
 from __future__ import annotations
 

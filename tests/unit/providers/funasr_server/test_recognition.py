@@ -27,7 +27,7 @@ CASES = [
     (Flavour.PYTHON, "online", "loud 6 loud 4 loud 2 loud 3"),
     (Flavour.PYTHON_OLD, "2pass", "loud 10 loud 5"),
     (Flavour.PYTHON_OLD, "offline", "loud 10 loud 5"),
-    (Flavour.PYTHON_OLD, "online", "loud 6 loud 4 loud 2"),  # its last chunk is never read
+    (Flavour.PYTHON_OLD, "online", "loud 6 loud 4 loud 2"),  # this server drops the last chunk
 ]
 
 
@@ -35,7 +35,7 @@ CASES = [
 async def test_every_server_in_every_mode(flavour: Flavour, mode: str, words: str) -> None:
     server = FunASRServer(flavour)
     async with server, provider(server, Ending.UNKNOWN, mode=mode) as asr:
-        for _ in range(3):  # the first one learns how the server ends, the others know
+        for _ in range(3):  # the first one observes the server's ending, the others use it
             assert (await recognise(asr, TWO)).text == words
         assert server.connections == 1
         assert [each.connection for each in server.utterances] == [1, 1, 1]
@@ -57,7 +57,7 @@ async def test_partial_words_come_while_the_user_speaks() -> None:
         assert stream.partial == ""
         await stream.feed(noise(0.7))
         async with asyncio.timeout(BOUND):
-            while stream.partial != "loud 6":  # noqa: ASYNC110 - an attribute tells nobody
+            while stream.partial != "loud 6":  # noqa: ASYNC110 - an attribute has no event
                 await asyncio.sleep(0.01)
         await stream.feed(noise(0.3))
         assert (await stream.finish()).text == "loud 10"
@@ -87,7 +87,7 @@ async def test_silence_has_no_words_and_nothing_needs_no_server() -> None:
 
 
 async def test_ten_minutes() -> None:
-    # Longer than what is kept for sending again.
+    # Longer than the limit for sending again.
     ten = noise(1) + silence(599)
     server = FunASRServer(Flavour.CPP_OFFLINE)
     async with server, provider(server, Ending.UNKNOWN, mode="offline") as asr:
@@ -123,7 +123,7 @@ async def test_hotwords_of_settings_and_tools() -> None:
             "设置台灯的颜色": 10,
             "小智": 20,
         }
-        # Other words need another connection: this server keeps the first ones.
+        # Other hotwords need another connection: the server keeps those of the first utterance.
         await recognise(asr, noise(0.5))
         assert json.loads(server.utterances[1].start["hotwords"]) == {"小智": 20, "lamp": 20}
         assert server.connections == 2

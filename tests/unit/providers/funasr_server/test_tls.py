@@ -1,4 +1,4 @@
-"""A FunASR server behind TLS, with the self-made certificate that its images come with."""
+"""A FunASR server behind TLS, with a self-signed certificate like that of its images."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def test_a_certificate_of_ones_own(tmp_path: Path) -> None:
         assert (await recognise(asr, noise(1))).text == "loud 10"
 
 
-async def test_a_certificate_that_nobody_knows(tmp_path: Path) -> None:
+async def test_an_untrusted_certificate(tmp_path: Path) -> None:
     context, _ = self_made(tmp_path)
     async with FunASRServer(tls=context) as server, provider(server) as asr:
         with pytest.raises(ProviderUnavailable, match="set ca_file to it, or verify_tls: false"):

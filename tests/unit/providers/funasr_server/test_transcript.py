@@ -1,4 +1,4 @@
-"""When the words of an utterance are complete, with each of FunASR's servers."""
+"""When a transcript is complete, for each of FunASR's servers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def offline(text: str, *, final: bool = False, mode: str = "2pass-offline") -> R
 def play(
     habits: Habits, before: Iterable[Result], after: Iterable[Result], *, only_online: bool = False
 ) -> tuple[Transcript, list[float | None]]:
-    """Feed both halves of an utterance; return it and its patience after each later result."""
+    """Feed the results before and after the end; return the transcript and each later patience."""
     transcript = Transcript(habits, online=only_online)
     for result in before:
         transcript.take(result)

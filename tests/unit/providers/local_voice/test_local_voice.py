@@ -1,4 +1,4 @@
-"""The thread that all local voices share, with a voice of a few lines."""
+"""The thread of local voices, with a voice of a few lines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RATE = 8_000
 
 
 class Beeps:
-    """A tone for each letter, sentence by sentence; writes down what it is asked for."""
+    """Synthesises a tone for each letter, sentence by sentence, and records the texts."""
 
     name = "beeps"
     sample_rate = RATE
@@ -97,7 +97,7 @@ async def test_a_fault_costs_one_sentence(tts: Provider, fault: str) -> None:
     assert await say(tts, SENTENCE)
 
 
-async def test_what_nobody_waits_for_is_not_spoken(tts: Provider) -> None:
+async def test_abandoned_text_is_not_synthesised(tts: Provider) -> None:
     voice = tts.voice
     voice.gate.clear()
     first = asyncio.create_task(say(tts, "first"))
@@ -112,7 +112,7 @@ async def test_what_nobody_waits_for_is_not_spoken(tts: Provider) -> None:
     assert voice.texts == ["first", "third"]
 
 
-async def test_a_listener_who_goes_stops_the_sentences(tts: Provider) -> None:
+async def test_closing_the_iterator_stops_the_synthesis(tts: Provider) -> None:
     text = "one. two. three. " * 30
     chunks = speech(tts, text)
     assert await anext(chunks)
@@ -147,7 +147,7 @@ async def test_the_voice_is_closed_with_its_provider() -> None:
 
 
 class Slow(Provider):
-    """Loads when it is allowed to."""
+    """Loads once its gate is open."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -162,7 +162,7 @@ class Slow(Provider):
 
 
 async def cancelled_start() -> Slow:
-    """A provider whose start was cancelled in mid-load, and whose load ends after it."""
+    """Yield a provider whose start was cancelled during its load, and which loads after that."""
     provider = Slow()
     starting = asyncio.create_task(provider.start())
     assert await asyncio.to_thread(provider.begun.wait, LIMIT)
@@ -187,7 +187,7 @@ async def test_a_cancelled_start_may_be_repeated() -> None:
     assert provider.voice.closed == 1
 
 
-async def test_a_voice_that_cannot_be_loaded_is_told_at_start() -> None:
+async def test_a_voice_that_cannot_be_loaded_fails_the_start() -> None:
     class Missing(Provider):
         def load(self) -> Beeps:
             raise ProviderUnavailable("beeps", "no file")

@@ -1,4 +1,4 @@
-"""The stand-in server, and the providers that are told its address."""
+"""A local server in place of OpenAI's, and providers that use it."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ async def stack(server: SpeechServer) -> AsyncIterator[AsyncExitStack]:
 
 
 @pytest.fixture
-def voice(server: SpeechServer, stack: AsyncExitStack) -> Callable[..., Any]:
-    """Make a started TTS of these settings."""
+def make_tts(server: SpeechServer, stack: AsyncExitStack) -> Callable[..., Any]:
+    """Return a function that creates and starts a TTS provider."""
 
     async def make(**settings: Any) -> OpenAITTSProvider:  # noqa: ANN401 - settings of any kind
         wanted = {"base_url": server.base_url, "retries": 0, **settings}
@@ -42,8 +42,8 @@ def voice(server: SpeechServer, stack: AsyncExitStack) -> Callable[..., Any]:
 
 
 @pytest.fixture
-def ears(server: SpeechServer, stack: AsyncExitStack) -> Callable[..., Any]:
-    """Make a started ASR of these settings."""
+def make_asr(server: SpeechServer, stack: AsyncExitStack) -> Callable[..., Any]:
+    """Return a function that creates and starts an ASR provider."""
 
     async def make(**settings: Any) -> OpenAIASRProvider:  # noqa: ANN401 - settings of any kind
         wanted = {"base_url": server.base_url, "retries": 0, **settings}

@@ -1,4 +1,4 @@
-"""The ears behind ``/audio/transcriptions``, against a server that speaks the real protocol."""
+"""ASR over ``/audio/transcriptions``, against a local server with the real protocol."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LAMP = ToolDefinition(
     alias="self_lamp_turn_on",
 )
 
-Ears = Callable[..., Awaitable[OpenAIASRProvider]]
+MakeASR = Callable[..., Awaitable[OpenAIASRProvider]]
 
 
 @pytest.fixture(autouse=True)
@@ -50,9 +50,9 @@ async def hear(
 
 @pytest.mark.parametrize("streamed", [False, True])
 async def test_the_request_is_what_the_api_takes(
-    server: SpeechServer, ears: Ears, streamed: bool
+    server: SpeechServer, make_asr: MakeASR, streamed: bool
 ) -> None:
-    asr = await ears(model="whisper-large-v3", api_key="secret-key", stream=streamed)
+    asr = await make_asr(model="whisper-large-v3", api_key="secret-key", stream=streamed)
     heard = await hear(asr)
     assert heard == Recognition(WORDS)
     (request,) = server.requests
@@ -66,8 +66,8 @@ async def test_the_request_is_what_the_api_takes(
         assert sound.readframes(sound.getnframes()) == SAID
 
 
-async def test_hints_and_options_go_along(server: SpeechServer, ears: Ears) -> None:
-    asr = await ears(
+async def test_hints_and_options_go_along(server: SpeechServer, make_asr: MakeASR) -> None:
+    asr = await make_asr(
         prompt="A chat with a lamp.",
         vocabulary=["Zoë", "Vixio"],
         temperature=0.0,
@@ -82,60 +82,62 @@ async def test_hints_and_options_go_along(server: SpeechServer, ears: Ears) -> N
     assert fields["prompt"] == ["big hall, den, lamp turn on, Vixio, Zoë. A chat with a lamp."]
 
 
-async def test_a_prompt_is_in_the_letters_of_its_language(server: SpeechServer, ears: Ears) -> None:
+async def test_a_prompt_is_in_the_letters_of_its_language(
+    server: SpeechServer, make_asr: MakeASR
+) -> None:
     curtain = ToolDefinition("打开窗帘", "")
-    await hear(await ears(vocabulary=["Zoë"]), hints=SpeechHints((LAMP, curtain), "zh-CN"))
+    await hear(await make_asr(vocabulary=["Zoë"]), hints=SpeechHints((LAMP, curtain), "zh-CN"))
     fields = server.requests[0].fields
     assert (fields["language"], fields["prompt"]) == (["zh"], ["打开窗帘, Zoë."])
 
 
-async def test_hints_as_keywords_or_not_at_all(server: SpeechServer, ears: Ears) -> None:
+async def test_hints_as_keywords_or_not_at_all(server: SpeechServer, make_asr: MakeASR) -> None:
     hints = SpeechHints((LAMP,), "en")
-    await hear(await ears(hints="keywords", vocabulary=["Zoë"], language="auto"), hints=hints)
+    await hear(await make_asr(hints="keywords", vocabulary=["Zoë"], language="auto"), hints=hints)
     fields = server.requests[-1].fields
     assert fields["keywords[]"] == ["Zoë", "lamp turn on", "den", "big hall"]
     assert not {"prompt", "language"} & set(fields)
-    await hear(await ears(hints="off", language="de"), hints=hints)
+    await hear(await make_asr(hints="off", language="de"), hints=hints)
     assert set(server.requests[-1].fields) == {"model", "language"}
     assert server.requests[-1].fields["language"] == ["de"]
 
 
-async def test_partial_words_are_told_while_they_come(server: SpeechServer, ears: Ears) -> None:
+async def test_partial_transcripts_are_reported(server: SpeechServer, make_asr: MakeASR) -> None:
     held = Fault(
         body=b'data: {"type":"transcript.text.delta","delta":"turn on"}\n\n',
         media="text/event-stream",
     )
     server.fail(held)
-    stream = (await ears(stream=True)).open(SpeechHints())
+    stream = (await make_asr(stream=True)).open(SpeechHints())
     await stream.feed(SAID)
-    assert (await stream.finish()).text == "turn on"  # a server that tells deltas alone
+    assert (await stream.finish()).text == "turn on"  # a server that sends deltas only
     assert stream.partial == "turn on"
     await stream.close()
 
 
 async def test_segments_that_are_no_events_of_openai_are_words_too(
-    server: SpeechServer, ears: Ears
+    server: SpeechServer, make_asr: MakeASR
 ) -> None:
     segments = b'data: {"text": " Turn on"}\n\ndata: {"text": " the lamp."}\n\n'
     server.fail(Fault(body=segments, media="text/event-stream; charset=utf-8"))
-    assert (await hear(await ears(stream=True))).text == "Turn on the lamp."
+    assert (await hear(await make_asr(stream=True))).text == "Turn on the lamp."
 
 
 @pytest.mark.parametrize(
     "text", ["<|zh|><|HAPPY|><|Speech|><|withitn|>你好。", "你好。😊"], ids=["tags", "emoji"]
 )
 async def test_what_sensevoice_says_beside_the_words(
-    server: SpeechServer, ears: Ears, text: str
+    server: SpeechServer, make_asr: MakeASR, text: str
 ) -> None:
     answer = json.dumps({"text": text}).encode()
     server.fail(Fault(body=answer), Fault(body=answer))
-    heard = await hear(await ears(model="FunAudioLLM/SenseVoiceSmall", language="zh"))
+    heard = await hear(await make_asr(model="FunAudioLLM/SenseVoiceSmall", language="zh"))
     assert (heard.text, heard.language, heard.emotion) == ("你好。", "zh", "happy")
-    assert (await hear(await ears(model="whisper-1"))).text == text
+    assert (await hear(await make_asr(model="whisper-1"))).text == text
 
 
-async def test_partial_words_grow(server: SpeechServer, ears: Ears) -> None:
-    asr = await ears(stream=True)
+async def test_partial_words_grow(server: SpeechServer, make_asr: MakeASR) -> None:
+    asr = await make_asr(stream=True)
     stream = asr.open(SpeechHints())
     await stream.feed(SAID)
     finishing = asyncio.create_task(stream.finish())
@@ -152,17 +154,17 @@ async def test_partial_words_grow(server: SpeechServer, ears: Ears) -> None:
 
 
 async def test_a_server_that_does_not_stream_is_understood(
-    server: SpeechServer, ears: Ears
+    server: SpeechServer, make_asr: MakeASR
 ) -> None:
     server.fail(Fault(body=b'{"text": " on "}'))
-    assert (await hear(await ears(stream=True))).text == "on"
+    assert (await hear(await make_asr(stream=True))).text == "on"
 
 
 @pytest.mark.parametrize("streamed", [False, True])
 async def test_a_connection_serves_many_utterances(
-    server: SpeechServer, ears: Ears, streamed: bool
+    server: SpeechServer, make_asr: MakeASR, streamed: bool
 ) -> None:
-    asr = await ears(stream=streamed)
+    asr = await make_asr(stream=streamed)
     for _ in range(5):
         assert (await hear(asr)).text == WORDS
     assert server.connections == 1
@@ -170,15 +172,15 @@ async def test_a_connection_serves_many_utterances(
 
 @pytest.mark.parametrize("pcm", [b"", b"\0", SAID[:3_000], bytes(64_000), b"\5\0\373\377" * 9_000])
 async def test_what_holds_no_words_costs_no_request(
-    server: SpeechServer, ears: Ears, pcm: bytes
+    server: SpeechServer, make_asr: MakeASR, pcm: bytes
 ) -> None:
-    heard = await hear(await ears(), pcm)
+    heard = await hear(await make_asr(), pcm)
     assert (heard.text, heard.rejected) == ("", False)
     assert server.requests == []
 
 
-async def test_a_long_utterance_is_cut(server: SpeechServer, ears: Ears) -> None:
-    await hear(await ears(max_seconds=2), SAID * 20)
+async def test_a_long_utterance_is_cut(server: SpeechServer, make_asr: MakeASR) -> None:
+    await hear(await make_asr(max_seconds=2), SAID * 20)
     _, _, content = server.requests[0].files["file"]
     assert len(content) == 44 + 2 * 32_000
 
@@ -201,12 +203,12 @@ FAULTS = {
 
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("name", FAULTS)
-async def test_what_goes_wrong_is_told_in_one_line(
-    server: SpeechServer, ears: Ears, name: str, streamed: bool
+async def test_errors_are_one_line(
+    server: SpeechServer, make_asr: MakeASR, name: str, streamed: bool
 ) -> None:
     fault, reason, retryable = FAULTS[name]
     server.fail(fault)
-    asr = await ears(stream=streamed)
+    asr = await make_asr(stream=streamed)
     with pytest.raises(ProviderError) as caught:
         await hear(asr)
     expected = (reason, retryable)
@@ -228,10 +230,12 @@ async def test_what_goes_wrong_is_told_in_one_line(
         b'event: error\ndata: {"error": {"message": "no"}}\n\n',
     ],
 )
-async def test_an_error_within_the_stream(server: SpeechServer, ears: Ears, events: bytes) -> None:
+async def test_an_error_within_the_stream(
+    server: SpeechServer, make_asr: MakeASR, events: bytes
+) -> None:
     server.fail(Fault(body=events, media="text/event-stream"))
     with pytest.raises(ProviderError) as caught:
-        await hear(await ears(stream=True))
+        await hear(await make_asr(stream=True))
     assert caught.value.retryable
     assert "\n" not in str(caught.value)
 
@@ -239,24 +243,24 @@ async def test_an_error_within_the_stream(server: SpeechServer, ears: Ears, even
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("stall", ["head", "body", "middle"])
 async def test_a_stall_is_given_up(
-    server: SpeechServer, ears: Ears, stall: str, streamed: bool
+    server: SpeechServer, make_asr: MakeASR, stall: str, streamed: bool
 ) -> None:
     server.fail(Fault(stall=stall))  # type: ignore[arg-type]  # one of the places
     with pytest.raises(ProviderTimeout):
-        await hear(await ears(timeout=0.3, stream=streamed))
+        await hear(await make_asr(timeout=0.3, stream=streamed))
     async with asyncio.timeout(LIMIT):
         await server.idle()
-    assert (await hear(await ears())).text == WORDS
+    assert (await hear(await make_asr())).text == WORDS
 
 
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("stall", ["head", "body", "middle"])
 async def test_cancelling_and_closing_end_the_request(
-    server: SpeechServer, ears: Ears, stall: str, streamed: bool
+    server: SpeechServer, make_asr: MakeASR, stall: str, streamed: bool
 ) -> None:
     first, second = Fault(stall=stall), Fault(stall=stall)  # type: ignore[arg-type]  # as above
     server.fail(first, second)
-    asr = await ears(stream=streamed)
+    asr = await make_asr(stream=streamed)
     async with asyncio.timeout(LIMIT):
         hearing = asyncio.create_task(hear(asr))
         await first.reached.wait()
@@ -273,17 +277,17 @@ async def test_cancelling_and_closing_end_the_request(
     assert server.hung_up.is_set()
 
 
-async def test_words_whose_stream_has_no_end_are_not_waited_for(
-    server: SpeechServer, ears: Ears
+async def test_a_complete_transcript_does_not_wait_for_the_end_of_its_stream(
+    server: SpeechServer, make_asr: MakeASR
 ) -> None:
     body = b'data: {"type":"transcript.text.done","text":"on"}\n\n'
     server.fail(Fault(body=body, media="text/event-stream", stall="middle"))
-    assert (await hear(await ears(stream=True, timeout=15))).text == "on"
+    assert (await hear(await make_asr(stream=True, timeout=15))).text == "on"
 
 
-async def test_what_may_pass_is_tried_again(server: SpeechServer, ears: Ears) -> None:
+async def test_temporary_errors_are_retried(server: SpeechServer, make_asr: MakeASR) -> None:
     server.fail(Fault(cut="head"), refusal(503))
-    assert (await hear(await ears(retries=2))).text == WORDS
+    assert (await hear(await make_asr(retries=2))).text == WORDS
     assert len(server.requests) == 3
 
 

@@ -1,4 +1,4 @@
-"""Words for the recogniser: from tools of any shape, never more than asked for."""
+"""Prompts and keywords: made of tools of any shape, and within their limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The voice behind ``/audio/speech``, against a server that speaks the real protocol."""
+"""TTS over ``/audio/speech``, against a local server with the real protocol."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LIMIT = 20.0
 TEXT = "The volume is now at thirty percent."
 SECONDS = len(TEXT) * CHAR_MS / 1000
 
-Voice = Callable[..., Awaitable[OpenAITTSProvider]]
+MakeTTS = Callable[..., Awaitable[OpenAITTSProvider]]
 
 
 async def say(tts: OpenAITTSProvider, text: str = TEXT) -> bytes:
@@ -29,8 +29,8 @@ async def say(tts: OpenAITTSProvider, text: str = TEXT) -> bytes:
         return b"".join([pcm async for pcm in tts.synthesize(text)])
 
 
-async def test_the_request_is_what_the_api_takes(server: SpeechServer, voice: Voice) -> None:
-    tts = await voice(model="kokoro", voice="af_bella", api_key="secret-key")
+async def test_the_request_is_what_the_api_takes(server: SpeechServer, make_tts: MakeTTS) -> None:
+    tts = await make_tts(model="kokoro", voice="af_bella", api_key="secret-key")
     await say(tts)
     (request,) = server.requests
     assert request.path == "/v1/audio/speech"
@@ -43,8 +43,8 @@ async def test_the_request_is_what_the_api_takes(server: SpeechServer, voice: Vo
     }
 
 
-async def test_only_what_is_set_is_sent(server: SpeechServer, voice: Voice) -> None:
-    tts = await voice(speed=1.5, instructions="Whisper.", extra_body={"sample_rate": 24000})
+async def test_only_what_is_set_is_sent(server: SpeechServer, make_tts: MakeTTS) -> None:
+    tts = await make_tts(speed=1.5, instructions="Whisper.", extra_body={"sample_rate": 24000})
     await say(tts)
     sent = json.loads(server.requests[0].body)
     assert (sent["speed"], sent["instructions"]) == (1.5, "Whisper.")
@@ -54,12 +54,12 @@ async def test_only_what_is_set_is_sent(server: SpeechServer, voice: Voice) -> N
 @pytest.mark.parametrize("asked", ["pcm", "wav", "mp3", "opus"])
 @pytest.mark.parametrize("sent", ["pcm", "wav", "mp3", "opus"])
 async def test_whatever_format_arrives(
-    server: SpeechServer, voice: Voice, asked: str, sent: str
+    server: SpeechServer, make_tts: MakeTTS, asked: str, sent: str
 ) -> None:
     server.sends = sent
-    tts = await voice(response_format=asked)
+    tts = await make_tts(response_format=asked)
     if sent == "pcm" and asked in ("wav", "opus", "mp3"):
-        with pytest.raises(ProviderError) as caught:  # raw samples have no mark
+        with pytest.raises(ProviderError) as caught:  # raw samples have no signature
             await say(tts)
         assert "\n" not in str(caught.value)
         return
@@ -72,25 +72,25 @@ async def test_whatever_format_arrives(
 
 @pytest.mark.parametrize("made", [16_000, 44_100])
 async def test_a_rate_that_the_server_states_is_believed(
-    server: SpeechServer, voice: Voice, made: int
+    server: SpeechServer, make_tts: MakeTTS, made: int
 ) -> None:
     server.rate, server.media = made, f"audio/pcm; rate={made}; channels=1"
-    tts = await voice(sample_rate=24_000)
+    tts = await make_tts(sample_rate=24_000)
     assert tts.sample_rate == 24_000
     assert pcm_seconds(await say(tts), 24_000) == pytest.approx(SECONDS, abs=0.05)
 
 
-async def test_raw_samples_are_handed_on_untouched(server: SpeechServer, voice: Voice) -> None:
-    tts = await voice(sample_rate=24_000)
+async def test_raw_samples_are_handed_on_untouched(server: SpeechServer, make_tts: MakeTTS) -> None:
+    tts = await make_tts(sample_rate=24_000)
     assert await say(tts, "a" * 20) == chirp(24_000, 0.7).tobytes()
 
 
 async def test_sound_comes_before_the_sentence_is_complete(
-    server: SpeechServer, voice: Voice
+    server: SpeechServer, make_tts: MakeTTS
 ) -> None:
     rest = Fault(stall="middle")
     server.fail(rest)
-    tts = await voice()
+    tts = await make_tts()
     async with asyncio.timeout(LIMIT), aclosing(tts.synthesize(TEXT)) as speech:  # type: ignore[type-var]  # a generator
         assert await anext(speech)
         assert not rest.go.is_set()
@@ -98,8 +98,8 @@ async def test_sound_comes_before_the_sentence_is_complete(
         assert [pcm async for pcm in speech]
 
 
-async def test_a_connection_serves_many_sentences(server: SpeechServer, voice: Voice) -> None:
-    tts = await voice()
+async def test_a_connection_serves_many_sentences(server: SpeechServer, make_tts: MakeTTS) -> None:
+    tts = await make_tts()
     for _ in range(5):
         assert await say(tts)
     assert server.connections == 1
@@ -107,11 +107,11 @@ async def test_a_connection_serves_many_sentences(server: SpeechServer, voice: V
 
 @pytest.mark.parametrize("stall", ["head", "body", "middle"])
 async def test_closing_the_iterator_ends_the_request(
-    server: SpeechServer, voice: Voice, stall: str
+    server: SpeechServer, make_tts: MakeTTS, stall: str
 ) -> None:
     held = Fault(stall=stall)  # type: ignore[arg-type]  # one of the places
     server.fail(held)
-    tts = await voice()
+    tts = await make_tts()
     speaking = asyncio.create_task(say(tts))
     async with asyncio.timeout(LIMIT):
         await held.reached.wait()
@@ -125,11 +125,11 @@ async def test_closing_the_iterator_ends_the_request(
 
 @pytest.mark.parametrize("stall", ["head", "body", "middle"])
 async def test_closing_the_provider_ends_what_is_spoken(
-    server: SpeechServer, voice: Voice, stall: str
+    server: SpeechServer, make_tts: MakeTTS, stall: str
 ) -> None:
     held = Fault(stall=stall)  # type: ignore[arg-type]  # one of the places
     server.fail(held)
-    tts = await voice()
+    tts = await make_tts()
     speaking = asyncio.create_task(say(tts))
     async with asyncio.timeout(LIMIT):
         await held.reached.wait()
@@ -159,12 +159,10 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-async def test_what_goes_wrong_is_told_in_one_line(
-    server: SpeechServer, voice: Voice, name: str
-) -> None:
+async def test_errors_are_one_line(server: SpeechServer, make_tts: MakeTTS, name: str) -> None:
     fault, reason, retryable = FAULTS[name]
     server.fail(fault)
-    tts = await voice()
+    tts = await make_tts()
     with pytest.raises(ProviderError) as caught:
         await say(tts)
     assert (caught.value.reason, caught.value.retryable) == (reason, retryable)
@@ -176,18 +174,18 @@ async def test_what_goes_wrong_is_told_in_one_line(
 
 
 @pytest.mark.parametrize("stall", ["head", "body", "middle"])
-async def test_a_stall_is_given_up(server: SpeechServer, voice: Voice, stall: str) -> None:
+async def test_a_stall_is_given_up(server: SpeechServer, make_tts: MakeTTS, stall: str) -> None:
     server.fail(Fault(stall=stall))  # type: ignore[arg-type]  # one of the places
-    tts = await voice(timeout=0.3)
+    tts = await make_tts(timeout=0.3)
     with pytest.raises(ProviderTimeout):
         await say(tts)
     async with asyncio.timeout(LIMIT):
         await server.idle()
-    assert await say(await voice())
+    assert await say(await make_tts())
 
 
-async def test_what_may_pass_is_tried_again(server: SpeechServer, voice: Voice) -> None:
-    tts = await voice(retries=2)
+async def test_temporary_errors_are_retried(server: SpeechServer, make_tts: MakeTTS) -> None:
+    tts = await make_tts(retries=2)
     server.fail(Fault(cut="head"), refusal(503))
     assert await say(tts)
     assert len(server.requests) == 3
@@ -201,13 +199,13 @@ async def test_what_may_pass_is_tried_again(server: SpeechServer, voice: Voice) 
     server.requests.clear()
     server.fail(refusal(429, retry_after="60"))
     with pytest.raises(ProviderError) as caught:
-        await say(tts)  # at once: nobody waits a minute for a sentence
+        await say(tts)  # fails at once instead of waiting for a minute
     assert caught.value.retry_after == 60
     assert len(server.requests) == 1
 
 
-async def test_a_long_text_is_several_requests(server: SpeechServer, voice: Voice) -> None:
-    tts = await voice(max_chars=60)
+async def test_a_long_text_is_several_requests(server: SpeechServer, make_tts: MakeTTS) -> None:
+    tts = await make_tts(max_chars=60)
     text = "One sentence of several words. Another one, with a comma. " * 4
     pcm = await say(tts, text)
     inputs = [json.loads(request.body)["input"] for request in server.requests]
@@ -218,9 +216,9 @@ async def test_a_long_text_is_several_requests(server: SpeechServer, voice: Voic
     )
 
 
-async def test_speech_without_an_end_is_ended(server: SpeechServer, voice: Voice) -> None:
+async def test_speech_without_an_end_is_ended(server: SpeechServer, make_tts: MakeTTS) -> None:
     server.endless = True
-    tts = await voice()
+    tts = await make_tts()
     with pytest.raises(ProviderError, match="no end"):
         await say(tts, "Hello.")
     async with asyncio.timeout(LIMIT):
@@ -228,8 +226,8 @@ async def test_speech_without_an_end_is_ended(server: SpeechServer, voice: Voice
         await server.idle()
 
 
-async def test_what_has_no_sound_costs_no_request(server: SpeechServer, voice: Voice) -> None:
-    tts = await voice()
+async def test_what_has_no_sound_costs_no_request(server: SpeechServer, make_tts: MakeTTS) -> None:
+    tts = await make_tts()
     assert await say(tts, "…!") == b""
     assert server.requests == []
 

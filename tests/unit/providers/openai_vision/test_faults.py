@@ -1,4 +1,4 @@
-"""What a service that sees can do wrong, and what becomes of it."""
+"""Errors of the vision server and their classification."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ async def test_closing_ends_what_is_asked(server: LLMServer, vision: OpenAIVisio
     await asyncio.wait_for(server.hung_up.wait(), 10)
 
 
-async def test_answers_reach_who_asked() -> None:
+async def test_concurrent_questions_get_their_own_answers() -> None:
     async with Eyes() as server:
         provider = OpenAIVisionProvider(OpenAIVisionSettings(base_url=server.base_url))
         await provider.start()
@@ -99,7 +99,7 @@ async def test_a_long_answer_is_cut(server: LLMServer, vision: OpenAIVisionProvi
     assert len(await vision.explain(PHOTO, "what is it?")) <= MAX_ANSWER_CHARS
 
 
-async def test_without_a_key_it_is_told_which(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(ProviderUnavailable, match=r"vision.api_key, or OPENAI_API_KEY"):
         await OpenAIVisionProvider().start()

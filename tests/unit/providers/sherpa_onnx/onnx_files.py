@@ -1,4 +1,4 @@
-"""ONNX files without weights, written by hand: what a header says, and nothing else."""
+"""ONNX files that consist of a header, without weights."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def varint(value: int) -> bytes:
 
 
 def part(number: int, content: bytes) -> bytes:
-    """A length-delimited field of a protobuf message."""
+    """Return a length-delimited field of a protobuf message."""
     return varint(number << 3 | 2) + varint(len(content)) + content
 
 

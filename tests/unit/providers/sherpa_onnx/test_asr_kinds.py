@@ -1,4 +1,4 @@
-"""A folder is recognised by its files and by what they say; what is missing has a name."""
+"""The kind of an ASR model is detected from its files and metadata; errors name what is missing."""
 
 from __future__ import annotations
 

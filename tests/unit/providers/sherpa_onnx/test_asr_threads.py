@@ -1,4 +1,4 @@
-"""The threads that decode, over a library of a few lines in the shape of the real one."""
+"""The decoding threads, over a small library with the interface of the real one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from vixio.testing.contract.asr import OFF, ON, Mishap, hear, utterances
 from vixio.testing.contract.base import LIMIT, Creator
 
 STEP = 3_200
-"""Samples of one step of the growing kind."""
+"""Samples of one step of the streaming model."""
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Stream:
 
 @dataclass
 class Library:
-    """Says how much sound there was; fails where it is told to."""
+    """Returns the amount of sound as its text; fails on request."""
 
     calls: list[int] = field(default_factory=list)
     fail_at: int = -1
@@ -138,7 +138,7 @@ async def test_a_fault_costs_those_that_were_in_the_call(
     assert (await hear(asr, utterances()[ON])).text
 
 
-async def test_a_fault_while_the_user_speaks_wakes_who_waits(library: Library) -> None:
+async def test_a_fault_of_a_streaming_model_wakes_waiting_calls(library: Library) -> None:
     asr = Provider("streaming-transducer", library)
     await asr.start()
     try:
@@ -180,7 +180,7 @@ async def test_utterances_of_like_length_are_one_call(library: Library) -> None:
         await asr.close()
 
 
-async def test_who_was_interrupted_is_not_decoded(library: Library) -> None:
+async def test_an_abandoned_utterance_is_not_decoded(library: Library) -> None:
     asr = Provider("sense-voice", library, max_batch=1)
     await asr.start()
     try:
@@ -202,7 +202,7 @@ async def test_who_was_interrupted_is_not_decoded(library: Library) -> None:
         await asr.close()
 
 
-async def test_growing_utterances_share_their_steps(library: Library) -> None:
+async def test_streaming_utterances_share_their_steps(library: Library) -> None:
     asr = Provider("streaming-transducer", library, max_batch=8)
     await asr.start()
     try:
@@ -221,7 +221,7 @@ async def test_growing_utterances_share_their_steps(library: Library) -> None:
         await asr.close()
 
 
-async def test_who_feeds_faster_than_it_is_decoded_waits(library: Library) -> None:
+async def test_feeding_faster_than_decoding_waits(library: Library) -> None:
     asr = Provider("streaming-transducer", library)
     await asr.start()
     try:

@@ -1,4 +1,4 @@
-"""Words to be expected are written as the model writes its symbols, or left out."""
+"""Hotwords are written with the symbols of the model, or left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model says of itself is read without its weights, and nonsense is an error."""
+"""The header of a model is read without its weights, and invalid files are errors."""
 
 from __future__ import annotations
 

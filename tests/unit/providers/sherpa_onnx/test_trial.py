@@ -1,4 +1,4 @@
-"""What a trial in a process of its own tells, without the library."""
+"""The messages of a trial in a process of its own, without the library."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def test_the_trial_says_what_the_load_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("said", "message"),
     [
         (b"", "cannot use m: the library ended without a word"),
         (b"/a/csrc/x-model.cc:Init:99 'T' is not there\nhint\n", "cannot use m: 'T' is not there"),
@@ -29,5 +29,5 @@ async def test_the_trial_says_what_the_load_says(tmp_path: Path) -> None:
         (b"ab" * 900, f"cannot use m: {'ab' * 75} … {'ab' * 75}"),
     ],
 )
-def test_the_librarys_words_are_one_line(said: bytes, told: str) -> None:
-    assert trial._reason(said, Path("m")) == told
+def test_the_librarys_words_are_one_line(said: bytes, message: str) -> None:
+    assert trial._reason(said, Path("m")) == message

@@ -1,4 +1,4 @@
-"""A voice's folder is recognised by its files and by what they say; what is missing has a name."""
+"""The kind of a voice is detected from its files and metadata; errors name what is missing."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ async def test_a_missing_package_names_the_extra(
     await tts.close()
 
 
-async def test_a_speaker_too_many_is_told_before_the_library_is_loaded(tmp_path: Path) -> None:
+async def test_an_unknown_speaker_fails_before_the_library_is_loaded(tmp_path: Path) -> None:
     model(tmp_path / "model.onnx", **VITS)
     unpack(tmp_path, "lexicon.txt")
     tts = SherpaTTSProvider(SherpaTTSSettings(folder=tmp_path, speaker=1, try_first=False))
@@ -132,8 +132,8 @@ async def test_a_speaker_too_many_is_told_before_the_library_is_loaded(tmp_path:
     await tts.close()
 
 
-def test_styles_that_were_cut_off_are_told(tmp_path: Path) -> None:
-    """The library would end the process."""
+def test_truncated_styles_are_an_error(tmp_path: Path) -> None:
+    """The library would abort the process."""
     model(tmp_path / "model.onnx", **KOKORO)
     styles(tmp_path, 1000)
     with pytest.raises(ProviderUnavailable, match=r"voices\.bin that does not fit its model"):
@@ -154,12 +154,12 @@ def test_styles_that_were_cut_off_are_told(tmp_path: Path) -> None:
         ({"frontend": "characters"}, ""),
     ],
 )
-def test_who_tells_the_sounds(tmp_path: Path, said: dict[str, str], voice: str) -> None:
+def test_the_voice_of_the_phonemes(tmp_path: Path, said: dict[str, str], voice: str) -> None:
     model(tmp_path / "model.onnx", **{**VITS, **said})
     assert voice_files(unpack(tmp_path)).phonemes == voice
 
 
-async def test_a_language_that_espeak_does_not_know_is_told(tmp_path: Path) -> None:
+async def test_a_language_that_espeak_lacks_is_an_error(tmp_path: Path) -> None:
     model(tmp_path / "model.onnx", **{**VITS, "voice": "xx-nowhere"})
     unpack(tmp_path)
     tts = SherpaTTSProvider(SherpaTTSSettings(folder=tmp_path, try_first=False))
