@@ -1,4 +1,4 @@
-"""What this voice does besides: its tones, its settings, and that Vixio finds it."""
+"""What only this voice does: its tones, its settings, and that Vixio finds it."""
 
 from __future__ import annotations
 

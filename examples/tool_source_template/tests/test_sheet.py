@@ -1,4 +1,4 @@
-"""What this source does besides: its lines, its settings, its changes, and that Vixio finds it."""
+"""What only this source does: its lines, its settings, its changes, and that Vixio finds it."""
 
 from __future__ import annotations
 

@@ -94,5 +94,5 @@ def _says(text: str, value: object) -> bool:
 
 
 def _items_say(texts: Sequence[str], value: object) -> bool:
-    """Does each item of a list stand in a text of its own?"""
+    """Whether each item of a list is in a text of its own."""
     return isinstance(value, list) and len(value) == len(texts) and all(map(_says, texts, value))
