@@ -1,4 +1,4 @@
-"""What FunASR costs: models of the published sizes with random weights, which compute the same.
+"""Measures FunASR with models of the published sizes and random weights: the same computation.
 
     PYTHONPATH=.venv/models .venv/bin/python -m tests.models.measure_funasr [--threads 2]
 
@@ -44,7 +44,7 @@ def show(line: str) -> None:
 
 @contextmanager
 def watched() -> Iterator[list[float]]:
-    """Yield how late the loop woke up, in ms, sorted at the end."""
+    """Yield the delays of the loop's wake-ups in ms, sorted at the end."""
     late: list[float] = []
 
     async def watch() -> None:
@@ -66,15 +66,18 @@ def lateness(late: list[float]) -> str:
 
 
 def memory(pid: int) -> int:
-    """Resident memory in MB."""
+    """Return the resident memory in MB."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     (line,) = [line for line in status.splitlines() if line.startswith("VmRSS")]
     return int(line.split()[1]) // 1024
 
 
 async def speak_live(provider: FunASRProvider, pcm: bytes) -> tuple[float, float]:
-    """Feed as a device does; return when the first words were there, in seconds from the start,
-    and the last, in seconds from the end."""
+    """Feed in a device's pace.
+
+    Returns the time of the first partial transcript, in seconds from the start, and of the final
+    one, in seconds from the end.
+    """
     stream = provider.open(SpeechHints())
     begun = time.perf_counter()
     first = None

@@ -24,7 +24,7 @@ def _config(*, streaming: bool) -> dict[str, Any]:
         "dropout_rate": 0.0,
         "positional_dropout_rate": 0.0,
         "kernel_size": 11,
-        "sanm_shfit": 5 if streaming else 0,  # so it is spelt there
+        "sanm_shfit": 5 if streaming else 0,  # FunASR's spelling
     }
     encoder: dict[str, Any] = {
         **block,
@@ -75,7 +75,7 @@ def _config(*, streaming: bool) -> dict[str, Any]:
             "frame_shift": 10,
             "lfr_m": _STACKED,
             "lfr_n": 6,
-            "dither": 0.0,  # else the same audio would never give the same words
+            "dither": 0.0,  # else the same audio would give different words
         },
         "tokenizer": "CharTokenizer",
         "tokenizer_conf": {"unk_symbol": "<unk>", "split_with_space": True},
@@ -83,7 +83,7 @@ def _config(*, streaming: bool) -> dict[str, Any]:
 
 
 def _bias(config: dict[str, Any]) -> None:
-    """Add what hears hotwords: an encoder for them and a decoder beside the other."""
+    """Add the parts for hotwords: an encoder and a second decoder."""
     config["model"] = "SeacoParaformer"
     config["model_conf"] |= {"inner_dim": _WIDTH, "NO_BIAS": TOKENS.index("<unk>")}
     config["seaco_decoder"] = config["decoder"]
@@ -95,7 +95,7 @@ def _bias(config: dict[str, Any]) -> None:
 
 
 def _enlarge(config: dict[str, Any]) -> None:
-    """Give the model the published one's numbers."""
+    """Set the constants of the published model."""
     config["encoder_conf"] |= {"output_size": 512, "num_blocks": 50}
     config["decoder_conf"] |= {"num_blocks": 16, "att_layer_num": 16}
     for part in ("encoder_conf", "decoder_conf"):
@@ -104,7 +104,7 @@ def _enlarge(config: dict[str, Any]) -> None:
 
 
 def _normalisation() -> str:
-    """Mean and variance of the features as Kaldi writes them: none is changed."""
+    """Return the normalisation in Kaldi's format: the same shift and scale for all features."""
     size = _MELS * _STACKED
     shift, scale = " ".join(["-10"] * size), " ".join(["0.2"] * size)
     return (
@@ -134,7 +134,7 @@ def make_paraformer(
     config = _config(streaming=streaming)
     if hotwords:
         _bias(config)
-        # How each character is written in tokens: by itself.
+        # Each character is one token.
         folder.joinpath("seg_dict").write_text(
             "".join(f"{token} {token}\n" for token in TOKENS), encoding="utf-8"
         )
@@ -145,7 +145,7 @@ def make_paraformer(
     folder.joinpath("tokens.json").write_text(
         json.dumps(TOKENS, ensure_ascii=False), encoding="utf-8"
     )
-    # The loader gives what the file lacks random values; of these the file is made.
+    # The loader initialises missing weights with random values, which are then saved.
     torch.save({}, folder / "model.pt")
     model = AutoModel(
         model=str(folder), device="cpu", ncpu=1, disable_update=True, disable_pbar=True

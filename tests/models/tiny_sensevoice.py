@@ -18,11 +18,11 @@ _TAGS: Final = (
     *("<|Speech|>", "<|BGM|>", "<|withitn|>", "<|woitn|>"),
 )
 _STEPS: Final = 400
-"""More than it needs; it stops when it has learnt them."""
+"""Maximum number of steps; training stops when the utterances are learnt."""
 _LEARNT: Final = 0.05
 _WIDTH: Final = 64
 _ROOM: Final = 0.6
-"""Of what features vary by from one recording to the next; they are logarithms of energies."""
+"""Variation of the features (logarithms of energies) between recordings."""
 
 _CONFIG: Final[dict[str, Any]] = {
     "model": "SenseVoiceSmall",
@@ -41,7 +41,7 @@ _CONFIG: Final[dict[str, Any]] = {
         "pos_enc_class": "SinusoidalPositionEncoder",
         "normalize_before": True,
         "kernel_size": 11,
-        "sanm_shfit": 0,  # so it is spelt there
+        "sanm_shfit": 0,  # FunASR's spelling
         "selfattention_layer_type": "sanm",
     },
     "ctc_conf": {"dropout_rate": 0.0},
@@ -64,7 +64,7 @@ _CONFIG: Final[dict[str, Any]] = {
 def make_sensevoice(
     folder: Path, lessons: Mapping[str, bytes], *, published_size: bool = False
 ) -> Path:
-    """Write a model to ``folder`` that hears ``lessons`` (text with tags → PCM); return it.
+    """Write a model to ``folder`` that recognises ``lessons`` (text with tags → PCM); return it.
 
     ``published_size``: as large as SenseVoiceSmall (221 million weights), for measuring; it learns
     nothing.
@@ -100,7 +100,7 @@ def make_sensevoice(
 
 
 def _teach(auto: Any, lessons: Mapping[str, bytes]) -> None:  # noqa: ANN401 - the vendor's
-    """Let the model learn each lesson: its first four outputs are the tags, the others CTC's."""
+    """Train the model on each lesson: its first four outputs are the tags, the others CTC's."""
     import torch
     from funasr.utils.load_utils import extract_fbank
     from torch.nn.functional import cross_entropy, ctc_loss
@@ -116,13 +116,13 @@ def _teach(auto: Any, lessons: Mapping[str, bytes]) -> None:  # noqa: ANN401 - t
             [torch.from_numpy(samples)], data_type="sound", frontend=auto.kwargs["frontend"]
         )
         lesson.append((features, torch.tensor(tokenizer.encode(text))))
-    # As SenseVoiceSmall.inference asks: language auto, event and emotion, numbers in digits.
+    # The queries of SenseVoiceSmall.inference: language auto, event and emotion, numbers in digits.
     questions = torch.tensor([[0, 1, 2, model.textnorm_dict["withitn"]]])
     for _ in range(_STEPS):
         learning.zero_grad()
         losses = []
         for features, tokens in lesson:
-            # A little later or earlier, and in another room, it is the same utterance.
+            # The same utterance with another offset and other acoustics.
             shift = int(torch.randint(0, 4, ()))
             roomy = features[:, shift:] + _ROOM * torch.randn_like(features[:, shift:])
             asked = torch.cat((model.embed(questions), roomy), dim=1)

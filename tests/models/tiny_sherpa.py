@@ -21,7 +21,7 @@ _OPSET, _IR = 13, 8
 
 
 def _weights(rows: int, columns: int) -> npt.NDArray[np.float32]:
-    """Random, blank (column 0) always alike: more than silence gives, less than sound."""
+    """Return random weights; blank (column 0) scores above silence and below sound."""
     generator = np.random.default_rng(11)
     weights = generator.standard_normal((rows, columns)).astype(np.float32)
     weights[:, 0] = 0
@@ -161,7 +161,7 @@ def make_sense_voice(folder: Path) -> Path:
             "lang_ja": 11,
             "lang_ko": 12,
             "lang_yue": 7,
-            # Samples are as large as 32767, so speech is well above this and silence below.
+            # Samples reach 32767, so speech is well above this and silence below.
             "neg_mean": ",".join(["-10"] * width),
             "inv_stddev": ",".join(["0.2"] * width),
         },
@@ -241,14 +241,14 @@ def make_streaming_nemo_ctc(folder: Path) -> Path:
 
 
 def make_transducer(folder: Path) -> Path:
-    """Write an offline transducer that takes every eighth frame and knows no language."""
+    """Write an offline transducer that takes every eighth frame, without a language model."""
     from onnx import TensorProto, helper
 
     folder.mkdir(parents=True)
     info = helper.make_tensor_value_info
     size = 1 + len(CHARACTERS)
     one = np.array([1], np.int64)
-    weights = _weights(_MELS, size) / 20  # so that what is expected can outweigh what is heard
+    weights = _weights(_MELS, size) / 20  # so that hotwords can outweigh the audio
     bias = np.zeros(size, np.float32)
     bias[0] = 1.0
     save(

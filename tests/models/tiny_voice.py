@@ -1,4 +1,4 @@
-"""Makes voices that beep: each letter, or sound, is a tone of its own, one layer looks it up.
+"""Makes voices that beep: each letter or phoneme is a tone, which one layer looks up.
 
 They say nothing sensible, but how long they sound follows from the text, and they run through the
 real libraries' text processing and runtime.
@@ -23,18 +23,18 @@ LETTERS = (
     "好的没问题音量已经调到百分之三十"
 )
 SOUNDS = "_^$ !,.:;?abdefhijklmnopstuvwxzæðŋɐɑɒɔəɚɛɜɡɪɹɾʃʊʌʒʔˈˌːθᵻɫ12345…"
-"""Of what eSpeak NG tells; padding, begin and end first, as Piper has them."""
+"""Phonemes of eSpeak NG; padding, begin and end first, as in Piper's voices."""
 
 _ONE = np.array([1], np.int64)
 _STYLE = 4
 _HOP = 60
-"""Samples that the vocoder makes of a frame, 80 at most."""
+"""Samples per frame of the vocoder, at most 80."""
 _SYMBOLS = 256
-"""Of each voice; its own set has less."""
+"""Number of symbols of each voice; unused ones are padding."""
 
 
 def _tones() -> npt.NDArray[np.float32]:
-    """A tone for each symbol, the first of them silent, at a third of full scale."""
+    """Return a tone for each symbol, at a third of full scale; the first one is silent."""
     pitches = 150 + 12.0 * np.arange(_SYMBOLS)[:, None]
     tones = 0.3 * np.sin(2 * np.pi * pitches * np.arange(TONE)[None] / RATE)
     tones[0] = 0
@@ -93,7 +93,7 @@ def make_letters(folder: Path) -> Path:
 
 
 def _save_piper(path: Path, metadata: Mapping[str, object]) -> None:
-    """Write a model with the inputs that Piper's have."""
+    """Write a model with the inputs of Piper's models."""
     from onnx import TensorProto, helper
 
     path.parent.mkdir(parents=True)
@@ -128,7 +128,7 @@ def _save_piper(path: Path, metadata: Mapping[str, object]) -> None:
 
 
 def make_sounds(folder: Path) -> Path:
-    """Write a voice for sherpa-onnx whose symbols are sounds, as its copies of Piper's voices."""
+    """Write a voice for sherpa-onnx whose symbols are phonemes, like its copies of Piper's."""
     _save_piper(
         folder / "en_US-beep-low.onnx",
         {
@@ -146,7 +146,7 @@ def make_sounds(folder: Path) -> Path:
 
 
 def make_kokoro(folder: Path) -> Path:
-    """Write a voice in the shape of Kokoro v0.19: sounds, a style for each length, a speed."""
+    """Write a voice with the interface of Kokoro v0.19: phonemes, a style per length, a speed."""
     from onnx import TensorProto, helper
 
     folder.mkdir(parents=True)
@@ -190,7 +190,7 @@ def make_kokoro(folder: Path) -> Path:
 
 
 def make_matcha(folder: Path, rate: int = 22_050) -> Path:
-    """Write a voice in the shape of Matcha's, with a HiFi-GAN that repeats what it is given.
+    """Write a voice with the interface of Matcha's, with a HiFi-GAN that repeats its input.
 
     ``rate``: the library ends the process for any other than 22,050 Hz, a HiFi-GAN's own.
     """
@@ -199,7 +199,7 @@ def make_matcha(folder: Path, rate: int = 22_050) -> Path:
     folder.mkdir(parents=True)
     info = helper.make_tensor_value_info
     frames = TONE // _HOP
-    table = np.repeat(_tones()[:, :80, None], frames, axis=2)  # some 80 values for each symbol
+    table = np.repeat(_tones()[:, :80, None], frames, axis=2)  # 80 values for each symbol
     save(
         folder / "model-steps-3.onnx",
         [

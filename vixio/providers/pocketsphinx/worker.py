@@ -1,7 +1,8 @@
 """The worker process: decodes the utterances of many devices, a slice at a time.
 
-Run as ``python -m vixio.providers.pocketsphinx.worker``. It reads and writes frames (``wire.py``)
-on standard input and output, and ends when its input ends, so it cannot outlive the server.
+Run as ``python -m vixio.providers.pocketsphinx.worker``. It reads and writes frames
+(``vixio.core.framing``) on standard input and output, and ends when its input ends, so it cannot
+outlive the server.
 
 An utterance in progress may hold a decoder, but never the last one: that one is reserved for
 utterances that have ended, whose result is awaited.
