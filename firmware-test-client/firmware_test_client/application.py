@@ -1,4 +1,4 @@
-"""The application of the firmware: states, buttons, wake word, and what it does on each message.
+"""The firmware's application: states, buttons, wake word, reactions to messages.
 
 Follows main/application.cc; each method names the function that it follows.
 """
@@ -24,6 +24,7 @@ from firmware_test_client.protocol import WebsocketProtocol
 from firmware_test_client.records import CloseInfo, Records
 from firmware_test_client.replies import Reply
 from firmware_test_client.screen import Screen
+from firmware_test_client.speaking import SpeakingSwitch
 from firmware_test_client.speech import StreamFormat
 from firmware_test_client.state import DeviceState, StateMachine
 from firmware_test_client.tracker import ReplyTracker
@@ -31,7 +32,7 @@ from firmware_test_client.uplink import Uplink
 
 
 class Application:
-    """The device without its script. `SimulatedDevice` drives it."""
+    """The device itself. `SimulatedDevice` drives it."""
 
     def __init__(self, config: DeviceConfig, records: Records) -> None:
         self._loop = asyncio.get_running_loop()
@@ -57,8 +58,7 @@ class Application:
             self._loop.time,
         )
         self.hardware = Hardware(on_reboot=lambda: self._run_beside(self._reboot()))
-        self._starts_waiting = 0  # `tts start` messages that the main task has not handled
-        self._speaks_at: tuple[float, float] | None = None  # when, and arrival of `tts start`
+        self._speaking = SpeakingSwitch(config.speaking_delay_ms / 1000, self._begin_reply)
         self._pending_listening_start = False
         self._popup_on_listening = False
         self._background: set[asyncio.Future[None]] = set()
@@ -80,7 +80,7 @@ class Application:
         """Go through Connecting, open the channel if need be, then do `then`.
 
         Follows ContinueOpenAudioChannel and ContinueWakeWordInvoke. The main task is busy
-        meanwhile, so that what the server says right after its hello is handled afterwards.
+        meanwhile, so messages that follow the server's hello at once are handled afterwards.
 
         Raises:
             ConnectError, HelloError: the device is idle again.
@@ -111,7 +111,7 @@ class Application:
         self._run_beside(self.protocol.close())
 
     async def _reboot(self) -> None:
-        """The tool self.reboot (McpServer::AddUserOnlyTools) waits a second, to be answered."""
+        """self.reboot (McpServer::AddUserOnlyTools): after a second, once the call is answered."""
         await asyncio.sleep(1)
         await self.protocol.close()
 
@@ -148,7 +148,7 @@ class Application:
         self.machine.to(DeviceState.LISTENING)
 
     def abort_speaking(self, reason: str | None) -> None:
-        """AbortSpeaking: a message and no more; the state changes with `tts stop`."""
+        """AbortSpeaking: sends a message; the state changes with `tts stop`."""
         if self.tracker.current is not None and not self.tracker.current.ended:
             self.tracker.current.aborted = True
         self.protocol.send_abort(reason)
@@ -224,7 +224,7 @@ class Application:
     # PlayoutObserver
 
     def on_sound(self, pcm: bytes, rate: int, start: float) -> None:
-        """The loudspeaker is heard by the microphone beside it."""
+        """Feed the loudspeaker's sound into the microphone."""
         if self.config.echo_db is not None:
             self.microphone.overhear(Pcm(pcm, rate), start, self.config.echo_db)
 
@@ -261,8 +261,7 @@ class Application:
 
     def on_audio(self, packet: AudioPacket, now: float) -> None:
         """OnIncomingAudio: played in Speaking, dropped in every other state."""
-        if self._speaks_at is not None and now >= self._speaks_at[0]:
-            self._enter_speaking()  # the event loop is late, the device is not
+        self._speaking.catch_up(now)
         reply = self.tracker.current
         if self.state is DeviceState.SPEAKING and reply is not None:
             if not self.playout.push(packet, reply, now):
@@ -273,7 +272,7 @@ class Application:
             duration = packet_duration_ms(packet.payload)
         except OpusError:
             duration = 0.0  # not decodable, so nothing is lost
-        if self._starts_waiting:
+        if self._speaking.pending:
             self._records.counters.audio_before_speaking += 1
             self.tracker.too_early(duration)
         elif reply is not None and reply.tts_stop is not None:
@@ -286,7 +285,7 @@ class Application:
         self.main.schedule(self.to_idle)
 
     def to_idle(self) -> None:
-        """Leave whatever state for Idle."""
+        """Change to Idle from any state."""
         self.machine.to(DeviceState.IDLE)
 
     def on_json(self, kind: str, body: dict[str, Any], now: float) -> None:
@@ -303,33 +302,21 @@ class Application:
     def _on_tts(self, body: dict[str, Any], now: float) -> None:
         state, text = body.get("state"), body.get("text")
         if state == "start":
-            self._starts_waiting += 1
+            self._speaking.pending += 1
             self.main.schedule(lambda: self._tts_start(now))
         elif state == "stop":
             self.main.schedule(lambda: self._tts_stop(now))
         elif state == "sentence_start" and isinstance(text, str):
             self.main.schedule(lambda: self._sentence(text, now))
         else:
-            self._records.violations.append(f"tts message of no use: {body}")
+            self._records.violations.append(f"useless tts message: {body}")
 
-    def _tts_start(self, now: float) -> Awaitable[None] | None:
-        """The task that OnIncomingJson schedules, and HandleStateChangedEvent behind it."""
-        delay = self.config.speaking_delay_ms / 1000
-        self._speaks_at = (self._loop.time() + delay, now)
-        if self.state is DeviceState.SPEAKING or not delay:
-            self._enter_speaking()
-            return None
-        return self._enter_speaking_after(delay)
+    def _tts_start(self, arrived: float) -> Awaitable[None] | None:
+        """The task that OnIncomingJson schedules, then HandleStateChangedEvent."""
+        at_once = self.state is DeviceState.SPEAKING
+        return self._speaking.start(arrived, self._loop.time(), at_once=at_once)
 
-    async def _enter_speaking_after(self, delay: float) -> None:
-        await asyncio.sleep(delay)
-        self._enter_speaking()
-
-    def _enter_speaking(self) -> None:
-        if self._speaks_at is None:
-            return
-        (_, arrived), self._speaks_at = self._speaks_at, None
-        self._starts_waiting -= 1
+    def _begin_reply(self, arrived: float) -> None:
         if self.state is DeviceState.SPEAKING:
             return  # the same state again: the decoder is not reset
         if self.machine.to(DeviceState.SPEAKING):

@@ -1,6 +1,6 @@
-"""The WebSocket of a device: opening, one reader, one writer, and ways to treat it badly.
+"""The WebSocket of a device: one reader, one writer, and faults on demand.
 
-Headers and the order of things follow WebsocketProtocol::OpenAudioChannel in
+Headers and the order of steps follow WebsocketProtocol::OpenAudioChannel in
 main/protocols/websocket_protocol.cc.
 """
 
@@ -25,10 +25,10 @@ _ABNORMAL: Final = 1006  # RFC 6455 section 7.1.5: closed without a close frame
 
 
 class ChannelObserver(Protocol):
-    """Who receives what comes over the socket."""
+    """Receives the messages of a channel, and its end."""
 
     def on_message(self, data: str | bytes) -> None:
-        """A text or binary message has come."""
+        """A text or binary message has arrived."""
 
     def on_sent(self, data: str | bytes) -> None:
         """A message is about to be written to the socket."""
@@ -124,11 +124,11 @@ class Channel:
         self._may_write.clear()
 
     def release(self) -> None:
-        """End a stall: what was held back leaves in one burst."""
+        """End a stall: send everything that was held back in one burst."""
         self._may_write.set()
 
     def stop_reading(self) -> None:
-        """Leave incoming data in the socket, so that the server's writes fill up."""
+        """Leave incoming data in the socket, so that the server's send buffer fills up."""
         self._may_read.clear()
         if self._socket is not None:
             self._socket.transport.pause_reading()
@@ -162,7 +162,7 @@ class Channel:
         await self._end_tasks()
 
     def abort(self, how: HardClose) -> None:
-        """Go without a close frame: by RST, by FIN, or by saying nothing ever again."""
+        """End without a close frame: by RST, by FIN, or by permanent silence."""
         if self._socket is None:
             return
         if how == "half_open":
@@ -185,7 +185,7 @@ class Channel:
             await asyncio.wait(tasks)
         for task in tasks:
             if not task.cancelled():
-                task.result()  # a mistake of this package must not stay hidden
+                task.result()  # raises what is a defect of this package
 
     async def _read(self, connection: ClientConnection) -> None:
         try:
@@ -194,12 +194,12 @@ class Channel:
                     await self._may_read.wait()
                 self._observer.on_message(await connection.recv())
         except ConnectionClosed as error:
-            frame = error.rcvd or error.sent  # the server's word first, else our own close
+            frame = error.rcvd or error.sent  # the server's close frame first, else our own
             code = frame.code if frame is not None else _ABNORMAL
             reason = frame.reason if frame is not None else ""
             self._ended(CloseInfo(int(code), reason, asyncio.get_running_loop().time()))
         finally:
-            # Reached without the above only by a mistake in the observer; nobody may wait for ever.
+            # Without the above: a defect in the observer. Waits must end all the same.
             now = asyncio.get_running_loop().time()
             self._ended(CloseInfo(_ABNORMAL, "the reader failed", now))
 
@@ -238,7 +238,7 @@ def _connection_type(pong_delay: float | None) -> type[ClientConnection]:
     delay: float = pong_delay
 
     class SlowPong(ClientConnection):
-        """Holds every pong back; everything else leaves at once."""
+        """Delays pongs; sends everything else at once."""
 
         def send_data(self) -> None:
             held = [data for data in self.protocol.writes if data[:1] == _PONG]

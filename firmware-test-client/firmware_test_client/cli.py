@@ -1,4 +1,4 @@
-"""Command line: hold a conversation with a server and show it with its times."""
+"""Command line: hold a conversation with a server and print it with its timing."""
 
 from __future__ import annotations
 

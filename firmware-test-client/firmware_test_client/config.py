@@ -1,4 +1,4 @@
-"""Everything that can be chosen about a simulated device, before it starts."""
+"""The configuration of a simulated device."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 ListeningMode = Literal["auto", "manual", "realtime"]
-"""Names as they travel in `listen start` (main/protocols/protocol.cc, SendStartListening)."""
+"""Names as sent in `listen start` (main/protocols/protocol.cc, SendStartListening)."""
 
 HelloFault = Literal["normal", "none", "twice", "wrong_text", "wrong_binary"]
 
 
 def random_mac() -> str:
-    """A locally administered MAC address, the form in which a device names itself."""
+    """A random, locally administered MAC address, as devices use for their id."""
     octets = [0x02, *(random.randrange(256) for _ in range(5))]  # noqa: S311  an address, no secret
     return ":".join(f"{octet:02x}" for octet in octets)
 
@@ -32,22 +32,22 @@ class Voice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpFaults:
-    """What the device's MCP server does wrong. The default does nothing wrong."""
+    """Faults of the device's MCP server. The default has none."""
 
     delay: float = 0.0  # seconds before each answer leaves
     never_answer: frozenset[str] = frozenset()  # methods ("initialize") or tool names
     string_ids: bool = False  # answers carry "1" instead of 1
-    forged_ids: bool = False  # each answer is preceded by one with an id nobody asked for
+    forged_ids: bool = False  # each answer is preceded by one with an unknown id
     duplicate_answers: bool = False  # each answer is sent twice
-    endless_paging: bool = False  # every page names a fresh, never ending cursor
-    repeat_cursor: bool = False  # every page names the same cursor
+    endless_paging: bool = False  # every page has a new cursor, without end
+    repeat_cursor: bool = False  # every page has the same cursor
     reverse_order: int = 0  # answers to tools/call are held until so many wait, then last first
     concurrent: bool = False  # tools run side by side instead of on the main task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Misbehaviour:
-    """What the device does wrong on its own. Methods of the device do the rest on command."""
+    """Faults from the start. Others are methods of `device.misdeeds`."""
 
     hello: HelloFault = "normal"
     hello_body: dict[str, object] | None = None  # replaces keys of the hello; None removes a key
@@ -63,11 +63,11 @@ task (OnIncomingJson, HandleStateChangedEvent), which may be redrawing the displ
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceConfig:
-    """One device. Give `ota_url`, as a real device has, or `ws_url` to skip OTA."""
+    """One device. Set `ota_url`, as on a real device, or `ws_url` to skip OTA."""
 
     ota_url: str | None = None
     ws_url: str | None = None
-    token: str | None = None  # with ws_url; OTA brings its own
+    token: str | None = None  # with ws_url; OTA issues its own
     device_id: str = field(default_factory=random_mac)  # MAC address
     client_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     serial_number: str | None = None  # 32 characters from the chip's fuses: activation version 2
@@ -80,10 +80,10 @@ class DeviceConfig:
     activation_error_retry: float = 10.0  # seconds after any other refusal
 
     mode: ListeningMode = "auto"
-    version: Literal[1, 2, 3] | None = None  # binary framing; None: what OTA says, else 1
+    version: Literal[1, 2, 3] | None = None  # binary framing; None: as OTA states, else 1
     uplink_rate: int = 16_000  # Hz; 8000, 12000, 16000, 24000 or 48000
     uplink_frame_ms: int = 60  # 20, 40 or 60
-    server_aec: bool = False  # hello says `aec`; timestamps of played frames are echoed
+    server_aec: bool = False  # hello has `aec`; timestamps of played frames are echoed
     mcp: bool = True
     camera: bool = False
     listen_on_connect: bool = True  # auto and realtime: as if the chat button had been pressed

@@ -1,4 +1,4 @@
-"""The simulated device as a script uses it: start it, talk to it, wait, look at what happened."""
+"""The simulated device: start it, talk to it, wait, inspect what happened."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from firmware_test_client.speech import (
 )
 from firmware_test_client.state import DeviceState
 
-# Seconds between the last sound and letting go of the button: nobody lets go in the last phoneme,
-# and the frame that is being recorded when the button is released is lost.
+# Seconds between the last sound and the release of the button: users do not release it within the
+# last phoneme, and the frame that is being recorded at the release is lost.
 _RELEASE_AFTER = 0.12
 
 
@@ -58,10 +58,10 @@ class SimulatedDevice(ObservedDevice):
             raise
 
     async def boot(self) -> ota.OtaAnswer | None:
-        """Ask the OTA endpoint, if the configuration names one; the device is idle afterwards.
+        """Query the OTA endpoint, if the configuration has one; the device is idle afterwards.
 
         Raises:
-            OtaError: the endpoint is of no use.
+            OtaError: the endpoint fails or its answer cannot be used.
         """
         app = self._app
         app.machine.to(DeviceState.ACTIVATING)
@@ -91,7 +91,7 @@ class SimulatedDevice(ObservedDevice):
             await app.open_channel(app.to_idle)
 
     async def disconnect(self) -> None:
-        """Close the socket properly; the device is idle and can `connect` again."""
+        """Close the socket with a close frame; the device is idle and can `connect` again."""
         await self._app.protocol.close()
 
     async def reconnect(self) -> None:
@@ -100,7 +100,7 @@ class SimulatedDevice(ObservedDevice):
         await self.connect()
 
     def disconnect_hard(self, how: HardClose = "reset") -> None:
-        """Vanish without a close frame: TCP reset, TCP FIN, or a half-open silence."""
+        """Disconnect without a close frame: TCP reset, TCP FIN, or half-open."""
         if self._app.protocol.channel is not None:
             self._app.protocol.channel.abort(how)
 
@@ -189,9 +189,9 @@ class SimulatedDevice(ObservedDevice):
         await self.flush()
 
     async def wake(self, word: str = "hey vixio", *, audio: bool = True) -> None:
-        """Say the wake word to the device, in whatever state it is.
+        """Say the wake word to the device, in any state.
 
-        From idle: connects if need be, sends the word's audio in one burst (unless `audio` is
+        From idle: connects if necessary, sends the word's audio in one burst (unless `audio` is
         false), then `listen detect` and `listen start`. In a conversation: aborts.
         """
         app = self._app
@@ -205,7 +205,7 @@ class SimulatedDevice(ObservedDevice):
         await self.flush()
 
     async def abort(self, reason: str | None = None) -> None:
-        """Ask the server to stop speaking; the device goes on playing until `tts stop`."""
+        """Ask the server to stop speaking; the device plays on until `tts stop`."""
         self._app.abort_speaking(reason)
         await self.flush()
 
@@ -219,10 +219,10 @@ class SimulatedDevice(ObservedDevice):
         elif self.state is DeviceState.LISTENING:
             await self.disconnect()
 
-    # Sending anything at all
+    # Raw messages
 
     async def send_json(self, body: dict[str, Any]) -> None:
-        """Send a message; `session_id` is put in front."""
+        """Send a JSON message with `session_id` as its first key."""
         session = {"session_id": self.session_id}
         await self.send_text(json.dumps(session | body, ensure_ascii=False))
 
@@ -237,7 +237,7 @@ class SimulatedDevice(ObservedDevice):
         await self.flush()
 
     async def flush(self) -> None:
-        """Wait until everything sent has left. Raises Disconnected if it never will."""
+        """Wait until everything is written. Raises Disconnected if the connection ends first."""
         channel = self._app.protocol.channel
         if channel is None:
             raise Disconnected("the device has not connected yet")
@@ -252,18 +252,18 @@ class SimulatedDevice(ObservedDevice):
 
     @property
     def misdeeds(self) -> Misdeeds:
-        """Things to do wrong on command."""
+        """Faults on demand."""
         return Misdeeds(self._app)
 
     # Tools
 
     def add_tool(self, tool: Tool, *, notify: bool = True) -> None:
-        """Add a tool, and say so to the server if connected (`notify`)."""
+        """Add a tool and, if connected, notify the server (`notify`)."""
         self.mcp.add(tool)
         self._tools_changed(notify)
 
     def remove_tool(self, name: str, *, notify: bool = True) -> None:
-        """Remove a tool, and say so to the server if connected (`notify`)."""
+        """Remove a tool and, if connected, notify the server (`notify`)."""
         self.mcp.remove(name)
         self._tools_changed(notify)
 

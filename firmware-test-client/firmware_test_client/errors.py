@@ -1,23 +1,23 @@
-"""What can go wrong, as one tree.
+"""The exceptions of this package.
 
 DeviceError
-├── OtaError            the OTA endpoint is unreachable or its answer is of no use to a device
+├── OtaError            the OTA endpoint is unreachable, or its answer cannot be used
 ├── ConnectError        the WebSocket could not be opened (carries the HTTP status, if any)
 ├── HelloError          no acceptable server hello within ten seconds
-├── Disconnected        the connection is gone while something was expected of it
-├── SpeechError         speech could not be synthesised or a sound file not read
-└── DeviceTimeout       (also a TimeoutError) a bounded wait ran out; names what was waited for
+├── Disconnected        the connection ended during an operation that needs it
+├── SpeechError         speech cannot be synthesised, or a sound file cannot be read
+└── DeviceTimeout       (also a TimeoutError) a wait timed out; names what was waited for
 """
 
 from __future__ import annotations
 
 
 class DeviceError(Exception):
-    """Base of everything that this package raises on purpose."""
+    """Base class of the errors of this package."""
 
 
 class OtaError(DeviceError):
-    """The OTA endpoint is unreachable or its answer is of no use to a device."""
+    """The OTA endpoint is unreachable, or its answer cannot be used."""
 
 
 class ConnectError(DeviceError):
@@ -33,16 +33,16 @@ class ConnectError(DeviceError):
 
 
 class HelloError(DeviceError):
-    """No acceptable server hello within the firmware's patience."""
+    """No acceptable server hello within the firmware's time limit."""
 
 
 class Disconnected(DeviceError):
-    """The connection is gone while something was expected of it."""
+    """The connection ended during an operation that needs it."""
 
 
 class SpeechError(DeviceError):
-    """Speech could not be synthesised, or a sound file could not be read."""
+    """Speech cannot be synthesised, or a sound file cannot be read."""
 
 
 class DeviceTimeout(DeviceError, TimeoutError):
-    """A bounded wait ran out. The message names what was waited for and the last frames."""
+    """A wait timed out. The message names what was waited for and the last frames."""

@@ -1,8 +1,8 @@
 """eSpeak NG by ctypes: text to PCM, in one worker thread, from a private copy of the library.
 
 eSpeak NG keeps its state in global variables of the shared library. A server under test may have
-loaded the same file into the same process, with a lock that is not ours, so the library is loaded
-from a copy: the dynamic linker gives another file its own globals.
+loaded the same file into the same process, with its own lock. So the library is loaded from a
+copy: the dynamic linker gives another file its own globals.
 
 Interface: espeak-ng/src/include/espeak-ng/speak_lib.h.
 """
@@ -25,7 +25,7 @@ from firmware_test_client.errors import SpeechError
 from firmware_test_client.pcm import Pcm
 
 _OUTPUT_SYNCHRONOUS: Final = 2  # AUDIO_OUTPUT_SYNCHRONOUS: the callback runs inside espeak_Synth
-_DONT_EXIT: Final = 0x8000  # espeakINITIALIZE_DONT_EXIT: an error comes back instead of exit(1)
+_DONT_EXIT: Final = 0x8000  # espeakINITIALIZE_DONT_EXIT: returns errors instead of calling exit(1)
 _CHARS_UTF8: Final = 1
 _RATE, _VOLUME, _PITCH = 1, 2, 3  # espeak_PARAMETER
 
@@ -50,7 +50,7 @@ class _Library:
     def _on_samples(self, samples: Any, count: int, _events: Any) -> int:  # noqa: ANN401  a C pointer
         if samples and count > 0:
             self._chunks.append(ctypes.string_at(samples, 2 * count))
-        return 0  # go on
+        return 0  # continue
 
     def synthesise(self, text: str, voice: Voice) -> Pcm:
         name = f"{voice.name}+{voice.variant}" if voice.variant else voice.name
@@ -72,7 +72,7 @@ class _Library:
 
 def _load_private_copy(path: Path) -> ctypes.CDLL:
     with tempfile.TemporaryDirectory(prefix="firmware-test-client-") as folder:
-        # The mapping outlives the file: the directory may go as soon as the library is loaded.
+        # The mapping outlives the file: the directory can be removed once the library is loaded.
         return ctypes.CDLL(str(shutil.copy(path, folder)))
 
 
@@ -86,7 +86,7 @@ class Speaker:
         self._library: _Library | None = None
 
     def submit(self, text: str, voice: Voice) -> Future[Pcm]:
-        """Start the synthesis, or take the one already started for the same words and voice."""
+        """Start the synthesis, or return the one that has started for the same text and voice."""
         with self._lock:
             future = self._cache.get((text, voice))
             if future is None or (future.done() and future.exception() is not None):
@@ -104,7 +104,7 @@ _speaker = Speaker()
 
 
 async def synthesise(text: str, voice: Voice) -> Pcm:
-    """Speak a text. The caller's event loop is free meanwhile.
+    """Synthesise a text without blocking the event loop.
 
     Raises:
         SpeechError: unknown voice, or eSpeak NG refuses the text.

@@ -18,10 +18,10 @@ TYPE_JSON = 1
 
 
 class FramingError(ValueError):
-    """A frame that the firmware would read beyond its end, or whose header makes no sense.
+    """A frame that the firmware would read beyond its end, or with an invalid header.
 
-    The firmware does not check: it would take bytes from outside the frame. The simulated device
-    refuses such a frame and reports it, because no server may ever send one.
+    The firmware does not check this. The simulated device refuses such a frame and reports it as a
+    violation.
     """
 
 
@@ -55,7 +55,7 @@ def unpack(version: int, data: bytes) -> AudioPacket:
         stated, type_, _, timestamp, size = _V2.unpack_from(data)
         body = data[_V2.size :]
         if stated != 2:
-            raise FramingError(f"version 2 frame says version {stated}")
+            raise FramingError(f"version 2 frame states version {stated}")
         return AudioPacket(_checked(2, type_, size, body), timestamp)
     if version == 3:
         if len(data) < _V3.size:
@@ -69,5 +69,5 @@ def _checked(version: int, type_: int, size: int, body: bytes) -> bytes:
     if type_ != TYPE_OPUS:
         raise FramingError(f"version {version} frame of type {type_}, but only 0 (Opus) is played")
     if size != len(body):
-        raise FramingError(f"version {version} frame says {size} bytes and carries {len(body)}")
+        raise FramingError(f"version {version} frame states {size} bytes and has {len(body)}")
     return body

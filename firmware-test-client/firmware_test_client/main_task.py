@@ -1,7 +1,7 @@
-"""The firmware's main task: work is done one piece after another, and slow work holds up the rest.
+"""The firmware's main task: runs work in order; slow work delays the rest.
 
 Source: Application::Schedule and Application::Run in main/application.cc. A tool that takes two
-seconds keeps `tts start` from being handled for two seconds, and the microphone's packets wait.
+seconds delays the handling of `tts start` and the microphone's packets by two seconds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Work = Callable[[], Awaitable[None] | None]
 
 
 class MainTask:
-    """Runs work at once while idle, in order while busy. It needs no task of its own."""
+    """Runs work at once while idle, and queues it while busy. Has no task of its own."""
 
     def __init__(self, on_free: Callable[[], None]) -> None:
         self._on_free = on_free  # called whenever slow work is over
@@ -24,16 +24,16 @@ class MainTask:
 
     @property
     def busy(self) -> bool:
-        """Whether slow work is going on."""
+        """Whether slow work is running."""
         return self._slow is not None
 
     def schedule(self, work: Work) -> None:
-        """Run `work` after everything scheduled before it; what it returns is awaited."""
+        """Run `work` after everything scheduled before it; an awaitable result is awaited."""
         self._queue.append(work)
         self._drain()
 
     async def close(self) -> None:
-        """Drop what waits and cancel what runs."""
+        """Drop queued work and cancel running work."""
         self._queue.clear()
         if self._slow is not None:
             self._slow.cancel()

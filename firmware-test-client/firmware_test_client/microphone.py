@@ -1,8 +1,8 @@
-"""The microphone: a noisy room in which a user sometimes speaks, cut into packets in real time.
+"""The microphone: room noise and the user's voice, cut into packets in real time.
 
-The user's voice and the microphone are independent, as in a room: what is said while the microphone
-is off is lost, and the voice goes on. So is the device's own loudspeaker, if it is overheard.
-Packets leave by absolute deadlines; if the event loop was busy, the missed ones follow at once.
+The voice does not depend on the microphone's state: what is said while the microphone is off is
+lost. The device's own loudspeaker can be mixed in as echo. Packets are sent by absolute deadlines;
+if the event loop was busy, the missed ones follow at once.
 
 Follows EnableVoiceProcessing and AudioInputTask in main/audio/audio_service.cc: 120 ms of warm-up
 after switching on, one packet a frame for as long as the device listens, DTX included.
@@ -57,7 +57,7 @@ class Microphone:
     Args:
         format: of the packets.
         emit: takes each packet.
-        shared: packets come from the process-wide cache instead of an encoder of its own.
+        shared: take packets from the process-wide cache instead of an own encoder.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Microphone:
         self.on = False
 
     def speak(self, utterance: Utterance) -> Spoken:
-        """Let the user begin to speak, on a frame boundary if the microphone is on."""
+        """Start an utterance, on a frame boundary if the microphone is on."""
         now = self._loop.time()
         start = now
         if self.on:
@@ -118,7 +118,7 @@ class Microphone:
         return spoken
 
     def overhear(self, pcm: Pcm, start: float, gain_db: float) -> None:
-        """Pick up what the loudspeaker begins to play at `start`."""
+        """Mix in a sound that the loudspeaker begins to play at `start`."""
         sound = pcm.resampled(self._format.rate)
         samples = np.round(sound.samples * 10 ** (gain_db / 20)).astype(np.int32)
         self._echoes.append(_Echo(start, start + sound.duration, samples))

@@ -1,4 +1,4 @@
-"""What a device shows of itself: state, records, bounded waits. `SimulatedDevice` builds on it."""
+"""State, records and bounded waits of a device. The base of `SimulatedDevice`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WAIT_TIMEOUT = 10.0  # seconds
 
 
 class ObservedDevice:
-    """The half of a simulated device that looks and waits."""
+    """The observing half of a simulated device."""
 
     def __init__(self, config: DeviceConfig) -> None:
         self.config = config
@@ -60,9 +60,9 @@ class ObservedDevice:
     async def wait_for(
         self, predicate: Callable[[], T | None], *, what: str, timeout: float = WAIT_TIMEOUT
     ) -> T:
-        """Wait until `predicate()` gives something true, and return that.
+        """Wait until `predicate()` returns a true value, and return that value.
 
-        It is asked again after every message, state change and played-out reply, and every 50 ms.
+        It is called after every message, state change and played-out reply, and every 50 ms.
 
         Raises:
             DeviceTimeout: names `what`, the state and the last frames.
@@ -119,7 +119,7 @@ class ObservedDevice:
         return await self.wait_for(finished, what=f"the end of reply {index}", timeout=timeout)
 
     def connected_and_listening(self) -> bool:
-        """`listening`; raises Disconnected where that can no longer come true."""
+        """Return `listening`; raise Disconnected if there is no connection."""
         self._check_connected("while the device should listen")
         return self.listening
 
@@ -130,7 +130,7 @@ class ObservedDevice:
             raise Disconnected(f"no connection {when}{how}")
 
     async def wait_for_close(self, *, timeout: float = WAIT_TIMEOUT) -> CloseInfo:
-        """Wait until the connection is closed, by whomever."""
+        """Wait until the connection is closed by either side."""
         await self.wait_for(
             lambda: self.records.closes and not self.connected, what="the close", timeout=timeout
         )
@@ -165,7 +165,7 @@ class ObservedDevice:
 
     @property
     def channel_open(self) -> bool:
-        """Connected, and not silent for 120 s: else the device connects anew when next used."""
+        """Connected, with a message within 120 s; otherwise the next use connects again."""
         return self._app.protocol.channel_open
 
     @property
@@ -180,7 +180,7 @@ class ObservedDevice:
 
     @property
     def hardware(self) -> Hardware:
-        """What the tools change."""
+        """The state that the tools change."""
         return self._app.hardware
 
     @property
@@ -200,7 +200,7 @@ class ObservedDevice:
 
     @property
     def reboots(self) -> int:
-        """How often the device was told to reboot."""
+        """How often the device received a reboot command."""
         return self._app.hardware.reboots
 
     @property
@@ -210,17 +210,17 @@ class ObservedDevice:
 
     @property
     def replies(self) -> list[Reply]:
-        """Every reply, the unfinished one included."""
+        """Every reply, including an unfinished one."""
         return self.records.replies
 
     @property
     def counters(self) -> Counters:
-        """Counts that exist also where frames are not kept."""
+        """Counts, which are kept even without `keep_frames`."""
         return self.records.counters
 
     @property
     def stt_texts(self) -> list[str]:
-        """What the server understood."""
+        """The user's words, as the server recognised them."""
         return self.records.stt_texts
 
     @property
@@ -240,7 +240,7 @@ class ObservedDevice:
 
     @property
     def violations(self) -> list[str]:
-        """What came and must never be sent to a device. Empty with a correct server."""
+        """Received messages that a server must not send. Empty with a correct server."""
         return self.records.violations
 
     @property

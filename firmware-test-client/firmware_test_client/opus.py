@@ -51,7 +51,7 @@ class Encoder:
         self._frame_samples = rate * frame_ms // 1000
         self._encoder = opuslib.Encoder(rate, 1, application)
         self._encoder.complexity = complexity
-        # opuslib's `dtx` property reads where it should write, so the control is set directly.
+        # The setter of opuslib's `dtx` property is wrong, so the control is set directly.
         encoder_api.encoder_ctl(self._encoder.encoder_state, ctl.set_dtx, 1)
 
     @property
@@ -60,7 +60,7 @@ class Encoder:
         return bool(encoder_api.encoder_ctl(self._encoder.encoder_state, ctl.get_dtx))
 
     def encode(self, frame: bytes) -> bytes:
-        """Encode exactly one frame of 16-bit PCM; 1 byte comes back where DTX sends nothing."""
+        """Encode exactly one frame of 16-bit PCM; returns 1 byte where DTX sends nothing."""
         packet: bytes = self._encoder.encode(frame, self._frame_samples)
         return packet
 

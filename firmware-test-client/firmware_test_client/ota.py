@@ -1,4 +1,4 @@
-"""What the device does at boot: ask the OTA endpoint for its configuration, and be activated.
+"""The device's boot: query the OTA endpoint for the configuration, and activate.
 
 Follows main/ota.cc (SetupHttp, CheckVersion, Activate, GetActivationPayload, ParseVersion) and
 Application::CheckNewVersion in main/application.cc.
@@ -20,12 +20,12 @@ from firmware_test_client.config import DeviceConfig
 from firmware_test_client.errors import OtaError
 
 _ACTIVATION_TRIES: Final = 10  # Application::CheckNewVersion
-_ACTIVATION_ROUNDS: Final = 2  # the firmware asks again for ever; a test should end
+_ACTIVATION_ROUNDS: Final = 2  # the firmware repeats without end; a test must end
 
 
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """What the device shows and reads aloud."""
+    """The activation code that the device shows and reads aloud."""
 
     code: str | None = None
     message: str = ""
@@ -43,7 +43,7 @@ class OtaAnswer:
     websocket_url: str = ""
     token: str = ""
     version: int = 0  # 0: not given, the device keeps 1
-    server_time: float | None = None  # seconds since 1970, local time if an offset came along
+    server_time: float | None = None  # seconds since 1970, in local time if there was an offset
     firmware_version: str | None = None
     firmware_url: str | None = None
     upgrade: bool = False  # a newer version was offered, or forced
@@ -103,11 +103,11 @@ def request_headers(config: DeviceConfig) -> dict[str, str]:
 
 
 async def boot(config: DeviceConfig) -> OtaAnswer:
-    """Ask the endpoint, and poll activation if it asks for it.
+    """Query the endpoint, and poll activation if it is required.
 
     Raises:
-        OtaError: unreachable, another status than 200, no JSON object, no websocket section, a
-            firmware version that is not made of numbers, or activation that does not end.
+        OtaError: unreachable, status other than 200, no JSON object, no websocket section, a
+            firmware version with other parts than numbers, or activation that does not end.
     """
     tries: list[int] = []
     for _ in range(_ACTIVATION_ROUNDS):
@@ -116,7 +116,7 @@ async def boot(config: DeviceConfig) -> OtaAnswer:
             answer.activation_tries = tries
             return answer
         tries += await _activate(config, answer.activation)
-    raise OtaError(f"activation not finished, the answers were {tries}")
+    raise OtaError(f"activation not finished, status codes were {tries}")
 
 
 async def check_version(config: DeviceConfig) -> OtaAnswer:
@@ -132,9 +132,9 @@ async def check_version(config: DeviceConfig) -> OtaAnswer:
     try:
         body = json.loads(raw)
     except ValueError as error:
-        raise OtaError(f"{url} answered something that is no JSON") from error
+        raise OtaError(f"{url} answered with invalid JSON") from error
     if not isinstance(body, dict):
-        raise OtaError(f"{url} answered JSON that is no object")
+        raise OtaError(f"{url} answered with JSON that is not an object")
     return _read_answer(config, url, OtaAnswer(status, headers, body))
 
 
@@ -165,7 +165,7 @@ def _read_answer(config: DeviceConfig, url: str, answer: OtaAnswer) -> OtaAnswer
             answer.upgrade = newer or firmware.get("force") == 1
     answer.mqtt = mqtt
     if websocket is None or not isinstance(websocket.get("url"), str):
-        raise OtaError(f"{url} names no websocket url")
+        raise OtaError(f"{url} answered without a websocket url")
     answer.websocket_url = websocket["url"]
     token, number = websocket.get("token"), websocket.get("version")
     answer.token = token if isinstance(token, str) else ""
@@ -179,7 +179,7 @@ def _section(body: dict[str, Any], key: str) -> dict[str, Any] | None:
 
 
 def _is_number(value: object) -> TypeGuard[int]:
-    """cJSON_IsNumber; the fractions that JSON also knows come from no server."""
+    """cJSON_IsNumber, without fractions, which servers do not send."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -187,7 +187,7 @@ def is_newer(current: str, offered: str) -> bool:
     """Ota::IsNewVersionAvailable.
 
     Raises:
-        OtaError: a part is no number; std::stoi throws there and the firmware restarts.
+        OtaError: a part is not a number; std::stoi then throws and the firmware restarts.
     """
     try:
         have, new = ([int(part) for part in version.split(".")] for version in (current, offered))

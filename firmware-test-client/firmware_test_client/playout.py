@@ -3,8 +3,8 @@
 Follows main/audio/audio_service.cc: PushPacketToDecodeQueue (40 packets, the newest is dropped),
 OpusCodecTask (decodes ahead into a playback queue of 2), AudioOutputTask (one frame at a time, each
 as long as it sounds), ResetDecoder (empties both queues, not the frame that sounds) and
-MarkPlaybackDrainedLocked. The loudspeaker's own buffer (I2S DMA) is left out: it would hide gaps
-of up to 60 ms, which here count.
+MarkPlaybackDrainedLocked. The loudspeaker's own buffer (I2S DMA) is not simulated: it would
+hide gaps of up to 60 ms, which are counted here.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ class _Ready:
 
 
 class PlayoutObserver(Protocol):
-    """Receives what happens."""
+    """Receives the events of a playout."""
 
     def on_sound(self, pcm: bytes, rate: int, start: float) -> None:
-        """A frame begins to sound at `start`; `pcm` is empty where nothing is decoded."""
+        """A frame begins to play at `start`; `pcm` is empty without decoding."""
 
     def on_heard(self, heard: Heard, timestamp: int) -> None:
-        """A frame has sounded to its end; `timestamp` is its packet's."""
+        """A frame was played to its end; `timestamp` is its packet's."""
 
     def on_decode_error(self, reply: Reply, error: str) -> None:
         """A packet was refused by the decoder and dropped."""
 
     def on_drained(self) -> None:
-        """Nothing is queued and nothing sounds any more."""
+        """Nothing is queued and nothing plays."""
 
 
 class Playout:
@@ -80,7 +80,7 @@ class Playout:
         self._playback: deque[_Ready] = deque()
         self._sounding: _Ready | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._free_at = 0.0  # when the loudspeaker fell, or will fall, silent
+        self._free_at = 0.0  # when the last decoded frame ends
         self._last_reply: Reply | None = None
         self._drained_notified = True
         self.max_queue = 0
@@ -96,7 +96,7 @@ class Playout:
         return len(self._queue)
 
     def configure(self, rate: int, frame_ms: int) -> None:
-        """Take over what the server's hello announced (SetDecodeSampleRate).
+        """Use the format that the server's hello announced (SetDecodeSampleRate).
 
         Raises:
             OpusError: no decoder can be made; every packet is then refused, as on the firmware.
@@ -111,11 +111,11 @@ class Playout:
             self._decoder = decoder
 
     def push(self, packet: AudioPacket, reply: Reply, now: float) -> bool:
-        """Queue a packet that has just come; False when the queue was full and it is lost."""
+        """Queue an arriving packet; False if the queue is full and the packet is lost."""
         try:
             duration = packet_duration_ms(packet.payload) / 1000
         except OpusError:
-            duration = 0.0  # the decoder will say what is wrong with it
+            duration = 0.0  # the decoder will report the error
         reply.arrived(now, duration, self._lead(now))
         if len(self._queue) >= DECODE_QUEUE_PACKETS:
             reply.overflows += 1
@@ -129,7 +129,7 @@ class Playout:
         return True
 
     def reset(self) -> None:
-        """Empty the queues; the frame that sounds goes on (AudioService::ResetDecoder)."""
+        """Empty the queues; the frame that plays continues (AudioService::ResetDecoder)."""
         for queued in [*self._queue, *(ready.source for ready in self._playback)]:
             queued.reply.clipped_ms += queued.duration * 1000
         self._queue.clear()
@@ -139,7 +139,7 @@ class Playout:
         self._notify_drained()
 
     def close(self) -> None:
-        """Fall silent at once."""
+        """Stop playing at once."""
         self._queue.clear()
         self._playback.clear()
         if self._timer is not None:
@@ -148,7 +148,7 @@ class Playout:
 
     @property
     def silent_since(self) -> float:
-        """When the loudspeaker fell silent, or will with what is decoded so far."""
+        """When the last decoded frame ended, or will end."""
         return self._free_at
 
     def _lead(self, now: float) -> float:
@@ -186,7 +186,7 @@ class Playout:
     def _begin(self) -> None:
         frame = self._playback.popleft()
         reply, arrived = frame.source.reply, frame.source.arrived
-        # A frame starts when the last one ended, not when the event loop noticed: no drift.
+        # A frame starts at the end of the last one, even if the event loop is late: no drift.
         start = max(self._free_at, arrived)
         if reply is self._last_reply and start > self._free_at:
             reply.underruns += 1

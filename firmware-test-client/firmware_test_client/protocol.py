@@ -1,7 +1,7 @@
-"""The device's side of the protocol: hello, the messages it sends, the frames it reads.
+"""The device's side of the protocol: hello, messages and frames.
 
-Follows main/protocols/protocol.cc and main/protocols/websocket_protocol.cc. Messages are put
-together as texts without escaping, as the firmware does it.
+Follows main/protocols/protocol.cc and main/protocols/websocket_protocol.cc. Messages are
+assembled as text without escaping, as in the firmware.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ _HELLO_NOT_AWAITED: Final = ("none", "wrong_text", "wrong_binary")
 
 
 class ProtocolObserver(Protocol):
-    """Who handles what the server sends (the callbacks of Application::InitializeProtocol)."""
+    """Handles the server's messages (the callbacks of Application::InitializeProtocol)."""
 
     def on_server_hello(self, rate: int, frame_ms: int) -> None:
-        """The server says how its audio is encoded."""
+        """The audio format of the server's hello."""
 
     def on_audio(self, packet: AudioPacket, now: float) -> None:
         """An Opus packet."""
 
     def on_json(self, kind: str, body: dict[str, Any], now: float) -> None:
-        """Any message but hello."""
+        """Any message except hello."""
 
     def on_channel_closed(self, close: CloseInfo) -> None:
         """The connection is gone."""
 
 
 class WebsocketProtocol:
-    """One device's protocol; opens a new channel each time it is asked to."""
+    """One device's protocol. Each `open_audio_channel` makes a new channel."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class WebsocketProtocol:
 
     @property
     def timed_out(self) -> bool:
-        """Nothing has come for too long (Protocol::IsTimeout). Pings do not count."""
+        """Whether no message came for `dead_after` seconds (Protocol::IsTimeout), pings apart."""
         return self._clock() - self.last_incoming > self._config.dead_after
 
     @property
@@ -79,7 +79,7 @@ class WebsocketProtocol:
         return self.connected and not self.timed_out
 
     async def open_audio_channel(self, url: str, token: str) -> None:
-        """Connect, say hello, wait for the server's (OpenAudioChannel).
+        """Connect, send hello, wait for the server's hello (OpenAudioChannel).
 
         Raises:
             ConnectError: no socket.
@@ -118,7 +118,7 @@ class WebsocketProtocol:
 
     @property
     def hello_awaited(self) -> bool:
-        """False when a faulty hello is sent, to which no answer can be expected."""
+        """False if a faulty hello is configured, which gets no answer."""
         return self._config.misbehaviour.hello not in _HELLO_NOT_AWAITED
 
     async def close(self) -> None:
@@ -162,7 +162,7 @@ class WebsocketProtocol:
                 self.send(self.hello_message())
 
     def send(self, data: str | bytes) -> bool:
-        """Send a message as it is; False when there is no connection."""
+        """Send a message unchanged; False if there is no connection."""
         return self._channel is not None and self._channel.send(data)
 
     def send_audio(self, packet: AudioPacket) -> bool:
@@ -195,7 +195,7 @@ class WebsocketProtocol:
     # ChannelObserver
 
     def on_sent(self, data: str | bytes) -> None:
-        """Remember a message at the moment it leaves."""
+        """Record a message when it is written."""
         self._records.frame(self._clock(), "out", data)
         self._records.changed()
 
@@ -213,7 +213,7 @@ class WebsocketProtocol:
     def on_closed(self, close: CloseInfo) -> None:
         """The OnDisconnected callback of OpenAudioChannel."""
         self._records.closes.append(close)
-        self._hello.set()  # nobody needs to wait for it any longer
+        self._hello.set()  # ends the wait for it
         if self._channel is not None:  # None: a dead connection is being replaced
             self._observer.on_channel_closed(close)
         self._records.changed()

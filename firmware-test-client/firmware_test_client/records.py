@@ -1,6 +1,6 @@
-"""What a device remembers: every frame, what it heard and said, and what was wrong with the server.
+"""The records of a device: frames, speech, replies and the server's violations.
 
-Also the place where waiting happens: whatever is remembered wakes those who wait for it.
+Every new record wakes the waits whose condition it may have fulfilled.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Frame:
 
 @dataclass(slots=True)
 class Counters:
-    """Counted always, also where frames are not kept."""
+    """Counts, which are kept even without `keep_frames`."""
 
     text_in: int = 0
     text_out: int = 0
@@ -48,8 +48,8 @@ class Counters:
     binary_out: int = 0
     bytes_in: int = 0
     bytes_out: int = 0
-    audio_outside_speaking: int = 0  # packets that came in another state and were not played
-    audio_before_speaking: int = 0  # of these: behind a `tts start` that was not handled yet
+    audio_outside_speaking: int = 0  # packets that arrived in another state and were not played
+    audio_before_speaking: int = 0  # of these: after a `tts start` that had not taken effect yet
     overflows: int = 0  # packets dropped by the full decode queue
     decode_errors: int = 0
     framing_errors: int = 0
@@ -73,7 +73,7 @@ class _Waiter:
 
 @dataclass(slots=True)
 class Records:
-    """Everything remembered about one device."""
+    """All records of one device."""
 
     keep_frames: bool = True
     frames: list[Frame] = field(default_factory=list)
@@ -85,13 +85,13 @@ class Records:
     customs: list[dict[str, Any]] = field(default_factory=list)
     spoken: list[Spoken] = field(default_factory=list)
     heard: list[Heard] = field(default_factory=list)
-    violations: list[str] = field(default_factory=list)  # what a server must never send
+    violations: list[str] = field(default_factory=list)  # what a server must not send
     closes: list[CloseInfo] = field(default_factory=list)
     counters: Counters = field(default_factory=Counters)
     _waiters: list[_Waiter] = field(default_factory=list)
 
     def frame(self, time: float, direction: Direction, data: str | bytes) -> Frame | None:
-        """Count a message and, if frames are kept, remember it."""
+        """Count a message and, if frames are kept, record it."""
         counters = self.counters
         size = len(data) if isinstance(data, bytes) else len(data.encode())
         kind = "binary" if isinstance(data, bytes) else "text"
@@ -117,7 +117,7 @@ class Records:
         return frame
 
     def changed(self) -> None:
-        """Wake those whose predicate has become true."""
+        """Wake the waits whose predicate has become true."""
         if not self._waiters:
             return
         for waiter in list(self._waiters):
@@ -125,7 +125,7 @@ class Records:
                 continue
             try:
                 value = waiter.predicate()
-            except Exception as error:  # noqa: BLE001  a predicate's own error belongs to its waiter
+            except Exception as error:  # noqa: BLE001  a predicate's error is raised by its wait
                 waiter.future.set_exception(error)
                 continue
             if value:
@@ -139,7 +139,7 @@ class Records:
         timeout: float,
         state: Callable[[], str],
     ) -> T:
-        """Wait until `predicate()` gives something true, and return that.
+        """Wait until `predicate()` returns a true value, and return that value.
 
         Raises:
             DeviceTimeout: not within `timeout` seconds; names `what`, state and last frames.
@@ -152,7 +152,7 @@ class Records:
         try:
             async with asyncio.timeout(timeout):
                 while not waiter.future.done():
-                    # A predicate may also look at things that no device records.
+                    # A predicate may depend on something that is not recorded here.
                     await asyncio.wait([waiter.future], timeout=_LOOK_AGAIN)
                     self.changed()
                 result: T = waiter.future.result()
@@ -165,7 +165,7 @@ class Records:
             self._waiters.remove(waiter)
 
     def last_frames(self, count: int = 8) -> str:
-        """The latest messages, one a line, runs of audio folded into one."""
+        """The latest messages, one per line; runs of audio are one line."""
         lines: list[str] = []
         run = 0
         for frame in reversed(self.frames):

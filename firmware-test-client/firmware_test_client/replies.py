@@ -1,4 +1,4 @@
-"""One reply of the server as the device heard it: words, times and how well the audio flowed.
+"""One reply of the server as the device received it: text, times, audio flow.
 
 All times are seconds of the event loop's monotonic clock; all durations ending in `_ms` are
 milliseconds.
@@ -28,7 +28,7 @@ class Reply:
 
     index: int  # 0 for the first of this device
     tts_start: float
-    asked: str | None = None  # what the device said or typed before, if it did
+    asked: str | None = None  # what the device said or typed before
     speech_end: float | None = None  # end of the voice (not of the file), or of typing
     stt: str | None = None
     sentences: list[Sentence] = field(default_factory=list)
@@ -40,21 +40,21 @@ class Reply:
     playout_end: float | None = None  # end of the last frame that sounded
     ended: bool = False  # stopped and played out, or cut off
     cut: bool = False  # ended because the connection closed
-    aborted: bool = False  # the device asked for silence
+    aborted: bool = False  # the device sent `abort`
 
-    too_early: int = 0  # packets behind `tts start` that came before the device could play
-    frames: int = 0  # packets that came while Speaking
+    too_early: int = 0  # packets after `tts start` that arrived before the device could play
+    frames: int = 0  # packets that arrived in Speaking
     played: int = 0
     played_ms: float = 0.0  # what the user heard of the reply
-    late: int = 0  # came after their slot in the schedule that the first played frame fixed
-    underruns: int = 0  # silences between two frames of this reply, for want of a packet
+    late: int = 0  # arrived after their slot in the schedule that the first played frame set
+    underruns: int = 0  # silences between two frames because no packet was there
     gap_ms: float = 0.0  # all underruns together
     overflows: int = 0  # dropped by the full decode queue
     decode_errors: int = 0
     clipped_ms: float = 0.0  # arrived and never heard: too early, flushed, or after `tts stop`
     jitter_ms: float = 0.0  # RFC 3550 section 6.4.1, after the head start
     max_queue: int = 0  # packets, decode queue
-    min_lead_ms: float | None = None  # least audio unplayed when a packet came, after head start
+    min_lead_ms: float | None = None  # least unplayed audio when a packet arrived, after head start
     audio_ms: float = 0.0  # duration of all packets
 
     heard_chunks: list[bytes] = field(default_factory=list, repr=False)
@@ -81,13 +81,13 @@ class Reply:
 
     @property
     def stop_lag_ms(self) -> float | None:
-        """End of playout → `tts stop`. Negative: the stop came while audio was still unplayed."""
+        """End of playout → `tts stop`. Negative: the stop arrived before the end of playout."""
         if self.tts_stop is None or self.playout_end is None:
             return None
         return (self.tts_stop - self.playout_end) * 1000
 
     def arrived(self, now: float, duration: float, lead: float) -> None:
-        """Count a packet of `duration` seconds; `lead` seconds are still to be played."""
+        """Count a packet of `duration` seconds; `lead` seconds are not played yet."""
         self.frames += 1
         if self.first_audio is None:
             self.first_audio = now

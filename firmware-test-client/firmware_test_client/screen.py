@@ -1,4 +1,4 @@
-"""What the device shows of the server's messages: words, faces, alerts. None changes its state.
+"""Messages that are only shown: text, faces, alerts. They do not change the state.
 
 Follows the callback OnIncomingJson of Application::InitializeProtocol in main/application.cc.
 """
@@ -18,14 +18,14 @@ EMOTIONS: Final = frozenset(_EMOTION_NAMES.split())
 
 
 class Screen:
-    """Takes each kind of message that is only shown."""
+    """Handles the messages that are only shown."""
 
     def __init__(self, records: Records, tracker: ReplyTracker) -> None:
         self._records = records
         self._tracker = tracker
 
     def show(self, kind: str, body: dict[str, Any]) -> bool:
-        """Show a message; False if it is of a kind that a screen does not know."""
+        """Show a message; False if it is of another kind."""
         if kind == "stt":
             self._stt(body)
         elif kind == "llm":
@@ -52,7 +52,7 @@ class Screen:
             self._records.violations.append(f"unknown emotion {emotion!r}")
 
     def _alert(self, body: dict[str, Any]) -> None:
-        """The firmware ignores an alert that lacks one of the three."""
+        """The firmware ignores an alert without all three fields."""
         if all(isinstance(body.get(key), str) for key in ("status", "message", "emotion")):
             self._records.alerts.append(body)
         else:

@@ -1,7 +1,7 @@
-"""What the user says: text, sound files or PCM, ready for the microphone.
+"""The user's speech: text, sound files or PCM, prepared for the microphone.
 
 Synthesised and resampled speech, encoded speech and encoded room noise are cached for the whole
-process, so that hundreds of devices say the same sentence at the price of one.
+process, so that hundreds of devices can say the same sentence at the cost of one.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class StreamFormat:
 
     @property
     def frame_samples(self) -> int:
-        """Samples a packet."""
+        """Samples per packet."""
         return self.rate * self.frame_ms // 1000
 
     def encoder(self) -> Encoder:
@@ -65,7 +65,7 @@ class Utterance:
 
 
 async def prepare(speech: Speech, voice: Voice, rate: int) -> Utterance:
-    """Make speech ready for the microphone.
+    """Prepare speech for the microphone.
 
     Raises:
         SpeechError: unknown voice, or an unreadable sound file.
@@ -115,7 +115,7 @@ def encoded_speech(utterance: Utterance, format_: StreamFormat) -> tuple[bytes, 
 
 @lru_cache(maxsize=16)
 def encoded_noise(format_: StreamFormat) -> tuple[bytes, ...]:
-    """Room noise as packets to be repeated; DTX has settled before the first of them."""
+    """Room noise as packets to repeat, from a point at which DTX has settled."""
     noise = noise_samples(format_.rate, format_.noise_dbfs).data
     packets = _encode(noise + noise, format_)
     return packets[len(packets) // 2 :]

@@ -1,7 +1,7 @@
 """States of the device and the transitions that the firmware allows.
 
-Source: DeviceStateMachine::IsValidTransition in main/device_state_machine.cc. The states of setting
-up Wi-Fi and of testing the loudspeaker are left out: no server is involved in them.
+Source: DeviceStateMachine::IsValidTransition in main/device_state_machine.cc. The states for
+Wi-Fi set-up and loudspeaker tests are left out, since they involve no server.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 
 class DeviceState(StrEnum):
-    """Compares equal to its name in lower case."""
+    """A state of the device. Compares equal to its name in lower case."""
 
     STARTING = "starting"
     ACTIVATING = "activating"
@@ -34,7 +34,7 @@ _ALLOWED: Final[dict[DeviceState, frozenset[DeviceState]]] = {
 
 
 class StateMachine:
-    """Holds the state. `on_change` is called after a change, and only after one."""
+    """Holds the state. `on_change` is called after each change."""
 
     def __init__(self, on_change: Callable[[DeviceState], None]) -> None:
         self._on_change = on_change
@@ -45,7 +45,7 @@ class StateMachine:
         """Change the state (TransitionTo).
 
         The same state again is accepted and changes nothing: a second `tts start` does not reset
-        the decoder. A transition that the firmware does not know is refused.
+        the decoder. A transition that the firmware does not allow is refused.
         """
         if new is self.state:
             return True

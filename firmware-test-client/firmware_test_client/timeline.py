@@ -1,4 +1,4 @@
-"""The whole conversation as sound: the user left, the loudspeaker right, on one time line."""
+"""A conversation as stereo sound: left the user, right the loudspeaker."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _USER_RATE = 16_000  # Hz, where nothing was said
 
 
 def user_side(records: Records, origin: float, until: float) -> Pcm:
-    """What the user said, silence between."""
+    """The user's speech, with silence between utterances."""
     rate = records.spoken[0].utterance.pcm.rate if records.spoken else _USER_RATE
     pieces = ((spoken.start, spoken.utterance.pcm) for spoken in records.spoken)
     return _lay_out(pieces, origin, until, rate)
 
 
 def loudspeaker_side(records: Records, origin: float, until: float) -> Pcm:
-    """What the device played, silence between."""
+    """The device's sound, with silence between replies."""
     rate = max((heard.rate for heard in records.heard), default=24_000)
     pieces = ((heard.time, Pcm(heard.pcm, heard.rate)) for heard in records.heard)
     return _lay_out(pieces, origin, until, rate)

@@ -1,4 +1,4 @@
-"""Puts together what belongs to one reply, from messages that come one by one."""
+"""Collects the messages that belong to one reply."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from firmware_test_client.replies import Reply, Sentence
 
 @dataclass(slots=True)
 class _Pending:
-    """What has come since the last reply began and belongs to the next one."""
+    """Details that arrived since the last reply began and belong to the next one."""
 
     asked: str | None = None
     speech_end: float | None = None
@@ -22,7 +22,7 @@ class _Pending:
 
 
 class ReplyTracker:
-    """Keeps the current reply and adds finished details to it."""
+    """Keeps the current reply and adds details to it."""
 
     def __init__(self, records: Records) -> None:
         self._records = records
@@ -30,11 +30,11 @@ class ReplyTracker:
         self.current: Reply | None = None
 
     def asked(self, text: str, speech_end: float) -> None:
-        """The user begins to say (or has typed) something; `speech_end` may lie ahead."""
+        """Note what the user says or has typed; `speech_end` may be in the future."""
         self._pending.asked, self._pending.speech_end = text, speech_end
 
     def stt(self, text: str) -> None:
-        """What the server understood. It comes before `tts start`, with some servers after it."""
+        """Note the recognised text. Some servers send it after `tts start`."""
         self._records.stt_texts.append(text)
         if self._fresh is not None and self._fresh.stt is None:
             self._fresh.stt = text
@@ -42,16 +42,16 @@ class ReplyTracker:
             self._pending.stt = text
 
     def emotion(self, emotion: str) -> None:
-        """A face, for the reply under way or the next one."""
+        """Note a face, for the current reply or the next one."""
         self._records.emotions.append(emotion)
         (self._fresh or self._pending).emotions.append(emotion)
 
     def tool_call(self, name: str) -> None:
-        """A tool was called, for the reply under way or the next one."""
+        """Note a tool call, for the current reply or the next one."""
         (self._fresh or self._pending).tool_calls.append(name)
 
     def sentence(self, text: str, now: float) -> None:
-        """A subtitle."""
+        """Note a subtitle."""
         sentence = Sentence(text, now)
         self._records.sentences.append(sentence)
         if self._fresh is not None:
@@ -63,7 +63,7 @@ class ReplyTracker:
         self._pending.clipped_ms += duration_ms
 
     def start(self, now: float) -> None:
-        """Speaking begins."""
+        """Begin a reply."""
         if self.current is not None:
             self.current.ended = True  # its rest was flushed
         pending, self._pending = self._pending, _Pending()
@@ -81,17 +81,17 @@ class ReplyTracker:
         self._records.replies.append(self.current)
 
     def stop(self, now: float) -> None:
-        """`tts stop` has come, in whatever state."""
+        """Note `tts stop`, in any state."""
         if self.current is not None and self.current.tts_stop is None:
             self.current.tts_stop = now
 
     def silent(self) -> None:
-        """The device is no longer speaking, and nothing is left to play."""
+        """End the reply: the device has stopped speaking, and nothing is left to play."""
         if self.current is not None:
             self.current.ended = True
 
     def cut(self) -> None:
-        """The connection is gone."""
+        """End the reply because the connection is gone."""
         if self.current is not None and not self.current.ended:
             self.current.ended = self.current.cut = True
 

@@ -1,8 +1,8 @@
 """From the microphone to the socket: the send queue, and the time stamps for server-side AEC.
 
 Follows PushTaskToEncodeQueue and OpusCodecTask in main/audio/audio_service.cc, and the handling of
-MAIN_EVENT_SEND_AUDIO in Application::Run: packets leave on the main task, so they wait while it is
-busy.
+MAIN_EVENT_SEND_AUDIO in Application::Run: packets are sent by the main task, so they wait while it
+is busy.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Uplink:
         self._timestamps: deque[int] = deque()
 
     def push(self, payload: bytes) -> None:
-        """A packet from the microphone."""
+        """Send or queue a packet of the microphone."""
         packet = AudioPacket(payload, self._next_timestamp())
         if not self._busy():
             self._send(packet)
@@ -47,16 +47,16 @@ class Uplink:
         self._queue.append(packet)
 
     def flush(self) -> None:
-        """The main task is free: what waits leaves in one burst."""
+        """Send all queued packets: the main task is free."""
         while self._queue:
             self._send(self._queue.popleft())
 
     def clear(self) -> None:
-        """Drop what waits (HandleWakeWordDetectedEvent)."""
+        """Drop all queued packets (HandleWakeWordDetectedEvent)."""
         self._queue.clear()
 
     def played(self, timestamp: int) -> None:
-        """The loudspeaker has played a frame with this time stamp (AudioOutputTask)."""
+        """Note the time stamp of a played frame (AudioOutputTask)."""
         if timestamp > 0:
             self._timestamps.append(timestamp)
 
@@ -65,7 +65,7 @@ class Uplink:
         self._timestamps.clear()
 
     def _next_timestamp(self) -> int:
-        """One time stamp a packet; while more than three wait it is thrown away."""
+        """One time stamp per packet; while more than three wait it is dropped."""
         if not self._timestamps:
             return 0
         usable = len(self._timestamps) <= _MAX_TIMESTAMPS

@@ -1,4 +1,4 @@
-"""A small server that speaks the protocol, written for these tests alone."""
+"""A small server for these tests that speaks the protocol."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from scripted_server import ScriptedServer
 
 @pytest.fixture
 async def server() -> AsyncIterator[ScriptedServer]:
-    """A server on a free loopback port that answers hello and whatever the test tells it to."""
+    """A server on a free loopback port, scripted by the test."""
     async with ScriptedServer() as running:
         yield running

@@ -1,4 +1,4 @@
-"""A WebSocket server that answers hello and then does what a test scripts, frame by frame."""
+"""A WebSocket server that answers hello and then follows a test's script."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OnJson = Callable[["Conversation", dict[str, Any]], Awaitable[None]]
 
 
 def tone_packets(count: int, *, rate: int = 24_000, frame_ms: int = 60) -> list[bytes]:
-    """Opus packets of a 440 Hz tone, so that what was heard can be told from silence."""
+    """Opus packets of a 440 Hz tone, which a test can tell from silence."""
     encoder = opuslib.Encoder(rate, 1, "audio")
     samples = rate * frame_ms // 1000
     time = np.arange(count * samples) / rate
@@ -30,7 +30,7 @@ def tone_packets(count: int, *, rate: int = 24_000, frame_ms: int = 60) -> list[
 
 
 def wrap(version: int, packet: bytes, timestamp: int = 0) -> bytes:
-    """Binary framing, written here a second time on purpose: from the protocol's description."""
+    """Binary framing, written independently of the package from the protocol's description."""
     if version == 2:
         return struct.pack(">HHIII", 2, 0, 0, timestamp, len(packet)) + packet
     if version == 3:
@@ -57,7 +57,7 @@ class Conversation:
         await self.connection.send(json.dumps(body))
 
     async def audio(self, packets: list[bytes], *, pace_ms: float = 0, head: int = 0) -> None:
-        """Send packets; after the first `head` one each `pace_ms`, by absolute deadlines."""
+        """Send packets; after the first `head`, one per `pace_ms` by absolute deadlines."""
         loop = asyncio.get_running_loop()
         start = loop.time()
         for index, packet in enumerate(packets):
@@ -65,7 +65,7 @@ class Conversation:
             await self.connection.send(wrap(self.version, packet, index * 60))
 
     async def speak(self, packets: list[bytes], text: str = "Yes.", frame_ms: float = 60) -> None:
-        """A reply as a good server sends it: paced, and stopped when it is played out."""
+        """Send a reply as a correct server does: paced, and stopped when it is played out."""
         loop = asyncio.get_running_loop()
         await self.send({"type": "tts", "state": "start"})
         await self.send({"type": "tts", "state": "sentence_start", "text": text})
@@ -78,7 +78,7 @@ class Conversation:
         await self.send({"type": "mcp", "payload": payload})
 
     def bodies(self, type_: str, state: str | None = None) -> list[dict[str, Any]]:
-        """Messages of a type (and state) that have come so far."""
+        """The messages of a type (and state) so far."""
         return [
             text
             for text in self.texts
@@ -88,7 +88,7 @@ class Conversation:
         ]
 
     async def until(self, predicate: Callable[[], object], timeout: float = 5) -> None:
-        """Wait until something has come."""
+        """Wait until a received message fulfils `predicate`."""
         async with asyncio.timeout(timeout), self.changed:
             await self.changed.wait_for(predicate)
 
@@ -150,8 +150,10 @@ class ScriptedServer:
         return f"ws://127.0.0.1:{port}/xiaozhi/v1/"
 
     def device(self, **options: Any) -> DeviceConfig:  # noqa: ANN401  any field
-        """Return a device for this server. It handles `tts start` at once, unless told otherwise:
-        the scripts send audio right behind it."""
+        """Return the configuration of a device for this server.
+
+        By default it handles `tts start` at once, since the scripts send audio right after it.
+        """
         return DeviceConfig(ws_url=self.url, **({"speaking_delay_ms": 0} | options))
 
     @property
@@ -174,7 +176,7 @@ class ScriptedServer:
             async for message in connection:
                 await self._take(conversation, message)
         except ConnectionClosed as error:
-            conversation.lost_by = error.__cause__  # a device may vanish; the test looks at this
+            conversation.lost_by = error.__cause__  # a device may disconnect; tests check the cause
         conversation.close_code = connection.close_code
         conversation.ended.set()
         async with conversation.changed:
@@ -208,4 +210,4 @@ class ScriptedServer:
         try:
             await self.on_json(conversation, body)
         except ConnectionClosed:
-            pass  # the device went away in the middle of the reaction
+            pass  # the device disconnected during the reaction

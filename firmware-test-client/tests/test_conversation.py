@@ -61,7 +61,7 @@ async def test_auto_listens_again_by_itself_after_playout(server: ScriptedServer
 
 
 async def early_stop(talk: Conversation, body: dict[str, Any]) -> None:
-    """Sends everything at once and `tts stop` right behind, then two packets too many."""
+    """Sends all audio at once, then `tts stop`, then two more packets."""
     if body.get("state") == "detect":
         await talk.send({"type": "tts", "state": "start"})
         await talk.audio(tone_packets(10))
@@ -76,7 +76,7 @@ async def test_early_stop_in_auto_plays_the_rest_then_listens(server: ScriptedSe
         assert reply.played == 10
         assert reply.stop_lag_ms is not None
         assert reply.stop_lag_ms < -400
-        assert reply.clipped_ms == 2 * 60  # what came after the stop
+        assert reply.clipped_ms == 2 * 60  # what arrived after the stop
         assert device.counters.audio_outside_speaking == 2
         starts = [frame for frame in device.frames if (frame.body or {}).get("state") == "start"]
         assert reply.playout_end is not None
@@ -258,8 +258,8 @@ async def test_connection_lost_in_mid_reply(server: ScriptedServer) -> None:
         assert len(server.conversations) == 2
 
 
-async def test_ask_says_it_and_waits_for_the_answer_to_it(server: ScriptedServer) -> None:
-    """The server answers when it has heard speech and then one packet of DTX after it."""
+async def test_ask_speaks_and_waits_for_the_reply(server: ScriptedServer) -> None:
+    """The server answers after speech and one DTX packet."""
 
     async def react(talk: Conversation, body: dict[str, Any]) -> None:
         if body.get("state") == "start" and len(talk.bodies("listen", "start")) == 1:
@@ -278,7 +278,7 @@ async def test_ask_says_it_and_waits_for_the_answer_to_it(server: ScriptedServer
         assert device.listening
 
 
-async def test_ask_without_a_connection_says_so(server: ScriptedServer) -> None:
+async def test_ask_without_a_connection_raises(server: ScriptedServer) -> None:
     async with SimulatedDevice(server.device()) as device:
         await server.talk.connection.close(1001, "going away")
         await device.wait_for_close()
@@ -298,7 +298,7 @@ async def test_ask_in_manual_mode_is_push_to_talk(server: ScriptedServer) -> Non
         reply = await device.ask("yes")
         assert reply.text == "Yes."
         await device.disconnect()
-        await device.press()  # connects anew and listens in manual mode
+        await device.press()  # connects again and listens in manual mode
         assert device.mode == "manual"
         assert device.state == "listening"
         assert len(server.conversations) == 2
@@ -327,7 +327,7 @@ async def test_pressing_the_button_in_a_reply_aborts_and_listens_at_once(
         ]
 
 
-async def test_a_hello_that_no_decoder_fits_is_reported(server: ScriptedServer) -> None:
+async def test_a_hello_with_an_unsupported_format_is_reported(server: ScriptedServer) -> None:
     assert server.hello is not None
     server.hello["audio_params"]["sample_rate"] = 44100
     server.on_json = answer_typed

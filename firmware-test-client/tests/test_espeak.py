@@ -1,4 +1,4 @@
-"""eSpeak NG from a private copy: nobody else in the process can disturb it."""
+"""eSpeak NG from a private copy, isolated from other users in the process."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _run() -> None:
 
 
 def test_another_user_of_the_library_in_this_process_changes_nothing() -> None:
-    # In a process of its own: what it does to the shared library would outlive it in this one.
+    # In its own process, since its changes to the shared library would persist in this one.
     script = f"import runpy; runpy.run_path({__file__!r})['_run']()"
     subprocess.run([sys.executable, "-c", script], check=True, timeout=30)
 

@@ -1,4 +1,4 @@
-"""Binary frames of each version, against bytes written down by hand."""
+"""Binary frames of each version, compared with hand-written bytes."""
 
 from __future__ import annotations
 
@@ -28,17 +28,15 @@ def test_layout_and_round_trip(version: int) -> None:
     ("version", "wire", "complaint"),
     [
         (2, b"\x00\x02\x00", "no whole header"),
-        (2, ON_THE_WIRE[2][:-1], "says 7 bytes and carries 6"),
-        (2, ON_THE_WIRE[2] + b"x", "says 7 bytes and carries 8"),
-        (2, bytes.fromhex("0003 0000 00000000 00000000 00000000"), "says version 3"),
+        (2, ON_THE_WIRE[2][:-1], "states 7 bytes and has 6"),
+        (2, ON_THE_WIRE[2] + b"x", "states 7 bytes and has 8"),
+        (2, bytes.fromhex("0003 0000 00000000 00000000 00000000"), "states version 3"),
         (2, bytes.fromhex("0002 0001 00000000 00000000 00000000"), "type 1"),
         (3, b"\x00", "no whole header"),
-        (3, ON_THE_WIRE[3][:-1], "says 7 bytes and carries 6"),
+        (3, ON_THE_WIRE[3][:-1], "states 7 bytes and has 6"),
         (3, b"\x01\x00\x00\x00", "type 1"),
     ],
 )
-def test_what_the_firmware_would_read_beyond_is_refused(
-    version: int, wire: bytes, complaint: str
-) -> None:
+def test_frames_with_a_wrong_size_are_refused(version: int, wire: bytes, complaint: str) -> None:
     with pytest.raises(FramingError, match=complaint):
         unpack(version, wire)

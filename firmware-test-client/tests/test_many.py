@@ -1,4 +1,4 @@
-"""Many devices in one process, each hearing its own answers."""
+"""Many devices in one process, each with its own answers."""
 
 from __future__ import annotations
 

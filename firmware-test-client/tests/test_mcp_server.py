@@ -1,4 +1,4 @@
-"""The device's MCP server over the socket: methods, paging, error forms, as main/mcp_server.cc."""
+"""The device's MCP server over the socket: methods, paging and errors as in main/mcp_server.cc."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def call(talk: Conversation, number: int, name: str, **arguments: object) 
     return await talk.request(number, "tools/call", {"name": name, "arguments": arguments})
 
 
-async def test_initialize_keeps_where_photos_go(server: ScriptedServer) -> None:
+async def test_initialize_sets_the_vision_service(server: ScriptedServer) -> None:
     async with SimulatedDevice(server.device()) as device:
         vision = {"url": "http://127.0.0.1/explain", "token": "t"}
         params = {"protocolVersion": "2024-11-05", "capabilities": {"vision": vision}}
@@ -175,7 +175,7 @@ async def test_unknown_method_and_unescaped_message(server: ScriptedServer) -> N
         assert device.frames[-1].body is None
 
 
-async def test_what_the_firmware_drops_gets_no_answer(server: ScriptedServer) -> None:
+async def test_messages_that_the_firmware_drops_get_no_answer(server: ScriptedServer) -> None:
     async with SimulatedDevice(server.device()) as device:
         talk = server.talk
         await talk.mcp({"jsonrpc": "2.0", "id": "7", "method": "tools/list"})
@@ -212,7 +212,7 @@ async def test_arguments_with_defaults_and_raw_schemas(server: ScriptedServer) -
         assert lamp["level"] == {"type": "integer", "default": 3, "minimum": 1, "maximum": 5}
 
 
-async def test_tools_that_come_and_go_are_announced(server: ScriptedServer) -> None:
+async def test_added_and_removed_tools_are_announced(server: ScriptedServer) -> None:
     async with SimulatedDevice(server.device()) as device:
         device.add_tool(Tool("self.lamp.turn_on", "", (), lambda: True))
         await server.talk.until(lambda: len(server.talk.bodies("mcp")) == 1)

@@ -1,4 +1,4 @@
-"""What goes up the wire: DTX, pace, the voice at the right time, warm-up, sharing."""
+"""The uplink: DTX, pace, position of the voice, warm-up, shared packets, echo."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def test_silence_is_sent_in_real_time_and_mostly_by_dtx(
         await server.talk.until(lambda: len(server.talk.binaries) > count)
         start = next(f.time for f in device.frames if (f.body or {}).get("state") == "start")
         times = [f.time for f in device.frames if f.kind == "binary" and f.direction == "out"]
-        # 120 ms of warm-up; each packet leaves when it is recorded, and lateness never adds up.
+        # 120 ms of warm-up; each packet is sent when it is recorded, without drift.
         due = [start + 0.12 + (at + 1) * frame_ms / 1000 for at in range(len(times))]
         lateness = [time - deadline for time, deadline in zip(times, due, strict=True)]
         assert min(lateness) > -0.005
@@ -60,7 +60,7 @@ async def test_the_voice_is_where_it_was_said(server: ScriptedServer, shared: bo
         loud = [index for index, level in enumerate(heard) if level > 1000]
         assert 10 <= len(loud) <= 12
         assert loud == list(range(loud[0], loud[-1] + 1))
-        # A packet leaves when its last sample is recorded.
+        # A packet is sent when its last sample is recorded.
         first = server.talk.binaries[loud[0]][0]
         assert 0.055 <= first - spoken.voice_start < 0.3
 

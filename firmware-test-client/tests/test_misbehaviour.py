@@ -1,4 +1,4 @@
-"""Each misbehaviour does on the wire what it says."""
+"""What each misbehaviour sends."""
 
 from __future__ import annotations
 
@@ -89,14 +89,14 @@ async def test_silent_server_and_closing_server(server: ScriptedServer) -> None:
         await device_for(server).start()
 
 
-async def test_nobody_there() -> None:
+async def test_no_server() -> None:
     device = SimulatedDevice(DeviceConfig(ws_url="ws://127.0.0.1:9/", hello_timeout=1))
     with pytest.raises(ConnectError, match="cannot connect to ws://127"):
         await device.start()
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])
-async def test_garbage_opus_is_framed_well_and_no_decoder_takes_it(
+async def test_garbage_opus_is_framed_correctly_and_cannot_be_decoded(
     server: ScriptedServer, version: Literal[1, 2, 3]
 ) -> None:
     config = server.device(version=version, mode="manual")
@@ -132,7 +132,7 @@ async def test_stall_then_burst(server: ScriptedServer) -> None:
         talk = server.talk
         await talk.until(lambda: len(talk.binaries) >= 2)
         device.misdeeds.stall_uplink()
-        await device.ping()  # what had left by now has come
+        await device.ping()  # everything sent so far has arrived
         before = len(talk.binaries)
         await asyncio.sleep(0.5)
         assert len(talk.binaries) == before
@@ -178,14 +178,14 @@ async def test_slow_pong_and_no_pong(server: ScriptedServer) -> None:
         assert asyncio.get_running_loop().time() - begin >= 0.2
     async with device_for(server, pong_delay=math.inf) as device:
         pong = asyncio.ensure_future(await server.talk.connection.ping())
-        await device.ping()  # answered after our ping was received, had it been
+        await device.ping()  # a pong would have been sent before this answer
         assert not pong.done()
     await server.talk.ended.wait()
     pong.exception()  # retrieved: the connection ended without it
 
 
 @pytest.mark.parametrize("how", ["reset", "fin"])
-async def test_vanishing_without_a_close_frame(
+async def test_disconnecting_without_a_close_frame(
     server: ScriptedServer, how: Literal["reset", "fin"]
 ) -> None:
     async with SimulatedDevice(server.device()) as device:
@@ -200,7 +200,7 @@ async def test_vanishing_without_a_close_frame(
             await device.send_json({"type": "listen", "state": "stop"})
 
 
-async def test_half_open_says_nothing_and_notices_nothing(server: ScriptedServer) -> None:
+async def test_half_open_sends_nothing_and_detects_nothing(server: ScriptedServer) -> None:
     async with SimulatedDevice(server.device()) as device:
         talk = server.talk
         await talk.until(lambda: talk.binaries)

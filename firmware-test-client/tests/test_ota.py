@@ -18,7 +18,7 @@ from firmware_test_client.ota import is_newer
 
 
 class OtaServer(ThreadingHTTPServer):
-    """Answers each POST with the next prepared status and body, and keeps the requests."""
+    """Answers each POST with the next prepared status and body, and records the requests."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -48,7 +48,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(answer.encode())
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def answer(url: str = "ws://127.0.0.1:1/", **more: object) -> tuple[int, str]:
     return 200, json.dumps({"websocket": {"url": url, "token": "abc", "version": 3}} | more)
 
 
-async def test_boot_connects_with_what_ota_says(ota: OtaServer, server: ScriptedServer) -> None:
+async def test_boot_connects_as_ota_states(ota: OtaServer, server: ScriptedServer) -> None:
     ota.answers = [answer(server.url)]
     async with SimulatedDevice(ota.config(mode="manual")) as device:
         assert server.talk.headers["authorization"] == "Bearer abc"
@@ -110,9 +110,9 @@ def test_versions(offered: str, newer: bool) -> None:
     ("prepared", "complaint"),
     [
         ((500, "{}"), "answered HTTP 500"),
-        ((200, "<html>"), "no JSON"),
-        ((200, "[]"), "no object"),
-        ((200, '{"websocket": null}'), "names no websocket url"),
+        ((200, "<html>"), "invalid JSON"),
+        ((200, "[]"), "not an object"),
+        ((200, '{"websocket": null}'), "without a websocket url"),
         ((200, '{"firmware": {"version": "v2", "url": "x"}}'), "not made of numbers"),
     ],
 )

@@ -14,7 +14,7 @@ from firmware_test_client.replies import Reply
 
 
 class Observer:
-    """Remembers what the playout reports."""
+    """Records the events of the playout."""
 
     def __init__(self) -> None:
         self.heard: list[Heard] = []
@@ -55,7 +55,7 @@ def push(playout: Playout, reply: Reply, packets: list[bytes]) -> list[bool]:
 
 
 @pytest.mark.parametrize("decode", [True, False])
-async def test_frames_sound_one_after_another_in_real_time(decode: bool) -> None:
+async def test_frames_play_one_after_another_in_real_time(decode: bool) -> None:
     playout, observer, reply = make(decode=decode)
     begin = asyncio.get_running_loop().time()
     push(playout, reply, tone_packets(10, frame_ms=20))
@@ -71,7 +71,7 @@ async def test_frames_sound_one_after_another_in_real_time(decode: bool) -> None
 async def test_newest_is_dropped_beyond_forty_waiting() -> None:
     playout, observer, reply = make()
     taken = push(playout, reply, tone_packets(50, frame_ms=20))
-    # One sounds, two are decoded, forty wait: main/audio/audio_service.h.
+    # One plays, two are decoded, forty wait: main/audio/audio_service.h.
     assert taken == [True] * 43 + [False] * 7
     assert (reply.overflows, reply.max_queue, playout.queued) == (7, 40, 40)
     await observer.silence()

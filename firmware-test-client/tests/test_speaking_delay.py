@@ -46,7 +46,7 @@ async def test_messages_behind_tts_start_are_handled_in_order(server: ScriptedSe
 
 
 async def test_a_late_event_loop_does_not_make_the_device_late(server: ScriptedServer) -> None:
-    """What is due is judged by the clock, not by the order in which the loop runs callbacks."""
+    """The clock decides what is due, not the order in which the loop runs callbacks."""
     async with SimulatedDevice(server.device(speaking_delay_ms=LONG_MS)) as device:
         await server.talk.send({"type": "tts", "state": "start"})
         await device.wait_for_frame("tts")

@@ -1,4 +1,4 @@
-"""Bounded waits: what wakes them, and what they say when they run out."""
+"""Bounded waits: what ends them, and the message of a timeout."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from scripted_server import ScriptedServer
 from firmware_test_client import DeviceTimeout, SimulatedDevice
 
 
-async def test_a_timeout_names_what_state_and_last_frames(server: ScriptedServer) -> None:
+async def test_a_timeout_names_the_condition_and_the_last_frames(
+    server: ScriptedServer,
+) -> None:
     async with SimulatedDevice(server.device()) as device:
         await server.talk.send({"type": "stt", "text": "last words"})
         await device.wait_for_frame("stt", where=lambda frame: frame.size > 10)
@@ -23,7 +25,7 @@ async def test_a_timeout_names_what_state_and_last_frames(server: ScriptedServer
         assert "out text" in text
 
 
-async def test_a_predicate_may_look_at_something_else(server: ScriptedServer) -> None:
+async def test_a_predicate_may_depend_on_something_unrecorded(server: ScriptedServer) -> None:
     async with SimulatedDevice(server.device(mode="manual")) as device:
         elsewhere: list[int] = []
         asyncio.get_running_loop().call_later(0.1, elsewhere.append, 7)

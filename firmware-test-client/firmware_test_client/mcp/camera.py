@@ -21,8 +21,8 @@ async def explain(config: DeviceConfig, vision: Vision | None, question: str, ph
     """Ask the vision service.
 
     Raises:
-        RuntimeError: no service named, unreachable, or another status than 200; the texts are the
-            firmware's, for they travel to the server as the tool's error.
+        RuntimeError: no service, unreachable, or a status other than 200. The texts are the
+            firmware's, since they are sent to the server as the tool's error.
     """
     if vision is None:
         raise RuntimeError("Image explain URL or token is not set")

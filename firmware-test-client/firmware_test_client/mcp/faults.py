@@ -1,4 +1,4 @@
-"""Answers of the MCP server on their way out, with the faults that the configuration asks for."""
+"""Sends the MCP server's answers, with the configured faults."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, Final
 from firmware_test_client.config import McpFaults
 from firmware_test_client.mcp.tool import dumps
 
-_FORGED_ID: Final = 900_000_000  # far from any id that a server would use
+_FORGED_ID: Final = 900_000_000  # no server uses such an id
 
 
 class FaultyOutbox:
-    """Sits between the MCP server and the socket. Without faults it sends at once.
+    """Between the MCP server and the socket. Without faults it sends at once.
 
     Args:
-        faults: what to do wrong.
+        faults: the configured faults.
         send: takes the JSON-RPC payload as text.
     """
 
@@ -48,7 +48,7 @@ class FaultyOutbox:
             self._later(payload)
 
     def close(self) -> None:
-        """Forget what has not left yet."""
+        """Drop answers that were not sent yet."""
         for timer in self._timers:
             timer.cancel()
         self._timers.clear()

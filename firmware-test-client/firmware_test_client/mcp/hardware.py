@@ -14,12 +14,12 @@ from firmware_test_client.mcp.properties import Property
 from firmware_test_client.mcp.tool import Tool, dumps
 
 Photograph = Callable[[str], Awaitable[str]]
-"""Takes the question, sends the photo, gives the answer of the vision service."""
+"""Takes the question, sends the photo, returns the vision service's answer."""
 
 
 @dataclass(slots=True)
 class Hardware:
-    """What the tools read and change."""
+    """The state that the tools read and change."""
 
     volume: int = 70  # 0..100
     brightness: int = 75  # 0..100
@@ -27,7 +27,7 @@ class Hardware:
     battery: int = 85  # percent
     charging: bool = False
     ssid: str = "simulated"
-    photo: bytes = PHOTO  # sent by the camera as it is
+    photo: bytes = PHOTO  # the camera sends it unchanged
     reboots: int = 0
     on_reboot: Callable[[], None] = field(default=lambda: None)
     upgrade_urls: list[str] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Hardware:
         return True
 
     def set_theme(self, theme: str) -> bool:
-        """False for a theme that the device does not have, which is no error."""
+        """Return False for an unknown theme, which is not an error."""
         if theme not in ("light", "dark"):
             return False
         self.theme = theme
@@ -74,7 +74,7 @@ class Hardware:
 
 
 def common_tools(hardware: Hardware, photograph: Photograph | None) -> list[Tool]:
-    """The tools for everyone, in the firmware's order; the camera only where there is one."""
+    """The common tools in the firmware's order; the camera's only if there is one."""
     tools = [
         Tool(
             "self.get_device_status",
@@ -140,7 +140,7 @@ def user_only_tools(hardware: Hardware, system_info: Callable[[], str]) -> list[
             "self.upgrade_firmware",
             "Upgrade firmware from a specific URL. This will download and install the firmware, "
             "then reboot the device.",
-            # The firmware passes this sentence where a default value goes; so it lists it as one.
+            # The firmware passes this sentence as the default value, so it is listed as one.
             (
                 Property(
                     "url",

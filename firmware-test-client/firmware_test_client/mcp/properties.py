@@ -14,11 +14,11 @@ _INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
 
 
 class PropertyError(ValueError):
-    """An argument out of range; its text is the firmware's own (Property::set_value)."""
+    """An argument out of range, with the firmware's text (Property::set_value)."""
 
 
 def value_as_int(number: float) -> int:
-    """cJSON's `valueint`: towards zero, held within 32 bits."""
+    """cJSON's `valueint`: truncated towards zero, limited to 32 bits."""
     return int(max(_INT_MIN, min(_INT_MAX, number)))
 
 

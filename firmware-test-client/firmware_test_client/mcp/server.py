@@ -1,7 +1,7 @@
-"""The device's MCP server: JSON-RPC in, raw JSON texts out, as main/mcp_server.cc does it.
+"""The device's MCP server: JSON-RPC in, raw JSON texts out, as in main/mcp_server.cc.
 
-Answers are put together as texts, and error messages are NOT escaped, because the firmware does not
-escape them: a quotation mark in an unknown tool's name makes an answer that is no JSON.
+Answers are assembled as text, and error messages are NOT escaped, because the firmware does not
+escape them: a quotation mark in an unknown tool's name makes an answer invalid JSON.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class McpServer:
             self.tools.append(tool)
 
     def remove(self, name: str) -> None:
-        """Take a tool away; KeyError if there is none of that name."""
+        """Remove a tool; KeyError if there is none of that name."""
         for tool in self.tools:
             if tool.name == name:
                 self.tools.remove(tool)
@@ -79,7 +79,7 @@ class McpServer:
         raise KeyError(name)
 
     def on_message(self, payload: dict[str, Any]) -> None:
-        """One JSON-RPC message (McpServer::ParseMessage). What is malformed is dropped silently."""
+        """Take a JSON-RPC message (McpServer::ParseMessage). Malformed ones are dropped."""
         method, params, number = payload.get("method"), payload.get("params"), payload.get("id")
         if payload.get("jsonrpc") != "2.0" or not isinstance(method, str):
             self.refused.append(f"no JSON-RPC 2.0 request: {dumps(payload)[:200]}")
@@ -132,8 +132,8 @@ class McpServer:
         self._reply(number, "tools/list", f'"result":{{"tools":[{",".join(page)}{tail}')
 
     def page(self, cursor: str, with_user_tools: bool) -> tuple[list[str] | None, str]:
-        """One page and the next cursor ("" at the end); no page at all where the firmware fails:
-        a tool that is too long alone, and also a cursor that names no tool (GetToolsList).
+        """One page and the next cursor ("" at the end). No page where the firmware fails: for a
+        tool that is too long for a page, and for an unknown cursor (GetToolsList).
         """
         size, found = len('{"tools":['), not cursor
         page: list[str] = []

@@ -16,7 +16,7 @@ from firmware_test_client.mcp.properties import Property, Value
 
 
 class NoAnswer(Enum):
-    """What a tool returns that is never to be answered."""
+    """The result of a tool call that gets no answer."""
 
     NO_ANSWER = "no answer"
 
@@ -52,7 +52,7 @@ class Tool:
 
     The callable returns bool, int, str, a dict (printed as JSON), an `Image`, or `NO_ANSWER`; or an
     awaitable of one. An exception becomes the firmware's error answer with the exception's text.
-    While an awaitable runs, the device's main task is busy, as it is on the firmware.
+    While an awaitable runs, the device's main task is busy, as in the firmware.
     """
 
     name: str
@@ -102,7 +102,7 @@ class Tool:
 def result_json(result: bool | int | str | dict[str, Any] | Image) -> str:
     """The result object of tools/call (McpTool::Call).
 
-    An image travels as a JSON text inside the key `image`, as the firmware sends it.
+    An image is sent as JSON text in the key `image`, as by the firmware.
     """
     if isinstance(result, Image):
         item: dict[str, object] = {"type": "image", "image": dumps(result.to_json())}
