@@ -1,8 +1,8 @@
-"""Reads a YAML file and expands ``${VAR}``, keeping for each key the line it stands in.
+"""Reads a YAML file, expands ``${VAR}`` and keeps the line of each key.
 
-``${VAR}`` is the value of an environment variable, ``${VAR:default}`` has a default for when it is
-unset or empty, ``$${`` stands for ``${``. A plain scalar is typed by YAML's rules after expansion,
-so ``port: ${PORT:8000}`` is a number; a quoted one stays text.
+``${VAR}`` is the value of an environment variable, ``${VAR:default}`` has a default for an unset or
+empty one, ``$${`` is ``${`` itself. YAML's rules give a plain scalar its type after expansion, so
+``port: ${PORT:8000}`` is a number; a quoted one stays text.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def show_path(path: KeyPath) -> str:
 
 @dataclass(slots=True)
 class Document:
-    """What a file says, and where."""
+    """The content of a file, with the place of each value."""
 
     path: Path
     data: Any = None
     lines: dict[KeyPath, int] = field(default_factory=dict)
     """The line (from 1) of each key and list item."""
     texts: dict[KeyPath, str] = field(default_factory=dict)
-    """The text of each plain scalar, before YAML made a number or a truth of it."""
+    """The text of each plain scalar, before YAML converted it to a number or a boolean."""
 
     def error(self, path: KeyPath, message: str) -> ConfigError:
         """Return the one-line error for ``path``, at its line or that of the nearest key above."""
@@ -51,13 +51,13 @@ class Document:
             0,
         )
         place = f"{self.path}:{line}" if line else str(self.path)
-        # A key may hold anything, line breaks too.
+        # A key may contain anything, including line breaks.
         words = f"{show_path(path)}: {message}" if path else message
         return ConfigError(f"{place}: {' '.join(words.split())}")
 
 
 def read_document(path: Path, environment: Mapping[str, str]) -> Document:
-    """Read ``path``. Raises ConfigError: no such file, not YAML, a variable that is not set."""
+    """Read ``path``. Raises ConfigError: no such file, not YAML, an unset variable."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -90,7 +90,7 @@ def read_document(path: Path, environment: Mapping[str, str]) -> Document:
 
 
 class _Reader:
-    """Builds the data from the nodes, and notes where each came from."""
+    """Builds the data from the nodes and records the place of each."""
 
     def __init__(
         self, document: Document, loader: yaml.SafeLoader, environment: Mapping[str, str]
@@ -100,11 +100,11 @@ class _Reader:
         self._environment = environment
         self._above: set[int] = set()
 
-    def read(self, node: yaml.Node, path: KeyPath) -> Any:  # noqa: ANN401 - YAML holds anything
+    def read(self, node: yaml.Node, path: KeyPath) -> Any:  # noqa: ANN401 - any YAML value
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node, path)
         if id(node) in self._above:
-            raise self._document.error(path, "an alias must not stand inside what it names")
+            raise self._document.error(path, "an alias must not contain itself")
         self._above.add(id(node))
         try:
             if isinstance(node, yaml.MappingNode):
@@ -136,7 +136,7 @@ class _Reader:
                 first = seen[key_node.value]
                 self._document.lines[(*path, key_node.value)] = line
                 raise self._document.error(
-                    (*path, key_node.value), f"stands here again, first in line {first}"
+                    (*path, key_node.value), f"is a duplicate of the key in line {first}"
                 )
             seen[key_node.value] = line
 
@@ -169,7 +169,7 @@ class _Reader:
     def _construct(self, node: yaml.ScalarNode) -> Any:  # noqa: ANN401 - as above
         try:
             return self._loader.construct_object(node)
-        except ValueError:  # it looks like a date or a number, and is none
+        except ValueError:  # looks like a date or a number, but is not
             return node.value
 
     def _expand(self, text: str, path: KeyPath) -> str:

@@ -1,4 +1,4 @@
-"""From a file to the settings, or to one line that says what is wrong with it."""
+"""Loads the settings from a file; a mistake is one line."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from vixio.settings.sections import LoggingSettings, ServerSettings
 from vixio.settings.settings import Settings
 
 _SHOWN_CHARACTERS = 40
-"""Of a wrong value; enough to recognise it."""
+"""Of a wrong value, in an error."""
 
 
 def load_settings(path: Path | None, environment: Mapping[str, str] | None = None) -> Settings:
-    """Read the settings from ``path``; none: the embedded default.
+    """Read the settings from ``path``; None: the built-in default.
 
-    ``environment`` (default: the process's own) is what ``${VAR}`` is looked up in. Raises
-    ConfigError, one line: the file and line, the key's path, what was expected and what was found.
+    ``environment`` (default: that of the process) has the values of ``${VAR}``. Raises ConfigError,
+    one line: file and line, path of the key, what was expected and what was found.
     """
     if path is None:
         return Settings()
@@ -35,7 +35,7 @@ def load_settings(path: Path | None, environment: Mapping[str, str] | None = Non
         return Settings()
     if not isinstance(data, dict):
         raise document.error((), f"expected sections (`server:` …), found {_show(data)}")
-    # A section whose keys are all commented out is null to YAML: as if it were not there.
+    # A section whose keys are all commented out is null in YAML; it counts as absent.
     sections = {key: value for key, value in data.items() if value is not None}
     try:
         sections = inherit_providers(sections)
@@ -52,7 +52,7 @@ def override(
     http_port: int | None = None,
     log_level: str | None = None,
 ) -> Settings:
-    """Return the settings with what the command line says in place. Raises ConfigError."""
+    """Return the settings with the options of the command line applied. Raises ConfigError."""
     server = {"host": host, "port": port, "http_port": http_port}
     changed = {key: value for key, value in server.items() if value is not None}
     try:
@@ -75,7 +75,7 @@ def _validate(data: dict[str, Any], document: Document) -> Settings:
     try:
         return Settings.model_validate(data)
     except ValidationError as error:
-        # Where text is wanted, what YAML took for a number or a truth is its text again.
+        # Where text is expected, a value that YAML converted becomes its text again.
         texts = [
             (place, document.texts[place])
             for detail in _details(error)
@@ -98,7 +98,7 @@ def _put(data: Any, place: KeyPath, text: str) -> None:  # noqa: ANN401 - a tree
 
 
 def _details(error: ValidationError, above: KeyPath = ()) -> Iterator[ErrorDetails]:
-    """Every mistake, with its whole path; a provider's options are validated on their own."""
+    """Return all mistakes with their whole paths; options of providers are validated separately."""
     for detail in error.errors(include_url=False):
         place: KeyPath = (*above, *detail["loc"])
         inner = detail.get("ctx", {}).get("error")
@@ -123,7 +123,7 @@ def _message(detail: ErrorDetails, data: dict[str, Any]) -> str:
         case "extra_forbidden":
             return f"there is no such key{suggest(place, data)}"
         case "missing":
-            return "is needed here and has no default"
+            return "is required"
         case "value_error":
             return detail["msg"].removeprefix("Value error, ")
         case "string_type":

@@ -1,4 +1,4 @@
-"""The section that says where conversations and facts are kept."""
+"""The section ``memory``: where conversations and facts are stored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vixio.settings.sections import Section
 
 
 class MemorySection(Section):
-    """What outlives a connection and a restart. ``docs/memory.md`` says what is kept."""
+    """The store of conversations and facts. ``docs/memory.md`` lists what is stored."""
 
     store: Literal["sqlite", "sqlalchemy", "redis", "none"] = "sqlite"
     path: str = ""
@@ -18,9 +18,9 @@ class MemorySection(Section):
     url: SecretStr = SecretStr("")
     """Of the database or the Redis server. It may hold a password."""
     keep_days: float = Field(default=365, ge=0, le=36_500, allow_inf_nan=False)
-    """A device not seen for so long is forgotten; 0: never."""
+    """A device not seen for so long is erased; 0: never."""
     summary: bool = True
-    """Does the language model sum up what no longer fits?"""
+    """Whether a language model summarises turns that no longer fit."""
 
     @model_validator(mode="after")
     def _place_fits_store(self) -> Self:

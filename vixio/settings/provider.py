@@ -1,6 +1,6 @@
-"""The sections that choose a provider: its name, and beside it that provider's own options.
+"""The sections that choose a provider: its name, and that provider's own options as further keys.
 
-Where several stand in a list, the section is its first, and has the others behind it.
+A list of several is the section of the first one, which holds the others.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ProviderSection(Section):
     kind: ClassVar[ProviderKind]
     default_name: ClassVar[str]
     no_list: ClassVar[str] = ""
-    """What to do instead of writing a list, where it cannot be one."""
+    """What to write instead of a list, for a kind that cannot be one."""
     limits: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Options that are time limits, each with the server's limit (``timeouts``) above it."""
 
@@ -41,9 +41,9 @@ class ProviderSection(Section):
     options: SerializeAsAny[BaseModel]
     """An instance of the provider's ``settings_model``."""
     others: tuple[Self, ...] = ()
-    """Those that follow it in a list: where one fails, the next one does its work."""
+    """The following ones of a list: if one fails, the next one takes over."""
     patience: float = Field(default=8.0, gt=0)
-    """Seconds that a list as a whole may take: less than the server's own patience."""
+    """Seconds that a list may take as a whole: less than the server's limit."""
 
     def __hash__(self) -> int:
         return hash((self.kind, self.name))  # options may hold mappings, which have no hash
@@ -77,11 +77,11 @@ class ProviderSection(Section):
         if not value:
             raise ValueError("expected a provider or several, found an empty list")
         if any(isinstance(entry, list | tuple) for entry in value):
-            raise ValueError("a list cannot stand in a list: write its providers here")
+            raise ValueError("a list must not contain a list: write its providers here")
         return TypeAdapter(tuple[cls, ...]).validate_python(value)  # type: ignore[valid-type]  # the class at hand, known when it runs
 
     def each(self) -> tuple[Self, ...]:
-        """Return the providers in their order, each as a section of its own."""
+        """Return the providers in order, each as a section of its own."""
         return (self.model_copy(update={"others": ()}), *self.others)
 
     def within(self, timeouts: TimeoutSettings) -> Self:
@@ -123,7 +123,7 @@ class ProviderSection(Section):
         return registry.resolve(self.kind, self.name).create(self.options)
 
     def _create_each(self) -> list[Any]:
-        """Make all that can be made. Raises what kept the first from it if none can."""
+        """Make all providers that can be made. Raises the first error if none can."""
         made: list[Any] = []
         failures: list[ProviderUnavailable] = []
         for section in self.each():
@@ -138,7 +138,7 @@ class ProviderSection(Section):
 
 
 _MARGIN = 0.8
-"""The part of the server's own patience that providers have, unless they are told."""
+"""The part of the server's limit that providers have by default."""
 
 
 class VADSection(ProviderSection):
@@ -175,7 +175,7 @@ class ASRSection(ProviderSection):
 
 
 class AgentSection(ProviderSection):
-    """Who answers."""
+    """The agent."""
 
     kind = ProviderKind.AGENT
     limits = MappingProxyType(
@@ -212,14 +212,14 @@ class TTSSection(ProviderSection):
 
 
 class VisionSection(ProviderSection):
-    """Who looks at the photos of devices with a camera."""
+    """Describes the photos of devices with a camera."""
 
     kind = ProviderKind.VISION
     limits = MappingProxyType({"timeout": "vision"})
     default_name = "openai"
 
     def create(self) -> VisionProvider:
-        """Make the eyes, unstarted. Raises ConfigError, ProviderUnavailable."""
+        """Make the vision provider, unstarted. Raises ConfigError, ProviderUnavailable."""
         if self.others:
             from vixio.providers.fallback.vision import FallbackVisionProvider
 

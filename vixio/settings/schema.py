@@ -1,4 +1,4 @@
-"""What the settings' models say of themselves: which keys there are, and which are secret."""
+"""Answers questions about the settings' models: valid keys, secrets, ranges."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOVED: Mapping[KeyPath, str] = {
     ("assistant", "devices"): "the section `devices`, with the same keys",
     ("tools", "devices"): "the section `devices`: write {tools: {allow: […], deny: […]}} there",
 }
-"""Keys of earlier versions, and where their values stand now."""
+"""Keys of earlier versions, and their new places."""
 
 
 def fields(model: type[BaseModel]) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def fields(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def submodel(annotation: object) -> type[BaseModel] | None:
-    """Return the model in ``annotation`` (itself, or a part of a union), if there is one."""
+    """Return the model in ``annotation`` (itself or a part of a union), if there is one."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next(filter(None, map(submodel, get_args(annotation))), None)
@@ -47,13 +47,13 @@ def provider_options(section: type[ProviderSection], data: object) -> type[BaseM
 
 
 def keys_at(path: KeyPath, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that may stand in the mapping at ``path`` of ``data``; by key."""
+    """Return the valid fields of the mapping at ``path`` of ``data``, by key."""
     known = fields(Settings)
     place: Any = data
     element: type[BaseModel] | None = None
     for part in path:
         place = _part(place, part)
-        if element is not None:  # of a list, or of a mapping whose keys are the user's own
+        if element is not None:  # of a list, or of a mapping with keys of the user
             known, element = _keys_of(element, place), None
             continue
         field = known.get(str(part))
@@ -78,7 +78,7 @@ def _keys_of(model: type[BaseModel], place: object) -> dict[str, Any]:
     elif issubclass(model, ToolSourceSection):
         return model.keys_of(place)
     elif (choose := getattr(model, "options_for", None)) is not None:
-        options = choose(place)  # a provider's own list of providers
+        options = choose(place)  # a list of providers within a provider's options
     else:
         return fields(model)
     return {"name": ProviderSection.model_fields["name"], **fields(options)}
@@ -93,7 +93,7 @@ def _part(place: object, part: str | int) -> object:
 
 
 def is_secret(path: KeyPath, data: Mapping[str, Any]) -> bool:
-    """Must the value at ``path`` not be shown? By its type, or by its name where it may be text."""
+    """Whether the value at ``path`` is secret: by its type, or by its name if it may be text."""
     for end in range(len(path), 0, -1):
         key = str(path[end - 1])
         field = keys_at(path[: end - 1], data).get(key)
@@ -125,7 +125,7 @@ def bounds(path: KeyPath, data: Mapping[str, Any]) -> str:
 
 
 def suggest(path: KeyPath, data: Mapping[str, Any]) -> str:
-    """Return ``, did you mean …?`` for an unknown key, or what is known in its place."""
+    """Return ``, did you mean …?`` for an unknown key, or the keys that are known there."""
     if path in MOVED:
         return f" any more: it has moved to {MOVED[path]}"
     *above, last = path

@@ -1,4 +1,4 @@
-"""The sections of the settings that are Vixio's own. Times are in seconds unless named ``_ms``."""
+"""The sections of the settings without providers. Times are in seconds unless named ``_ms``."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ InstructionsText = Annotated[str, AfterValidator(_check_instructions)]
 
 
 class Section(BaseModel):
-    """A mapping of the settings file. A key it does not know is a mistake, not a wish."""
+    """A mapping of the settings file. An unknown key is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -89,11 +89,11 @@ def fill(part: type[PartT], section: Section) -> PartT:
 
 
 class AuthSettings(Section):
-    """Tokens that let devices in; OTA issues them."""
+    """Tokens that admit devices; OTA issues them."""
 
     enabled: bool = False
     secret: SecretStr = SecretStr("")
-    """Signs the tokens; needed when enabled, at least 16 bytes."""
+    """Signs the tokens; required if enabled, at least 16 bytes."""
     token_lifetime_days: float = Field(default=30, gt=0, le=3_650, allow_inf_nan=False)
 
     @model_validator(mode="after")
@@ -111,7 +111,7 @@ Limit = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
 
 
 class LimitSettings(Section):
-    """What one address, device or connection may do; 0: no limit. See docs/security.md."""
+    """Limits per address, device or connection; 0: no limit. See docs/security.md."""
 
     connections_per_address: int = Field(default=256, ge=0, le=100_000)
     connects_per_address: PerMinute = 240
@@ -123,7 +123,7 @@ class LimitSettings(Section):
     audio_burst: Limit = 20.0
     """Seconds of the next three that may come at once."""
     audio_rate: Limit = 1.25
-    """Seconds of audio a second."""
+    """Seconds of audio per second."""
     frames_per_second: Limit = 75.0
     audio_bytes_per_second: Limit = 32_000.0
     message_burst: Limit = 4.0
@@ -146,12 +146,12 @@ class ServerSettings(Section):
     http_port: Port = 8003
     """OTA, vision and the health page."""
     public_host: str = ""
-    """Host that OTA tells devices; empty: the one through which the device came."""
+    """Host in the URLs that devices get from OTA; empty: the one through which the device came."""
     workers: int = Field(default=1, ge=1, le=64)
-    """Processes that share the ports, each with its own models: one for a core, on Linux."""
+    """Worker processes that share the ports, each with its own models; one per core, on Linux."""
     max_connections: int = Field(default=1_000, ge=1, le=100_000)
     trusted_proxies: tuple[str, ...] = ("127.0.0.1", "::1")
-    """Addresses or networks whose X-Forwarded-* headers are believed."""
+    """Addresses or networks whose X-Forwarded-* headers are used."""
     allowed_origins: tuple[str, ...] = ()
     """Web pages that may open a device's WebSocket, as https://console.example.org, besides those
     of the server's own origin; "*": every page."""
@@ -196,22 +196,22 @@ class ServerSettings(Section):
 
 
 class AssistantSettings(Section):
-    """Who answers, and what it remembers."""
+    """The assistant: its language, instructions and memory of a conversation."""
 
     language: LanguageTag = "en"
     instructions: InstructionsText = DEFAULT_INSTRUCTIONS
     place: str = ""
-    """Where the devices stand: a town, a room."""
+    """Location of the devices: a town, a room."""
     user_name: str = ""
     time_zone: str = ""
-    """IANA name, such as Europe/Berlin; empty: the machine's."""
+    """IANA name, such as Europe/Berlin; empty: that of the machine."""
     wake_words: tuple[Annotated[str, Field(min_length=1)], ...] = ()
-    """Besides those of the firmware's own models."""
+    """Besides those of the firmware's models."""
     wake_reply: str = ""
-    """Said when the device reports its wake word; empty: nothing."""
+    """Spoken when the device reports its wake word; empty: nothing."""
     history_turns: int = Field(default=20, ge=1, le=1_000)
     history_tokens: int = Field(default=6_000, ge=100, le=1_000_000)
-    """About; ``vixio.core.history.approximate_tokens`` counts them."""
+    """Approximate; counted by ``vixio.core.history.approximate_tokens``."""
     max_devices_remembered: int = Field(default=10_000, ge=1, le=10_000_000)
 
     @field_validator("time_zone")
@@ -228,7 +228,7 @@ class AssistantSettings(Section):
 
 
 class ListeningSettings(Section):
-    """Where speech begins and ends. The meaning of each is told at the stations' own settings."""
+    """Voice activity and endpointing. The settings of the stations explain each field."""
 
     threshold: Probability = 0.5
     exit_threshold: Probability = 0.35
@@ -256,7 +256,7 @@ class ListeningSettings(Section):
 
 
 class OutputSettings(Section):
-    """The audio that devices are sent."""
+    """The audio that devices get."""
 
     sample_rate: Literal[8_000, 12_000, 16_000, 24_000, 48_000] = 24_000
     """Hz."""
@@ -265,14 +265,14 @@ class OutputSettings(Section):
     start_lead_ms: int = Field(default=160, ge=0, le=2_000)
     """From ``tts start`` to the first audio: what reaches a device before it can play is lost."""
     head_start_ms: int = Field(default=300, ge=0, le=2_000)
-    """How far ahead of its playing the audio is sent; the device holds 40 frames at most."""
+    """How far ahead of playout audio is sent; a device buffers at most 40 frames."""
     loudness: Annotated[float, Field(ge=-40, le=-10)] | None = -20.0
-    """dB of full scale (RMS of the speech) that every voice is brought to; None: as it comes."""
+    """Level of every voice, in dB of full scale (RMS of the speech); None: unchanged."""
 
     @field_validator("sample_rate", "frame_ms", mode="before")
     @classmethod
     def _number(cls, value: object) -> object:
-        # A Literal takes no "24000", which is what a quoted "${RATE}" gives.
+        # A Literal does not accept "24000", the value of a quoted "${RATE}".
         return int(value) if isinstance(value, str) and value.isdecimal() else value
 
 
@@ -294,11 +294,11 @@ class TimeoutSettings(Section):
 
 
 class LoggingSettings(Section):
-    """What is logged, to standard error."""
+    """The log on standard error."""
 
     level: LogLevel = "INFO"
     as_json: bool = Field(default=False, alias="json")
-    """One JSON object a line. (``json`` itself is a method of pydantic's models.)"""
+    """One JSON object per line. (``json`` is a method of pydantic's models.)"""
 
     @field_validator("level", mode="before")
     @classmethod

@@ -48,7 +48,7 @@ class ToolSourceSection(Section):
 
     @classmethod
     def keys_of(cls, value: object) -> dict[str, Any]:
-        """Return the fields that may stand in the entry ``value`` of a file, by key."""
+        """Return the valid fields of the entry ``value`` of a file, by key."""
         model = _model_of(value)
         own = {key: cls.model_fields[key] for key in _OWN}
         fields = model.model_fields if model is not None else {}

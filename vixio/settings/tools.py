@@ -1,4 +1,4 @@
-"""The section ``tools``: where tools come from, who may use them, and how they are run."""
+"""The section ``tools``: the sources of tools, the policy and the options of calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Name = Annotated[str, Field(min_length=1)]
 
 
 class ToolOptionsSettings(Section):
-    """Options of the tools that a pattern matches; unset: the tool's own."""
+    """Options of the tools that a pattern matches; None: the tool's own."""
 
     timeout: Seconds | None = None
     retries: int | None = Field(default=None, ge=0, le=10)
@@ -28,21 +28,21 @@ class ToolOptionsSettings(Section):
     max_result_chars: int | None = Field(default=None, ge=100, le=1_000_000)
 
     def given(self) -> dict[str, Any]:
-        """Return what is set, as fields of ``ToolOptions``."""
+        """Return the options that are set, as fields of ``ToolOptions``."""
         return self.model_dump(exclude_none=True)
 
 
 class ToolsSettings(Section):
-    """Patterns have the wildcards of file names and are held against ``name``, ``source/name``."""
+    """Patterns have the wildcards of file names and match ``name`` or ``source/name``."""
 
     builtin: bool | tuple[Name, ...] = True
-    """All, none, or these."""
+    """True: all; False: none; or the names of some."""
     modules: tuple[Name, ...] = ()
     """``package.module`` or ``package.module:function``."""
     folder: str = ""
     """Python files, each a module with tools; relative to the working directory."""
     entry_points: bool = True
-    """Use what other installed packages publish."""
+    """Use the tools of other installed packages."""
     rest: tuple[RestToolSettings, ...] = ()
     """HTTP services, described here."""
     openapi: dict[ServerName, OpenApiSettings] = Field(default_factory=dict)
@@ -53,10 +53,10 @@ class ToolsSettings(Section):
     """Empty: everything."""
     deny: tuple[Pattern, ...] = ()
     confirm: tuple[Pattern, ...] = ()
-    """Run only after the user's yes."""
+    """Run only with the user's consent."""
     options: dict[str, ToolOptionsSettings] = Field(default_factory=dict)
-    """By pattern; of several that match the later wins."""
+    """By pattern; of several that match, the later one applies."""
     concurrency: dict[str, Annotated[int, Field(ge=1, le=10_000)]] = Field(default_factory=dict)
-    """Calls of a source at the same time."""
+    """Calls per source at the same time."""
     log_content: bool = False
-    """Log arguments and results (level DEBUG): people's words."""
+    """Log arguments and results (level DEBUG); they contain users' words."""

@@ -1,4 +1,4 @@
-"""What a mistake in the settings gets: one line with the file, the place and the remedy."""
+"""A mistake in the settings is one line with the file, the place and the remedy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MODEL = "agent:\n  name: openai\n"
 
 
 def failure(path: Path, environment: dict[str, str] | None = None) -> str:
-    """The message, without the path that it begins with."""
+    """Return the message without the path at its beginning."""
     with pytest.raises(ConfigError) as caught:
         load_settings(path, environment or {})
     message = str(caught.value)
@@ -62,7 +62,7 @@ def failure(path: Path, environment: dict[str, str] | None = None) -> str:
         ),
         (
             "agent: {name: chain}",
-            ":1: agent.models: is needed here and has no default",
+            ":1: agent.models: is required",
         ),
         (
             "devices:\n  aa:bb:\n    nme: x",
@@ -175,7 +175,7 @@ def failure(path: Path, environment: dict[str, str] | None = None) -> str:
             ),
         ),
         ("vad: {name: 7}", ":1: vad.name: expected the name of a provider, found 7"),
-        ("agent: {name: litellm}", ":1: agent.model: is needed here and has no default"),
+        ("agent: {name: litellm}", ":1: agent.model: is required"),
         # variables
         (
             "server:\n  host: ${NOPE}",
@@ -210,8 +210,8 @@ def failure(path: Path, environment: dict[str, str] | None = None) -> str:
         ),
         ("a: !odd x", ":1: not valid YAML: could not determine a constructor for the tag '!odd'"),
         ("a: 1\n---\nb: 1", ":2: not valid YAML: but found another document"),
-        ("server: {}\nserver: {}", ":2: server: stands here again, first in line 1"),
-        ("a: &x [*x]", ":1: a[0]: an alias must not stand inside what it names"),
+        ("server: {}\nserver: {}", ":2: server: is a duplicate of the key in line 1"),
+        ("a: &x [*x]", ":1: a[0]: an alias must not contain itself"),
         ("- a", ": expected sections (`server:` …), found a list"),
         ("words", ": expected sections (`server:` …), found 'words'"),
         ("? [a]\n: b", ": a key must be a word (line 1)"),

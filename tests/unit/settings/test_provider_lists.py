@@ -1,4 +1,4 @@
-"""Several providers of a kind in a list: what it makes, and what a mistake in it gets."""
+"""Several providers of a kind in a list: the provider that they make, and mistakes."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_list_of_one_is_that_one(tmp_path: Path) -> None:
         ),
         ("vad: [{}, {name: 7}]", ":1: vad[1].name: expected the name of a provider, found 7"),
         ("asr: []", ":1: asr: expected a provider or several, found an empty list"),
-        ("asr: [[]]", ":1: asr: a list cannot stand in a list: write its providers here"),
+        ("asr: [[]]", ":1: asr: a list must not contain a list: write its providers here"),
         ("tts: [{}, espeak]", ":1: tts[1]: expected a mapping (`key: value` lines), found 'es"),
         ("agent: [{}]", ":1: agent: write `name: chain` and the list under `models`"),
         ("tts: {others: []}", ":1: tts.others: there is no such key"),

@@ -1,4 +1,4 @@
-"""The settings: defaults, files, variables, what each part of the server gets of them."""
+"""The settings: defaults, files, variables, and the values that each part of the server gets."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_what_is_left_out_is_the_default(tmp_path: Path, text: str) -> None:
 
 
 def variable(directory: Path, text: str, **environment: str) -> Any:  # noqa: ANN401 - any YAML
-    """What ``text`` becomes where anything may stand."""
+    """Return the value of ``text`` in an option that takes any type."""
     head = "agent:\n  name: openai\n  api_key: k\n  extra_body:\n    x: "
     settings = load(directory, f"{head}{text}\n", **environment)
     return settings.agent.options.model_dump()["extra_body"]["x"]
@@ -249,7 +249,7 @@ def test_an_override_is_checked() -> None:
 
 
 def names_of(model: type[BaseModel], above: str = "") -> set[str]:
-    """Every key of the settings, as a path; of a provider section only its name."""
+    """Return every key of the settings as a path; of a provider section only its name."""
     names: set[str] = set()
     for key, field in fields(model).items():
         inner = submodel(field.annotation)
