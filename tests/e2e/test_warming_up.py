@@ -19,7 +19,7 @@ from vixio.server import serve
 from vixio.testing import ScriptedAgentBackend, ScriptedTTS, ScriptedVAD
 
 SOUND = "good morning"
-WAKING = message("waking", "en")
+LOADING = message("loading", "en")
 
 
 class SlowASR(EarASR):
@@ -93,7 +93,7 @@ async def test_a_slow_recogniser() -> None:
         SimulatedDevice(at.device()) as device,
     ):
         early = await device.ask(SOUND)
-        assert early.text.replace(" ", "") == message("waking", "zh")
+        assert early.text.replace(" ", "") == message("loading", "zh")
         assert_played_well(early)
         assert early.stt is None
         assert not device.alerts  # it was heard: nothing needs to be shown
@@ -150,7 +150,7 @@ async def test_without_a_voice_it_is_shown() -> None:
         await device.send_json({"type": "listen", "state": "detect", "text": "anything"})
         await device.wait_for(lambda: device.alerts, what="an alert")
         (alert,) = device.alerts
-        assert alert["message"] == WAKING
+        assert alert["message"] == LOADING
         assert alert["status"] == "Starting"
         assert alert["emotion"] == "sleepy"
         tts.loads.set()
@@ -167,7 +167,7 @@ async def test_without_a_detector_it_is_said_once() -> None:
         serving(settings(), vad=vad, asr=asr, agent=agent, tts=tts, loaded=False) as server,
         SimulatedDevice(server.device()) as device,
     ):
-        assert (await device.wait_for_reply()).text == WAKING
+        assert (await device.wait_for_reply()).text == LOADING
         await device.wait_for(lambda: device.listening, what="listening")
         vad.loads.set()
         await server.app.loaded()

@@ -35,8 +35,8 @@ class ProviderError(VixioError):
     """A provider (``provider``: its registered name) failed. ``retryable``: a retry may work.
 
     ``reason`` is a key of :data:`~vixio.core.messages.REASONS`, to be shown on the device, or
-    :data:`~vixio.core.messages.WAKING`; empty if there is no short reason. ``retry_after``: seconds
-    to wait before the next request, as the service asks; None if it does not.
+    :data:`~vixio.core.messages.LOADING`; empty if there is no short reason. ``retry_after``:
+    seconds to wait before the next request, as the service asks; None if it does not.
     """
 
     def __init__(

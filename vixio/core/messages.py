@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-WAKING = "waking"
+LOADING = "loading"
 """The reason of a failure that passes by itself: something that the turn needs is still loading."""
 
 MESSAGES: Mapping[str, Mapping[str, str]] = {
@@ -16,9 +16,9 @@ MESSAGES: Mapping[str, Mapping[str, str]] = {
         "late_started": "I am working on it and will tell you when it is done.",
         "late_done": "What you asked for earlier is done.",
         "late_failed": "Sorry, what you asked for earlier did not work.",
-        "waking": "I am still starting up. Please try again in a moment.",
+        "loading": "I am still starting up. Please try again in a moment.",
         "error_status": "Error",
-        "waking_status": "Starting",
+        "loading_status": "Starting",
     },
     "zh": {
         "not_understood": "抱歉，我没有听懂，请再说一遍。",
@@ -28,9 +28,9 @@ MESSAGES: Mapping[str, Mapping[str, str]] = {
         "late_started": "我正在处理，完成后告诉您。",
         "late_done": "您之前让我做的事已经完成了。",
         "late_failed": "抱歉，您之前让我做的事没有成功。",
-        "waking": "我还在启动中，请稍等一下再说。",
+        "loading": "我还在启动中，请稍等一下再说。",
         "error_status": "错误",
-        "waking_status": "启动中",
+        "loading_status": "启动中",
     },
 }
 """Language (the first part of BCP 47) → key → words."""
@@ -71,7 +71,7 @@ def message(key: str, language: str) -> str:
 
 def failure_key(reason: str) -> str:
     """Return the key of the message for a failure of this reason."""
-    return reason if reason in {"timeout", WAKING} else "failed"
+    return reason if reason in {"timeout", LOADING} else "failed"
 
 
 def reason(key: str, language: str) -> str:

@@ -27,7 +27,7 @@ from vixio.core.errors import (
     describe,
 )
 from vixio.core.history import AssistantMessage
-from vixio.core.messages import WAKING, failure_key, message
+from vixio.core.messages import LOADING, failure_key, message
 from vixio.core.messages import reason as reason_words
 from vixio.core.metrics import ToolTiming, TurnTimeline
 from vixio.core.pacer import Pacer
@@ -268,8 +268,8 @@ class Reply:
             self._reason = ""
             shown = f"{words} ({why})" if why else words
             status, emotion = ("error_status", "sad")
-            if key == WAKING:
-                status, emotion = ("waking_status", "sleepy")
+            if key == LOADING:
+                status, emotion = ("loading_status", "sleepy")
             await self._connection.send_alert(message(status, language), shown, emotion)
         self._made_something = self._made_something or spoken_before
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from vixio.core.device import normalise_device_id
 from vixio.core.errors import ProviderError, describe
-from vixio.core.messages import WAKING
+from vixio.core.messages import LOADING
 from vixio.core.metrics import Counters
 from vixio.http.images import media_type
 from vixio.http.upload import BadUpload, Upload
@@ -38,7 +38,7 @@ MAX_AT_ONCE = 16
 MAX_ANSWER_CHARS = 4_000
 """The device takes the answer into its memory whole, and gives it back as a tool's result."""
 
-LOADING = "the vision service is still starting; take the photo again in a moment"
+STILL_LOADING = "the vision service is still starting; take the photo again in a moment"
 
 DEFAULT_QUESTION = "What do you see?"
 
@@ -164,9 +164,9 @@ class VisionEndpoint:
         except asyncio.CancelledError:
             raise
         except Exception as error:  # noqa: BLE001 - a provider's defect costs one photo, as its error does
-            if isinstance(error, ProviderError) and error.reason == WAKING:
+            if isinstance(error, ProviderError) and error.reason == LOADING:
                 self._counters.add("vision.loading")
-                return f"The photo was taken, but could not be looked at yet: {LOADING}."
+                return f"The photo was taken, but could not be looked at yet: {STILL_LOADING}."
             self._counters.add("vision.failed")
             if not isinstance(error, ProviderError):
                 self._counters.add("vision.defect")

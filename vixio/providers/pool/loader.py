@@ -8,7 +8,7 @@ from typing import Any, Generic, Protocol, runtime_checkable
 
 from vixio.core.backoff import Backoff
 from vixio.core.errors import ConfigError, ProviderError, ProviderUnavailable, describe
-from vixio.core.messages import WAKING
+from vixio.core.messages import LOADING
 from vixio.core.metrics import Counters
 from vixio.providers.pool.choice import P, ProviderChoice, Startable
 
@@ -90,7 +90,7 @@ class ProviderLoader(Generic[P]):
 
     def not_ready(self) -> ProviderError:
         """Return the error of a turn that needs the provider now."""
-        return self.error or ProviderError(self.name, "it is still loading", reason=WAKING)
+        return self.error or ProviderError(self.name, "it is still loading", reason=LOADING)
 
     def refuse(self, error: ProviderError) -> None:
         """Fail without an attempt: :meth:`begin` then does nothing."""

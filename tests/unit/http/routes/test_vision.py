@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 
 from firmware_test_client.mcp.photo import PHOTO
 from vixio.core.errors import ProviderError, ProviderUnavailable
-from vixio.core.messages import WAKING
+from vixio.core.messages import LOADING
 from vixio.core.metrics import Counters
 from vixio.http.routes.vision import MAX_ANSWER_CHARS, VisionEndpoint, VisionSettings
 from vixio.http.vision_offer import VISION_PATH, VisionOffer
@@ -65,7 +65,7 @@ async def test_an_answer_fits_the_device_and_the_wire() -> None:
 
 async def test_a_provider_that_still_loads_is_no_failure() -> None:
     async def loads(image: bytes, media_type: str, question: str) -> str:
-        raise ProviderError("eyes", "it is still loading", reason=WAKING)
+        raise ProviderError("eyes", "it is still loading", reason=LOADING)
 
     counters = Counters()
     status, text = await posted(loads, counters)

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.providers.pool.support import Choice, Voice, loader
 from vixio.core.clock import now
 from vixio.core.errors import ConfigError, ProviderError, ProviderUnavailable
-from vixio.core.messages import WAKING
+from vixio.core.messages import LOADING
 from vixio.core.metrics import Counters
 from vixio.providers.fallback.tts import FallbackTTSProvider
 from vixio.providers.pool.choice import MadeProvider
@@ -47,7 +47,7 @@ def test_one_that_is_not_ready_in_time() -> None:
         began = now()
         with pytest.raises(ProviderError) as caught:
             await its.within(1.0)
-        assert caught.value.reason == WAKING
+        assert caught.value.reason == LOADING
         assert now() - began == pytest.approx(1.0)
         assert its.stats()["state"] == "loading"
         waiting = asyncio.create_task(its.within(1.0))

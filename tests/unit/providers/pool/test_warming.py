@@ -10,7 +10,7 @@ import pytest
 
 from vixio.core.chunk import TextDelta
 from vixio.core.errors import ProviderError, ProviderUnavailable
-from vixio.core.messages import MESSAGES, WAKING, failure_key
+from vixio.core.messages import LOADING, MESSAGES, failure_key
 from vixio.core.metrics import Counters
 from vixio.core.tools.types import ToolDefinition
 from vixio.providers.agent import AgentBackend, AgentRequest
@@ -117,7 +117,7 @@ async def test_a_recogniser_that_is_not_ready() -> None:
     await stream.feed(SECOND)
     with pytest.raises(ProviderError) as caught:
         await stream.finish()
-    assert caught.value.reason == WAKING
+    assert caught.value.reason == LOADING
     assert asr.hints == []
     await stream.close()
 
@@ -132,7 +132,7 @@ async def test_a_long_utterance_is_not_held() -> None:
     await stream.feed(SECOND)
     with pytest.raises(ProviderError) as caught:  # half of it would be other words
         await stream.finish()
-    assert caught.value.reason == WAKING
+    assert caught.value.reason == LOADING
     assert asr.hints == []
     await stream.close()
 
@@ -171,7 +171,7 @@ async def test_a_voice_speaks_once_it_can() -> None:
     voice = WarmingTTS(loader).turn()
     with pytest.raises(ProviderError) as caught:
         [pcm async for pcm in voice.synthesize("hello")]
-    assert caught.value.reason == WAKING
+    assert caught.value.reason == LOADING
     await becomes_ready(loader)
     assert [pcm async for pcm in voice.synthesize("hello")]
     assert voice.sample_rate == 16_000
@@ -183,7 +183,7 @@ async def test_a_detector_fails_once_and_then_works() -> None:
     stream = WarmingVAD(loader).open()
     with pytest.raises(ProviderError) as caught:
         await stream.process(SECOND)
-    assert caught.value.reason == WAKING
+    assert caught.value.reason == LOADING
     assert list(await stream.process(SECOND)) == []
     stream.reset()
     assert list(await stream.process(SECOND)) == []
@@ -205,7 +205,7 @@ async def test_an_agent_replies_once_its_backend_can_be_made() -> None:
     await agent.update_tools([changing])
     with pytest.raises(ProviderError) as caught:
         [event async for event in agent.reply(AgentRequest(1, "hello"))]
-    assert caught.value.reason == WAKING
+    assert caught.value.reason == LOADING
     await becomes_ready(loader)
     events = [event async for event in agent.reply(AgentRequest(2, "hello"))]
     assert events == [TextDelta(2, "You said hello.")]
@@ -219,6 +219,6 @@ async def test_an_agent_replies_once_its_backend_can_be_made() -> None:
 
 def test_every_language_has_words_for_it() -> None:
     for words in MESSAGES.values():
-        assert words[failure_key(WAKING)]
-        assert words["waking_status"]
+        assert words[failure_key(LOADING)]
+        assert words["loading_status"]
     assert failure_key("service") == "failed"
