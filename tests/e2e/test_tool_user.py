@@ -23,7 +23,7 @@ async def test_the_configured_user_is_in_the_context(device_id: str, user: str) 
         users.append(context.user)
         return f"Hello {context.user}"
 
-    config = settings(assistant={"user_name": "Ben", "devices": {ANNS: {"user": "Ann"}}})
+    config = settings(assistant={"user_name": "Ben"}, devices={ANNS: {"user": "Ann"}})
     async with (
         serving(
             config,
