@@ -64,8 +64,12 @@ class Reloader:
 
 
 def on_hangup(reload: Callable[[], None], stop: Callable[[], None]) -> None:
-    """Have SIGHUP call ``reload``, or ``stop`` where it means that the terminal was closed."""
-    in_terminal = _has_terminal()
+    """Have SIGHUP call ``reload``, or ``stop`` if it means that the terminal was closed.
+
+    A process that ignores SIGHUP, as with ``nohup``, survives its terminal.
+    """
+    ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    in_terminal = not ignored and _has_terminal()
 
     def hung_up() -> None:
         if in_terminal and not _has_terminal():
