@@ -13,6 +13,7 @@ import pytest
 
 from tests.contract.eyes import Eyes
 from tests.contract.fallbacks import fallback_tts, fallback_vad, fallback_vision
+from tests.support.cluster_members import members  # noqa: F401 - a fixture of two suites
 from tests.support.edge_server import edge_server
 from tests.support.speech_server import SpeechServer
 from vixio.providers.edge_tts.provider import EdgeTTSProvider

@@ -1,0 +1,49 @@
+"""The clusters that the contract is held against, each with two members."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import pytest
+
+from tests.support.clusters import workers
+from vixio.cluster.workers.coordinator import Coordinator
+from vixio.core.cluster import Cluster
+from vixio.core.local_cluster import LocalCluster
+
+DEVICE = "02:00:00:00:00:01"
+SHORT_S = 0.05
+
+Members = tuple[Cluster, Cluster]
+
+
+@asynccontextmanager
+async def local() -> AsyncIterator[Members]:
+    cluster = LocalCluster(release_timeout=SHORT_S)
+    yield cluster, cluster
+
+
+@asynccontextmanager
+async def two_workers() -> AsyncIterator[Members]:
+    async with workers(2, Coordinator(release_timeout=SHORT_S)) as (one, two):
+        yield one, two
+
+
+@asynccontextmanager
+async def same_worker() -> AsyncIterator[Members]:
+    async with workers(2, Coordinator(release_timeout=SHORT_S)) as (one, _):
+        yield one, one
+
+
+CLUSTERS: dict[str, Callable[[], AbstractAsyncContextManager[Members]]] = {
+    "local": local,
+    "two workers": two_workers,
+    "one of two workers": same_worker,
+}
+
+
+@pytest.fixture(params=sorted(CLUSTERS))
+async def members(request: pytest.FixtureRequest) -> AsyncIterator[Members]:
+    async with CLUSTERS[request.param]() as made:
+        yield made
