@@ -39,6 +39,9 @@ def test_what_people_write_stays(text: str) -> None:
         ("1\ufe0f\u20e3", "1"),
         ("e" + "\u0316" * 50, "e" + "\u0316" * MAX_MARKS),
         ("x" * 100, f"{'x' * 40} {'x' * 40} {'x' * 20}"),
+        ("\u0335\u031b-\u032e", "-"),
+        ("a `b` \uff40c", "a  b   c"),
+        ("(-m) well-known -5 a - b -", "( m) well-known -5 a - b -"),
         ("", ""),
     ],
 )

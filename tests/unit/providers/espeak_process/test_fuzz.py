@@ -14,11 +14,12 @@ from vixio.providers.espeak.provider import EspeakSettings, EspeakTTSProvider
 from vixio.providers.espeak_process.pool import acquire, release
 from vixio.testing.contract.tts import SENTENCE, say
 
-LANGUAGES = ("en", "zh", "ar", "gu", "ti", "xx")
+LANGUAGES = ("en", "zh", "ar", "gu", "ti", "vi", "xx")
 
 NASTY = {
     "Braille": "all dots \u28ff \u287f\u28bf\u28fe",
     "circled letters": "a \u24dc\u24d0 \u2460",
+    "grave accents": "\"` '-m (-m ``` `a` {`}",
     "emoji run": "well \U0001f600\U0001f468\u200d\U0001f469\u200d\U0001f467\u2764\ufe0f" * 12,
     "flags and keycaps": "7\ufe0f\u20e3 \U0001f1e9\U0001f1ea" * 12,
     "combining flood": "z" + "\u0341\u0316\u0489\u0651" * 80,
