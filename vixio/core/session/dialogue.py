@@ -42,7 +42,7 @@ MAX_TIMELINES = 16
 """Records of turns that are kept while late stages may still write into them."""
 
 Post = Callable[[Callable[[], Awaitable[None]]], None]
-"""Has something carried out by the listening task."""
+"""Queues a command for the listening task."""
 
 
 class Dialogue:

@@ -275,7 +275,7 @@ class Session:
             self._post(self._go_on)
 
     async def _go_on(self) -> None:
-        """Do what has waited for a free floor."""
+        """Start what has waited for a free floor: another engine, the next speech."""
         if self._dialogue.idle:
             if self._swap.ready(now(), microphone=self._floor.hears):
                 await self._swap_engine()

@@ -68,7 +68,7 @@ def parse_page(result: Any, client: ToolCaller) -> ToolPage | None:  # noqa: ANN
 
 
 def _is_for_user_only(entry: JsonObject) -> bool:
-    """Is the tool (reboot, upgrade_firmware, …) kept from the model? mcp_server.h, McpTool."""
+    """Return whether the tool is for the user only, not for the model (mcp_server.h, McpTool)."""
     annotations = entry.get("annotations")
     return isinstance(annotations, dict) and annotations.get("audience") == ["user"]
 
