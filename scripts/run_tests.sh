@@ -1,9 +1,9 @@
 #!/bin/sh
-# All tests, as two runs of pytest side by side: run_tests.sh PYTEST [ARGUMENT…]
+# All tests, as several runs of pytest side by side: run_tests.sh PYTEST [ARGUMENT…]
 #
 # Conversations with the simulated device take the time that talking takes, and mostly wait; all other
-# tests compute. So the others run beside them, with less claim on the processors, and the whole takes
-# about as long as the conversations alone. With ARGUMENTs it is one plain run of them.
+# tests compute. So three runs of conversations go on at a time, and the others beside them, with less
+# claim on the processors. With ARGUMENTs it is one plain run of them.
 set -u
 
 pytest=$1
@@ -13,26 +13,42 @@ if [ $# -gt 0 ]; then
 fi
 
 here=$(mktemp -d)
-others=
-trap '[ -z "$others" ] || kill "$others" 2>/dev/null; rm -rf "$here"' EXIT
+running=
+trap '[ -z "$running" ] || kill $running 2>/dev/null; rm -rf "$here"' EXIT
 
-nice -n 10 "$pytest" -p no:cacheprovider --ignore=tests/e2e --ignore=tests/load \
-    --ignore=tests/chaos --ignore=firmware-test-client/tests </dev/null >"$here/others" 2>&1 &
-others=$!
+# start NAME NICENESS ARGUMENT…: a run in the background; its output and status are kept as NAME.
+start() {
+    name=$1 niceness=$2
+    shift 2
+    {
+        nice -n "$niceness" "$pytest" -p no:cacheprovider "$@" </dev/null >"$here/$name" 2>&1
+        echo $? >"$here/$name.status"
+    } &
+    running="$running $!"
+}
 
+start others 10 --ignore=tests/e2e --ignore=tests/load --ignore=tests/chaos \
+    --ignore=firmware-test-client/tests
+start conversations-1 0 tests/e2e/test_[a-h]*.py
+start conversations-2 0 tests/load tests/chaos firmware-test-client/tests
+# The longest one is shown while it runs.
 {
-    "$pytest" tests/e2e tests/load tests/chaos firmware-test-client/tests
-    echo $? >"$here/status"
-} | tee "$here/conversations"
-status=$(cat "$here/status")
+    "$pytest" -p no:cacheprovider tests/e2e/test_[i-z]*.py </dev/null
+    echo $? >"$here/conversations-3.status"
+} 2>&1 | tee "$here/conversations-3"
+wait
+running=
 
-wait "$others"
-others_status=$?
-others=
-cat "$here/others"
-
+for name in conversations-1 conversations-2 others; do
+    cat "$here/$name"
+done
+status=0
+for name in conversations-1 conversations-2 conversations-3 others; do
+    its=$(cat "$here/$name.status")
+    [ "$status" -ne 0 ] || status=$its
+done
 echo
-echo "conversations: $(tail -n 1 "$here/conversations")"
-echo "all others:    $(tail -n 1 "$here/others")"
-[ "$status" -ne 0 ] || status=$others_status
+for name in conversations-1 conversations-2 conversations-3 others; do
+    echo "$name: $(tail -n 1 "$here/$name")"
+done
 exit "$status"
