@@ -2,8 +2,8 @@
 # All tests, as several runs of pytest side by side: run_tests.sh PYTEST [ARGUMENT…]
 #
 # Conversations with the simulated device take the time that talking takes, and mostly wait; all other
-# tests compute. So three runs of conversations go on at a time, and the others beside them, with less
-# claim on the processors. With ARGUMENTs it is one plain run of them.
+# tests compute. So three runs of conversations go on at a time, and two of the others beside them, with
+# less claim on the processors. With ARGUMENTs it is one plain run of them.
 set -u
 
 pytest=$1
@@ -27,8 +27,10 @@ start() {
     running="$running $!"
 }
 
-start others 10 --ignore=tests/e2e --ignore=tests/load --ignore=tests/chaos \
-    --ignore=firmware-test-client/tests
+start others-1 10 tests/unit/providers tests/contract tests/models
+start others-2 10 --ignore=tests/e2e --ignore=tests/load --ignore=tests/chaos \
+    --ignore=firmware-test-client/tests --ignore=tests/unit/providers --ignore=tests/contract \
+    --ignore=tests/models
 start conversations-1 0 tests/e2e/test_[a-h]*.py
 start conversations-2 0 tests/load tests/chaos firmware-test-client/tests
 # The longest one is shown while it runs.
@@ -39,16 +41,16 @@ start conversations-2 0 tests/load tests/chaos firmware-test-client/tests
 wait
 running=
 
-for name in conversations-1 conversations-2 others; do
+for name in conversations-1 conversations-2 others-1 others-2; do
     cat "$here/$name"
 done
 status=0
-for name in conversations-1 conversations-2 conversations-3 others; do
+for name in conversations-1 conversations-2 conversations-3 others-1 others-2; do
     its=$(cat "$here/$name.status")
     [ "$status" -ne 0 ] || status=$its
 done
 echo
-for name in conversations-1 conversations-2 conversations-3 others; do
+for name in conversations-1 conversations-2 conversations-3 others-1 others-2; do
     echo "$name: $(tail -n 1 "$here/$name")"
 done
 exit "$status"

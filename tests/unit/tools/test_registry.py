@@ -138,7 +138,7 @@ tools:
         ),
         ("{type: broken}", "tools.sources[0].type: No module named 'acme_no_such_module'; to "),
         ("{type: broken}", "install what it needs: pip install --upgrade broken"),
-        ("{name: x}", "tools.sources[0].type: is needed here"),
+        ("{name: x}", "tools.sources[0].type: is required"),
         ("{type: 5}", "tools.sources[0].type: there is no tool source '5'"),
         ("kitchen", "tools.sources[0]: expected a mapping"),
         ("{type: kitchen, ovens: 9}", "tools.sources[0].ovens: expected a number from 1 to 4"),
