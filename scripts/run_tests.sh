@@ -28,9 +28,8 @@ start() {
 }
 
 start others-1 10 tests/unit/providers tests/contract tests/models
-start others-2 10 --ignore=tests/e2e --ignore=tests/load --ignore=tests/chaos \
-    --ignore=firmware-test-client/tests --ignore=tests/unit/providers --ignore=tests/contract \
-    --ignore=tests/models
+start others-2 10 tests --ignore=tests/e2e --ignore=tests/load --ignore=tests/chaos \
+    --ignore=tests/unit/providers --ignore=tests/contract --ignore=tests/models
 start conversations-1 0 tests/e2e/test_[a-h]*.py
 start conversations-2 0 tests/load tests/chaos firmware-test-client/tests
 # The longest one is shown while it runs.

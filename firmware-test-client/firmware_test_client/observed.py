@@ -154,6 +154,11 @@ class ObservedDevice:
         return self.state is DeviceState.LISTENING and self._app.microphone.on
 
     @property
+    def caught_up(self) -> bool:
+        """Whether every received message has taken effect; `tts start` takes its delay."""
+        return not self._app.main.busy
+
+    @property
     def mode(self) -> ListeningMode:
         """The listening mode now in force."""
         return self._app.mode

@@ -45,6 +45,16 @@ async def test_messages_behind_tts_start_are_handled_in_order(server: ScriptedSe
         await device.wait_for_state("listening")
 
 
+async def test_it_tells_whether_what_it_received_has_taken_effect(server: ScriptedServer) -> None:
+    async with SimulatedDevice(server.device(speaking_delay_ms=LONG_MS)) as device:
+        await server.talk.send({"type": "tts", "state": "start"})
+        await server.talk.send({"type": "tts", "state": "stop"})
+        await device.wait_for_frame("tts", where=lambda frame: "stop" in str(frame))
+        assert (device.caught_up, device.replies) == (False, [])
+        await device.wait_for(lambda: device.caught_up, what="the reply's end")
+        assert [reply.ended for reply in device.replies] == [True]
+
+
 async def test_a_late_event_loop_does_not_make_the_device_late(server: ScriptedServer) -> None:
     """The clock decides what is due, not the order in which the loop runs callbacks."""
     async with SimulatedDevice(server.device(speaking_delay_ms=LONG_MS)) as device:

@@ -11,8 +11,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-START_TIMEOUT = 30.0
-STOP_TIMEOUT = 20.0
+START_TIMEOUT = 40.0
+STOP_TIMEOUT = 30.0
 """Seconds. Taking apart a process that has loaded the agent SDK is most of a second of work, and of
 a busy machine five; this catches the one that never ends."""
 
@@ -22,7 +22,6 @@ class Running:
     """A started process. ``out`` and ``err``: the lines read so far."""
 
     process: asyncio.subprocess.Process
-    started_at: float
     out: list[str] = field(default_factory=list)
     err: list[str] = field(default_factory=list)
 
@@ -40,14 +39,11 @@ class Running:
         """Return the number of lines of standard error that were read so far."""
         return sum(containing in line for line in self.err)
 
-    async def stop(self, number: signal.Signals) -> float:
-        """Send a signal and return the seconds until the process has ended."""
-        loop = asyncio.get_running_loop()
-        began = loop.time()
+    async def stop(self, number: signal.Signals) -> None:
+        """Send a signal and wait until the process has ended."""
         self.process.send_signal(number)
         async with asyncio.timeout(STOP_TIMEOUT):
             await self.process.wait()
-        return loop.time() - began
 
     async def collect_errors(self) -> None:
         """Read standard error to its end, so that the pipe never fills."""
@@ -66,7 +62,6 @@ async def running(
         for name in ("PATH", "HOME", "LANG", "PYTHONPATH")
         if name in os.environ
     }
-    started_at = asyncio.get_running_loop().time()
     process = await asyncio.create_subprocess_exec(
         *map(str, command),
         cwd=directory,
@@ -75,7 +70,7 @@ async def running(
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
-    run = Running(process, started_at)
+    run = Running(process)
     reading = asyncio.create_task(run.collect_errors())
     try:
         yield run

@@ -86,7 +86,6 @@ async def test_the_same_device_twice() -> None:
             await until(
                 lambda: len(server.app.host.sessions) == 1 and not tts.running,
                 what="the older session's end",
-                seconds=1,
             )
             assert sum(agent.running for agent in backend.agents) == 0
             assert server.count("xiaozhi.closed.replaced") >= 1

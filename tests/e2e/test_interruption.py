@@ -32,8 +32,12 @@ from vixio.core.history import (
     UserMessage,
 )
 
-AT_ONCE = 0.1
-"""Seconds from the arrival of the cause, in which the rest of what was under way may still come."""
+SOON = 1.0
+"""Seconds from the arrival of the cause, in which the rest of what was under way may still come.
+
+Whoever is not interrupted tells the story for 5 s more. How soon it is to the millisecond is tested
+on a clock of its own, in tests/session/.
+"""
 
 VOICE_NOTICED = 0.5
 """Seconds from a voice's first sound to the decision that it is one, on a busy machine."""
@@ -82,7 +86,7 @@ async def interrupted(held: Bench, stage: str, name: str, all_idle: asyncio.Barr
         if name == "typed":
             reply = await device.wait_for_reply(after=count)
         else:
-            await until(lambda: not busy(held, device), what="the end of the reply", seconds=1)
+            await until(lambda: not busy(held, device), what="the end of the reply")
             reply = await next_turn(device)
         assert_clean_cut(device, since, must_stop=cause.stops or stage == "speaking")
         assert reply.text == ANSWER
@@ -125,11 +129,11 @@ def assert_clean_cut(device: SimulatedDevice, since: int, *, must_stop: bool) ->
     until_next = frames[: names.index("stt")]
     for frame in until_next:
         if what(frame) != "tts stop":
-            assert frame.time - cause.time <= AT_ONCE, f"{frame} came late"
+            assert frame.time - cause.time <= SOON, f"{frame} came late"
     stops = [frame for frame in until_next if what(frame) == "tts stop"]
     assert len(stops) == must_stop
     if stops:
-        assert stops[0].time - cause.time <= AT_ONCE
+        assert stops[0].time - cause.time <= SOON
         assert until_next[-1] is stops[0], "nothing follows it"
     following = names[names.index("stt") :]
     assert following[:4] == ["stt", "tts start", "tts sentence_start", "audio"], "\n".join(
@@ -207,7 +211,7 @@ async def test_a_repeated_listen_start_interrupts_what_is_spoken_only() -> None:
         frames = received(device, since)
         cause = next(frame for frame in device.frames[since:] if is_cause(frame))
         assert what(frames[-1]) == "tts stop"
-        assert frames[-1].time - cause.time <= AT_ONCE
+        assert frames[-1].time - cause.time <= SOON
         reply = await device.ask(NEXT)
         assert reply.text == ANSWER
         assert_played_well(reply)

@@ -75,6 +75,6 @@ async def test_killed_in_mid_call_it_costs_one_answer_and_comes_back() -> None:
 
 
 def _health(url: str) -> dict[str, object]:
-    with urlopen(f"{url}/healthz", timeout=5) as page:  # noqa: S310 - the test's own server
+    with urlopen(f"{url}/healthz", timeout=30) as page:  # noqa: S310 - the test's own server
         found: dict[str, object] = json.load(page)
     return found

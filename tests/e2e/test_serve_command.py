@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import signal
 import sys
 from pathlib import Path
@@ -15,13 +14,7 @@ from tests.e2e.checks import assert_played_well
 from tests.e2e.harness import until
 from tests.e2e.processes import STOP_TIMEOUT, free_ports, running
 
-_log = logging.getLogger(__name__)
-
 VIXIO = Path(sys.executable).with_name("vixio")
-
-ACCEPTED_WITHIN = 10.0
-"""Seconds from the start of the process to the first device's hello, on a busy machine; the
-benchmark holds the real figure."""
 
 
 async def test_it_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:
@@ -42,17 +35,13 @@ async def serve_until(number: signal.Signals, tmp_path: Path) -> None:
         for name in ("pocketsphinx", "phrasebook", "espeak"):
             assert name in using
         async with SimulatedDevice(DeviceConfig(ota_url=ota)) as device:
-            accepted = asyncio.get_running_loop().time() - server.started_at
-            _log.info("start to first device accepted: %.2f s", accepted)
-            assert accepted <= ACCEPTED_WITHIN
             reply = await device.type_text("hello")
             assert reply.text
             assert reply.heard.rms > 500
             assert_played_well(reply)
             assert device.violations == []
 
-            seconds = await server.stop(number)
-            assert seconds <= STOP_TIMEOUT
+            await server.stop(number)
             assert server.process.returncode == 0
             close = await device.wait_for_close()
             assert close.code == 1001

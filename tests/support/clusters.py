@@ -12,7 +12,7 @@ from vixio.cluster.workers.cluster import WorkerCluster
 from vixio.cluster.workers.coordinator import Coordinator
 from vixio.core.cluster import LossReason, OnLost
 
-BOUND = 10.0
+BOUND = 30.0
 
 
 async def until(true: Callable[[], object]) -> None:

@@ -19,7 +19,7 @@ from vixio.stations.agent import AgentStation
 from vixio.stations.sentence_aggregator import SentenceAggregatorStation
 from vixio.tools.runtime import ToolRuntime
 
-LIMIT = 10.0
+LIMIT = 30.0
 
 
 class FakeDevice:

@@ -7,27 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[3]
 TEMPLATE = ROOT / "examples" / "provider_template"
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the template installed into it, by pip and without a network."""
-    site = tmp_path_factory.mktemp("site")
-    options = "--quiet --no-index --no-deps --no-build-isolation --disable-pip-version-check"
-    install = [sys.executable, "-m", "pip", "install", *options.split()]
-    done = subprocess.run(
-        [*install, "--target", str(site), str(TEMPLATE)],
-        capture_output=True,
-        text=True,
-        timeout=50,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return site
 
 
 def run(site: Path, cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -10,8 +10,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong
 from tests.e2e.processes import running
@@ -29,23 +27,6 @@ tools:
       {option}
       refresh: 0.1
 """
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the template installed into it, by pip and without a network."""
-    site = tmp_path_factory.mktemp("site")
-    options = "--quiet --no-index --no-deps --no-build-isolation --disable-pip-version-check"
-    install = [sys.executable, "-m", "pip", "install", *options.split()]
-    done = subprocess.run(
-        [*install, "--target", str(site), str(TEMPLATE)],
-        capture_output=True,
-        text=True,
-        timeout=50,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return site
 
 
 def environment(site: Path, config: Path) -> dict[str, str]:

@@ -13,7 +13,7 @@ from vixio.core.errors import ProviderError
 from vixio.providers.batched_vad.worker import BatchWorker, Job, Lane
 from vixio.providers.silero_vad.model import WINDOW_BYTES, SileroModel
 
-LIMIT = 5.0
+LIMIT = 30.0
 
 
 class RecordingModel(SileroModel):

@@ -14,7 +14,7 @@ from vixio.providers import registry
 from vixio.providers.espeak.provider import EspeakSettings, EspeakTTSProvider
 from vixio.providers.espeak_process.pool import acquire, release
 
-LIMIT = 10.0
+LIMIT = 30.0
 SENTENCE = "The volume is now at thirty percent."
 
 

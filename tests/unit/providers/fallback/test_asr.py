@@ -13,7 +13,7 @@ from vixio.providers.fallback.asr import CATCH_UP_BYTES, FallbackASRProvider
 from vixio.providers.fallback.circuit_breaker import BreakerSettings
 from vixio.testing import ScriptedASR
 
-LIMIT = 5.0
+LIMIT = 30.0
 BROKEN = ProviderError("fragile", "out of order", reason="service")
 FOREVER = 1_000.0
 

@@ -15,7 +15,7 @@ from vixio.providers.fallback.circuit_breaker import BreakerSettings
 from vixio.providers.fallback.tts import FALLBACK_RATE, FallbackTTSProvider
 from vixio.providers.tts import TTSProvider
 
-LIMIT = 5.0
+LIMIT = 30.0
 BROKEN = ProviderError("first", "out of order", reason="service")
 
 

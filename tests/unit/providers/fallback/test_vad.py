@@ -13,7 +13,7 @@ from vixio.providers.fallback.circuit_breaker import BreakerSettings
 from vixio.providers.fallback.vad import CONTEXT_SAMPLES, FallbackVADProvider
 from vixio.providers.vad import VADProvider, VADStream
 
-LIMIT = 5.0
+LIMIT = 30.0
 
 
 class Meter(VADProvider):

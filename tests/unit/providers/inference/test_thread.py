@@ -11,7 +11,7 @@ import pytest
 from vixio.core.errors import ProviderError
 from vixio.providers.inference.thread import InferenceThread, settle
 
-LIMIT = 10.0
+LIMIT = 30.0
 
 
 class Collector(InferenceThread[str]):

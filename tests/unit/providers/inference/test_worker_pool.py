@@ -12,7 +12,7 @@ from vixio.core.errors import ProviderError
 from vixio.providers.inference.worker_pool import WorkerPool
 
 NOW = Backoff(first=5.0, longest=5.0, immediate=1, jitter=0.0)
-LIMIT = 10.0
+LIMIT = 30.0
 
 
 class FakeWorker:

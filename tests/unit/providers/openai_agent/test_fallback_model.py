@@ -20,7 +20,7 @@ from vixio.providers.openai_agent.fallback_backend import (
     FallbackAgentSettings,
 )
 
-LIMIT = 5.0
+LIMIT = 30.0
 
 
 @asynccontextmanager

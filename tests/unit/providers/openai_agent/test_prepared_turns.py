@@ -14,7 +14,7 @@ from vixio.core.turns.runner import PreparedTurn, TurnRunner
 from vixio.providers.openai_agent.backend import OpenAIAgentBackend
 from vixio.tools.runtime import ToolRuntime
 
-LIMIT = 10.0
+LIMIT = 30.0
 
 
 def prepare(talk: Talk, words: str, turn_id: int = 1) -> PreparedTurn:

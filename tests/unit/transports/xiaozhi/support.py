@@ -23,7 +23,7 @@ from vixio.transports.admission.admission import Admission, AdmissionSettings
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 from vixio.transports.xiaozhi.transport import XiaozhiTransport
 
-BOUND_S = 5.0
+BOUND_S = 30.0
 """Nothing that a test waits for takes so long unless it never comes."""
 
 HELLO: dict[str, Any] = {
