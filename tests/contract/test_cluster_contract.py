@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 
 from tests.support.cluster_members import DEVICE, Members
-from tests.support.clusters import BOUND, Holder, until
+from tests.support.clusters import BOUND, Holder
+from tests.support.waiting import until
 from vixio.core.cluster import Lease, LeaseLost, LossReason
 
 

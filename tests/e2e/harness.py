@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
 from firmware_test_client import DeviceConfig
+from tests.support.waiting import until
 from vixio.core.session.events import Event, TurnEnded
 from vixio.core.session.session import Session
 from vixio.providers.agent import AgentBackend
@@ -105,13 +106,3 @@ async def serving(
             lambda: all(task.done() for task in asyncio.all_tasks() - before),
             what="the end of all tasks",
         )
-
-
-async def until(condition: Callable[[], object], *, what: str, seconds: float = 30.0) -> None:
-    """Wait until ``condition()`` is true, looking at every turn of the loop's clock; bounded."""
-    loop = asyncio.get_running_loop()
-    end = loop.time() + seconds
-    while not condition():
-        if loop.time() > end:
-            raise TimeoutError(f"waited {seconds:g} s for {what}")
-        await asyncio.sleep(0.005)

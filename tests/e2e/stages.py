@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from firmware_test_client import SimulatedDevice, Tool
 from tests.e2e.doubles import EarASR, recordings
-from tests.e2e.harness import RunningServer, serving, settings, until
+from tests.e2e.harness import RunningServer, serving, settings
+from tests.support.waiting import until
 from vixio.providers.silero_vad.provider import SileroVADProvider
 from vixio.testing import ScriptedAgentBackend, ScriptedTTS, ToolUse
 from vixio.testing.providers import Step

@@ -11,7 +11,8 @@ import pytest
 from firmware_test_client import HelloError, Misbehaviour, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well
 from tests.e2e.doubles import EarASR, recordings
-from tests.e2e.harness import RunningServer, serving, settings, until
+from tests.e2e.harness import RunningServer, serving, settings
+from tests.support.waiting import until
 from vixio.testing import ScriptedAgentBackend, ScriptedTTS
 
 FIRST, SECOND = "good morning", "what is the time"

@@ -15,8 +15,9 @@ from firmware_test_client.mcp.camera import explain
 from firmware_test_client.mcp.photo import PHOTO
 from firmware_test_client.mcp.server import Vision
 from tests.e2e.doubles import EarASR
-from tests.e2e.harness import RunningServer, serving, settings, until
+from tests.e2e.harness import RunningServer, serving, settings
 from tests.support.llm_server import Call, LLMServer, calls, failure, text, whole
+from tests.support.waiting import until
 from vixio.core.errors import ProviderError
 from vixio.providers.vision import Photo, VisionProvider
 from vixio.testing import ScriptedAgentBackend, ScriptedTTS

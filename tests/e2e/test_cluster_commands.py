@@ -14,7 +14,8 @@ import pytest
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from tests.e2e.processes import START_TIMEOUT, STOP_TIMEOUT, free_ports
-from tests.support.clusters import machine, until
+from tests.support.clusters import machine
+from tests.support.waiting import until
 from vixio.cluster.workers.channel import Channel
 from vixio.cluster.workers.coordinator import Coordinator
 from vixio.cluster.workers.lease_table import LEASE_S

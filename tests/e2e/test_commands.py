@@ -8,8 +8,9 @@ import pytest
 
 from firmware_test_client import SimulatedDevice
 from tests.e2e.checks import assert_played_well
-from tests.e2e.harness import RunningServer, until
+from tests.e2e.harness import RunningServer
 from tests.e2e.stages import ANSWER, HEARD_FRAMES, NEXT, STORY, WORDS, bench
+from tests.support.waiting import until
 from vixio.core.history import AssistantMessage
 from vixio.core.session import events
 from vixio.core.session.session import Session

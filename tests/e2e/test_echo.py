@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from firmware_test_client import SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well, received, what
-from tests.e2e.harness import serving, until
+from tests.e2e.harness import serving
+from tests.support.waiting import until
 from vixio.testing import ScriptedAgentBackend, ScriptedASR
 
 STORY = "Once upon a time there was a small server. It spoke to itself. It never came to an end."

@@ -12,8 +12,9 @@ from firmware_test_client import McpFaults, Misbehaviour, Reply, SimulatedDevice
 from firmware_test_client.speech import prepare
 from tests.e2e.checks import assert_nothing_wrong
 from tests.e2e.doubles import EarASR
-from tests.e2e.harness import RunningServer, serving, settings, until
+from tests.e2e.harness import RunningServer, serving, settings
 from tests.e2e.stages import knows_tool
+from tests.support.waiting import until
 from vixio.testing import ScriptedAgentBackend, ScriptedTTS
 
 VOLUME = "self.audio_speaker.set_volume"

@@ -12,12 +12,13 @@ import pytest
 from firmware_test_client import DeviceState, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well
 from tests.e2e.doubles import EarASR, recordings
-from tests.e2e.harness import serving, until
+from tests.e2e.harness import serving
 from tests.support.certificates import self_made
 from tests.support.edge_server import Fault, edge_server
 from tests.support.funasr_faults import at, cut
 from tests.support.funasr_server import Flavour, FunASRServer
 from tests.support.llm_server import LLMServer, text
+from tests.support.waiting import until
 from vixio.settings import Settings, load_settings
 
 PRESET = Path(__file__).resolve().parents[2] / "config" / "funasr-server.yaml"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from firmware_test_client import Property, SimulatedDevice, Tool
 from tests.e2e.checks import assert_nothing_wrong
 from tests.e2e.doubles import EarASR
-from tests.e2e.harness import RunningServer, serving, settings, until
+from tests.e2e.harness import RunningServer, serving, settings
 from tests.e2e.stages import knows_tool
 from tests.support.llm_server import Call, LLMServer, Stall, calls, text
+from tests.support.waiting import until
 from vixio.core.tools.types import ToolDefinition
 from vixio.testing import ScriptedAgentBackend, ScriptedTTS, ToolUse
 

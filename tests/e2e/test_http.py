@@ -10,7 +10,8 @@ from typing import Any
 
 from firmware_test_client import SimulatedDevice
 from tests.e2e.doubles import EarASR
-from tests.e2e.harness import serving, settings, until
+from tests.e2e.harness import serving, settings
+from tests.support.waiting import until
 from vixio.testing import ScriptedAgentBackend
 from vixio.transports.xiaozhi.websocket.channel import WebSocketChannel
 

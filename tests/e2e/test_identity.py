@@ -9,7 +9,8 @@ import pytest
 from firmware_test_client import ConnectError, Disconnected, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well, received, what
 from tests.e2e.doubles import EarASR
-from tests.e2e.harness import serving, settings, until
+from tests.e2e.harness import serving, settings
+from tests.support.waiting import until
 from vixio.core.history import AssistantMessage, UserMessage
 from vixio.testing import ScriptedAgentBackend, ScriptedTTS
 from vixio.transports.admission.auth import TokenAuthenticator

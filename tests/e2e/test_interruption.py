@@ -10,7 +10,6 @@ from itertools import product
 
 from firmware_test_client import Frame, McpFaults, Misbehaviour, Reply, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well, received, what
-from tests.e2e.harness import until
 from tests.e2e.stages import (
     ANSWER,
     HEARD_FRAMES,
@@ -23,6 +22,7 @@ from tests.e2e.stages import (
     drill,
     knows_tool,
 )
+from tests.support.waiting import until
 from vixio.core.history import (
     INTERRUPTED,
     AssistantMessage,

@@ -7,8 +7,9 @@ import asyncio
 from firmware_test_client import SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong
 from tests.e2e.doubles import EarASR
-from tests.e2e.harness import serving, settings, until
+from tests.e2e.harness import serving, settings
 from tests.support.llm_server import Call, LLMServer, calls, text
+from tests.support.waiting import until
 from vixio.core.tools.local import func_to_tool_definition
 from vixio.testing import ScriptedTTS
 from vixio.tools import Deferred

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from firmware_test_client import McpFaults, Misbehaviour, Reply, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well
 from tests.e2e.doubles import EarASR
-from tests.e2e.harness import RunningServer, serving, settings, until
+from tests.e2e.harness import RunningServer, serving, settings
 from tests.e2e.stages import knows_tool
+from tests.support.waiting import until
 from vixio.testing import ScriptedTTS
 
 VOLUME = "self.audio_speaker.set_volume"

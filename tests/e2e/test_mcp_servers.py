@@ -11,8 +11,9 @@ from urllib.request import urlopen
 
 from firmware_test_client import SimulatedDevice
 from tests.e2e.doubles import EarASR
-from tests.e2e.harness import serving, settings, until
+from tests.e2e.harness import serving, settings
 from tests.support.llm_server import Call, LLMServer, Stall, calls, text
+from tests.support.waiting import until
 from tests.unit.tools.mcp.servers import BOUND, SCRIPT
 from vixio.tools.mcp.source import McpSource
 

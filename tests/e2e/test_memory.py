@@ -17,7 +17,8 @@ from click.testing import CliRunner
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from tests.e2e.doubles import EarASR
-from tests.e2e.harness import RunningServer, serving, settings, until
+from tests.e2e.harness import RunningServer, serving, settings
+from tests.support.waiting import until
 from vixio.cli.commands import main
 from vixio.core.history import AssistantMessage, HistoryItem, UserMessage
 from vixio.settings import Settings

@@ -9,9 +9,10 @@ from urllib.request import urlopen
 
 from firmware_test_client import SimulatedDevice
 from tests.e2e.doubles import EarASR
-from tests.e2e.harness import serving, settings, until
+from tests.e2e.harness import serving, settings
 from tests.support import responses_api
 from tests.support.llm_server import LLMServer, Stall, failure, text
+from tests.support.waiting import until
 from vixio.settings import Settings
 from vixio.testing import ScriptedTTS
 

@@ -13,9 +13,10 @@ import pytest
 
 from firmware_test_client import DeviceState, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well
-from tests.e2e.harness import serving, until
+from tests.e2e.harness import serving
 from tests.support.llm_server import LLMServer, text
 from tests.support.speech_server import Fault, SpeechServer, refusal
+from tests.support.waiting import until
 from vixio.settings import Settings, load_settings
 
 PRESET = Path(__file__).resolve().parents[2] / "config" / "openai-speech.yaml"

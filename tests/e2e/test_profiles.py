@@ -11,9 +11,10 @@ import pytest
 from firmware_test_client import Reply, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well
 from tests.e2e.doubles import EarASR, loudest_hertz, recordings
-from tests.e2e.harness import RunningServer, serving, settings, until
+from tests.e2e.harness import RunningServer, serving, settings
 from tests.support.llm_server import LLMServer, text
 from tests.support.tone_voice import ToneVoice, tones
+from tests.support.waiting import until
 from vixio.core.device import DeviceProfile
 from vixio.core.errors import ProviderUnavailable
 from vixio.settings import Settings

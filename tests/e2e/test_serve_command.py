@@ -11,8 +11,8 @@ import pytest
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from tests.e2e.checks import assert_played_well
-from tests.e2e.harness import until
 from tests.e2e.processes import STOP_TIMEOUT, free_ports, running
+from tests.support.waiting import until
 
 VIXIO = Path(sys.executable).with_name("vixio")
 

@@ -11,7 +11,8 @@ import pytest
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from firmware_test_client.errors import DeviceError
-from tests.e2e.harness import settings, until
+from tests.e2e.harness import settings
+from tests.support.waiting import until
 from vixio.core.errors import ConfigError
 from vixio.core.history import UserMessage
 from vixio.core.host import SessionHost

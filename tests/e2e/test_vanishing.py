@@ -11,8 +11,9 @@ import pytest
 
 from firmware_test_client import SimulatedDevice
 from tests.e2e.doubles import EarASR
-from tests.e2e.harness import serving, until
+from tests.e2e.harness import serving
 from tests.e2e.stages import STAGES, Bench, bench, drill, knows_tool
+from tests.support.waiting import until
 from vixio.core.session.session import Session
 from vixio.testing import ScriptedTTS
 from vixio.transports.xiaozhi.connection import XiaozhiConnection

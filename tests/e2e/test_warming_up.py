@@ -10,8 +10,9 @@ import pytest
 from firmware_test_client import Reply, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well
 from tests.e2e.doubles import EarASR, recordings
-from tests.e2e.harness import serving, settings, until
+from tests.e2e.harness import serving, settings
 from tests.e2e.test_http import get
+from tests.support.waiting import until
 from vixio.core.errors import ProviderUnavailable
 from vixio.core.messages import message
 from vixio.providers.fallback.asr import FallbackASRProvider

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -55,10 +55,3 @@ async def say(
         return await finish(stream)
     finally:
         await stream.close()
-
-
-async def until(true: Callable[[], bool]) -> None:
-    """Poll until the condition holds, with a timeout."""
-    async with asyncio.timeout(BOUND):
-        while not true():  # noqa: ASYNC110 - see above
-            await asyncio.sleep(0.01)

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.models.funasr_support import BOUND, PACKET, feed, funasr, made, say, until
+from tests.models.funasr_support import BOUND, PACKET, feed, funasr, made, say
 from tests.models.needs import needs
+from tests.support.waiting import until
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
 from vixio.providers.asr import SpeechHints
 from vixio.providers.funasr.provider import FunASRProvider

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.models.funasr_support import feed, finish, funasr, say, until
+from tests.models.funasr_support import feed, finish, funasr, say
 from tests.models.needs import needs
+from tests.support.waiting import until
 from vixio.core.errors import ProviderError
 from vixio.providers.asr import SpeechHints
 from vixio.providers.funasr.provider import FunASRProvider

@@ -17,6 +17,7 @@ from tests.models.tiny_sherpa import (
     make_transducer,
     make_zipformer_ctc,
 )
+from tests.support.waiting import until
 from vixio.core.errors import ProviderError, ProviderUnavailable
 from vixio.core.tools.types import ToolDefinition
 from vixio.providers.asr import ASRProvider, Recognition, SpeechHints
@@ -25,7 +26,7 @@ from vixio.providers.sherpa_onnx.asr_model import OfflineModel, load
 from vixio.providers.sherpa_onnx.asr_settings import SherpaASRSettings
 from vixio.testing.contract import ASRContract
 from vixio.testing.contract.asr import ON, Mishap, hear, utterances
-from vixio.testing.contract.base import LIMIT, Creator
+from vixio.testing.contract.base import Creator
 
 pytestmark = needs("sherpa", "sherpa_onnx", "onnx")
 
@@ -118,9 +119,7 @@ async def test_partial_transcripts_come_before_the_end(folders: dict[str, Path])
         stream = asr.open(SpeechHints())
         pcm = utterances()[ON]
         await stream.feed(pcm)
-        async with asyncio.timeout(LIMIT):
-            while not stream.partial:  # noqa: ASYNC110 - a stream has no event for it
-                await asyncio.sleep(0.005)
+        await until(lambda: stream.partial)
         early = stream.partial
         heard = await stream.finish()
         assert heard.text.startswith(early.split()[0])

@@ -16,6 +16,7 @@ import pytest
 
 from tests.models.needs import needs
 from tests.models.tiny_voice import RATE, make_kokoro, make_letters, make_matcha, make_sounds
+from tests.support.waiting import until
 from vixio.core.errors import ProviderUnavailable
 from vixio.providers.sherpa_onnx.tts import SherpaTTSProvider, SherpaTTSSettings, SherpaVoice
 from vixio.providers.tts import TTSProvider
@@ -203,9 +204,7 @@ async def test_a_start_that_is_cancelled_leaves_no_process(voice: Path) -> None:
     tts = SherpaTTSProvider(SherpaTTSSettings(folder=voice))
     before = children()
     starting = asyncio.create_task(tts.start())
-    async with asyncio.timeout(LIMIT):
-        while children() == before:  # noqa: ASYNC110 - the system has no event for it
-            await asyncio.sleep(0.01)
+    await until(lambda: children() != before)
     starting.cancel()
     await asyncio.gather(starting, return_exceptions=True)
     assert children() == before

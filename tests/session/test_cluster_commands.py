@@ -7,7 +7,7 @@ from collections.abc import Coroutine
 
 from tests.session.conversation import Conversation
 from tests.session.hosted import BOUND, DEVICE, hosted
-from tests.support.clusters import until
+from tests.support.waiting import until
 from vixio.core.chunk import TextInput
 from vixio.core.cluster import ClusterUnavailable, Lease, LeaseLost, Leases, LossReason, OnLost
 from vixio.core.commands import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from vixio.cluster.workers.channel import Channel
@@ -13,13 +13,6 @@ from vixio.cluster.workers.coordinator import Coordinator
 from vixio.core.cluster import LossReason, OnLost
 
 BOUND = 30.0
-
-
-async def until(true: Callable[[], object]) -> None:
-    """Wait for something that happens behind a socket."""
-    async with asyncio.timeout(BOUND):
-        while not true():  # noqa: ASYNC110 - bounded, and nothing signals it
-            await asyncio.sleep(0.001)
 
 
 class Holder:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from tests.support.waiting import until
 from tests.unit.memory.doubles import FlakyStore, Server, talk, users
 from vixio.core.backoff import Backoff
 from vixio.core.device import normalise_device_id
@@ -27,12 +28,6 @@ from vixio.memory.records import device_key
 
 A, B = "02:00:00:00:00:0A", "02:00:00:00:00:0B"
 KEY = device_key(A)
-
-
-async def until(condition: Callable[[], object], seconds: float = 5.0) -> None:
-    async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110 - it becomes true in another thread
-            await asyncio.sleep(0.002)
 
 
 @pytest.fixture(autouse=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from tests.support.llm_server import LLMServer, failure, text
+from tests.support.waiting import until
 from tests.unit.memory.doubles import FlakyStore, Server, talk
-from tests.unit.memory.test_memory import until
 from vixio.core.history import (
     AssistantMessage,
     HistoryItem,
@@ -60,7 +60,9 @@ async def test_the_model_sums_up_beside_the_conversation() -> None:
         history = await server.connect(A)
         for number in range(4):
             talk(history, f"question {number}")
-        await until(lambda: server.count("summed_up") == 1 and not server.memory._writing, 20)
+        await until(
+            lambda: server.count("summed_up") == 1 and not server.memory._writing, seconds=20
+        )
         assert history.items()[0] == Summary("Ada likes tea.")
         assert store.summaries[A] == "Ada likes tea."
         (asked,) = llm.requests
@@ -80,7 +82,7 @@ async def test_a_model_that_fails_costs_only_the_summary() -> None:
         history = await server.connect(A)
         for number in range(4):
             talk(history, f"question {number}")
-        await until(lambda: server.count("summary_failed") == 1, 20)
+        await until(lambda: server.count("summary_failed") == 1, seconds=20)
         assert not history.summary
         assert len(history) == 4
         await server.memory.stop()

@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 
+from tests.support.waiting import until
 from vixio.core.tools.types import ToolDefinition
 from vixio.providers.asr import SpeechHints
 from vixio.providers.pocketsphinx.preparing import MAX_WANTED, Preparations
@@ -45,9 +46,7 @@ async def test_one_at_a_time() -> None:
     assert sent == [b"one"]
     assert preparations.waiting == 1
     preparations.done()
-    async with asyncio.timeout(BOUND):
-        while len(sent) < 2:  # noqa: ASYNC110 - nothing tells, and it is a loop's turn or two
-            await asyncio.sleep(0)
+    await until(lambda: len(sent) == 2)
     running.cancel()
     assert sent == [b"one", b"two"]
 

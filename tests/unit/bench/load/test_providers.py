@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
+from tests.support.waiting import until
 from vixio.bench.load import marker
 from vixio.bench.load.providers import (
     RATE,
@@ -63,13 +66,23 @@ def test_only_the_slow_devices_wait() -> None:
     assert heard(Delays(asr=0.1), sound(9))[1] == pytest.approx(0.1)
 
 
-async def test_a_blocked_recogniser_blocks_its_own_thread_alone() -> None:
+async def test_a_blocked_recogniser_blocks_its_own_thread_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun, end = threading.Event(), threading.Event()
+
+    def block(seconds: float) -> None:
+        assert seconds == 0.2
+        begun.set()
+        assert end.wait(30)
+
+    monkeypatch.setattr(time, "sleep", block)
     stream = MarkerASR(Delays(slow_below=10, blocked=3, block=0.2)).open(SpeechHints())
     await stream.feed(sound(3))
     waiting = asyncio.create_task(stream.finish())
-    for _ in range(5):
-        await asyncio.sleep(0.005)
-        assert not waiting.done()
+    await until(begun.is_set)  # the loop goes on meanwhile
+    assert not waiting.done()
+    end.set()
     assert (await waiting).text == "device 3"
 
 

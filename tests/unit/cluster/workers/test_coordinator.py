@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from tests.support.clusters import BOUND, Holder, machine, until, workers
+from tests.support.clusters import BOUND, Holder, machine, workers
+from tests.support.waiting import until
 from vixio.cluster.workers import leases as leases_module
 from vixio.cluster.workers.lease_table import LEASE_S
 from vixio.cluster.workers.messages import Kind

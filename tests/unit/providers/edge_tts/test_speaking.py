@@ -12,6 +12,7 @@ import edge_tts.communicate
 import pytest
 
 from tests.support.edge_server import Fault, Service, edge_server
+from tests.support.waiting import until
 from vixio.core.audio import pcm_seconds
 from vixio.core.errors import ProviderError, ProviderTimeout
 from vixio.providers.edge_tts import speech
@@ -215,9 +216,7 @@ async def test_closing_the_iterator_closes_the_socket(taken: int) -> None:
         for _ in range(taken):
             await anext(chunks)
         await chunks.aclose()
-        async with asyncio.timeout(BOUND):
-            while service.talking:  # noqa: ASYNC110 - websockets has no event for it
-                await asyncio.sleep(0.005)
+        await until(lambda: not service.talking)
         assert service.gone.is_set() == bool(taken)
 
 
@@ -229,9 +228,7 @@ async def test_cancelled_at_any_stage(yields: int) -> None:
             await asyncio.sleep(0)
         talking.cancel()
         await asyncio.gather(talking, return_exceptions=True)
-        async with asyncio.timeout(BOUND):
-            while service.open_connections:  # noqa: ASYNC110 - websockets has no event for it
-                await asyncio.sleep(0.005)
+        await until(lambda: not service.open_connections)
         assert await say(tts, SENTENCE)
 
 

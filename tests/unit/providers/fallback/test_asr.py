@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.support.waiting import until
 from vixio.core.errors import ProviderError, ProviderUnavailable
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
 from vixio.providers.fallback.asr import CATCH_UP_BYTES, FallbackASRProvider
@@ -129,7 +130,7 @@ async def test_it_is_tried_again_after_its_pause() -> None:
     await fallback.start()
     assert (await utter(fallback)).text == "words"
     fragile.at = ""
-    await asyncio.sleep(fallback.stats()[0]["retry_in_s"] + 0.06)
+    await until(lambda: fallback.stats()[0]["state"] == "half_open", what="the end of its pause")
     assert (await utter(fallback)).text == "from the fragile one"
     assert fallback.stats()[0]["state"] == "ready"
     await fallback.close()

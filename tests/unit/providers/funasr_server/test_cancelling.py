@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from tests.support.funasr_server import FunASRServer, Talk
+from tests.support.waiting import until
 from tests.unit.providers.funasr_server.support import BOUND, noise, provider, recognise
 from vixio.core.errors import ProviderError
 from vixio.providers.asr import SpeechHints
@@ -14,9 +15,7 @@ from vixio.providers.asr import SpeechHints
 
 async def closed(server: FunASRServer, left: int = 0) -> None:
     """Wait until all but ``left`` connections are closed."""
-    async with asyncio.timeout(BOUND):
-        while server.open_connections > left:  # noqa: ASYNC110 - websockets has no event for it
-            await asyncio.sleep(0.005)
+    await until(lambda: server.open_connections <= left)
 
 
 @pytest.mark.parametrize("yields", [*range(12), 14, 16, 20, 30])

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tests.support.funasr_server import Flavour, FunASRServer
-from tests.unit.providers.funasr_server.support import BOUND, noise, provider, recognise, silence
+from tests.support.waiting import until
+from tests.unit.providers.funasr_server.support import noise, provider, recognise, silence
 from vixio.core.tools.types import ToolDefinition
 from vixio.providers.asr import Recognition, SpeechHints
 from vixio.providers.funasr_server.transcript import Ending
@@ -56,9 +57,7 @@ async def test_partial_words_come_while_the_user_speaks() -> None:
         stream = asr.open(SpeechHints())
         assert stream.partial == ""
         await stream.feed(noise(0.7))
-        async with asyncio.timeout(BOUND):
-            while stream.partial != "loud 6":  # noqa: ASYNC110 - an attribute has no event
-                await asyncio.sleep(0.01)
+        await until(lambda: stream.partial == "loud 6")
         await stream.feed(noise(0.3))
         assert (await stream.finish()).text == "loud 10"
         assert stream.partial == "loud 10"

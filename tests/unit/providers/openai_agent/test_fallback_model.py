@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from tests.support import llm_server, responses_api
 from tests.support.llm_server import Answer, Call, Cut, LLMServer, Stall, failure, text
 from tests.support.responses_api import Stream
+from tests.support.waiting import until
 from vixio.core.chunk import TextDelta, ToolReturned
 from vixio.core.errors import ProviderError
 from vixio.core.metrics import ModelUse
@@ -61,8 +62,7 @@ def _said(events: list[AgentEvent]) -> str:
 
 async def _due(backend: FallbackAgentBackend) -> None:
     """Wait until the first model's pause is over."""
-    await asyncio.sleep(backend.stats()[0].get("retry_in_s", 0) + 0.01)
-    assert backend.stats()[0]["state"] == "half_open"
+    await until(lambda: backend.stats()[0]["state"] == "half_open", what="the end of the pause")
 
 
 BROKEN = {

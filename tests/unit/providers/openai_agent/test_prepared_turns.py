@@ -8,6 +8,7 @@ from agents import function_tool
 from tests.support.llm_server import Call, LLMServer, Stall, calls, text
 from tests.support.model_turns import made, outputs
 from tests.support.tool_turns import FakeDevice, Talk, written
+from tests.support.waiting import until
 from vixio.core.chunk import Chunk, UserTurn
 from vixio.core.tools.toolset import DEVICE_SOURCE
 from vixio.core.turns.runner import PreparedTurn, TurnRunner
@@ -29,9 +30,7 @@ async def all_of(turn: PreparedTurn) -> list[Chunk]:
 
 async def call_waits(turn: PreparedTurn) -> None:
     """Wait until a tool call waits for the commit of ``turn``, which has no reader yet."""
-    async with asyncio.timeout(LIMIT):
-        while not turn._decided._waiters:  # noqa: ASYNC110 - no other sign of it
-            await asyncio.sleep(0)
+    await until(lambda: turn._decided._waiters)
 
 
 async def test_a_tool_with_effects_waits_for_the_commit(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.waiting import until
 from vixio.core.errors import ProviderError
 from vixio.providers.asr import ASRProvider, SpeechHints
 from vixio.providers.sherpa_onnx.asr import SherpaASRProvider
@@ -164,9 +165,7 @@ async def test_utterances_of_like_length_are_one_call(library: Library) -> None:
         library.gate.clear()
         library.calls.clear()
         first = asyncio.create_task(hear(asr, utterances()[ON]))
-        async with asyncio.timeout(LIMIT):
-            while not library.calls:  # noqa: ASYNC110 - the thread has no event for the loop
-                await asyncio.sleep(0.005)
+        await until(lambda: library.calls)
         short = [asyncio.create_task(hear(asr, utterances()[OFF])) for _ in range(4)]
         long = [asyncio.create_task(hear(asr, utterances()[ON] * 8)) for _ in range(2)]
         for _ in range(300):
@@ -187,9 +186,7 @@ async def test_an_abandoned_utterance_is_not_decoded(library: Library) -> None:
         library.gate.clear()
         library.calls.clear()
         tasks = [asyncio.create_task(hear(asr, utterances()[ON])) for _ in range(5)]
-        async with asyncio.timeout(LIMIT):
-            while not library.calls:  # noqa: ASYNC110 - as above
-                await asyncio.sleep(0.005)
+        await until(lambda: library.calls)
         for task in tasks[1:4]:
             task.cancel()
         await asyncio.gather(*tasks[1:4], return_exceptions=True)
@@ -229,9 +226,7 @@ async def test_feeding_faster_than_decoding_waits(library: Library) -> None:
         stream = asr.open(SpeechHints())
         second = bytes(32_000)
         await stream.feed(second)
-        async with asyncio.timeout(LIMIT):
-            while not library.calls:  # noqa: ASYNC110 - as above
-                await asyncio.sleep(0.001)
+        await until(lambda: library.calls)
         for _ in range(5):
             await stream.feed(second)
         waiting = asyncio.create_task(stream.feed(second * 3))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.harness import until
+from tests.support.waiting import until
 from vixio.core.backoff import Backoff
 from vixio.tools.mcp.config import McpServerConfig, Transport
 from vixio.tools.mcp.source import McpSource

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mcp import Tool
 
-from tests.e2e.harness import until
+from tests.support.waiting import until
 from tests.unit.tools.mcp.servers import BOUND, source_of, stdio
 from vixio.tools.mcp.listing import MAX_TOOLS, to_definitions
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from tests.e2e.harness import until
+from tests.support.waiting import until
 from tests.unit.tools.mcp.servers import BOUND, RunningServer, served, source_of, stdio
 from vixio.tools.mcp.config import Transport
 from vixio.tools.mcp.source import McpSource

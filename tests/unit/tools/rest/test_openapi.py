@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.e2e.harness import until
+from tests.support.waiting import until
 from tests.unit.tools.rest.service import Service, running, saying
 from tests.unit.tools.rest.test_source import call
 from vixio.core.backoff import Backoff

@@ -12,7 +12,8 @@ import time
 
 import pytest
 
-from tests.unit.transports.xiaozhi.support import BOUND_S, receive_json, running, until
+from tests.support.waiting import until
+from tests.unit.transports.xiaozhi.support import BOUND_S, receive_json, running
 from vixio.transports.admission import listener
 from vixio.transports.admission.listener import (
     MAX_ACCEPTS,

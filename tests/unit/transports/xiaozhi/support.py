@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import dataclasses
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import numpy as np
@@ -149,10 +149,3 @@ async def receive_json(client: ClientConnection) -> dict[str, Any]:
     message = json.loads(data)
     assert isinstance(message, dict)
     return message
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait, bounded, for something that has no event of its own (a counter, a gauge)."""
-    async with asyncio.timeout(BOUND_S):
-        while not condition():  # noqa: ASYNC110  there is no event for it
-            await asyncio.sleep(0.005)

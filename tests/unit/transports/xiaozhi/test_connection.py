@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from websockets.exceptions import ConnectionClosed as SocketClosed
 
+from tests.support.waiting import until
 from tests.unit.transports.xiaozhi.support import (
     BOUND_S,
     HELLO,
@@ -18,7 +19,6 @@ from tests.unit.transports.xiaozhi.support import (
     rms,
     running,
     tone,
-    until,
 )
 from tests.unit.transports.xiaozhi.websocket.raw_client import BINARY, PING, TEXT, raw_client
 from vixio.core.chunk import Abort, AudioIn, ListenStop, TextInput

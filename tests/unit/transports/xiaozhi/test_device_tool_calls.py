@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
+from tests.support.waiting import until
 from tests.unit.transports.xiaozhi.mcp_peer import Peer, ready
-from tests.unit.transports.xiaozhi.support import until
 from vixio.core.tools.types import ImagePart, JsonObject, ToolCallResult
 from vixio.transports.xiaozhi import device_tools
 from vixio.transports.xiaozhi.device_tools import XiaozhiDeviceToolClient

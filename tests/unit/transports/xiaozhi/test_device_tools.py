@@ -6,8 +6,9 @@ import asyncio
 
 import pytest
 
+from tests.support.waiting import until
 from tests.unit.transports.xiaozhi.mcp_peer import Answer, Peer, ready, tool
-from tests.unit.transports.xiaozhi.support import BOUND_S, until
+from tests.unit.transports.xiaozhi.support import BOUND_S
 from vixio.core.tools.types import JsonObject
 from vixio.transports.xiaozhi import device_tools
 from vixio.transports.xiaozhi.device_tools import MAX_PAGES, MAX_TOOLS

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from websockets.asyncio.client import ClientConnection
 
+from tests.support.waiting import until
 from tests.unit.transports.xiaozhi.support import (
     BOUND_S,
     HELLO,
@@ -16,7 +17,6 @@ from tests.unit.transports.xiaozhi.support import (
     opus_packets,
     receive_json,
     running,
-    until,
 )
 from vixio.core.chunk import ListenStop
 from vixio.core.tools.types import ToolCaller, ToolDefinition

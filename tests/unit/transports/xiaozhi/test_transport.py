@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from websockets.asyncio.client import ClientConnection
 
+from tests.support.waiting import until
 from tests.unit.transports.xiaozhi.support import (
     BOUND_S,
     HELLO,
@@ -17,7 +18,6 @@ from tests.unit.transports.xiaozhi.support import (
     opus_packets,
     receive_json,
     running,
-    until,
 )
 from tests.unit.transports.xiaozhi.websocket.raw_client import CLOSE, raw_client
 from vixio.core.chunk import AudioIn, ListenMode, ListenStart

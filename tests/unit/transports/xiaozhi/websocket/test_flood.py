@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 from websockets.asyncio.client import ClientConnection
 
-from tests.unit.transports.xiaozhi.support import Server, receive_json, running, until
+from tests.support.waiting import until
+from tests.unit.transports.xiaozhi.support import Server, receive_json, running
 from vixio.core.clock import now
 
 FLOODER = Path(__file__).with_name("flooder.py")

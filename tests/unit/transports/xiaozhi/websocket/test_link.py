@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.unit.transports.xiaozhi.support import BOUND_S, Server, running, until
+from tests.support.waiting import until
+from tests.unit.transports.xiaozhi.support import BOUND_S, Server, running
 from tests.unit.transports.xiaozhi.websocket.raw_client import BINARY, CLOSE, raw_client
 from vixio.core.errors import ConnectionClosed
 from vixio.core.transport import DeviceConnection

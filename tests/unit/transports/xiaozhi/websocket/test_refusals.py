@@ -10,13 +10,13 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus
 
+from tests.support.waiting import until
 from tests.unit.transports.xiaozhi.support import (
     BOUND_S,
     Server,
     opus_packets,
     receive_json,
     running,
-    until,
 )
 from tests.unit.transports.xiaozhi.websocket.raw_client import BINARY, TEXT, raw_client
 from vixio.core.chunk import AudioIn

@@ -10,7 +10,8 @@ from websockets.datastructures import Headers
 from websockets.exceptions import InvalidStatus
 from websockets.http11 import Request
 
-from tests.unit.transports.xiaozhi.support import Server, running, until
+from tests.support.waiting import until
+from tests.unit.transports.xiaozhi.support import Server, running
 from vixio.transports.admission.auth import TokenAuthenticator
 from vixio.transports.xiaozhi.websocket.request import read_field, read_identity
 
