@@ -29,6 +29,7 @@ async def interrupt_often(device: SimulatedDevice, phase: random.Random) -> None
             "tts", since=since, where=lambda frame: what(frame) == "tts stop"
         )
         await asyncio.sleep(PACKET_S)
+        await device.wait_for(device.connected_and_listening, what="the microphone")
 
 
 def packets_after_stop(device: SimulatedDevice) -> int:

@@ -253,8 +253,8 @@ class Floor:
         return was_on
 
     def expect_start(self, until: float) -> None:
-        """The device will send ``listen start`` by itself."""
-        self._expects_until = until
+        """The device will send ``listen start`` by itself. The longest expectation counts."""
+        self._expects_until = max(self._expects_until, until)
 
     def expects_start(self, now: float) -> bool:
         """Return whether a ``listen start`` is the expected one. True at most once."""

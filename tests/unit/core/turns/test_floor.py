@@ -134,6 +134,13 @@ def test_a_start_is_expected_once_and_for_a_while() -> None:
     assert not stepping.expects_start(11.1)
 
 
+def test_what_is_typed_behind_a_stop_leaves_the_start_expected() -> None:
+    stepping = Floor()
+    stepping.expect_start(12.0)  # the stop's, on a slow line
+    stepping.expect_start(11.0)  # the typed text's
+    assert stepping.expects_start(11.5)
+
+
 def test_a_start_that_says_nothing_new() -> None:
     stepping = Floor()
     assert stepping.microphone_on(ListenMode.AUTO)
