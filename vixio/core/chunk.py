@@ -151,6 +151,7 @@ class UserTurn(Chunk):
     """What the user said, complete: the reply to it may begin.
 
     ``understood`` false: speech was heard but not understood, so it is asked back, not acted on.
+    ``commanded``: the words are those of a command, not of the user; they cannot agree to anything.
     """
 
     turn_id: int
@@ -158,6 +159,7 @@ class UserTurn(Chunk):
     understood: bool = True
     language: str = ""
     emotion: str = ""
+    commanded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ class Say(Speech):
 
 @dataclass(frozen=True, slots=True)
 class Ask(Speech):
-    """Answer a text as if the user had said it."""
+    """Answer a text as if the user had said it; it never counts as the yes to a tool."""
 
 
 @dataclass(frozen=True, slots=True)

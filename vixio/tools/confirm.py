@@ -2,7 +2,9 @@
 
 The first call of such a tool fails with the instruction to ask. The user's next utterance decides:
 a yes allows the same call (same tool, same arguments) once, within that turn; anything else cancels
-it. The words come from the turn itself, so a model cannot confirm for the user.
+it. The words come from the turn itself, so a model cannot confirm for the user. The question is
+withdrawn when the assistant says something else of its own accord, or a command asks something:
+a yes that follows may be meant for that.
 """
 
 from __future__ import annotations
@@ -61,9 +63,10 @@ class Confirmations:
             self._agreed = (pending.key, turn_id)
         return agreed
 
-    def withdraw(self) -> None:
-        """Drop the pending question: something else was said since, so a yes may mean that."""
-        self._pending = None
+    def withdraw(self) -> bool:
+        """Drop the pending question; return whether there was one."""
+        pending, self._pending = self._pending, None
+        return pending is not None
 
     def check(self, tool: ToolDefinition, arguments: JsonObject, turn_id: int) -> None:
         """Allow an agreed call, once. Raises ToolError (``confirmation_required``) for others."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from vixio.core.errors import ToolError
@@ -43,14 +42,12 @@ class LateCall:
 class LateResults:
     """Runs deferred work until the session is closed.
 
-    ``deliver``: set by the session; without one, a call waits for its work. ``on_heard`` is called
-    after each result that the user heard.
+    ``deliver``: set by the session; without one, a call waits for its work.
     """
 
-    def __init__(self, counters: Counters, on_heard: Callable[[], None]) -> None:
+    def __init__(self, counters: Counters) -> None:
         self.deliver: LateDelivery | None = None
         self._counters = counters
-        self._on_heard = on_heard
         self._working: set[asyncio.Task[None]] = set()
         self._closed = False
 
@@ -105,7 +102,6 @@ class LateResults:
         outcome = await self._say(call, result)
         if outcome.heard:
             self._counters.add("tool.late.delivered")
-            self._on_heard()
         else:
             self._lost(call)
 

@@ -46,7 +46,7 @@ class RuntimeSession(SessionTools):
         self.toolset = ToolSet(self.policy, runtime.renamed)
         self.confirmations = Confirmations()
         self.device_limits = Limits(runtime.settings.source_concurrency)
-        self.late = LateResults(runtime.counters, self.confirmations.withdraw)
+        self.late = LateResults(runtime.counters)
         self._instances: dict[object, asyncio.Future[object]] = {}
         self._made: list[object] = []
         self._closed = False
@@ -68,6 +68,11 @@ class RuntimeSession(SessionTools):
         agreed = self.confirmations.hear(turn_id, text, asked=asked)
         if agreed is not None:
             self.runtime.counters.add(f"tool.confirm.{'agreed' if agreed else 'cancelled'}")
+
+    def withdraw(self) -> None:
+        """Drop a question that waits for the user's yes."""
+        if self.confirmations.withdraw():
+            self.runtime.counters.add("tool.confirm.cancelled")
 
     def deliver_by(self, delivery: LateDelivery) -> None:
         """Deliver late results by ``delivery``; without it, deferred calls wait for their work."""

@@ -271,27 +271,3 @@ async def test_a_function_that_is_not_async_may_defer(
     function: Callable[[], Deferred | Awaitable[Deferred]],
 ) -> None:
     assert (await DIRECT.run(func_to_tool_definition(function), "{}")).result == "from a thread"
-
-
-async def test_a_late_result_withdraws_a_question() -> None:
-    """A yes after it may be meant for it."""
-    done: list[str] = []
-
-    async def unlock() -> str:
-        """Unlock the door."""
-        done.append("unlocked")
-        return "done"
-
-    voice, work = Voice(), Work()
-    opened = session(voice)
-    door = func_to_tool_definition(unlock, options=ToolOptions(confirm=True))
-    await call(opened, work.tool())
-    assert (await opened.begin_turn(2, "en").run(door, "{}")).error_type == "confirmation_required"
-    work.result.set_result("The table is booked.")
-    await voice.next()
-    await asyncio.sleep(0)
-    turn = opened.begin_turn(3, "en")
-    turn.hear("yes", asked=True)
-    assert (await turn.run(door, "{}")).error_type == "confirmation_required"
-    assert done == []
-    await opened.close()

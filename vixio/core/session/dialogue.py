@@ -273,7 +273,7 @@ class Dialogue:
             elif action is Action.SAY:
                 turn_id = self._context.history.next_turn_id()
                 text = handle.text if handle.question else ""
-                self._start(UserTurn(turn_id, text), speech=handle)
+                self._start(UserTurn(turn_id, text, commanded=True), speech=handle)
 
     def _start(
         self,

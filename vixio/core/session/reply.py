@@ -98,7 +98,7 @@ class Reply:
         lead = settings.pacer.start_lead_ms / 1000
         self.start = SpeechStart(self._pacer, context.voice_latency, lead)
         """Takes the floor when there is, or will soon be, something to hear."""
-        self.start.on_taken = lambda: emit(SpeechStarted, turn.turn_id)
+        self.start.on_taken = self._floor_taken
         self._names: dict[str, str] = {}
         self._failed = False
         self._made_something = False
@@ -193,6 +193,12 @@ class Reply:
                 self.speech.end(SpeechStatus.INTERRUPTED, heard)
         if self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()
+
+    def _floor_taken(self) -> None:
+        self._emit(SpeechStarted, self.turn.turn_id)
+        tools = self._context.session_tools
+        if tools is not None and self.speech is not None and not self.speech.question:
+            tools.withdraw()
 
     def _end(self, outcome: str) -> None:
         self._over = True

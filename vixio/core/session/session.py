@@ -150,7 +150,10 @@ class Session:
     def ask(
         self, text: str, *, priority: Priority = Priority.NORMAL, interruptible: bool = True
     ) -> SpeechHandle:
-        """Have ``text`` answered as if the user had said it."""
+        """Have ``text`` answered as if the user had said it.
+
+        It never counts as the user's yes to a tool, and withdraws a question that waits for one.
+        """
         return self._offer(SpeechHandle(text, priority, interruptible=interruptible, question=True))
 
     def interrupt(self, reason: str = "command") -> None:

@@ -35,8 +35,9 @@ class TurnTools(ABC):
     def hear(self, text: str, *, asked: bool) -> None:
         """Take the user's words of this turn, before any tool that needs consent is run.
 
-        This is where a yes or no to a pending call is heard; nothing else can confirm. ``asked``:
-        the user heard the assistant's words before, at least in part.
+        This is where a yes or no to a pending call is heard; nothing else can confirm. Not called
+        for words that are not the user's own. ``asked``: the user heard the assistant's words
+        before, at least in part.
         """
 
     @abstractmethod
@@ -58,6 +59,9 @@ class SessionTools(ABC):
 
         ``emit`` takes what tools say and show meanwhile; it is called from any thread.
         """
+
+    def withdraw(self) -> None:  # noqa: B027 - optional
+        """Drop a question that waits for the user's yes: a yes may now be meant for other words."""
 
     def deliver_by(self, delivery: LateDelivery) -> None:  # noqa: B027 - optional
         """Deliver results that come after their turns by ``delivery``."""

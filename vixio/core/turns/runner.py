@@ -209,7 +209,10 @@ class PreparedTurn:
     def _begin(self) -> None:
         """Make the effects so far; from now on they are made as they come."""
         turn, history = self.turn, self._context.history
-        if self._tools is not None:
+        session_tools = self._context.session_tools
+        if turn.commanded and session_tools is not None:
+            session_tools.withdraw()
+        elif self._tools is not None:
             # The user has heard a question only if the last thing of the turn before was spoken.
             before = history.items()
             asked = bool(before) and isinstance(before[-1], AssistantMessage)
