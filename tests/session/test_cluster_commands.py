@@ -94,6 +94,21 @@ async def test_a_profile_changes_by_field_or_is_looked_up_anew() -> None:
         await until(lambda: session.profile == DeviceProfile(name="Bedroom"))
 
 
+async def test_changes_by_field_add_up_while_the_first_is_not_in_force_yet() -> None:
+    cluster = LocalCluster()
+    async with hosted(cluster=cluster) as made:
+        session = await made.session(await made.connect())
+        made.ready.clear()
+        assert (await cluster.commands.send(DEVICE, Reconfigure({"language": "de"}))).ok
+        await until(lambda: session.next_profile == DeviceProfile(name="Kitchen", language="de"))
+        assert (await cluster.commands.send(DEVICE, Reconfigure({"place": "Bonn"}))).ok
+        both = DeviceProfile(name="Kitchen", language="de", place="Bonn")
+        await until(lambda: session.next_profile == both)
+        assert session.profile == DeviceProfile(name="Kitchen")
+        made.ready.set()
+        await until(lambda: session.profile == both)
+
+
 async def test_a_connection_is_closed() -> None:
     cluster = LocalCluster()
     async with hosted(cluster=cluster) as made:

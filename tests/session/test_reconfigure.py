@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.session.conversation import Conversation, on_virtual_time
-from vixio.core.chunk import ListenMode, TextInput
+from vixio.core.chunk import Abort, ListenMode, ListenStop, TextInput
 from vixio.core.device import DeviceProfile
 from vixio.core.errors import ConfigError
 from vixio.core.pipeline import Pipeline
 from vixio.core.session.engine import Engine
+from vixio.stations.turn_detector import TurnSettings
 from vixio.testing import ScriptedAgent, ScriptedASR, ScriptedTTS, silence, speech
 
 GERMAN = DeviceProfile(language="de", wake_greeting="Ja?")
@@ -25,7 +26,7 @@ class Changing:
     talk: Conversation = field(default_factory=lambda: Conversation(asr=ScriptedASR(delay=0.2)))
     made: list[Conversation] = field(default_factory=list)
     delay: float = 0.0
-    error: ConfigError | None = None
+    error: Exception | None = None
 
     def __post_init__(self) -> None:
         self.talk.make_engine = self.make
@@ -36,7 +37,7 @@ class Changing:
         if self.error is not None:
             raise self.error
         agent = ScriptedAgent(lambda text: (f"Auf {profile.language}.",))
-        new = Conversation(asr=ScriptedASR(delay=0.2), agent=agent, tts=ScriptedTTS())
+        new = Conversation(asr=ScriptedASR(["ghost"], delay=0.2), agent=agent, tts=ScriptedTTS())
         self.made.append(new)
         pipeline: Pipeline = new.pipeline()
         return pipeline
@@ -129,15 +130,142 @@ async def test_the_last_of_several_profiles_holds() -> None:
 
 
 @on_virtual_time
-async def test_a_profile_that_cannot_be_served_leaves_the_old_one() -> None:
-    changing = Changing(error=ConfigError("no such voice"))
+async def test_an_engine_that_waits_does_not_serve_a_later_profile() -> None:
+    """The first one is made and waits for the end of the reply; the second takes long to make."""
+    changing = Changing()
+    talk = changing.talk
+    talk.agent = ScriptedAgent(lambda text: ("A reply of quite some length, in English.",))
+    async with talk.running():
+        assert talk.session is not None
+        talk.device.put(TextInput("one"))
+        await talk.device.wait_for("start")
+        changing.reconfigure(DeviceProfile(language="fr"))
+        await asyncio.sleep(0.1)
+        changing.delay = 10.0
+        changing.reconfigure()
+        await talk.device.wait_for("stop")
+        await asyncio.sleep(1.0)
+        assert talk.session.profile.language == "en"
+        assert [new.agent.closed for new in changing.made] == [True]
+        await asyncio.sleep(10.0)
+        assert talk.session.profile == GERMAN
+        talk.device.put(TextInput("two"))
+        await talk.device.wait_for("stop", 2)
+        assert talk.device.texts()[-1] == "Auf de."
+
+
+@pytest.mark.parametrize("error", [ConfigError("no such voice"), ValueError("a defect")])
+@on_virtual_time
+async def test_a_profile_that_cannot_be_served_leaves_the_old_one(error: Exception) -> None:
+    changing = Changing(error=error)
     talk = changing.talk
     async with talk.running():
+        assert talk.session is not None
+        before = talk.session.profile
         changing.reconfigure()
         await asyncio.sleep(1.0)
+        assert talk.session.profile == talk.session.next_profile == before
         talk.device.put(TextInput("one"))
         await talk.device.wait_for("stop")
         assert talk.device.texts() == ["In English."]
+        changing.error = None
+        changing.reconfigure()
+        await asyncio.sleep(1.0)
+        talk.device.put(TextInput("two"))
+        await talk.device.wait_for("stop", 2)
+        assert talk.device.texts()[-1] == "Auf de."
+
+
+@on_virtual_time
+async def test_a_failure_leaves_no_engine_of_an_earlier_request() -> None:
+    changing = Changing()
+    talk = changing.talk
+    async with talk.running():
+        assert talk.session is not None
+        talk.listen()
+        await talk.device.play(silence(0.2))
+        changing.reconfigure(DeviceProfile(language="fr"))
+        await asyncio.sleep(0.1)  # made, and waiting for enough audio
+        changing.error = ConfigError("no such voice")
+        changing.reconfigure()
+        await asyncio.sleep(1.0)
+        assert [new.agent.closed for new in changing.made] == [True]
+        assert talk.session.profile.language == "en"
+
+
+@on_virtual_time
+async def test_the_profile_in_force_is_the_one_that_serves() -> None:
+    changing = Changing(delay=0.5)
+    talk = changing.talk
+    async with talk.running():
+        assert talk.session is not None
+        before = talk.session.profile
+        changing.reconfigure()
+        await asyncio.sleep(0.1)
+        assert talk.session.profile == before
+        assert talk.session.next_profile == GERMAN
+        await asyncio.sleep(1.0)
+        assert talk.session.profile == talk.session.next_profile == GERMAN
+
+
+@on_virtual_time
+async def test_an_utterance_of_push_to_talk_is_answered_once() -> None:
+    changing = Changing()
+    talk = changing.talk
+    async with talk.running():
+        talk.listen(ListenMode.MANUAL)
+        speaking = asyncio.create_task(talk.device.play(speech(1.5)))
+        await asyncio.sleep(0.5)
+        changing.reconfigure()
+        await speaking
+        talk.device.put(ListenStop())
+        await talk.device.wait_for("stop")
+        await asyncio.sleep(20.0)
+        assert talk.device.texts() == ["In English."]
+        (new,) = changing.made
+        assert new.asr.utterances == []
+        talk.listen(ListenMode.MANUAL)
+        await talk.device.play(speech(1.5))
+        talk.device.put(ListenStop())
+        await talk.device.wait_for("stop", 2)
+        assert talk.device.texts()[-1] == "Auf de."
+
+
+@on_virtual_time
+async def test_an_aborted_utterance_is_not_answered() -> None:
+    changing = Changing()
+    talk = changing.talk
+    async with talk.running():
+        talk.listen()
+        speaking = asyncio.create_task(talk.device.play(silence(0.3) + speech(1.5)))
+        await asyncio.sleep(0.8)
+        changing.reconfigure()
+        await speaking
+        talk.device.put(Abort())
+        await talk.device.play(silence(2.0))
+        await asyncio.sleep(5.0)
+        assert talk.session is not None
+        assert talk.session.profile == GERMAN
+        assert talk.device.texts() == []
+
+
+@on_virtual_time
+async def test_a_noise_is_not_heard_twice() -> None:
+    """It ended a moment before the change."""
+    changing = Changing()
+    talk = changing.talk
+    talk.turn = TurnSettings(end_silence_ms=150)
+    talk.asr = ScriptedASR([""], delay=0.05)
+    async with talk.running():
+        talk.listen()
+        await talk.device.play(silence(0.6))
+        changing.reconfigure()
+        await talk.device.play(silence(0.2) + speech(0.2) + silence(2.0))
+        assert talk.session is not None
+        assert talk.session.profile == GERMAN
+        (new,) = changing.made
+        assert new.asr.utterances == []
+        assert talk.device.texts() == []
 
 
 @on_virtual_time

@@ -59,7 +59,7 @@ class SessionCommands:
             case Interrupt(reason):
                 session.interrupt(reason)
             case Reconfigure(changes):
-                base = session.profile if changes else self._profile_of(session.device)
+                base = session.next_profile if changes else self._profile_of(session.device)
                 session.reconfigure(replace(base, **changes))  # type: ignore[arg-type]
             case Close(reason):
                 await session.close(reason)

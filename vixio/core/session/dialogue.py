@@ -84,13 +84,15 @@ class Dialogue:
         self.engine.bind(self._context, self._heard)
 
     async def use(self, engine: Engine, audio: Iterable[AudioIn]) -> None:
-        """Go on with another engine, which hears ``audio`` first. Only while :attr:`idle`."""
+        """Go on with another engine, which hears ``audio`` first. Only while :attr:`idle`.
+
+        With a closed microphone it hears nothing.
+        """
         self.engine = engine
         self.bind()
         if self.floor.microphone:
-            await engine.feed(ListenStart(self.floor.mode), now())
-        for chunk in audio:
-            await engine.feed(chunk, now())
+            for chunk in (ListenStart(self.floor.mode), *audio):
+                await engine.feed(chunk, now())
 
     @property
     def idle(self) -> bool:
@@ -101,6 +103,11 @@ class Dialogue:
     def user_speaking(self) -> bool:
         """Whether an utterance is heard or still recognised."""
         return bool(self._utterances)
+
+    @property
+    def over_at(self) -> float:
+        """When the last utterance ended, or what was heard became void."""
+        return self._utterances.over_at
 
     @property
     def waiting(self) -> bool:

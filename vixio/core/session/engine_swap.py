@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from vixio.core.chunk import AudioIn
 from vixio.core.device import DeviceProfile
@@ -20,30 +21,49 @@ OVERLAP_S = 0.6
 user may just have begun to speak."""
 
 
+@dataclass(slots=True, eq=False)
+class _Request:
+    """A profile that was asked for; its engine, once it is made."""
+
+    profile: DeviceProfile
+    at: float
+    engine: Engine | None = None
+
+
 class EngineSwap:
-    """The engine that is to come, and the audio that it has to know."""
+    """The engine that is to come, and the audio that it has to know.
+
+    ``over_at`` of its methods: when the last utterance ended or what was heard became void. What
+    arrived before has been answered or is not to be, so the new engine does not hear it.
+    """
 
     def __init__(self, make: MakeEngine | None) -> None:
         self._make = make
-        self._profile: DeviceProfile | None = None
-        self._engine: Engine | None = None
+        self._request: _Request | None = None
         self._audio: deque[AudioIn] = deque()
-        self._asked_at = 0.0
+        self._discarded: list[Engine] = []
 
     @property
     def pending(self) -> bool:
         """Whether a change was asked for and has not taken place."""
-        return self._profile is not None
+        return self._request is not None
 
     @property
-    def due(self) -> float | None:
-        """When there is enough audio for the new engine; None: it is not made yet."""
-        return self._asked_at + OVERLAP_S if self._engine is not None else None
+    def profile(self) -> DeviceProfile | None:
+        """The profile that was asked for and is not in force yet."""
+        return self._request.profile if self._request is not None else None
+
+    def due(self, over_at: float) -> float | None:
+        """Return when there is enough audio for the new engine; None: it is not made yet."""
+        if self._request is None or self._request.engine is None:
+            return None
+        return max(self._request.at, over_at) + OVERLAP_S
 
     def ask(self, profile: DeviceProfile, now: float) -> None:
         """Ask for an engine for ``profile``. Replaces an earlier request."""
-        self._profile = profile
-        self._asked_at = now
+        if self._request is not None and self._request.engine is not None:
+            self.discard(self._request.engine)
+        self._request = _Request(profile, now)
         self._audio.clear()
 
     def keep(self, chunk: AudioIn) -> None:
@@ -54,41 +74,55 @@ class EngineSwap:
 
     async def prepare(self) -> bool:
         """Make the engine; return whether there is one. A failure leaves the old one in place."""
-        profile, make = self._profile, self._make
-        if profile is None or make is None:
-            self._profile = None
+        request, make = self._request, self._make
+        if request is None or make is None:
+            self._request = None
             return False
         try:
-            engine = await make(profile)
+            request.engine = await make(request.profile)
         except VixioError as error:
+            self._give_up(request)
             _log.error("profile not applied", extra={"error": describe(error)})
-            if self._profile is profile:
-                self._profile = None
             return False
-        if self._profile is not profile:  # asked anew meanwhile
-            await engine.close()
+        except BaseException:
+            self._give_up(request)
+            raise
+        if self._request is not request:  # asked anew meanwhile
+            self.discard(request.engine)
+            await self.close_discarded()
             return False
-        if self._engine is not None:
-            await self._engine.close()
-        self._engine = engine
         return True
 
-    def ready(self, now: float, *, microphone: bool) -> bool:
+    def ready(self, now: float, over_at: float, *, microphone: bool) -> bool:
         """Whether the change may take place. With an open microphone audio is collected first."""
-        due = self.due
+        due = self.due(over_at)
         return due is not None and (due <= now or not microphone)
 
-    def take(self) -> tuple[DeviceProfile, Engine, tuple[AudioIn, ...]]:
+    def take(self, over_at: float) -> tuple[DeviceProfile, Engine, tuple[AudioIn, ...]]:
         """Return the profile, its engine and the audio that the engine has to hear first."""
-        assert self._profile is not None  # noqa: S101 - ready() said so
-        assert self._engine is not None  # noqa: S101 - ready() said so
-        taken = (self._profile, self._engine, tuple(self._audio))
-        self._profile = self._engine = None
+        request, self._request = self._request, None
+        assert request is not None  # noqa: S101 - ready() said so
+        assert request.engine is not None  # noqa: S101 - ready() said so
+        audio = tuple(chunk for chunk in self._audio if chunk.at >= over_at)
         self._audio.clear()
-        return taken
+        return request.profile, request.engine, audio
+
+    def discard(self, engine: Engine) -> None:
+        """Have an engine closed that serves no more, at the latest by :meth:`close`."""
+        self._discarded.append(engine)
+
+    async def close_discarded(self) -> None:
+        """Close the discarded engines."""
+        while self._discarded:
+            await self._discarded.pop().close()
 
     async def close(self) -> None:
-        """Close an engine that was never taken."""
-        engine, self._engine, self._profile = self._engine, None, None
-        if engine is not None:
-            await engine.close()
+        """Close all engines that do not serve."""
+        request, self._request = self._request, None
+        if request is not None and request.engine is not None:
+            self.discard(request.engine)
+        await self.close_discarded()
+
+    def _give_up(self, request: _Request) -> None:
+        if self._request is request:
+            self._request = None

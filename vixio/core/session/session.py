@@ -82,6 +82,7 @@ class Session:
         self.profile = profile or DeviceProfile(
             language=settings.language, wake_greeting=settings.wake_reply
         )
+        """How the device is served now."""
         self._emit = Emitter(shared.events, self.device_id, self.session_id)
         self._tasks = SessionTasks(counters)
         self._watchdog = Watchdog()
@@ -120,6 +121,11 @@ class Session:
     def state(self) -> str:
         """Who has the floor: a value of :class:`~vixio.core.turns.floor.State`."""
         return self._floor.state
+
+    @property
+    def next_profile(self) -> DeviceProfile:
+        """The profile that was asked for last, if it is not in force yet; else the current one."""
+        return self._swap.profile or self.profile
 
     @property
     def user_speaking(self) -> bool:
@@ -161,7 +167,10 @@ class Session:
         self._post(lambda: self._dialogue.happen(Input.STOP, cause=reason))
 
     def reconfigure(self, profile: DeviceProfile) -> None:
-        """Serve the device by ``profile`` from its next turn on."""
+        """Serve the device by ``profile`` from its next turn on.
+
+        If its engine cannot be made, the current profile stays.
+        """
         self._post(lambda: self._reconfigure(profile))
 
     async def close(self, reason: str = "closed by the server") -> None:
@@ -229,7 +238,7 @@ class Session:
         deadline = self._dialogue.engine.deadline
         if not (self._swap.pending or self._dialogue.waiting) or not self._dialogue.idle:
             return deadline
-        for other in (self._dialogue.speech_due, self._swap.due):
+        for other in (self._dialogue.speech_due, self._swap.due(self._dialogue.over_at)):
             if other is not None and (deadline is None or other < deadline):
                 deadline = other
         return deadline
@@ -280,27 +289,29 @@ class Session:
     async def _go_on(self) -> None:
         """Start what has waited for a free floor: another engine, the next speech."""
         if self._dialogue.idle:
-            if self._swap.ready(now(), microphone=self._floor.hears):
+            over_at = self._dialogue.over_at
+            if self._swap.ready(now(), over_at, microphone=self._floor.hears):
                 await self._swap_engine()
             await self._dialogue.next_speech()
 
     # ── another profile ──────────────────────────────────────────────────────────────────────
 
     async def _reconfigure(self, profile: DeviceProfile) -> None:
-        self.profile = profile
         self._swap.ask(profile, now())
         self._tasks.spawn(self._prepare_engine())
+        self._tasks.spawn(self._swap.close_discarded())
 
     async def _prepare_engine(self) -> None:
         if await self._swap.prepare():
             self._post(self._go_on)
 
     async def _swap_engine(self) -> None:
-        profile, engine, audio = self._swap.take()
-        old = self._dialogue.engine
+        profile, engine, audio = self._swap.take(self._dialogue.over_at)
+        self._swap.discard(self._dialogue.engine)
+        self.profile = profile
         self.context.language = profile.language
         if self.context.session_tools is not None:
             self.context.session_tools.reconfigure(profile)
         self._dialogue.greeting = profile.wake_greeting
         await self._dialogue.use(engine, audio)
-        self._tasks.spawn(old.close())
+        self._tasks.spawn(self._swap.close_discarded())

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from contextlib import suppress
 from dataclasses import replace
 
 from vixio.core.chunk import UserTurn
+from vixio.core.clock import now
 
 
 class Utterances:
@@ -16,6 +18,8 @@ class Utterances:
         self._turns: set[int] = set()
         self._none = asyncio.Event()
         self._none.set()
+        self.over_at = -math.inf
+        """When the last one ended, or what was heard became void."""
 
     def __bool__(self) -> bool:
         return bool(self._turns)
@@ -28,12 +32,14 @@ class Utterances:
     def end(self, turn_id: int) -> None:
         """Its words are known, or it was dropped."""
         self._turns.discard(turn_id)
+        self.over_at = now()
         if not self._turns:
             self._none.set()
 
     def clear(self) -> None:
-        """All of them are void."""
+        """All of them are void, and whatever else was heard."""
         self._turns.clear()
+        self.over_at = now()
         self._none.set()
 
     async def over(self, seconds: float) -> None:
