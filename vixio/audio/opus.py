@@ -1,7 +1,7 @@
 """Opus in both directions through libopus (opuslib's bindings), and the resampling around it.
 
-libopus decodes a stream of any rate to the rate that it is asked for, so the microphone comes out
-at ``LISTEN_RATE`` whatever the device sends. Each object keeps its C buffers for its life: a frame
+libopus decodes a stream of any rate to the requested rate, so the microphone comes out at
+``LISTEN_RATE`` whatever the device sends. Each object keeps its C buffers for its life: a frame
 costs one library call (which releases the GIL) and one copy.
 
 What the bindings, libopus and the resampler need is loaded by :func:`load_codec`, once, off the

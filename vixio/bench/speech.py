@@ -246,7 +246,7 @@ def _point(outcomes: Sequence[Outcome], rejection: float) -> Point:
 
 
 def _memory_mb(pid: int) -> float:
-    """Return what a process has resident, 0 where /proc does not tell."""
+    """Return what a process has resident, 0 where /proc is missing."""
     try:
         with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:  # noqa: PTH123 - /proc
             pss = next(line for line in file if line.startswith("Pss:"))

@@ -1,4 +1,4 @@
-"""``vixio check``: does every part of a configuration work?"""
+"""``vixio check``: tries every part of a configuration."""
 
 from __future__ import annotations
 

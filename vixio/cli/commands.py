@@ -140,7 +140,7 @@ def speech(arguments: Sequence[str]) -> None:
 @bench.command(context_settings=PASSED_ON, add_help_option=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def load(arguments: Sequence[str]) -> None:
-    """How many devices the server bears, and what each costs it."""
+    """Measure how many devices the server can serve, and the cost of each."""
     sys.exit(_run("vixio.bench.load.command", arguments))
 
 

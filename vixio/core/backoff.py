@@ -1,4 +1,4 @@
-"""Delays between attempts: exponential back-off with jitter, shared by all that retry."""
+"""Delays between attempts: exponential back-off with jitter, used for every retry."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class Lease:
             await self._on_lost(reason)
         except Exception as error:  # noqa: BLE001 - the new holder must not fail with the old one
             _log.error(
-                "a session whose lease was lost did not end as it should",
+                "session failed to end after losing its lease",
                 extra={"device_id": self.device_id, "error": describe(error)},
             )
 

@@ -1,7 +1,7 @@
 """Every error that Vixio raises on purpose.
 
 VixioError
-├── ConfigError                 a settings file or an option is wrong; names place and remedy
+├── ConfigError                 a setting or an option is wrong; names the key and the remedy
 │   └── PluginUnavailable       a plug-in's module cannot be imported; names what to install
 ├── ProviderError               a VAD, ASR, agent, TTS or vision provider failed
 │   ├── ProviderUnavailable     it cannot be used at all: an extra, a key or a file is missing
@@ -9,7 +9,7 @@ VixioError
 ├── ToolError                   a tool call failed; knows whether a retry can help
 └── ConnectionClosed            the device is gone
 
-An error is classified once, at the edge where it happens; who catches it reads the class and
+An error is classified once, at the edge where it happens; callers read the class and
 ``retryable`` and nothing else. The message is one line for a person.
 """
 
@@ -76,7 +76,7 @@ class ToolError(VixioError):
     ``type`` is a short machine-readable class that the model sees: ``not_found``,
     ``invalid_arguments``, ``timeout``, ``disconnected``, ``failed``, ``busy`` (too many calls at
     the same time), ``denied`` (not for this device), ``confirmation_required``. ``retry_after``:
-    seconds for which the source asks to be left alone.
+    seconds to wait before the next request, as the source asks.
     """
 
     def __init__(

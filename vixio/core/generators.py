@@ -1,7 +1,7 @@
 """Closes the asynchronous generators of other libraries together with the stream that uses them.
 
-An asynchronous generator that is left in the middle is not closed by the one around it, unless that
-one says so. HTTP clients and SDKs stack a dozen of them, and some close the next one and some do
+An unfinished asynchronous generator is not closed by the enclosing one, unless that does so
+explicitly. HTTP clients and SDKs stack a dozen of them, and some close the next one and some do
 not. Those left over wait for the garbage collector, which closes them in tasks of their own: at any
 time, in any order, two of them at once ("asynchronous generator is already running"), or never, if
 the loop has ended.

@@ -24,7 +24,7 @@ class HistoryKeeper(Protocol):
         """The history of this device is no longer held in memory."""
 
     async def written(self, key: str) -> None:
-        """Wait, for a bounded time, until all that was said is where other processes see it."""
+        """Wait, for a bounded time, until the conversation is visible to other processes."""
 
 
 class HistoryStore:
@@ -50,7 +50,7 @@ class HistoryStore:
     def get(self, device_id: str, sent_id: str = "") -> History:
         """Return the history of a device that has connected; a new one if it is not held.
 
-        ``sent_id``: the id in the device's own spelling, for a keeper that knows it under that.
+        ``sent_id``: the id as the device spells it, for a store that has it under that spelling.
         """
         key = self._keeper.key(device_id) if self._keeper else device_id
         history = self._histories.get(key)

@@ -27,7 +27,7 @@ from vixio.core.cluster import (
 from vixio.core.commands import Command, CommandResult, encode
 
 NAME = "1"
-"""What the only process is called."""
+"""Name of the only process."""
 
 
 class LocalLeases(Leases):
@@ -92,7 +92,7 @@ class LocalLease(Lease):
 
 
 class LocalPresence(Presence):
-    """Knows the devices of this process, which are all there are."""
+    """Presence of devices in a single process."""
 
     def __init__(self, leases: LocalLeases) -> None:
         self._leases = leases
@@ -116,7 +116,7 @@ class LocalPresence(Presence):
 
 
 class LocalLimits(SharedLimits):
-    """There are no others to share with."""
+    """Limits of a single process: nothing is shared."""
 
     def set(self, name: str, key: str, count: int) -> None:
         """Has no effect."""

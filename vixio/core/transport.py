@@ -84,7 +84,7 @@ class DeviceConnection(ABC):
 
     @abstractmethod
     async def send_speech_stop(self) -> None:
-        """End of the reply: the device listens (or rests) again."""
+        """End of the reply: the device listens (or is idle) again."""
 
     @abstractmethod
     async def send_alert(self, status: str, message: str, emotion: str) -> None:

@@ -1,1 +1,1 @@
-"""Trying a configuration out by hand: speak a text, hear a file, use every part once."""
+"""Commands that try a configuration: ``say``, ``transcribe``, ``check --live``."""

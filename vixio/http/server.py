@@ -102,7 +102,7 @@ def _load_server() -> Callable[..., tuple[uvicorn.Server, asyncio.Event]]:
     from vixio.http import guard as http_guard
 
     class Server(uvicorn.Server):
-        """Tells when it listens, and leaves the signals alone."""
+        """Signals that it listens, and installs no signal handlers."""
 
         def __init__(self, config: uvicorn.Config) -> None:
             super().__init__(config)

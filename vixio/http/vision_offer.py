@@ -22,7 +22,7 @@ VISION_PATH = "/mcp/vision/explain"
 class VisionOffer:
     """Makes each session's offer and checks what comes back.
 
-    ``port`` tells the HTTP server's port, once it listens. ``public_host`` stands in the URL
+    ``port`` returns the HTTP server's port, once it listens. ``public_host`` stands in the URL
     instead of the address through which the device came.
     """
 

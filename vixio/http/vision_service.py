@@ -1,4 +1,4 @@
-"""What looks at photos: a vision provider behind the endpoint for cameras."""
+"""The vision service: a vision provider behind the endpoint for cameras."""
 
 from __future__ import annotations
 

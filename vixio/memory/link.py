@@ -163,7 +163,7 @@ class StoreLink:
         if not self._reported and not self._quiet:
             self._reported = True
             _log.warning(
-                "memory is unavailable: conversations are kept until the server stops",
+                "memory store unavailable, conversations kept in memory",
                 extra={"reason": describe(error)},
             )
 

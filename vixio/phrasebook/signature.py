@@ -1,4 +1,4 @@
-"""A tool as the phrase book sees it: only the parts that an agent framework knows too."""
+"""A tool as the phrase book sees it: only the parts that agent frameworks have in common."""
 
 from __future__ import annotations
 

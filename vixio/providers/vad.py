@@ -1,4 +1,4 @@
-"""Voice activity detection: how likely is each window of audio speech?
+"""Voice activity detection: the probability of speech for each window of audio.
 
 The provider says only that; hysteresis and the end of a turn are the stations' business.
 """

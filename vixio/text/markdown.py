@@ -4,9 +4,9 @@ Every step depends on the characters before it and a bounded look ahead, never o
 ends: a step that needs more text waits. So the result does not depend on how the text was split,
 and a construct that stays open can hold back only a bounded amount of text.
 
-This is not a Markdown renderer: markers are recognised by their neighbours and removed without
-pairing them, which is all that a stream allows and speech needs. Code blocks are left out (a break
-takes their place), table cells are joined by commas, inline code and URLs become atoms.
+This is not a Markdown renderer: markers are recognised by the adjacent characters and removed
+without pairing them, which is all that a stream allows and speech needs. Code blocks are left out
+(a break takes their place), table cells are joined by commas, inline code and URLs become atoms.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def builtin_source(
 ) -> FixedSource:
     """Return the built-in tools with these ``names``; None: all.
 
-    ``facts``: the store of what users tell. ``time_zone``: IANA name of the zone that the clock
+    ``facts``: the store of users' facts. ``time_zone``: IANA name of the zone that the clock
     uses when the user names none; empty: this machine's. Raises ConfigError for an unknown name.
     """
     known = _definitions(facts if facts is not None else InMemoryFactStore())

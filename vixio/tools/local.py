@@ -63,7 +63,7 @@ class LocalSource(ToolSource):
         """Import everything, in a thread."""
         found, self.faults = await asyncio.to_thread(self._load)
         for fault in self.faults:
-            fields = {"place": fault.place, "reason": fault.reason}
+            fields = {"location": fault.place, "reason": fault.reason}
             _log.warning("tools left out", extra=fields)
         if found != self._tools:
             self._tools = found

@@ -1,4 +1,4 @@
-"""Which tools a session may use, and with which options.
+"""Tool policies: the tools that a session may use, and their options.
 
 Patterns have the wildcards of file names (``*``, ``?``, ``[…]``) and match a tool's name or
 ``source/name``: ``self.lamp.*``, ``weather/*``.

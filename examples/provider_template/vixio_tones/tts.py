@@ -78,7 +78,7 @@ class TonesTTSProvider(TTSProvider):
 
     def _check_open(self) -> None:
         if self._closed:
-            raise ProviderError(NAME, "it is closed", retryable=False)
+            raise ProviderError(NAME, "the provider is closed", retryable=False)
 
 
 def _samples(settings: TonesSettings) -> int:

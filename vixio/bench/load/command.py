@@ -115,7 +115,7 @@ def _settings(changes: Sequence[str]) -> dict[str, Any]:
         path, equals, value = change.partition("=")
         *above, key = path.split(".")
         if not equals or not above:
-            raise ValueError(f"--set wants SECTION.KEY=VALUE, not {change!r}")
+            raise ValueError(f"--set: expected SECTION.KEY=VALUE, not {change!r}")
         place = sections
         for name in above:
             place = place.setdefault(name, {})
@@ -132,9 +132,11 @@ def main(argv: Sequence[str]) -> int:
         settings = _settings(options.set)
         tune = tuple(name for name in options.tune.split(",") if name)
         if unknown := set(tune) - {UVLOOP, *TUNINGS}:
-            raise ValueError(f"--tune knows {UVLOOP}, {', '.join(TUNINGS)}, not {unknown.pop()!r}")
+            raise ValueError(
+                f"--tune: expected {UVLOOP}, {', '.join(TUNINGS)}, not {unknown.pop()!r}"
+            )
         if options.workers < 1:
-            raise ValueError("--workers wants a number from 1 on")
+            raise ValueError("--workers: expected a number of at least 1")
         if options.plot is not None and options.plot.suffix != ".svg":
             raise ValueError("--plot writes SVG: name the file *.svg")
     except ValueError as error:

@@ -181,7 +181,7 @@ class Hub:
 
 
 async def attend(line: Line, handlers: Mapping[str, Handler], said: Json) -> None:
-    """Call in and do what is asked, several things at a time, until the line closes.
+    """Connect and serve requests concurrently until the connection closes.
 
     ``said`` goes with the first message.
     """

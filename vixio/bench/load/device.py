@@ -25,7 +25,7 @@ ROOM_DBFS: Final = -45.0
 """RMS of the room's noise: loud enough that DTX never sets in, so every packet is a whole one."""
 _LOOK_S: Final = 0.1
 _REFUSED_RETRY_S: Final = 5.0
-"""What the server's Retry-After asks of whom it has no room for."""
+"""Seconds of the server's Retry-After for a refused device."""
 _RETRY_S: Final = 0.25
 
 

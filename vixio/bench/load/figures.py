@@ -1,4 +1,4 @@
-"""The figures of one step, put together from what server and generators tell."""
+"""The figures of one step, computed from the reports of server and generators."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Result:
 
 
 def put_server(result: Result, before: Json, figures: Json, delays_ms: float) -> None:
-    """Take over what the server tells; ``before`` is its answer to "begin"."""
+    """Take the server's report; ``before`` is its answer to "begin"."""
     after = figures["now"]
     turns = [turn for turn in figures["turns"] if turn["outcome"] == "answered"]
     elapsed = after["at"] - before["at"]
@@ -138,7 +138,7 @@ def share(turns: Iterable[Json], delays_ms: float) -> Spread:
 
 
 def put_generators(result: Result, befores: list[Json], figures: list[Json]) -> None:
-    """Take over what the generators tell, and judge whether they kept up."""
+    """Take the generators' reports, and check whether they kept up."""
     counts: Counter[str] = Counter()
     responses: list[float] = []
     jitters: list[float] = []

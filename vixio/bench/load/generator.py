@@ -101,7 +101,7 @@ class Generator:
             for number, device in enumerate(self._devices)
         ]
         self._living += coming
-        # Whom the server refuses goes on trying, but the measurement does not wait for it.
+        # A refused device keeps trying, but the measurement does not wait for it.
         await asyncio.wait(coming, timeout=asked["seconds"] + RAMP_GRACE_S)
         return {"hello_ms": self._notes.hello_ms, "counts": dict(self._notes.counts)}
 

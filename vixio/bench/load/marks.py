@@ -18,7 +18,7 @@ GROWN_MB: Final = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One mark and what was found. ``ok`` None: the steps that were run do not tell."""
+    """One mark and what was found. ``ok`` None: the steps that were run do not measure it."""
 
     mark: str
     wanted: str
@@ -127,7 +127,7 @@ MARKS: Final = (
 class Planned(NamedTuple):
     """One step of a series. ``pinned``: the server on one core of its own, if there are several.
 
-    ``processes``: of the server, as ``--workers`` has it; the mark is what four cores bear.
+    ``processes``: of the server, as ``--workers`` has it; the mark is the capacity of four cores.
     """
 
     mix: str

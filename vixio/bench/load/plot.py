@@ -1,4 +1,4 @@
-"""Latency and CPU against devices, as an SVG that is written by hand.
+"""Latency and CPU against devices, as an SVG, without a plotting library.
 
 A plotting library would weigh more than the whole server; two curves need none.
 """

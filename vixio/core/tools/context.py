@@ -1,4 +1,4 @@
-"""The conversation that a tool is called for: what it may know of it and do in it."""
+"""The conversation that a tool is called for: what the tool can read and do in it."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The firmware gives the raw body of a 200 to the model as the tool's result, and of any other status
 it says no more than "Failed to upload photo" (esp32_camera.cc, Explain). So what the service behind
-it could not do comes as a 200 with one sentence that says so: the user shall hear why.
+it could not do comes as a 200 with one sentence that says so: the user should hear the reason.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class VisionSettings:
     explain: Explain
     is_live: Callable[[str, str], bool]
     max_photo_bytes: int = 1024 * 1024
-    """The firmware's cameras make 20 to 200 KB; packing a larger one would hold up all devices."""
+    """The firmware's cameras make 20 to 200 KB; encoding a larger one would delay all devices."""
     photos_per_device: int = 20
     counters: Counters = field(default_factory=Counters)
 
@@ -170,12 +170,12 @@ class VisionEndpoint:
             self._counters.add("vision.failed")
             if not isinstance(error, ProviderError):
                 self._counters.add("vision.defect")
-            _log.warning("the photo could not be explained", extra={"reason": describe(error)})
+            _log.warning("photo not explained", extra={"reason": describe(error)})
             return f"The photo was taken, but could not be looked at: {_why(error)}."
         self._counters.add("vision.answered")
         took_ms = round((monotonic() - began) * 1000)
         fields = {"bytes": len(photo), "media_type": kind, "ms": took_ms}
-        _log.info("a photo was explained", extra=fields)
+        _log.info("photo explained", extra=fields)
         # Half a surrogate pair cannot be sent.
         return text[:MAX_ANSWER_CHARS].encode("utf-8", "replace").decode()
 

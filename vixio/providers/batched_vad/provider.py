@@ -52,7 +52,7 @@ class BatchedVADProvider(VADProvider):
         """Load the network in a thread. Raises ProviderUnavailable."""
         async with self._starting:
             if self._closed:
-                raise ProviderError(self.name, "it is closed", retryable=False)
+                raise ProviderError(self.name, "the provider is closed", retryable=False)
             if self._worker is not None:
                 return
             self._worker = BatchWorker(
@@ -66,7 +66,7 @@ class BatchedVADProvider(VADProvider):
     def open(self) -> BatchedVADStream:
         """Return a new stream. It may be opened before :meth:`start`, and used after it."""
         if self._closed:
-            raise ProviderError(self.name, "it is closed", retryable=False)
+            raise ProviderError(self.name, "the provider is closed", retryable=False)
         return BatchedVADStream(self)
 
     async def close(self) -> None:
@@ -78,7 +78,9 @@ class BatchedVADProvider(VADProvider):
             worker.stop()
         for future in self._pending:
             if not future.done():
-                future.set_exception(ProviderError(self.name, "it is closed", retryable=False))
+                future.set_exception(
+                    ProviderError(self.name, "the provider is closed", retryable=False)
+                )
         if worker is not None:
             await worker.join(None)
 

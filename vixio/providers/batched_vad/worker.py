@@ -2,9 +2,9 @@
 
 A device's windows depend on each other, so a batch holds at most one window of each device, and
 further windows go into the next batches. In a batch of 8, Silero takes half the time per window,
-and a wake-up of the thread costs more than a window. Therefore the thread collects windows until
-``interval`` seconds after the start of the previous round. Two kinds of window do not wait: one
-after a pause of all devices, and one of a device that was served less than ``interval`` ago,
+and waking the thread costs more than computing a window. Therefore the thread collects windows
+until ``interval`` seconds after the start of the previous round. Two kinds of window do not wait:
+one after a pause of all devices, and one of a device that was served less than ``interval`` ago,
 because that device is catching up after a stall.
 """
 

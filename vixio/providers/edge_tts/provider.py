@@ -43,7 +43,7 @@ class EdgeTTSProvider(TTSProvider):
     async def start(self) -> None:
         """Import the package and the decoder in a thread. Raises ProviderUnavailable."""
         if self._closed:
-            raise ProviderError(NAME, "it is closed", retryable=False)
+            raise ProviderError(NAME, "the provider is closed", retryable=False)
         if not self._started:
             await asyncio.to_thread(_import)
             self._started = True
@@ -76,7 +76,7 @@ class EdgeTTSProvider(TTSProvider):
         self._closed = True
         speaking = list(self._speaking)
         for speech in speaking:
-            speech.fail(ProviderError(NAME, "it is closed", retryable=False))
+            speech.fail(ProviderError(NAME, "the provider is closed", retryable=False))
         await asyncio.gather(*(speech.close() for speech in speaking))
 
     def _check(self) -> None:

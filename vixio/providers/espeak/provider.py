@@ -59,7 +59,7 @@ class EspeakTTSProvider(TTSProvider):
         """Start the worker processes. Raises ProviderUnavailable, also for an unknown voice."""
         async with self._starting:
             if self._closed:
-                raise ProviderError(NAME, "it is closed", retryable=False)
+                raise ProviderError(NAME, "the provider is closed", retryable=False)
             if self._pool is not None:
                 return
             pool = await acquire()
@@ -101,7 +101,7 @@ class EspeakTTSProvider(TTSProvider):
         for request in self._requests:
             if self._pool is not None:
                 self._pool.cancel(request)
-            request.finish(ProviderError(NAME, "it is closed", retryable=False))
+            request.finish(ProviderError(NAME, "the provider is closed", retryable=False))
         async with self._starting:  # a start in progress leaves nothing behind
             pool, self._pool = self._pool, None
         if pool is not None:

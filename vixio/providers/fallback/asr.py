@@ -21,7 +21,7 @@ PIECE_BYTES = pcm_bytes(1.0, LISTEN_RATE)
 """Fed at a time to a recogniser that has to catch up."""
 
 CATCH_UP_BYTES = pcm_bytes(5.0, LISTEN_RATE)
-"""Fed besides each new piece, so that the device's audio is not held up for long."""
+"""Fed besides each new piece, so that the device's audio is not delayed for long."""
 
 FEED_SECONDS = 2.0
 """For which a recogniser may hold the audio up while there is another one."""
@@ -140,7 +140,7 @@ class FallbackASRStream(ASRStream):
         if self._closed:
             raise ProviderError(self._candidates.name, "the stream is closed", retryable=False)
         if self._candidates.closed:
-            raise ProviderError(self._candidates.name, "it is closed", retryable=False)
+            raise ProviderError(self._candidates.name, "the provider is closed", retryable=False)
         if self._stream is None:
             self._next()
         assert self._stream is not None  # noqa: S101 - else _next has raised

@@ -177,7 +177,7 @@ class Candidates(Generic[P]):
 
     def none_left(self) -> ProviderError:
         """Return the error of a call for which no candidate was asked."""
-        return ProviderError(self.name, "no provider is left to ask", retryable=False)
+        return ProviderError(self.name, "no provider is available", retryable=False)
 
     def _begin(self, candidate: Candidate[P]) -> None:
         if candidate.starting is None:
@@ -204,14 +204,14 @@ class Candidates(Generic[P]):
                 self._usable.set()
 
     def _closed(self) -> ProviderError:
-        return ProviderError(self.name, "it is closed", retryable=False)
+        return ProviderError(self.name, "the provider is closed", retryable=False)
 
     def _failure(self) -> ProviderError:
         """Return why no candidate can be asked."""
         errors = [candidate.error for candidate in self.all if candidate.error is not None]
         if not errors:
-            return ProviderError(self.name, "it is not started", retryable=False)
-        words = "none of them can be used: " + "; ".join(map(str, errors))
+            return ProviderError(self.name, "the provider is not started", retryable=False)
+        words = "no provider of the list can be used: " + "; ".join(map(str, errors))
         if all(isinstance(error, ProviderUnavailable) for error in errors):
             return ProviderUnavailable(self.kind, words, reason=errors[0].reason)
         return ProviderError(self.kind, words, reason=errors[0].reason)

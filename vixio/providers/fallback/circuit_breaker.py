@@ -1,4 +1,4 @@
-"""A circuit breaker: when a provider that failed is asked again. Standard library only."""
+"""A circuit breaker: when a failed provider is tried again. Standard library only."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ class FallbackVADStream(VADStream):
     def _refuse_if_over(self) -> None:
         self._check()
         if self._candidates.closed:
-            raise ProviderError(self._candidates.name, "it is closed", retryable=False)
+            raise ProviderError(self._candidates.name, "the provider is closed", retryable=False)
 
     async def _ask(
         self, listening: _Listening, candidate: Candidate[VADProvider], end: int, *, last: bool

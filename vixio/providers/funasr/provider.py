@@ -181,7 +181,7 @@ class FunASRProvider(ASRProvider):
         about = worker.process.about
         _log.info("model loaded", extra={"seconds": seconds, "pid": worker.pid, **about})
         if settings.hotwords and not about["hotwords"]:
-            _log.warning("this model takes no hotwords", extra={"model": settings.model})
+            _log.warning("model does not support hotwords", extra={"model": settings.model})
         return worker
 
 
@@ -202,7 +202,7 @@ def _failed(task: asyncio.Task[None]) -> bool:
 
 
 def _closed() -> ProviderError:
-    return ProviderError(NAME, "it is closed", retryable=False)
+    return ProviderError(NAME, "the provider is closed", retryable=False)
 
 
 FACTORY = ProviderFactory(settings_model=FunASRSettings, create=FunASRProvider)

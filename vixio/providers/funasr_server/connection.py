@@ -96,7 +96,7 @@ class Connection:
     async def close(self) -> None:
         """Close the connection within a timeout. Idempotent, never raises."""
         if self.failure is None:
-            self.failure = ProviderError(NAME, "it is closed", retryable=False)
+            self.failure = ProviderError(NAME, "the provider is closed", retryable=False)
         try:
             async with asyncio.timeout(CLOSE_TIMEOUT):
                 await self._socket.close()

@@ -109,4 +109,4 @@ class Pool:
 
     def _check(self) -> None:
         if self._closed:
-            raise ProviderError(NAME, "it is closed", retryable=False)
+            raise ProviderError(NAME, "the provider is closed", retryable=False)

@@ -244,7 +244,7 @@ class FunASRServerStream(ASRStream):
 
     def _check(self) -> None:
         if self._provider.closed:
-            raise ProviderError(NAME, "it is closed", retryable=False)
+            raise ProviderError(NAME, "the provider is closed", retryable=False)
         if self._closed:
             raise ProviderError(NAME, "the stream is closed", retryable=False)
         if self._broken is not None:

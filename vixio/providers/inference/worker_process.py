@@ -44,7 +44,7 @@ class WorkerProgram(Generic[KindT]):
 
     def ended(self) -> ProviderError:
         """Return the error of work whose process has ended."""
-        return ProviderError(self.provider, "the recognition process ended")
+        return ProviderError(self.provider, "the worker process ended")
 
 
 class WorkerProcess(Generic[KindT]):

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 NAME = "openai"
 
 INSTRUCTIONS = (
-    "You are the eyes of a voice assistant. Answer the question about the photo in one to three "
-    "short sentences of plain text that can be read aloud. Say what is there; if the photo is too "
-    "dark, blurred or does not show what is asked, say so."
+    "You describe photos for a voice assistant. Answer the question about the photo in one to "
+    "three short sentences of plain text that can be read aloud. Say what is there; if the photo "
+    "is too dark, blurred or does not show what is asked, say so."
 )
 
 MAX_ANSWER_CHARS = 4_000

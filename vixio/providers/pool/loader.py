@@ -110,7 +110,7 @@ class ProviderLoader(Generic[P]):
             self._starting.cancel()
             await asyncio.wait([self._starting])
         self.ready = False
-        self.error = ProviderError(self.name, "it is closed", retryable=False)
+        self.error = ProviderError(self.name, "the provider is closed", retryable=False)
         self._settled.set()
         if self.provider is not None:
             await self.provider.close()

@@ -1,6 +1,6 @@
 """Stand-ins for providers that are still loading.
 
-A model may take tens of seconds to load, and devices are let in at once. A session that begins
+A model may take tens of seconds to load, and devices are admitted at once. A session that begins
 before a provider is ready gets a stand-in for it. The stand-in holds what can be held, waits for a
 moment, and then fails the turn with the reason :data:`~vixio.core.messages.LOADING`, for which the
 device hears words of their own. When the provider is ready the stand-in only passes calls on.

@@ -95,8 +95,8 @@ class SherpaASRProvider(ASRProvider):
     def refusal(self) -> ProviderError:
         """Return the error of a provider that is closed or not started."""
         if self._closed:
-            return ProviderError(NAME, "it is closed", retryable=False)
-        return ProviderError(NAME, "it is not started", reason="not_ready")
+            return ProviderError(NAME, "the provider is closed", retryable=False)
+        return ProviderError(NAME, "the provider is not started", reason="not_ready")
 
     @property
     def running(self) -> bool:

@@ -155,7 +155,7 @@ class McpSource(ToolSource):
         if faults != self.faults:
             self.faults = faults
             for fault in faults:
-                left_out = {"place": fault.place, "reason": fault.reason}
+                left_out = {"location": fault.place, "reason": fault.reason}
                 _log.warning("tools left out", extra=left_out)
         self._offer(tools)
 

@@ -107,7 +107,7 @@ class OpenApiSource(ToolSource):
             for operation, reason in faults.items()
         ]
         for fault in self.faults:
-            fields = {"place": fault.place, "reason": fault.reason}
+            fields = {"location": fault.place, "reason": fault.reason}
             _log.warning("tools left out", extra=fields)
         self._tools = tuple(tools.values())
         _log.info("OpenAPI document loaded", extra={"source": self.name, "tools": len(tools)})
@@ -116,7 +116,7 @@ class OpenApiSource(ToolSource):
     def _fault(self, reason: str) -> None:
         place = f"{self.config.place}.document"
         level = logging.DEBUG if self._known.is_set() else logging.WARNING
-        _log.log(level, "OpenAPI document not loaded", extra={"place": place, "reason": reason})
+        _log.log(level, "OpenAPI document not loaded", extra={"location": place, "reason": reason})
         self.faults = [Fault(place, reason)]
 
 

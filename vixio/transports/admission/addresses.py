@@ -10,7 +10,7 @@ from vixio.core.errors import ConfigError
 Address = IPv4Address | IPv6Address
 
 TRUSTED_PROXIES = ("127.0.0.1", "::1")
-"""This machine: a local process has easier ways to do harm."""
+"""This machine: local processes are trusted."""
 
 MAX_FORWARDED_CHARS = 1_024
 """Of X-Forwarded-For that are read, from its end, which the nearest proxy wrote."""

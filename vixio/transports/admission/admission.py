@@ -29,7 +29,7 @@ SOCKETS = "sockets"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionSettings:
-    """What a device needs to connect. Raises ConfigError if a value makes no sense."""
+    """What a device needs to connect. Raises ConfigError if a value is invalid."""
 
     auth: Authenticator | None = None
     """Checks tokens; None admits every device."""

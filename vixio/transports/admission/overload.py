@@ -1,4 +1,4 @@
-"""Refuses new devices while the process has more work than time.
+"""Refuses new devices while the event loop is overloaded.
 
 The rule: the process is overloaded while its event loop runs timers late, in the median of ten
 seconds, by its own work. New devices are refused until the median has fallen to half of the limit;

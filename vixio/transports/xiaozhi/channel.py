@@ -16,10 +16,10 @@ from vixio.transports.xiaozhi.inbox import Inbox
 
 
 class ChannelListener(Protocol):
-    """What learns of a channel's events. All methods return at once."""
+    """Receives a channel's events. All methods return at once."""
 
     def intercept(self, text: str) -> bool:
-        """Take a text message before it is queued; whether that settled it."""
+        """Take a text message before it is queued; return whether it was handled."""
 
     def lost(self) -> None:
         """The device is gone, or is leaving."""

@@ -195,9 +195,9 @@ class XiaozhiConnection(DeviceConnection):
                 while not channel.send_now(data):
                     await channel.writable()
         except TimeoutError:
-            if not self._closed:  # of several senders that wait, one reports it
+            if not self._closed:  # only the first of several waiting senders reports it
                 self._counters.add("xiaozhi.closed.not_reading")
-                _log.warning("the device takes nothing more: closing", extra=self._fields)
+                _log.warning("send timeout, closing the connection", extra=self._fields)
             self.end("the device does not read")
             channel.abort()
             raise ConnectionClosed(self._why) from None
@@ -235,7 +235,7 @@ class XiaozhiConnection(DeviceConnection):
             time = now()
             if time >= channel.last_heard + settings.dead_after:
                 self._counters.add("xiaozhi.closed.silent")
-                _log.warning("nothing heard of the device: closing", extra=self._fields)
+                _log.warning("receive timeout, closing the connection", extra=self._fields)
                 await self.close(GOING_AWAY, "nothing heard")
                 return
             try:

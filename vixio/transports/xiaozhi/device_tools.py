@@ -53,7 +53,7 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
 
     ``send_callback`` sends a message of the protocol; it raises ConnectionClosed when the device is
     gone. ``timeout`` and ``initialize_timeout`` are seconds for one call and for one step of the
-    greeting. ``vision`` (``{"url", "token"}``) tells a camera where to post its photos.
+    greeting. ``vision`` (``{"url", "token"}``) is where a camera posts its photos.
     ``on_tools_changed`` is called with the whole list whenever it was listed again.
     """
 

@@ -1,7 +1,7 @@
 """The server's JSON messages, as the firmware handles them.
 
-Each function cites nothing but its branch in application.cc, InitializeProtocol, the callback given
-to ``OnIncomingJson``: a field that this callback demands is a parameter, one it ignores is absent.
+Each function cites its branch of application.cc, InitializeProtocol, the callback given to
+``OnIncomingJson``: a field that this callback demands is a parameter, one it ignores is absent.
 """
 
 from __future__ import annotations

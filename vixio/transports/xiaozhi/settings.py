@@ -33,7 +33,7 @@ class CameraOffer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class XiaozhiSettings:
-    """Settings of one transport; ConfigError if a value makes no sense."""
+    """Settings of one transport; ConfigError if a value is invalid."""
 
     host: str = "0.0.0.0"  # noqa: S104  devices come from the local network
     port: int = 8000

@@ -239,8 +239,8 @@ async def test_closing_the_provider_ends_what_is_spoken() -> None:
             await service.held.wait()
             await tts.close()
             await tts.close()
-            with pytest.raises(ProviderError, match="it is closed"):
+            with pytest.raises(ProviderError, match="the provider is closed"):
                 await talking
             await service.gone.wait()
-        with pytest.raises(ProviderError, match="it is closed"):
+        with pytest.raises(ProviderError, match="the provider is closed"):
             await tts.start()

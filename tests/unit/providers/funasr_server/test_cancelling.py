@@ -65,13 +65,13 @@ async def test_closing_fails_waiting_calls() -> None:
             await reached.wait()
             await asr.close()
             await asr.close()
-            with pytest.raises(ProviderError, match="it is closed"):
+            with pytest.raises(ProviderError, match="the provider is closed"):
                 await waiting
-        with pytest.raises(ProviderError, match="it is closed"):
+        with pytest.raises(ProviderError, match="the provider is closed"):
             await idle.feed(noise(1))
-        with pytest.raises(ProviderError, match="it is closed"):
+        with pytest.raises(ProviderError, match="the provider is closed"):
             await asr.start()
-        with pytest.raises(ProviderError, match="it is closed"):
+        with pytest.raises(ProviderError, match="the provider is closed"):
             await recognise(asr, noise(1))
 
 

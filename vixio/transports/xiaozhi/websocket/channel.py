@@ -1,4 +1,4 @@
-"""The channel of one device over a WebSocket: what is taken of its frames, and where they go.
+"""The channel of one device over a WebSocket: filters its frames and queues its messages.
 
 What arrives is charged to the connection's quota before anything else is done with it. MCP answers
 are handed over the moment they arrive, so that a tool call returns although nothing reads the

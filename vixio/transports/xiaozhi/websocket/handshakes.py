@@ -1,7 +1,7 @@
 """Connections that have not said hello yet, and refused ones: bounded in number and in time.
 
 A refused connection may still send its request, for a moment, to receive the reason. A handshake
-that takes long makes room for others when room is short.
+that takes long is aborted first when the limit is reached.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from vixio.transports.admission.refusal import busy
 from vixio.transports.xiaozhi.websocket.channel import WebSocketChannel
 
 SLOW_HANDSHAKE_S = 2.0
-"""A device's request and hello come within two round trips. What takes longer gives way."""
+"""A device's request and hello come within two round trips. Slower ones may be aborted when the
+limit is reached."""
 
 REFUSED_S = 2.0
 """How long a refused connection may take to send its request, to which the reason is the answer."""
