@@ -110,9 +110,8 @@ class WorkerLeases(Leases):
 
     def released(self, lease: WorkerLease) -> None:
         """Give a lease back that was not lost."""
-        lease.flush()
         self._forget(lease)
-        self._channel.send(Kind.RELEASE, device=lease.device_id, token=lease.token)
+        self._give_back(lease)
 
     def share(self, lease: WorkerLease, text: str) -> None:
         """Send a device's conversation."""
@@ -140,7 +139,13 @@ class WorkerLeases(Leases):
         if number:
             self._channel.answer(number, lease.take_handover())
         else:
-            lease.flush()
+            # A coordinator that was suspended too has not expired the lease.
+            self._give_back(lease)
+
+    def _give_back(self, lease: WorkerLease) -> None:
+        """Send what is to be shared, then the release; both are ignored for an older lease."""
+        lease.flush()
+        self._channel.send(Kind.RELEASE, device=lease.device_id, token=lease.token)
 
     def _forget(self, lease: WorkerLease) -> None:
         self._leases.pop((lease.device_id, lease.token), None)

@@ -125,6 +125,25 @@ async def test_a_worker_that_was_unresponsive_gives_its_leases_up_by_itself(
         assert (await two.leases.acquire(DEVICE, Holder().on_lost)).valid
 
 
+async def test_leases_that_a_suspended_machine_gave_up_are_free_everywhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A suspended coordinator has missed no renewal, so it does not expire them itself."""
+    time = 1000.0
+    monkeypatch.setattr(leases_module, "monotonic", lambda: time)
+    monkeypatch.setattr(leases_module, "RENEW_S", 0.001)
+    async with workers(2) as (one, two):
+        holder = Holder()
+        lease = await one.leases.acquire(DEVICE, holder.on_lost)
+        await until(lambda: two.presence.elsewhere(DEVICE))
+        lease.share_handover(lambda: "kept")
+        time += LEASE_S + 1
+        await until(lambda: not two.presence.elsewhere(DEVICE))
+        assert holder.lost == [LossReason.EXPIRED]
+        assert (await two.commands.send(DEVICE, Interrupt())).status is CommandStatus.NOT_CONNECTED
+        assert (await two.leases.acquire(DEVICE, Holder().on_lost)).handover == "kept"
+
+
 async def test_an_older_holder_cannot_overwrite_the_conversation() -> None:
     async with machine() as made:
         first, second = await made.join(), await made.join()
