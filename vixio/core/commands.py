@@ -129,9 +129,9 @@ class CommandStatus(StrEnum):
 
     DONE = "done"
     NOT_CONNECTED = "not_connected"
-    """No process serves the device."""
+    """No process serves the device: it was not carried out."""
     TIMED_OUT = "timed_out"
-    """No result in time; whether it was carried out is not known."""
+    """No result in time, or the process that served the device ended: it may have taken effect."""
     FAILED = "failed"
     """``message`` says why."""
 

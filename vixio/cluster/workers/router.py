@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from vixio.cluster.workers.channel import Channel
 from vixio.cluster.workers.commands import MARGIN_S
@@ -13,6 +13,8 @@ from vixio.cluster.workers.messages import Kind
 from vixio.core.cluster import NOT_CONNECTED
 from vixio.core.commands import CommandResult, CommandStatus
 from vixio.core.tools.types import JsonObject
+
+ENDED: Final = "the process that served the device has ended"
 
 
 class CommandRouter:
@@ -32,7 +34,10 @@ class CommandRouter:
         self._moving = moving
 
     async def route(self, device: str, command: JsonObject, timeout: float) -> JsonObject:
-        """Return the result, as JSON."""
+        """Return the result, as JSON.
+
+        A worker that has got the command may have carried it out, so no other one gets it then.
+        """
         token = 0
         while True:
             if (moving := self._moving.get(device)) is not None:
@@ -42,6 +47,8 @@ class CommandRouter:
                 return NOT_CONNECTED.to_json()
             token = holder.token
             channel = self._channels[holder.worker]
+            if channel.closed:
+                continue  # the worker has ended: the next holder, if any
             answer: Any = await channel.request(
                 Kind.COMMAND,
                 timeout + MARGIN_S,
@@ -50,8 +57,9 @@ class CommandRouter:
                 command=command,
                 timeout=timeout,
             )
-            if answer is None and not channel.closed:
-                return CommandResult(CommandStatus.TIMED_OUT).to_json()
-            if answer is not None and answer != NOT_CONNECTED.to_json():
+            if answer is None:
+                message = ENDED if channel.closed else ""
+                return CommandResult(CommandStatus.TIMED_OUT, message=message).to_json()
+            if answer != NOT_CONNECTED.to_json():
                 return dict(answer)
-            # The lease has just passed on, or the worker has ended: the next holder, if any.
+            # The lease has just passed on: the next holder, if any.

@@ -11,6 +11,7 @@ from tests.support.waiting import until
 from vixio.cluster.workers import leases as leases_module
 from vixio.cluster.workers.lease_table import LEASE_S
 from vixio.cluster.workers.messages import Kind
+from vixio.cluster.workers.router import ENDED
 from vixio.core.cluster import ClusterUnavailable, LossReason
 from vixio.core.commands import Command, CommandResult, CommandStatus, Interrupt, encode
 
@@ -196,25 +197,45 @@ async def test_a_command_for_an_older_lease_is_not_carried_out() -> None:
         assert len(received) == 1
 
 
-async def test_a_command_to_a_worker_that_dies_is_an_answer() -> None:
+async def test_a_command_that_a_worker_began_before_it_died_may_have_taken_effect() -> None:
     async with machine() as made:
-        first, second = await made.join(), await made.join()
+        first, second, third = [await made.join() for _ in range(3)]
+        begun: list[str] = []
         dying = asyncio.Event()
 
-        async def handler(device_id: str, command: Command) -> CommandResult:
+        async def hang(device_id: str, command: Command) -> CommandResult:
+            begun.append("first")
             dying.set()
             await asyncio.Event().wait()
             raise AssertionError
 
-        first.cluster.commands.serve(handler)
+        async def answer(device_id: str, command: Command) -> CommandResult:
+            begun.append("second")
+            return CommandResult(CommandStatus.DONE)
+
+        first.cluster.commands.serve(hang)
+        second.cluster.commands.serve(answer)
         await first.cluster.leases.acquire(DEVICE, Holder().on_lost)
         sent = asyncio.create_task(
-            second.cluster.commands.send(DEVICE, Interrupt(), timeout=10 * BOUND)
+            third.cluster.commands.send(DEVICE, Interrupt(), timeout=10 * BOUND)
         )
         await dying.wait()
+        await second.cluster.leases.acquire(DEVICE, Holder().on_lost)
         await first.die()
         async with asyncio.timeout(BOUND):
-            assert (await sent).status is CommandStatus.NOT_CONNECTED
+            result = await sent
+        assert (result.status, result.message) == (CommandStatus.TIMED_OUT, ENDED)
+        assert begun == ["first"], "the device's next holder does not carry it out once more"
+
+
+async def test_a_command_to_a_worker_that_has_died_is_not_carried_out() -> None:
+    async with machine() as made:
+        first, second = await made.join(), await made.join()
+        await first.cluster.leases.acquire(DEVICE, Holder().on_lost)
+        await first.die()
+        async with asyncio.timeout(BOUND):
+            result = await second.cluster.commands.send(DEVICE, Interrupt(), timeout=10 * BOUND)
+        assert result == CommandResult(CommandStatus.NOT_CONNECTED)
 
 
 async def test_nothing_is_granted_without_a_coordinator() -> None:
