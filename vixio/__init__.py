@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vixio.core import commands
     from vixio.core.device import Device, DeviceProfile, ToolAccess
-    from vixio.core.errors import ConfigError, ProviderError, ToolError, VixioError
+    from vixio.core.errors import (
+        ConfigError,
+        ConnectionClosed,
+        ProviderError,
+        ToolError,
+        VixioError,
+    )
     from vixio.core.pipeline import Pipeline
     from vixio.core.session import events
     from vixio.core.session.conversation import Conversation
@@ -30,6 +36,7 @@ __version__ = "0.1.0"
 
 _MODULES = {
     "ConfigError": "vixio.core.errors",
+    "ConnectionClosed": "vixio.core.errors",
     "Conversation": "vixio.core.session.conversation",
     "Deferred": "vixio.core.tools.late",
     "Device": "vixio.core.device",
@@ -61,6 +68,7 @@ _MODULES = {
 
 __all__ = [
     "ConfigError",
+    "ConnectionClosed",
     "Conversation",
     "Deferred",
     "Device",

@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from firmware_test_client import SimulatedDevice
 from tests.e2e.harness import serving, settings
 from tests.support.llm_server import Call, LLMServer, Stall, calls, text
+from tests.support.waiting import until
 from vixio.core.device import DeviceProfile, ToolAccess
-from vixio.core.errors import ProviderError, ProviderUnavailable, VixioError
-from vixio.core.history import UserMessage
+from vixio.core.errors import ConnectionClosed, ProviderError, ProviderUnavailable, VixioError
+from vixio.core.history import AssistantMessage, UserMessage
 from vixio.core.session.events import TurnEnded
 from vixio.server import Providers, Server
-from vixio.testing import ScriptedAgentBackend
+from vixio.testing import ScriptedAgentBackend, ScriptedTTS
 from vixio.testing.providers import ToolUse
 
 LIMIT = 50.0
@@ -102,3 +104,50 @@ async def test_beside_devices() -> None:
         assert [(turn.device_id, turn.timeline.outcome) for turn in ended] == [
             ("kitchen-test", "answered")
         ]
+
+
+async def test_a_device_that_connects_closes_the_conversation_of_its_key() -> None:
+    backend = ScriptedAgentBackend(
+        lambda words: ["Wait ", LIMIT, "never"] if words == "slow" else [f"{words}!"]
+    )
+    async with asyncio.timeout(LIMIT), serving(agent=backend, tts=ScriptedTTS()) as running:
+        config = running.device()
+        conversation = await running.app.conversation(config.device_id)
+        slow = conversation.stream("slow")
+        assert getattr(await anext(slow), "text", "") == "Wait "
+        async with SimulatedDevice(config) as device:
+            with pytest.raises(ConnectionClosed, match="has connected"):
+                await anext(slow)
+            assert (await device.type_text("hello")).text == "hello!"
+            with pytest.raises(ConnectionClosed, match="has connected"):
+                await conversation.ask("and now")
+            with pytest.raises(VixioError, match="is connected"):
+                await running.app.conversation(config.device_id)
+        await until(lambda: running.session(config.device_id) is None)
+        async with await running.app.conversation(config.device_id) as again:
+            assert again.history.items() == [
+                UserMessage("slow"),
+                AssistantMessage("Wait "),
+                UserMessage("hello"),
+                AssistantMessage("hello!"),
+            ]
+
+
+async def test_a_device_that_connects_while_its_conversation_is_opened_goes_first() -> None:
+    loading = asyncio.Event()
+
+    class Slow(ScriptedAgentBackend):
+        async def start(self) -> None:
+            await loading.wait()
+
+    async with (
+        asyncio.timeout(LIMIT),
+        serving(agent=Slow(), tts=ScriptedTTS(), loaded=False) as running,
+    ):
+        config = running.device()
+        opening = asyncio.create_task(running.app.conversation(config.device_id))
+        async with SimulatedDevice(config):
+            await until(lambda: running.session(config.device_id))
+            loading.set()
+            with pytest.raises(VixioError, match="is connected"):
+                await opening

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from uuid import uuid4
 
 from vixio.composition.engine import EngineBuilder
 from vixio.core.device import Device, DeviceProfile, ProfileResolver, normalise_device_id
-from vixio.core.errors import VixioError
+from vixio.core.errors import VixioError, describe
 from vixio.core.host import SessionHost
 from vixio.core.session.conversation import Conversation, ConversationSettings
+from vixio.core.session.events import Event, SessionOpened
 from vixio.core.tools.runner import ToolHost
 from vixio.providers.pool.pool import ProviderPool
 from vixio.settings import Settings
+
+_log = logging.getLogger(__name__)
 
 START_S = 60.0
 """For which a new conversation waits for its agent; a framework takes seconds to import."""
 
 
 class Conversations:
-    """Opens conversations, and closes those that are left at the end."""
+    """Opens conversations, and closes those that are left at the end.
+
+    A history has one writer: a conversation is closed when the device of its key connects.
+    """
 
     def __init__(
         self,
@@ -41,6 +49,8 @@ class Conversations:
         self._started = started
         self._open: dict[str, Conversation | None] = {}
         """By key; None while it is being opened."""
+        self._closing: set[asyncio.Task[None]] = set()
+        host.events.attach(self._take_note)
 
     async def open(self, key: str, profile: DeviceProfile | None = None) -> Conversation:
         """Open the conversation of ``key``; see :meth:`vixio.server.Server.conversation`."""
@@ -49,8 +59,7 @@ class Conversations:
             raise VixioError("a conversation needs a key")
         if key in self._open:
             raise VixioError(f"the conversation {key} is open already")
-        if self._host.sessions.find(key) is not None:
-            raise VixioError(f"the device {key} is connected: use the ask() of its session")
+        self._refuse_if_connected(key)
         self._open[key] = None
         try:
             conversation = await self._make(key, profile or self._profile_of(Device(key)))
@@ -58,6 +67,11 @@ class Conversations:
             del self._open[key]
             raise
         self._open[key] = conversation
+        try:
+            self._refuse_if_connected(key)  # since then
+        except VixioError:
+            await conversation.close()
+            raise
         return conversation
 
     async def close(self) -> None:
@@ -65,6 +79,30 @@ class Conversations:
         for conversation in tuple(self._open.values()):
             if conversation is not None:
                 await conversation.close()
+        if self._closing:
+            await asyncio.wait(self._closing)
+
+    def _refuse_if_connected(self, key: str) -> None:
+        if self._host.sessions.find(key) is not None:
+            raise VixioError(f"the device {key} is connected: use the ask() of its session")
+
+    def _take_note(self, event: Event) -> None:
+        if isinstance(event, SessionOpened):
+            conversation = self._open.get(event.device_id)
+            if conversation is not None:
+                task = asyncio.get_running_loop().create_task(self._end(conversation))
+                self._closing.add(task)
+                task.add_done_callback(self._closing.discard)
+
+    async def _end(self, conversation: Conversation) -> None:
+        key = conversation.key
+        try:
+            await conversation.close(
+                f"the device {key} has connected: use the ask() of its session"
+            )
+        except Exception as error:  # noqa: BLE001 - its reader gets no error of the agent's close
+            fields = {"key": key, "error": describe(error)}
+            _log.warning("a conversation did not close as it should", extra=fields)
 
     async def _make(self, key: str, profile: DeviceProfile) -> Conversation:
         lease = self._pool.lease(self._engines.choices(profile).agent)

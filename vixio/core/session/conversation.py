@@ -87,7 +87,8 @@ class Conversation:
         self._runner = TurnRunner(agent, self._context, self._settings.timeouts, follow_tools=True)
         self._one_at_a_time = asyncio.Lock()
         self._turn: PreparedTurn | None = None
-        self._closed = False
+        self._closed = ""
+        """Why it is closed."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -104,7 +105,7 @@ class Conversation:
         """Return the whole answer to ``text``.
 
         Raises ProviderError (ProviderTimeout when it takes too long), and ConnectionClosed when the
-        conversation is closed.
+        conversation is closed, by itself or because the device of its key has connected.
         """
         reply = ReplyCollector()
         async with aclosing(self._write(text, reply)) as pieces:
@@ -122,11 +123,14 @@ class Conversation:
             async for piece in pieces:
                 yield piece
 
-    async def close(self) -> None:
-        """Stop the turn under way, and release the agent and the tools. Idempotent."""
+    async def close(self, reason: str = "the conversation is closed") -> None:
+        """Stop the turn under way, and release the agent and the tools. Idempotent.
+
+        ``reason``: the message of the ConnectionClosed that further questions get.
+        """
         if self._closed:
             return
-        self._closed = True
+        self._closed = reason
         if self._turn is not None:
             await self._turn.aclose()
         self._runner.close()
@@ -208,7 +212,7 @@ class Conversation:
 
     def _refuse_if_closed(self) -> None:
         if self._closed:
-            raise ConnectionClosed("the conversation is closed")
+            raise ConnectionClosed(self._closed)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
