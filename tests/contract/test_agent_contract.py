@@ -76,7 +76,7 @@ class ResponsesBench(OpenAIBench):
         )
 
 
-class ChainBench(OpenAIBench):
+class FallbackBench(OpenAIBench):
     """The first model of the list refuses every call; the second speaks the other protocol."""
 
     api = responses_api
@@ -123,7 +123,7 @@ class LiteLLMBench(OpenAIBench):
 BENCHES = {
     "openai": OpenAIBench,
     "responses": ResponsesBench,
-    "chain": ChainBench,
+    "fallback": FallbackBench,
     "litellm": LiteLLMBench,
 }
 LITELLM = pytest.param(
@@ -136,7 +136,7 @@ LITELLM = pytest.param(
 
 
 class TestAgent(AgentContract):
-    @pytest.fixture(params=["openai", "responses", "chain", LITELLM, "phrasebook"])
+    @pytest.fixture(params=["openai", "responses", "fallback", LITELLM, "phrasebook"])
     def creator(
         self, request: pytest.FixtureRequest
     ) -> Callable[[], AbstractAsyncContextManager[AgentBench]]:

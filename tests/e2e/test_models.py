@@ -28,7 +28,7 @@ def _config(
         for number, (server, api) in enumerate(zip(servers, apis, strict=False))
     ]
     return settings(
-        agent={"name": "chain", "models": models, "pause": 100},
+        agent={"name": "fallback", "models": models, "pause": 100},
         assistant=dict(assistant),
         devices=devices or {},
     )
@@ -109,7 +109,8 @@ async def test_models_that_hang_are_answered_for_in_time() -> None:
             {"name": "openai", "base_url": first.base_url},
             {"name": "openai", "base_url": second.base_url, "api": "responses"},
         ]
-        config = settings(agent={"name": "chain", "models": models}, timeouts={"agent_first": 1.5})
+        agent = {"name": "fallback", "models": models}
+        config = settings(agent=agent, timeouts={"agent_first": 1.5})
         loop = asyncio.get_running_loop()
         async with (
             serving(config, asr=EarASR({}), tts=voice) as server,

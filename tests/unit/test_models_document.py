@@ -32,6 +32,6 @@ def test_every_example_loads(number: int, tmp_path: Path) -> None:
 
 
 def test_its_list_of_models_is_the_one_of_the_configuration() -> None:
-    listed = load_settings(ROOT / "config/chain.yaml", {"OPENAI_API_KEY": "k"})
+    listed = load_settings(ROOT / "config/fallback.yaml", {"OPENAI_API_KEY": "k"})
     models = listed.agent.options.model_dump()["models"]
     assert [model["name"] for model in models] == ["openai", "openai", "phrasebook"]

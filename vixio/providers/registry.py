@@ -85,7 +85,7 @@ _BUILTIN: Mapping[ProviderKind, Mapping[str, Plugin]] = {
         "phrasebook": Plugin(f"{_OPENAI_AGENT}:PHRASEBOOK_FACTORY"),
         "openai": Plugin(f"{_OPENAI_AGENT}:OPENAI_FACTORY"),
         "litellm": Plugin(f"{_OPENAI_AGENT}:LITELLM_FACTORY", "pip install 'vixio[litellm]'"),
-        "chain": Plugin("vixio.providers.openai_agent.fallback_backend:FALLBACK_FACTORY"),
+        "fallback": Plugin("vixio.providers.openai_agent.fallback_backend:FALLBACK_FACTORY"),
     },
     ProviderKind.TTS: {
         "piper": Plugin("vixio.providers.piper.provider:FACTORY"),
@@ -98,6 +98,9 @@ _BUILTIN: Mapping[ProviderKind, Mapping[str, Plugin]] = {
         "openai": Plugin("vixio.providers.openai_vision.provider:FACTORY"),
     },
 }
+
+_FORMER_NAMES: Mapping[tuple[ProviderKind, str], str] = {(ProviderKind.AGENT, "chain"): "fallback"}
+"""Former names of providers, which settings may still have, with the present ones."""
 
 _GROUPS: Mapping[ProviderKind, PluginGroup[ProviderFactory[Any, Any]]] = {
     kind: PluginGroup(
@@ -117,6 +120,11 @@ def names(kind: ProviderKind | str) -> list[str]:
     return _GROUPS[ProviderKind(kind)].names()
 
 
+def current_name(kind: ProviderKind | str, name: str) -> str:
+    """Return the present name of the provider ``name``, which may be a former one."""
+    return _FORMER_NAMES.get((ProviderKind(kind), name), name)
+
+
 def resolve(kind: ProviderKind | str, name: str) -> ProviderFactory[Any, Any]:
     """Import and return the factory of the provider ``name``.
 
@@ -125,6 +133,6 @@ def resolve(kind: ProviderKind | str, name: str) -> ProviderFactory[Any, Any]:
     """
     kind = ProviderKind(kind)
     try:
-        return _GROUPS[kind].load(name)
+        return _GROUPS[kind].load(current_name(kind, name))
     except PluginUnavailable as error:
         raise ProviderUnavailable(f"{kind}.{name}", str(error)) from error

@@ -66,7 +66,7 @@ class ProviderSection(Section):
         if not isinstance(name, str):
             raise fault(f"expected the name of a provider, found {name!r}", "name")
         try:
-            return name, registry.resolve(cls.kind, name)
+            return registry.current_name(cls.kind, name), registry.resolve(cls.kind, name)
         except (ConfigError, ProviderUnavailable) as error:
             raise fault(str(error), "name") from error
 
@@ -186,7 +186,7 @@ class AgentSection(ProviderSection):
         }
     )
     default_name = "phrasebook"
-    no_list = "write `name: chain` and the list under `models` (docs/models.md)"
+    no_list = "write `name: fallback` and the list under `models` (docs/models.md)"
 
     def create(self) -> AgentBackend:
         """Make the agents' backend, unstarted. Raises ConfigError, ProviderUnavailable."""

@@ -171,7 +171,7 @@ async def test_a_model_that_another_stood_in_for() -> None:
     async with LLMServer() as server:
         server.script(failure(401, "bad key"))
         broken = {"name": "openai", "base_url": server.base_url, "api_key": "k", "model": "m"}
-        rows = await run(agent={"name": "chain", "models": [broken, {"name": "phrasebook"}]})
+        rows = await run(agent={"name": "fallback", "models": [broken, {"name": "phrasebook"}]})
         assert list(failed(rows)) == ["agent"]
         assert failed(rows)["agent"].startswith(
             "openai/m (no valid key) did not answer, phrasebook did: “Hello!"

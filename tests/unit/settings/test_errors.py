@@ -53,15 +53,18 @@ def failure(path: Path, environment: dict[str, str] | None = None) -> str:
         ),
         # within lists and mappings of the user's own keys
         (
-            "agent:\n  name: chain\n  models:\n  - name: phrasebook\n  - name: openai\n    modl: x",
+            (
+                "agent:\n  name: fallback\n  models:\n"
+                "  - name: phrasebook\n  - name: openai\n    modl: x"
+            ),
             ":6: agent.models[1].modl: there is no such key, did you mean 'model'?",
         ),
         (
-            "agent:\n  name: chain\n  models:\n  - name: phrasebook\n    retries: 9",
+            "agent:\n  name: fallback\n  models:\n  - name: phrasebook\n    retries: 9",
             ":5: agent.models[0].retries: expected a number from 0 to 5, found 9",
         ),
         (
-            "agent: {name: chain}",
+            "agent: {name: fallback}",
             ":1: agent.models: is required",
         ),
         (
@@ -242,7 +245,7 @@ def test_the_first_of_several_in_the_file(tmp_path: Path) -> None:
         ("server:\n  auth:\n    secret: {hunter2: hunter2}", "server.auth.secret"),
         (f"{MODEL}  api_key: [hunter2]", "agent.api_key"),
         (
-            "agent:\n  name: chain\n  models:\n  - name: openai\n    api_key: [hunter2]",
+            "agent:\n  name: fallback\n  models:\n  - name: openai\n    api_key: [hunter2]",
             "agent.models[0].api_key",
         ),
         (f"{MODEL}  apikey: hunter2\n  api_key: k", "agent.apikey"),

@@ -88,7 +88,7 @@ def test_a_list_of_one_is_that_one(tmp_path: Path) -> None:
         ("asr: []", ":1: asr: expected a provider or several, found an empty list"),
         ("asr: [[]]", ":1: asr: a list must not contain a list: write its providers here"),
         ("tts: [{}, espeak]", ":1: tts[1]: expected a mapping (`key: value` lines), found 'es"),
-        ("agent: [{}]", ":1: agent: write `name: chain` and the list under `models`"),
+        ("agent: [{}]", ":1: agent: write `name: fallback` and the list under `models`"),
         ("tts: {others: []}", ":1: tts.others: there is no such key"),
         (
             f"vision: [{OPENAI}, {{name: openai, modl: x}}]",

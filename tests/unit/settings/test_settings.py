@@ -103,17 +103,26 @@ def test_the_agent_gives_up_before_the_server_does(tmp_path: Path) -> None:
     assert limits(model) == (15, 15, 45)
     assert limits(f"{model}timeouts: {{agent_first: 10, agent_next: 10, turn: 30}}") == (8, 8, 24)
     assert limits("agent: {name: openai, api_key: k, first_token_timeout: 19}") == (19, 15, 45)
-    chain = "agent: {name: chain, models: [{name: phrasebook}]}\ntimeouts: {agent_first: 5}"
-    assert load(tmp_path, chain).agent.options.model_dump()["first_token_timeout"] == 4
+    fallback = "agent: {name: fallback, models: [{name: phrasebook}]}\ntimeouts: {agent_first: 5}"
+    assert load(tmp_path, fallback).agent.options.model_dump()["first_token_timeout"] == 4
 
 
-def test_a_chain_that_has_no_time_for_its_models(tmp_path: Path) -> None:
+def test_a_fallback_list_that_has_no_time_for_its_models(tmp_path: Path) -> None:
     text = """
         timeouts: {agent_first: 10}
-        agent: {name: chain, models: [{name: phrasebook, first_token_timeout: 9}]}
+        agent: {name: fallback, models: [{name: phrasebook, first_token_timeout: 9}]}
         """
     with pytest.raises(ConfigError, match=r"first_token_timeout \(8 s\) is for all models"):
         load(tmp_path, text)
+
+
+def test_the_former_name_of_the_fallback_agent(tmp_path: Path) -> None:
+    models = "models: [{name: phrasebook}]"
+    former = load(tmp_path, f"agent: {{name: chain, {models}}}")
+    assert former == load(tmp_path, f"agent: {{name: fallback, {models}}}")
+    assert former.agent.name == "fallback"
+    with pytest.raises(ConfigError, match=r"retrys: there is no such key"):
+        load(tmp_path, "agent: {name: chain, models: [], retrys: 1}")
 
 
 def test_settings_do_not_change() -> None:

@@ -1,4 +1,4 @@
-"""The agent ``chain``, a list of models: its options and shared state. Cheap to import."""
+"""The agent ``fallback``, a list of models: its options and shared state. Cheap to import."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from vixio.providers.registry import ProviderFactory, ProviderKind
 
 if TYPE_CHECKING:
     from vixio.providers.openai_agent.models import SharedModel
+
+NAME = "fallback"
 
 _OF_THE_TURN = ("max_tool_rounds", "turn_timeout")
 """Options of the turn, in which several models may take part."""
@@ -36,15 +38,15 @@ class ModelEntry(BaseModel):
         name = value.get("name")
         if not isinstance(name, str):
             raise ValueError("name is missing: the name of an agent such as openai")  # noqa: TRY004 - pydantic explains a ValueError
-        if name == CHAIN:
-            raise ValueError("a chain cannot contain a chain: list its models here")
+        if registry.current_name(ProviderKind.AGENT, name) == NAME:
+            raise ValueError("a fallback list cannot contain another one: list its models here")
         given = {key: option for key, option in value.items() if key != "name"}
         try:
             factory = registry.resolve(ProviderKind.AGENT, name)
         except (ConfigError, ProviderUnavailable) as error:
             raise ValueError(f"name: {error}") from error
         if not issubclass(factory.settings_model, TurnSettings):
-            raise ValueError(f"the agent {name} is not a model and cannot be in a chain")  # noqa: TRY004 - as above
+            raise ValueError(f"the agent {name} is not a model and cannot be in a fallback list")  # noqa: TRY004 - as above
         options = factory.settings_model.model_validate(given)
         return {"name": name, "options": options}
 
@@ -115,7 +117,7 @@ class FallbackAgentSettings(BaseModel):
 class FallbackAgentBackend(SharedModelBackend):
     """Several models behind one agent; their health is shared by all sessions."""
 
-    def __init__(self, settings: FallbackAgentSettings, name: str = "chain") -> None:
+    def __init__(self, settings: FallbackAgentSettings, name: str = NAME) -> None:
         """Raises ProviderUnavailable if a model's key or package is missing."""
         super().__init__(
             name,
@@ -159,9 +161,10 @@ class FallbackAgentBackend(SharedModelBackend):
 def _backend(entry: ModelEntry) -> SharedModelBackend:
     made = registry.resolve(ProviderKind.AGENT, entry.name).create(entry.options)
     if not isinstance(made, SharedModelBackend):
-        raise ConfigError(f"agent.models: {entry.name} is not a model and cannot be in a chain")
+        raise ConfigError(
+            f"agent.models: {entry.name} is not a model and cannot be in a fallback list"
+        )
     return made
 
 
-CHAIN = "chain"
 FALLBACK_FACTORY = ProviderFactory(FallbackAgentSettings, FallbackAgentBackend)

@@ -116,7 +116,7 @@ class FallbackTurn(CallModel):
             finally:
                 if not settled:
                     candidate.breaker.abandoned(ticket)
-        raise first_failure or ProviderError("chain", "there is no model", retryable=False)
+        raise first_failure or ProviderError("fallback", "there is no model", retryable=False)
 
     def _plan(self, now: float) -> tuple[list[int], list[int]]:
         """Return the models to pass over and those to ask, each in order.

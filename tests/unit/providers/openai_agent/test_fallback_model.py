@@ -25,7 +25,7 @@ LIMIT = 30.0
 
 
 @asynccontextmanager
-async def _chain(
+async def _fallback(
     *models: dict[str, Any],
     **options: Any,  # noqa: ANN401 - the fields of the settings
 ) -> AsyncIterator[FallbackAgentBackend]:
@@ -79,7 +79,7 @@ BROKEN = {
 async def test_the_next_takes_the_turn(
     server: LLMServer, second: LLMServer, answer: Answer
 ) -> None:
-    async with _chain(_model(server, "a"), _model(second, "b")) as backend:
+    async with _fallback(_model(server, "a"), _model(second, "b")) as backend:
         uses: list[ModelUse] = []
         server.script(answer)
         second.script(text("I am ", "b."))
@@ -89,7 +89,7 @@ async def test_the_next_takes_the_turn(
 
 
 async def test_a_stall_costs_only_its_share(server: LLMServer, second: LLMServer) -> None:
-    async with _chain(_model(server), _model(second), first_token_timeout=2.4) as backend:
+    async with _fallback(_model(server), _model(second), first_token_timeout=2.4) as backend:
         server.script(Answer([], before_head=Stall()))
         second.script(text("Here."))
         loop = asyncio.get_running_loop()
@@ -102,7 +102,7 @@ async def test_a_stall_costs_only_its_share(server: LLMServer, second: LLMServer
 async def test_the_one_that_failed_is_left_alone_by_all_sessions(
     server: LLMServer, second: LLMServer
 ) -> None:
-    async with _chain(_model(server, "a"), _model(second, "b"), pause=100) as backend:
+    async with _fallback(_model(server, "a"), _model(second, "b"), pause=100) as backend:
         server.script(failure(500, "oops"))
         second.script(*(text("b") for _ in range(3)))
         for _ in range(3):
@@ -118,7 +118,7 @@ async def test_the_one_that_failed_is_left_alone_by_all_sessions(
 async def test_it_is_tried_again_by_one_call_and_comes_back(
     server: LLMServer, second: LLMServer
 ) -> None:
-    async with _chain(_model(server, "a"), _model(second, "b"), pause=0.001) as backend:
+    async with _fallback(_model(server, "a"), _model(second, "b"), pause=0.001) as backend:
         server.script(failure(500, "oops"))
         second.script(text("b"), text("b"))
         assert _said(await _turn(backend.create())) == "b"
@@ -138,7 +138,7 @@ async def test_it_is_tried_again_by_one_call_and_comes_back(
 async def test_a_trial_that_the_user_interrupts_decides_nothing(
     server: LLMServer, second: LLMServer
 ) -> None:
-    async with _chain(_model(server), _model(second), pause=0.001) as backend:
+    async with _fallback(_model(server), _model(second), pause=0.001) as backend:
         server.script(failure(500, "oops"))
         second.script(text("b"))
         await _turn(backend.create())
@@ -155,7 +155,7 @@ async def test_a_trial_that_the_user_interrupts_decides_nothing(
 
 
 async def test_nothing_is_said_twice(server: LLMServer, second: LLMServer) -> None:
-    async with _chain(_model(server), _model(second)) as backend:
+    async with _fallback(_model(server), _model(second)) as backend:
         server.script(text("I was ", Cut()))
         second.script(text("never"))
         heard: list[AgentEvent] = []
@@ -185,7 +185,7 @@ async def test_the_next_goes_on_behind_a_tool_call(
     apis: dict[str, Any] = {"chat": llm_server, "responses": responses_api}
     options = {"chat": {}, "responses": {"api": "responses", "reasoning_effort": "low"}}
     models = [_model(server, "a", **options[order[0]]), _model(second, "b", **options[order[1]])]
-    async with _chain(*models) as backend:
+    async with _fallback(*models) as backend:
         agent = backend.create()
         await agent.initialize([count])
         made = Call("call_0", "count", "{}")
@@ -213,7 +213,7 @@ async def test_the_next_goes_on_behind_a_tool_call(
 async def test_a_request_that_is_refused_says_nothing_of_the_models_health(
     server: LLMServer, second: LLMServer
 ) -> None:
-    async with _chain(_model(server, "a"), _model(second, "b")) as backend:
+    async with _fallback(_model(server, "a"), _model(second, "b")) as backend:
         server.script(failure(400, "too long"), text("a"))
         second.script(text("b"))
         assert _said(await _turn(backend.create())) == "b"
@@ -221,7 +221,7 @@ async def test_a_request_that_is_refused_says_nothing_of_the_models_health(
 
 
 async def test_when_all_fail_the_first_one_says_why(server: LLMServer, second: LLMServer) -> None:
-    async with _chain(_model(server), _model(second), pause=100) as backend:
+    async with _fallback(_model(server), _model(second), pause=100) as backend:
         server.script(failure(401, "no"))
         second.script(failure(400, "no"))
         with pytest.raises(ProviderError) as caught:
@@ -239,7 +239,7 @@ async def test_when_all_fail_the_first_one_says_why(server: LLMServer, second: L
 
 
 async def test_fifty_failures_at_once_are_one(server: LLMServer) -> None:
-    async with _chain(_model(server), {"name": "phrasebook"}, pause=100) as backend:
+    async with _fallback(_model(server), {"name": "phrasebook"}, pause=100) as backend:
         go = [Stall() for _ in range(50)]
         server.script(*(Answer([], 500, before_head=each) for each in go))
         turns = [asyncio.ensure_future(_turn(backend.create())) for _ in go]
@@ -254,7 +254,7 @@ async def test_fifty_failures_at_once_are_one(server: LLMServer) -> None:
 
 
 async def test_the_phrase_book_is_the_last_resort(server: LLMServer) -> None:
-    async with _chain(_model(server), {"name": "phrasebook"}) as backend:
+    async with _fallback(_model(server), {"name": "phrasebook"}) as backend:
         uses: list[ModelUse] = []
         server.script(failure(503, "down"))
         assert _said(await _turn(backend.create(), uses, "hello"))
@@ -269,7 +269,8 @@ def test_settings_are_checked() -> None:
     refused("at least one", models=[])
     refused("name is missing", models=[{}])
     refused("did you mean 'openai'", models=[{"name": "opnai"}])
-    refused("cannot contain a chain", models=[{"name": "chain", "models": []}])
+    for name in ("fallback", "chain"):
+        refused("cannot contain another one", models=[{"name": name, "models": []}])
     refused("modle", models=[{"name": "openai", "modle": "x"}])
     refused("applies to all", models=[{"name": "phrasebook", "turn_timeout": 3}])
     slow = {"name": "phrasebook", "first_token_timeout": 9}

@@ -163,7 +163,7 @@ async def test_a_stall(server: LLMServer, said: str) -> None:
     assert heard == said
 
 
-async def test_it_stands_in_a_chain(server: LLMServer) -> None:
+async def test_it_stands_in_a_fallback_list(server: LLMServer) -> None:
     entry = {"base_url": server.base_url, "api_key": "k"}
     settings = FallbackAgentSettings.model_validate(
         {
