@@ -2,8 +2,9 @@
 # All tests, as several runs of pytest side by side: run_tests.sh PYTEST [ARGUMENT…]
 #
 # Conversations with the simulated device take the time that talking takes, and mostly wait; all other
-# tests compute. So three runs of conversations go on at a time, and two of the others beside them, with
-# less claim on the processors. With ARGUMENTs it is one plain run of them.
+# tests compute. So three runs of conversations go on at a time, and two of the others beside them. All
+# have the same claim on the processors: with less, the others would get next to nothing of a machine
+# that another program keeps busy. With ARGUMENTs it is one plain run of them.
 set -u
 
 pytest=$1
@@ -16,22 +17,22 @@ here=$(mktemp -d)
 running=
 trap '[ -z "$running" ] || kill $running 2>/dev/null; rm -rf "$here"' EXIT
 
-# start NAME NICENESS ARGUMENT…: a run in the background; its output and status are kept as NAME.
+# start NAME ARGUMENT…: a run in the background; its output and status are kept as NAME.
 start() {
-    name=$1 niceness=$2
-    shift 2
+    name=$1
+    shift
     {
-        nice -n "$niceness" "$pytest" -p no:cacheprovider "$@" </dev/null >"$here/$name" 2>&1
+        "$pytest" -p no:cacheprovider "$@" </dev/null >"$here/$name" 2>&1
         echo $? >"$here/$name.status"
     } &
     running="$running $!"
 }
 
-start others-1 10 tests/unit/providers tests/contract tests/models
-start others-2 10 tests --ignore=tests/e2e --ignore=tests/load --ignore=tests/chaos \
+start others-1 tests/unit/providers tests/contract tests/models
+start others-2 tests --ignore=tests/e2e --ignore=tests/load --ignore=tests/chaos \
     --ignore=tests/unit/providers --ignore=tests/contract --ignore=tests/models
-start conversations-1 0 tests/e2e/test_[a-h]*.py
-start conversations-2 0 tests/load tests/chaos firmware-test-client/tests
+start conversations-1 tests/e2e/test_[a-h]*.py
+start conversations-2 tests/load tests/chaos firmware-test-client/tests
 # The longest one is shown while it runs.
 {
     "$pytest" -p no:cacheprovider tests/e2e/test_[i-z]*.py </dev/null

@@ -60,7 +60,7 @@ def test_one_in_a_process_of_its_own() -> None:
         [sys.executable, str(SCRIPT), "--runs", "1", "--one", "tts", "0"],
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=150,
         check=False,
     )
     assert done.returncode == 0, done.stderr

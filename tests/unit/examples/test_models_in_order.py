@@ -29,7 +29,7 @@ async def test_the_second_model_answers_for_the_first() -> None:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        out, error = await asyncio.wait_for(process.communicate(), 50)
+        out, error = await asyncio.wait_for(process.communicate(), 150)
     assert process.returncode == 0, error.decode()
     lines = out.decode().splitlines()
     named = "[openai/qwen3:8b: 3+5 tokens, instead of openai/gpt-4.1-mini]"

@@ -18,7 +18,7 @@ def run(site: Path, cwd: Path, *arguments: str) -> subprocess.CompletedProcess[s
         [sys.executable, "-P", *arguments],
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=150,
         cwd=cwd,
         env={**kept, "PYTHONPATH": os.pathsep.join(filter(None, path))},
         check=False,

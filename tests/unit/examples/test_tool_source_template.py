@@ -45,7 +45,7 @@ def run(site: Path, config: Path, *arguments: str) -> subprocess.CompletedProces
         [sys.executable, "-P", *arguments],
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=150,
         cwd=config.parent,
         env={**os.environ, **environment(site, config)},
         check=False,

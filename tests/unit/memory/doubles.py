@@ -115,7 +115,7 @@ class Server:
         self.memory = Memory(
             StoreLink(make, timeout=timeout),
             self.counters,
-            MemorySettings(**settings),  # type: ignore[arg-type]  # all the fields are numbers
+            MemorySettings(**{"wait": 30.0, "flush": 30.0, **settings}),  # type: ignore[arg-type]  # all the fields are numbers
             summarise,
         )
         self.histories = HistoryStore(max_devices, max_turns, max_tokens, self.memory)
