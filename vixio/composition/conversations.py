@@ -95,14 +95,12 @@ class Conversations:
                 task.add_done_callback(self._closing.discard)
 
     async def _end(self, conversation: Conversation) -> None:
-        key = conversation.key
+        reason = f"the device {conversation.key} has connected: use the ask() of its session"
         try:
-            await conversation.close(
-                f"the device {key} has connected: use the ask() of its session"
-            )
-        except Exception as error:  # noqa: BLE001 - its reader gets no error of the agent's close
-            fields = {"key": key, "error": describe(error)}
-            _log.warning("a conversation did not close as it should", extra=fields)
+            await conversation.close(reason)
+        except Exception as error:  # noqa: BLE001 - third-party code of an agent or a tool
+            fields = {"key": conversation.key, "error": describe(error)}
+            _log.warning("conversation did not close", extra=fields)
 
     async def _make(self, key: str, profile: DeviceProfile) -> Conversation:
         lease = self._pool.lease(self._engines.choices(profile).agent)

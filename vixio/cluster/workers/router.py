@@ -58,7 +58,8 @@ class CommandRouter:
                 timeout=timeout,
             )
             if answer is None:
-                message = ENDED if channel.closed else ""
+                attended = self._channels.get(holder.worker) is channel
+                message = "" if attended else ENDED
                 return CommandResult(CommandStatus.TIMED_OUT, message=message).to_json()
             if answer != NOT_CONNECTED.to_json():
                 return dict(answer)
