@@ -26,10 +26,12 @@ from vixio.settings import Settings, load_settings
 from vixio.settings.devices import PROVIDERS
 from vixio.settings.provider import ProviderSection
 from vixio.tools.from_settings import make_runtime, specs_of
-from vixio.tools.source import ToolSource
 
 PART_TIMEOUT_S = 60.0
 """For one part; loading a model from a slow disk takes several seconds."""
+
+TOOLS_TIMEOUT_S = 40.0
+"""For all tool sources to be ready, after they have started: an MCP server gets 30 s to connect."""
 
 RESOLVE_TIMEOUT_S = 5.0
 
@@ -223,13 +225,13 @@ async def _vision(settings: Settings) -> str:
 
 async def _tools(settings: Settings) -> str:
     runtime = make_runtime(settings, Counters())
-    await runtime.start()
     try:
-        await asyncio.gather(*(source.ready() for source in runtime.sources))
+        await runtime.start()
+        await runtime.ready(TOOLS_TIMEOUT_S)
         types = {spec.name: spec.type for spec in specs_of(settings)}
-        found = ", ".join(_counted(source, types[source.name]) for source in runtime.sources)
-        faults = [fault for source in runtime.sources for fault in source.faults]
-        if faults:
+        listed = runtime.listed()
+        found = ", ".join(_counted(name, len(tools), types[name]) for name, tools in listed.items())
+        if faults := runtime.faults:
             more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
             raise ConfigError(f"{faults[0].place}: {faults[0].reason}{more}; found: {found}")
     finally:
@@ -237,10 +239,10 @@ async def _tools(settings: Settings) -> str:
     return f"{found}; a device adds its own"
 
 
-def _counted(source: ToolSource, type: str) -> str:
+def _counted(name: str, tools: int, type: str) -> str:
     """Return a source in a few words: ``12 home (mcp)``."""
-    kind = f" ({type})" if type != source.name else ""
-    return f"{len(source.tools())} {source.name}{kind}"
+    kind = f" ({type})" if type != name else ""
+    return f"{tools} {name}{kind}"
 
 
 async def _memory(settings: Settings) -> str:

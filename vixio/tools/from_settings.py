@@ -51,6 +51,7 @@ def make_runtime(
             policy=_policy(tools),
             source_concurrency=tools.concurrency,
             log_content=tools.log_content,
+            timeouts=settings.time_limits(),
         ),
         counters=counters,
     )

@@ -11,12 +11,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from vixio.core.device import DeviceProfile
 from vixio.core.errors import ToolError
 from vixio.core.metrics import Counters
+from vixio.core.timeouts import Timeouts
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.runner import ToolHost, ToolRunner
 from vixio.core.tools.toolset import DEVICE_SOURCE, Renamed
@@ -24,6 +25,7 @@ from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
 from vixio.tools.arguments import read_arguments
 from vixio.tools.confirm import ASK
 from vixio.tools.execute import execute
+from vixio.tools.guarded import GuardedSource
 from vixio.tools.late import finish
 from vixio.tools.limits import Limits
 from vixio.tools.policy import ToolPolicy
@@ -49,6 +51,7 @@ class RuntimeSettings:
     policy: ToolPolicy = field(default_factory=ToolPolicy)
     source_concurrency: Mapping[str, int] = field(default_factory=dict)
     log_content: bool = False
+    timeouts: Timeouts = field(default_factory=Timeouts)
 
 
 class ToolRuntime(ToolHost):
@@ -68,26 +71,46 @@ class ToolRuntime(ToolHost):
         names = [source.name for source in self.sources]
         if DEVICE_SOURCE in names or len(set(names)) < len(names):
             raise ValueError(f"names of tool sources must differ, and none is device: {names}")
+        timeouts = self.settings.timeouts
+        self._guarded = {
+            source.name: GuardedSource(source, self.counters, timeouts, self._source_changed)
+            for source in self.sources
+        }
         self._limits = Limits(self.settings.source_concurrency)
         self._sessions: set[RuntimeSession] = set()
         self.renamed = Renamed()
         self._names: dict[tuple[str, str], str] = {}
-        self._stale: set[ToolSource] = set()
+        self._stale: set[str] = set()
         self._following: asyncio.Task[None] | None = None
         for source in self.sources:
             source.watch(self._source_changed)
 
     async def start(self) -> None:
-        """Start all sources; one that fails costs its own tools only."""
-        await asyncio.gather(*(self._start(source) for source in self.sources))
+        """Start all sources, within a limit; one that fails costs its own tools only."""
+        await asyncio.gather(*(each.start() for each in self._guarded.values()))
+
+    async def ready(self, limit: float) -> None:
+        """Wait until it is known of all sources whether they work, at most ``limit`` seconds."""
+        await asyncio.gather(*(each.ready(limit) for each in self._guarded.values()))
+
+    @property
+    def faults(self) -> Sequence[Fault]:
+        """What does not work now, of all sources."""
+        return [fault for each in self._guarded.values() for fault in each.faults]
+
+    def listed(self) -> dict[str, Sequence[ToolDefinition]]:
+        """Return the tools of all sources by name; of one that fails, its last list."""
+        for each in self._guarded.values():
+            if each.read():  # it works again: for the other sessions too
+                self._source_changed(each.source)
+        return {name: each.tools for name, each in self._guarded.items()}
 
     async def close(self) -> None:
-        """Close all sources. Sessions are closed by their owner."""
+        """Close all sources, within a limit. Sessions are closed by their owner."""
         if self._following is not None:
             self._following.cancel()
             await asyncio.wait((self._following,))
-        for source in reversed(self.sources):
-            await source.close()
+        await asyncio.gather(*(each.close() for each in self._guarded.values()))
 
     def open(
         self, device_id: str, session_id: str, profile: DeviceProfile | None = None
@@ -95,7 +118,7 @@ class ToolRuntime(ToolHost):
         """Return the tools of a new session: all sources at once, its device's when they come."""
         session = RuntimeSession(self, device_id, session_id, profile or DeviceProfile())
         self._sessions.add(session)
-        session.toolset.replace_all({source.name: source.tools() for source in self.sources})
+        session.toolset.replace_all(self.listed())
         return session
 
     def forget(self, session: RuntimeSession) -> None:
@@ -156,30 +179,19 @@ class ToolRuntime(ToolHost):
             name = self._names[key] = f"tool.{source}.{what}"
         return name
 
-    async def _start(self, source: ToolSource) -> None:
-        try:
-            await source.start()
-        except Exception as error:  # noqa: BLE001 - third-party code; other sources go on
-            self.counters.add(f"tool.{source.name}.start_failed")
-            reason = " ".join(f"{type(error).__name__}: {error}".split())
-            source.faults = [Fault(source.name, f"did not start: {reason}")]
-            _log.warning(
-                "tool source did not start", extra={"source": source.name, "error": reason}
-            )
-
     def _source_changed(self, source: ToolSource) -> None:
-        self._stale.add(source)
+        self._stale.add(source.name)
         if self._following is None or self._following.done():
             self._following = asyncio.get_running_loop().create_task(self._follow())
 
     async def _follow(self) -> None:
         """Update every session with the sources that changed; atomic for each session."""
         while self._stale:
-            source = self._stale.pop()
+            source = self._guarded[self._stale.pop()]
+            source.read()
             for number, session in enumerate(tuple(self._sessions), 1):
-                # Read again for each session: the source may have changed in between.
-                if session in self._sessions:
-                    session.toolset.replace(source.name, source.tools())
+                if session in self._sessions:  # it may have ended in between
+                    session.toolset.replace(source.name, source.tools)
                 if number % _SESSIONS_AT_ONCE == 0:
                     await asyncio.sleep(0)
 

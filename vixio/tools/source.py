@@ -42,7 +42,9 @@ class ToolSource(ABC):
     async def start(self) -> None:  # noqa: B027 - most sources have nothing to prepare
         """Begin to offer tools; slow work continues in the background.
 
-        A service that is down is not an error: the source has no tools until it is back.
+        A service that is down is not an error: the source has no tools until it is back. After
+        ``tool_start`` seconds (:class:`~vixio.core.timeouts.Timeouts`) the server goes on without
+        the source, until this returns.
         """
 
     async def ready(self) -> None:  # noqa: B027 - most sources know when they have started
@@ -53,11 +55,11 @@ class ToolSource(ABC):
         """Return the tools that it offers now; cheap, and equal while nothing changed.
 
         The tool set fills in their ``source``. Their ``options`` are defaults, which the settings
-        may override.
+        may override. While this raises, the last list stays.
         """
 
     async def close(self) -> None:  # noqa: B027 - most sources hold nothing
-        """Release everything; pending calls fail. Idempotent."""
+        """Release everything; pending calls fail. Idempotent. Cancelled after ``tool_close`` s."""
 
     def watch(self, watcher: Watcher) -> Callable[[], None]:
         """Call ``watcher`` in the event loop after every change; return a function to stop."""

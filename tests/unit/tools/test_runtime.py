@@ -117,7 +117,7 @@ async def test_a_source_that_does_not_start_costs_its_own_tools() -> None:
     await runtime.start()
     assert names(runtime.open("x", "1")) == ["echo"]
     assert counters.get("tool.down.start_failed") == 1
-    assert runtime.sources[0].faults == [Fault("down", "did not start: OSError: down")]
+    assert runtime.faults == [Fault("down", "did not start: OSError: down")]
 
 
 @pytest.mark.parametrize("taken", [("a", "a"), ("device",)])

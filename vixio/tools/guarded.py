@@ -1,0 +1,150 @@
+"""A tool source whose errors and delays cost its own tools only.
+
+A source may be third-party code. Whatever its methods raise, and whenever they do not return, is
+logged once, counted as ``tool.<source>.…`` and kept as a :class:`~vixio.tools.source.Fault`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+
+from vixio.core.metrics import Counters
+from vixio.core.timeouts import Timeouts
+from vixio.core.tools.types import ToolDefinition
+from vixio.tools.source import Fault, ToolSource
+
+_log = logging.getLogger(__name__)
+
+
+class Step(StrEnum):
+    """What can fail; the value is the counter's name."""
+
+    START = "start_failed"
+    SLOW_START = "start_late"
+    READY = "ready_failed"
+    LIST = "list_failed"
+    CLOSE = "close_failed"
+
+
+class GuardedSource:
+    """One source of a runtime. ``started_late``: called when it has started behind its limit."""
+
+    def __init__(
+        self,
+        source: ToolSource,
+        counters: Counters,
+        timeouts: Timeouts,
+        started_late: Callable[[ToolSource], None],
+    ) -> None:
+        self.source = source
+        self.name = source.name
+        self.tools: tuple[ToolDefinition, ...] = ()
+        """The last list that could be read."""
+        self._counters = counters
+        self._timeouts = timeouts
+        self._started_late = started_late
+        self._failed: dict[Step, Fault] = {}
+        self._starting: asyncio.Task[None] | None = None
+
+    @property
+    def faults(self) -> Sequence[Fault]:
+        """What does not work now."""
+        return (*self._failed.values(), *self.source.faults)
+
+    async def start(self) -> None:
+        """Start the source. Returns at its limit at the latest; the start goes on then."""
+        if self._starting is None or self._starting.done():
+            self._starting = asyncio.create_task(self._start(), name=f"start {self.name}")
+        limit = self._timeouts.tool_start
+        await asyncio.wait((self._starting,), timeout=limit)
+        if not self._starting.done():
+            self._fail(Step.SLOW_START, f"it is still starting after {limit:g} s")
+        elif self._starting.cancelled():
+            self._fail(Step.START, "did not start: it was cancelled")
+
+    async def ready(self, limit: float) -> None:
+        """Wait until it is known whether the source works, at most ``limit`` seconds."""
+        timer = asyncio.timeout(limit)
+        try:
+            async with timer:
+                if self._starting is not None:
+                    await asyncio.wait((self._starting,))
+                await self.source.ready()
+        except Exception as error:  # noqa: BLE001 - third-party code
+            if not timer.expired():
+                self._fail(Step.READY, _reason(error))
+            elif Step.SLOW_START not in self._failed:
+                self._fail(Step.READY, f"it is not ready after {limit:g} s")
+        else:
+            self._works(Step.READY)
+
+    def read(self) -> bool:
+        """Read the list into :attr:`tools`; return whether it could not be read the last time."""
+        try:
+            listed = self.source.tools()
+            if listed is not self.tools:
+                self.tools = _definitions(listed)
+        except Exception as error:  # noqa: BLE001 - third-party code; the last list stays
+            self._fail(Step.LIST, f"its tools cannot be listed: {_reason(error)}")
+            return False
+        return self._works(Step.LIST)
+
+    async def close(self) -> None:
+        """Close the source, within its limit. A start that is under way is cancelled first."""
+        limit = self._timeouts.tool_close
+        closing = asyncio.create_task(self._close(), name=f"close {self.name}")
+        try:
+            _, late = await asyncio.wait((closing,), timeout=limit)
+        finally:
+            closing.cancel()
+        if late:
+            self._fail(Step.CLOSE, f"it is still closing after {limit:g} s")
+
+    async def _start(self) -> None:
+        try:
+            await self.source.start()
+        except Exception as error:  # noqa: BLE001 - third-party code
+            self._failed.pop(Step.SLOW_START, None)
+            self._fail(Step.START, f"did not start: {_reason(error)}")
+        else:
+            self._works(Step.START)
+            if self._works(Step.SLOW_START):
+                self._started_late(self.source)
+
+    async def _close(self) -> None:
+        if self._starting is not None and not self._starting.done():
+            self._starting.cancel()
+            await asyncio.wait((self._starting,))
+        try:
+            await self.source.close()
+        except Exception as error:  # noqa: BLE001 - third-party code; the others are closed too
+            self._fail(Step.CLOSE, f"did not close: {_reason(error)}")
+
+    def _fail(self, step: Step, reason: str) -> None:
+        """Keep a fault; log it if it is new."""
+        self._counters.add(f"tool.{self.name}.{step}")
+        if step not in self._failed:
+            _log.warning("tool source failed", extra={"source": self.name, "reason": reason})
+        self._failed[step] = Fault(self.name, reason)
+
+    def _works(self, step: Step) -> bool:
+        """Drop the fault of a step; return whether there was one."""
+        if self._failed.pop(step, None) is None:
+            return False
+        _log.info("tool source works again", extra={"source": self.name})
+        return True
+
+
+def _definitions(listed: Sequence[ToolDefinition]) -> tuple[ToolDefinition, ...]:
+    tools = tuple(listed)
+    for tool in tools:
+        if not isinstance(tool, ToolDefinition):
+            raise TypeError(f"{type(tool).__name__} is no ToolDefinition")
+    return tools
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
