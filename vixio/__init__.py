@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from vixio.core.tools.function import FunctionCaller
     from vixio.core.tools.late import Deferred
     from vixio.core.tools.types import ToolCallResult, ToolDefinition
+    from vixio.core.turns import endpointing, interruption
     from vixio.server import Server
     from vixio.settings import Settings
     from vixio.tools.decorator import tool, toolbox
@@ -60,7 +61,9 @@ _MODULES = {
     "VixioError": "vixio.core.errors",
     "WrittenReply": "vixio.core.session.written_reply",
     "commands": "vixio.core",
+    "endpointing": "vixio.core.turns",
     "events": "vixio.core.session",
+    "interruption": "vixio.core.turns",
     "tool": "vixio.tools.decorator",
     "toolbox": "vixio.tools.decorator",
 }
@@ -93,7 +96,9 @@ __all__ = [
     "WrittenReply",
     "__version__",
     "commands",
+    "endpointing",
     "events",
+    "interruption",
     "tool",
     "toolbox",
 ]
@@ -105,7 +110,7 @@ if not TYPE_CHECKING:  # a type checker knows the names from above, and reports 
         if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         source = _MODULES[name]
-        if name in {"commands", "events"}:  # modules
+        if name in {"commands", "endpointing", "events", "interruption"}:  # modules
             found = import_module(f"{source}.{name}")
         else:
             found = getattr(import_module(source), name)

@@ -36,6 +36,8 @@ from vixio.core.session.conversation import Conversation
 from vixio.core.session.directory import SessionDirectory
 from vixio.core.session.events import EventBus
 from vixio.core.transport import TransportBase
+from vixio.core.turns.endpointing import EndpointingFactory
+from vixio.core.turns.interruption import InterruptionFactory
 from vixio.devices.profiles import SettingsProfiles
 from vixio.http.app import create_http_app
 from vixio.http.ota import OtaSettings
@@ -73,14 +75,17 @@ class Server:
         *,
         tools: Sequence[LocalTool] = (),
         transports: Sequence[TransportFactory] = (),
+        endpointing: EndpointingFactory | None = None,
+        interruption: InterruptionFactory | None = None,
     ) -> None:
         """Raises ConfigError, ProviderUnavailable; TypeError for a tool that cannot be described.
 
         ``settings``: the defaults if None. ``providers`` replaces those that the settings name.
         ``tools`` (functions, toolboxes, definitions; the source ``app``) and ``tool_sources`` are
         added to the tools of the settings. ``transports`` make further transports, beside the
-        WebSocket of the settings. ``context``: its part in a cluster of processes; by
-        default there is only this one.
+        WebSocket of the settings. ``endpointing`` and ``interruption`` make the policies of each
+        session; None: those of the section ``listening``. ``context``: its part in a cluster of
+        processes; by default there is only this one.
         """
         settings = settings or Settings()
         self.settings = settings
@@ -88,7 +93,9 @@ class Server:
         self.counters = Counters()
         self.providers = ServerProviders(settings, providers or Providers(), self.counters)
         self.profiles = LiveProfiles(SettingsProfiles(settings), self.providers.choices)
-        self.create_engine = EngineBuilder(settings, self.providers.pool, self.profiles)
+        self.create_engine = EngineBuilder(
+            settings, self.providers.pool, self.profiles, endpointing
+        )
         self.memory = make_memory(settings, self.providers.agent, self.counters)
         self.tools = make_runtime(
             settings,
@@ -118,6 +125,7 @@ class Server:
             ),
             tool_host=self.tools,
             cluster=self._context.cluster,
+            interruption=interruption or settings.interruption(),
         )
         self._conversations = Conversations(
             settings,

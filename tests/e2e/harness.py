@@ -12,6 +12,8 @@ from firmware_test_client import DeviceConfig
 from tests.support.waiting import until
 from vixio.core.session.events import Event, TurnEnded
 from vixio.core.session.session import Session
+from vixio.core.turns.endpointing import EndpointingFactory
+from vixio.core.turns.interruption import InterruptionFactory
 from vixio.providers.agent import AgentBackend
 from vixio.providers.asr import ASRProvider
 from vixio.providers.tts import TTSProvider
@@ -74,6 +76,8 @@ async def serving(
     tts: TTSProvider | None = None,
     vision: VisionProvider | None = None,
     tool_sources: Sequence[ToolSource] = (),
+    endpointing: EndpointingFactory | None = None,
+    interruption: InterruptionFactory | None = None,
     loaded: bool = True,
 ) -> AsyncIterator[RunningServer]:
     """Run a server until the block ends; then nothing of it may be left on the loop.
@@ -83,7 +87,7 @@ async def serving(
     config = config or settings()
     before = asyncio.all_tasks()
     made = Providers(vad=vad, asr=asr, agent=agent, tts=tts, vision=vision)
-    app = Server(config, made, tool_sources)
+    app = Server(config, made, tool_sources, endpointing=endpointing, interruption=interruption)
     await app.start()
     assert app.http is not None
     http_url = f"http://127.0.0.1:{app.http.port}"

@@ -22,7 +22,7 @@ from vixio.core.session.settings import SessionSettings
 from vixio.core.timeouts import Timeouts
 from vixio.core.tools.toolset import ToolSet
 from vixio.core.turns.endpointing import EndpointingFactory
-from vixio.core.turns.interruption import CutAtVoice, InterruptionPolicy
+from vixio.core.turns.interruption import CutAtVoice, InterruptionFactory
 from vixio.stations.agent import AgentStation
 from vixio.stations.asr import ASRStation
 from vixio.stations.sentence_aggregator import SentenceAggregatorStation
@@ -72,7 +72,7 @@ class Conversation:
     """Everything that was published."""
     profile: DeviceProfile | None = None
     make_engine: MakeEngine | None = None
-    interruption: InterruptionPolicy = field(default_factory=CutAtVoice)
+    interruption: InterruptionFactory = CutAtVoice
 
     @property
     def ended(self) -> list[TurnTimeline]:

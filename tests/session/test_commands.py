@@ -204,7 +204,7 @@ async def test_a_pause_ends_with_the_speech_played_on() -> None:
     """A cough holds the speech; it goes on where it was."""
     talk = talking()
     talk.asr = ScriptedASR([""], delay=0.2)
-    talk.interruption = PauseAtVoice()
+    talk.interruption = PauseAtVoice
     async with talk.running():
         talk.listen(ListenMode.REALTIME)
         handle = session(talk).say(STORY)
@@ -226,7 +226,7 @@ async def test_a_pause_ends_with_the_speech_played_on() -> None:
 @on_virtual_time
 async def test_a_pause_ends_with_the_users_turn() -> None:
     talk = talking("hello")
-    talk.interruption = PauseAtVoice()
+    talk.interruption = PauseAtVoice
     async with talk.running():
         talk.listen(ListenMode.REALTIME)
         handle = session(talk).say(STORY)

@@ -16,6 +16,7 @@ from vixio.core.pipeline import Pipeline
 from vixio.core.session.engine import Engine
 from vixio.core.station import Station
 from vixio.core.tools.toolset import ToolSet
+from vixio.core.turns.endpointing import EndpointingFactory
 from vixio.providers.agent import AgentRequest, SystemPrompt
 from vixio.providers.pool.loader import ProviderLoader
 from vixio.providers.pool.pool import ProviderPool
@@ -46,10 +47,20 @@ class LeasedPipeline(Pipeline):
 
 
 class EngineBuilder:
-    """The engine factory of a server. ``settings`` may be replaced; later engines follow them."""
+    """The engine factory of a server. ``settings`` may be replaced; later engines follow them.
 
-    def __init__(self, settings: Settings, pool: ProviderPool, profiles: LiveProfiles) -> None:
+    ``endpointing`` makes the policy of each engine; None: the fixed silence of the settings.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        pool: ProviderPool,
+        profiles: LiveProfiles,
+        endpointing: EndpointingFactory | None = None,
+    ) -> None:
         self.settings = settings
+        self._endpointing = endpointing
         self._pool = pool
         self._profiles = profiles
         self._levels: WeakKeyDictionary[ProviderLoader[TTSProvider], VoiceLevels] = (
@@ -70,7 +81,7 @@ class EngineBuilder:
         levels = self._levels.setdefault(providers.tts.loader, VoiceLevels())
         stations: list[Station] = [
             VADStation(providers.detector(), settings.vad_settings()),
-            TurnDetectorStation(settings.turn_settings()),
+            TurnDetectorStation(settings.turn_settings(), self._endpointing),
             ASRStation(providers.recogniser(), timeouts),
             TextAggregatorStation(),
             AgentStation(agent, timeouts, follow_tools=True),

@@ -29,6 +29,7 @@ from vixio.core.tools.runner import ToolHost
 from vixio.core.tools.toolset import DEVICE_SOURCE, ToolSet
 from vixio.core.tools.types import ToolDefinition
 from vixio.core.transport import TRY_AGAIN, DeviceConnection, TransportBase
+from vixio.core.turns.interruption import CutAtVoice, InterruptionFactory
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +45,7 @@ class SessionHost:
     profile changes. ``profile_of`` gives the profiles; without it all devices have the one of
     ``settings``. ``tool_host`` gives sessions their tools and runs them; without one a session has
     its device's only. A device has one session in the whole ``cluster``: a newer connection ends
-    the older one.
+    the older one. ``interruption`` makes each session's policy for the user's voice over a speech.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class SessionHost:
         histories: HistoryStore | None = None,
         tool_host: ToolHost | None = None,
         cluster: Cluster | None = None,
+        interruption: InterruptionFactory = CutAtVoice,
     ) -> None:
         """Raises ValueError unless exactly one of the two factories is given."""
         if (create_pipeline is None) == (create_engine is None):
@@ -78,6 +80,7 @@ class SessionHost:
         self._tool_host = tool_host
         self._toolsets: dict[str, ToolSet] = {}
         self._cluster = cluster or LocalCluster()
+        self._interruption = interruption
         self._tenancies: dict[str, Tenancy] = {}
         self.commands = SessionCommands(self._find, self._profile_of)
         self._cluster.commands.serve(self.commands)
@@ -170,7 +173,7 @@ class SessionHost:
                 opened,
                 profile=profile,
                 make_engine=make_engine,
-                shared=SharedParts(self.events, self._encoders),
+                shared=SharedParts(self.events, self._encoders, self._interruption),
             )
             self.sessions.add(session)
             tenancy.begin(session)

@@ -228,7 +228,7 @@ class AssistantSettings(Section):
 
 
 class ListeningSettings(Section):
-    """Voice activity and endpointing. The settings of the stations explain each field."""
+    """Voice activity, endpointing, interruption. The stations' settings explain most fields."""
 
     threshold: Probability = 0.5
     exit_threshold: Probability = 0.35
@@ -239,6 +239,8 @@ class ListeningSettings(Section):
     max_utterance_ms: int = Field(default=30_000, ge=1_000, le=600_000)
     jitter_ms: int = Field(default=200, ge=0, le=5_000)
     stall_ms: int = Field(default=2_000, ge=100, le=60_000)
+    interruption: Literal["cut", "pause"] = "cut"
+    """What the user's voice does to a speech: :mod:`vixio.core.turns.interruption`."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:

@@ -21,6 +21,7 @@ from vixio.core.device import normalise_device_pattern
 from vixio.core.pacer import PacerSettings
 from vixio.core.session.settings import SessionSettings
 from vixio.core.timeouts import Timeouts
+from vixio.core.turns.interruption import CutAtVoice, InterruptionFactory, PauseAtVoice
 from vixio.settings.devices import DeviceSection, check_ids, inherit_providers
 from vixio.settings.faults import fault
 from vixio.settings.memory import MemorySection
@@ -149,3 +150,7 @@ class Settings(Section):
     def turn_settings(self) -> TurnSettings:
         """Return when a turn is over."""
         return fill(TurnSettings, self.listening)
+
+    def interruption(self) -> InterruptionFactory:
+        """Return what makes the policy for the user's voice over a speech."""
+        return PauseAtVoice if self.listening.interruption == "pause" else CutAtVoice

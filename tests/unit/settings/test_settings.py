@@ -15,6 +15,7 @@ from vixio.core.device import Device
 from vixio.core.errors import ConfigError
 from vixio.core.session.settings import SessionSettings
 from vixio.core.timeouts import Timeouts
+from vixio.core.turns.interruption import CutAtVoice, PauseAtVoice
 from vixio.devices.profiles import SettingsProfiles
 from vixio.providers import registry
 from vixio.providers.registry import ProviderKind
@@ -49,6 +50,7 @@ def test_the_defaults_are_those_of_the_parts() -> None:
     assert settings.session_settings() == SessionSettings()
     assert settings.vad_settings() == VADSettings()
     assert settings.turn_settings() == TurnSettings()
+    assert settings.interruption() is CutAtVoice
     assert settings.time_limits() == Timeouts()
     assert settings.audio_format() == AudioFormat(24_000, 60)
 
@@ -60,7 +62,7 @@ def test_every_key_reaches_its_part(tmp_path: Path) -> None:
         assistant: {language: zh, wake_reply: 在}
         listening: {threshold: 0.6, exit_threshold: 0.2, min_speech_ms: 11, min_pause_ms: 12,
           end_silence_ms: 700, pre_roll_ms: 13, max_utterance_ms: 9000, jitter_ms: 14,
-          stall_ms: 1500}
+          stall_ms: 1500, interruption: pause}
         output: {sample_rate: 16000, frame_ms: 20, head_start_ms: 120}
         timeouts: {turn: 1, asr: 2, agent_first: 3, agent_next: 4, tts: 5}
         """,
@@ -70,6 +72,7 @@ def test_every_key_reaches_its_part(tmp_path: Path) -> None:
     assert (session.timeouts.turn, session.pacer.head_start_ms) == (1, 120)
     assert settings.vad_settings() == VADSettings(0.6, 0.2, 11, 12)
     assert settings.turn_settings() == TurnSettings(700, 13, 9000, 14, 1500)
+    assert settings.interruption() is PauseAtVoice
     assert settings.time_limits() == Timeouts(
         turn=1, asr=2, asr_feed=2, agent_first=3, agent_next=4, tts=5
     )

@@ -34,7 +34,7 @@ from vixio.core.tools.runner import SessionTools
 from vixio.core.tools.toolset import ToolSet
 from vixio.core.transport import DeviceConnection
 from vixio.core.turns.floor import WAKE_WINDOW_S, Input
-from vixio.core.turns.interruption import CutAtVoice, InterruptionPolicy
+from vixio.core.turns.interruption import CutAtVoice, InterruptionFactory
 from vixio.core.watchdog import Watchdog
 
 _log = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ class SharedParts:
 
     events: EventBus = field(default_factory=EventBus)
     encoders: Executor | None = None
-    interruption: InterruptionPolicy = field(default_factory=CutAtVoice)
+    interruption: InterruptionFactory = CutAtVoice
 
 
 class Session:
@@ -105,7 +105,7 @@ class Session:
             self.context,
             settings,
             self._emit,
-            shared.interruption,
+            shared.interruption(),
             self._post,
             self._free,
         )

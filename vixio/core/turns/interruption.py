@@ -6,6 +6,7 @@ typed text) interrupts in any case, see :mod:`vixio.core.turns.floor`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
@@ -35,11 +36,18 @@ class Overlap:
 
 
 class InterruptionPolicy(Protocol):
-    """Decides at the start of the voice, and again with each partial transcript."""
+    """Decides at the start of the voice, and again with each partial transcript.
+
+    One instance serves one session.
+    """
 
     def decide(self, overlap: Overlap) -> Decision:
         """Return what to do now."""
         ...
+
+
+InterruptionFactory = Callable[[], InterruptionPolicy]
+"""Makes the policy of a new session."""
 
 
 class CutAtVoice:
