@@ -139,6 +139,8 @@ class Reply:
         ``failed``: the key of the message to say instead, when the turn failed before it got here;
         ``reason``: why it did, to be shown.
         """
+        if not self.active:
+            return  # cut before its task's first step
         self._task = asyncio.current_task()
         self._reason = reason
         if self.speech is not None:
