@@ -300,7 +300,7 @@ class Dialogue:
             before=self._slot.last_cut,
             speech=speech,
         )
-        reply.start.wait_for_floor = self._take_floor
+        reply.start.wait_for_floor = lambda: self._take_floor(reply)
         # In full duplex the user is heard until there is something to hear.
         reply.start.early = not self.floor.full_duplex
         self._slot.reply = reply
@@ -317,9 +317,12 @@ class Dialogue:
             self._context.counters.add("session.ended_by_assistant")
             await self._connection.close(1000, "the conversation is over")
 
-    async def _take_floor(self) -> None:
-        """Let a user who has gone on speaking finish; their words may change the answer."""
-        await self._utterances.over(self._settings.hold)
+    async def _take_floor(self, reply: Reply) -> None:
+        """Let a user who speaks finish: their words may change the answer.
+
+        A speech on command waits for as long as that takes, the answer to a turn only for a while.
+        """
+        await self._utterances.over(self._settings.hold if reply.speech is None else None)
         self._perform(self._step(Input.SPEAKS))
         if not self.floor.full_duplex:
             # What the engine was hearing is void. It is fed by the listening task alone.

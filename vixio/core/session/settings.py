@@ -12,8 +12,8 @@ from vixio.core.timeouts import Timeouts
 class SessionSettings:
     """How a session behaves.
 
-    ``hold``: seconds for which a finished reply waits while the user speaks again. ``language`` and
-    ``wake_reply`` are those of the default profile.
+    ``hold``: seconds for which a finished reply waits while the user speaks again; what is said on
+    command waits without a limit. ``language`` and ``wake_reply`` are those of the default profile.
     """
 
     language: str = "en"

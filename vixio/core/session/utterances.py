@@ -42,11 +42,12 @@ class Utterances:
         self.over_at = now()
         self._none.set()
 
-    async def over(self, seconds: float) -> None:
-        """Wait until there is none, for ``seconds`` at most."""
+    async def over(self, seconds: float | None) -> None:
+        """Wait until there is none, for ``seconds`` at most; None: without a limit."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._none.wait()
+                while self._turns:
+                    await self._none.wait()
 
 
 def joined(first: UserTurn | None, then: UserTurn) -> UserTurn:

@@ -1,0 +1,65 @@
+"""Speeches on command and a user who speaks, coughs or presses the button at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.session.conversation import Conversation, on_virtual_time
+from vixio.core.chunk import ListenMode
+from vixio.core.clock import now
+from vixio.core.history import AssistantMessage, UserMessage
+from vixio.core.session.session import Session
+from vixio.core.session.speech import SpeechStatus
+from vixio.testing import ScriptedAgent, ScriptedASR, ScriptedTTS, silence, speech
+
+STORY = "One two three four five six seven eight. Nine ten eleven twelve thirteen fourteen."
+NEWS = "The washing machine is done."
+
+
+def talking(*outcomes: str | Exception, voice: float = 0.1) -> Conversation:
+    """Return a conversation whose recogniser hears ``outcomes``; ``voice``: its latency."""
+    return Conversation(
+        asr=ScriptedASR(list(outcomes), delay=0.2),
+        agent=ScriptedAgent(lambda text: ("Well.",)),
+        tts=ScriptedTTS(delay=voice),
+    )
+
+
+def session(talk: Conversation) -> Session:
+    assert talk.session is not None
+    return talk.session
+
+
+@pytest.mark.parametrize("mode", [ListenMode.AUTO, ListenMode.REALTIME])
+@on_virtual_time
+async def test_a_speech_does_not_begin_while_the_user_speaks(mode: ListenMode) -> None:
+    """However long that is: here twice the hold of an ordinary reply."""
+    talk = talking("a long story", voice=1.0)
+    async with talk.running():
+        talk.listen(mode)
+        handle = session(talk).say(NEWS)
+        began = now()
+        await talk.say(2 * talk.settings.hold)
+        spoken = now() - 0.8  # without the pause behind the words
+        assert (await handle.played()).status is SpeechStatus.PLAYED
+        assert talk.device.all("start")[0].at >= spoken > began + talk.settings.hold
+        assert talk.device.texts() == ["Well.", NEWS]
+        await talk.device.wait_for("stop", 2)
+        assert talk.history.items() == [
+            UserMessage("a long story"),
+            AssistantMessage("Well."),
+            AssistantMessage(NEWS),
+        ]
+
+
+@on_virtual_time
+async def test_a_speech_that_waited_for_a_noise_is_said_once() -> None:
+    talk = talking("", voice=1.0)
+    async with talk.running():
+        talk.listen()
+        handle = session(talk).say(NEWS)
+        await talk.device.play(silence(0.9) + speech(0.3) + silence(1.0))
+        assert (await handle.played()).status is SpeechStatus.PLAYED
+        assert talk.tts.spoken == [NEWS]
