@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from tests.session.conversation import Conversation, on_virtual_time
+from vixio.core.errors import ConnectionClosed
 from vixio.core.history import AssistantMessage
 from vixio.core.session import events
 from vixio.core.session.session import Session
 from vixio.core.session.speech import Priority, SpeechHandle, SpeechOutcome, SpeechStatus
 from vixio.core.tools.local import func_to_tool_definition
-from vixio.testing import ScriptedAgent, ToolUse
+from vixio.testing import ManualConnection, ScriptedAgent, ToolUse
 from vixio.tools.runtime import ToolRuntime
 from vixio.tools.source import FixedSource
 
@@ -84,3 +87,44 @@ async def test_of_two_urgent_speeches_the_second_alone_is_said() -> None:
         assert talk.history.items() == [AssistantMessage("Leave the house.")]
         assert talk.device.all("alert") == []
         assert failures(talk) == []
+
+
+@pytest.mark.parametrize("steps", range(10))
+@on_virtual_time
+async def test_a_speech_said_while_the_session_ends_is_dropped(steps: int) -> None:
+    """``steps`` of the event loop after the device vanished in the middle of a reply."""
+    talk = Conversation()
+    async with talk.running():
+        session(talk).say("One two three four five six seven eight.")
+        await talk.device.wait_for("audio", 3)
+        talk.device.vanish()
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        handle = session(talk).say(NEWS)
+    assert await end_of(handle) == SpeechOutcome(SpeechStatus.DROPPED)
+
+
+@on_virtual_time
+async def test_a_speech_that_cannot_be_sent_is_dropped() -> None:
+    """Writing fails before anything was heard; reading has not noticed yet."""
+
+    class Broken(ManualConnection):
+        async def send_emotion(self, name: str, emoji: str) -> None:
+            raise ConnectionClosed("the device is gone")
+
+    talk = Conversation(device=Broken())
+    async with talk.running():
+        handle = session(talk).say("😀 Hello there.")
+        assert await end_of(handle) == SpeechOutcome(SpeechStatus.DROPPED)
+
+
+@on_virtual_time
+async def test_an_urgent_speech_over_a_connection_that_fails_is_dropped() -> None:
+    """It cuts the running reply, whose ``tts stop`` cannot be sent any more."""
+    talk = Conversation()
+    async with talk.running():
+        session(talk).say("One two three four five six seven eight.")
+        await talk.device.wait_for("audio", 3)
+        talk.device.closed = True
+        handle = session(talk).say(NEWS, priority=Priority.HIGH)
+    assert await end_of(handle) == SpeechOutcome(SpeechStatus.DROPPED)

@@ -175,10 +175,6 @@ class Dialogue:
         """The connection is gone: what was heard of the reply stays in the history."""
         self._slot.hang_up()
 
-    def end(self) -> None:
-        """Settle every speech."""
-        self._speeches.clear()
-
     # ── the user ─────────────────────────────────────────────────────────────────────────────
 
     async def _heard(self, chunk: Chunk) -> None:

@@ -156,6 +156,8 @@ class Reply:
                 await pacing
         except* ConnectionClosed:
             self.interrupt("disconnected")
+            if self.speech is not None:
+                self.speech.end(SpeechStatus.DROPPED)
         finally:
             # Its C memory is not what the cycle collector counts. A thread that still encodes holds
             # it until it has done.

@@ -87,6 +87,8 @@ class Session:
         self._tasks = SessionTasks(counters)
         self._watchdog = Watchdog()
         self._inbox: deque[Command] = deque()
+        self._speeches: list[SpeechHandle] = []
+        """Those that are not over: on their way to the dialogue, waiting in it, or played."""
         self._ended = False
         self.context = StationContext(
             session_id=self.session_id,
@@ -181,6 +183,7 @@ class Session:
         if self._ended or not handle.text.strip():
             handle.end(SpeechStatus.DROPPED)
             return handle
+        self._speeches = [*(each for each in self._speeches if not each.done), handle]
         handle.attach(lambda given: self._post(lambda: self._dialogue.take_back(given)))
         self._post(lambda: self._dialogue.offer(handle))
         return handle
@@ -203,7 +206,8 @@ class Session:
         finally:
             self._ended = True
             self._inbox.clear()
-            self._dialogue.end()
+            for handle in self._speeches:
+                handle.end(SpeechStatus.DROPPED)
             await self._swap.close()
             await self._dialogue.engine.close()
             self._emit(SessionClosed, now() - opened)

@@ -58,9 +58,3 @@ class SpeechQueue:
         """Return the speech to play now, if any is due."""
         due = self.due
         return self._waiting.pop(0) if due is not None and due <= now else None
-
-    def clear(self) -> None:
-        """Drop all of them: the session ends."""
-        waiting, self._waiting = self._waiting, []
-        for handle in waiting:
-            handle.end(SpeechStatus.DROPPED)
