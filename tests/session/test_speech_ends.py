@@ -7,11 +7,14 @@ import asyncio
 import pytest
 
 from tests.session.conversation import Conversation, on_virtual_time
+from vixio.core.chunk import TextInput
+from vixio.core.device import DeviceProfile
 from vixio.core.errors import ConnectionClosed
 from vixio.core.history import AssistantMessage
 from vixio.core.session import events
-from vixio.core.session.session import Session
+from vixio.core.session.session import MAX_SPEECHES, Session
 from vixio.core.session.speech import Priority, SpeechHandle, SpeechOutcome, SpeechStatus
+from vixio.core.session.speech_queue import MAX_WAITING
 from vixio.core.tools.local import func_to_tool_definition
 from vixio.testing import ManualConnection, ScriptedAgent, ToolUse
 from vixio.tools.runtime import ToolRuntime
@@ -128,3 +131,43 @@ async def test_an_urgent_speech_over_a_connection_that_fails_is_dropped() -> Non
         talk.device.closed = True
         handle = session(talk).say(NEWS, priority=Priority.HIGH)
     assert await end_of(handle) == SpeechOutcome(SpeechStatus.DROPPED)
+
+
+@on_virtual_time
+async def test_commands_do_not_pile_up_behind_a_stalled_connection() -> None:
+    resumed = asyncio.Event()
+
+    class Stalled(ManualConnection):
+        async def send_transcript(self, text: str) -> None:
+            await resumed.wait()
+
+    talk = Conversation(device=Stalled())
+    async with talk.running():
+        talk.device.put(TextInput("hello"))
+        await asyncio.sleep(1)
+        handles = []
+        for _ in range(1000):
+            handles.append(session(talk).say(NEWS))
+            handles[-1].cancel()
+            handles[-1].cancel()
+            session(talk).interrupt()
+            session(talk).reconfigure(DeviceProfile())
+        assert len(session(talk)._inbox) <= 4 * MAX_SPEECHES
+        refused = [handle for handle in handles if handle.done]
+        assert len(refused) == 1000 - MAX_SPEECHES
+        assert {handle.outcome for handle in refused} == {SpeechOutcome(SpeechStatus.DROPPED)}
+        assert talk.counters.get("session.speech_refused") == len(refused)
+        resumed.set()
+        for handle in handles:
+            await end_of(handle)
+        assert (await end_of(session(talk).say(NEWS))).status is SpeechStatus.PLAYED
+
+
+@on_virtual_time
+async def test_a_speech_too_many_for_the_queue_is_refused_and_counted() -> None:
+    talk = Conversation()
+    async with talk.running():
+        handles = [session(talk).say(NEWS) for _ in range(MAX_WAITING + 2)]
+        assert await end_of(handles[-1]) == SpeechOutcome(SpeechStatus.DROPPED)
+        assert [handle.done for handle in handles].count(True) == 1
+        assert talk.counters.get("session.speech_refused") == 1

@@ -154,6 +154,8 @@ class Dialogue:
             await self._say(handle)
         else:
             self._speeches.add(handle)
+            if handle.done:
+                self._context.counters.add("session.speech_refused")
             await self.next_speech()
 
     async def next_speech(self) -> None:

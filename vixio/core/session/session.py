@@ -42,6 +42,10 @@ _log = logging.getLogger(__name__)
 Command = Callable[[], Awaitable[None]]
 """Carried out by the listening task."""
 
+MAX_SPEECHES = 32
+"""Speeches of one session that are not over: twice what may wait for the floor. It bounds the
+inbox of a listening task whose connection stalls; the newest is refused."""
+
 
 @dataclass(frozen=True, slots=True)
 class SharedParts:
@@ -87,6 +91,10 @@ class Session:
         self._tasks = SessionTasks(counters)
         self._watchdog = Watchdog()
         self._inbox: deque[Command] = deque()
+        self._interruption: Command | None = None
+        """The interruption that was put into the inbox last."""
+        self._wanted: DeviceProfile | None = None
+        """The profile that a command in the inbox changes to."""
         self._speeches: list[SpeechHandle] = []
         """Those that are not over: on their way to the dialogue, waiting in it, or played."""
         self._ended = False
@@ -127,7 +135,7 @@ class Session:
     @property
     def next_profile(self) -> DeviceProfile:
         """The profile that was asked for last, if it is not in force yet; else the current one."""
-        return self._swap.profile or self.profile
+        return self._wanted or self._swap.profile or self.profile
 
     @property
     def user_speaking(self) -> bool:
@@ -151,14 +159,15 @@ class Session:
     ) -> SpeechHandle:
         """Have ``text`` spoken as it is; it stands in the history as far as it is heard.
 
-        ``items`` stand before it in the history, such as the tool result that it reports.
+        ``items`` stand before it in the history, such as the tool result that it reports. The
+        handle ends as DROPPED, at once, when too many speeches wait (:data:`MAX_SPEECHES`).
         """
         return self._offer(SpeechHandle(text, priority, interruptible=interruptible, items=items))
 
     def ask(
         self, text: str, *, priority: Priority = Priority.NORMAL, interruptible: bool = True
     ) -> SpeechHandle:
-        """Have ``text`` answered as if the user had said it.
+        """Have ``text`` answered as if the user had said it; refused as :meth:`say` is.
 
         It never counts as the user's yes to a tool, and withdraws a question that waits for one.
         """
@@ -166,14 +175,19 @@ class Session:
 
     def interrupt(self, reason: str = "command") -> None:
         """Cut the reply that is made or played, if any."""
-        self._post(lambda: self._dialogue.happen(Input.STOP, cause=reason))
+        if self._inbox and self._inbox[-1] is self._interruption:
+            return  # it would find nothing to cut
+        self._interruption = lambda: self._dialogue.happen(Input.STOP, cause=reason)
+        self._post(self._interruption)
 
     def reconfigure(self, profile: DeviceProfile) -> None:
         """Serve the device by ``profile`` from its next turn on.
 
         If its engine cannot be made, the current profile stays.
         """
-        self._post(lambda: self._reconfigure(profile))
+        waiting, self._wanted = self._wanted, profile
+        if waiting is None:
+            self._post(self._reconfigure)
 
     async def close(self, reason: str = "closed by the server") -> None:
         """Close the connection. The session ends soon afterwards."""
@@ -183,7 +197,12 @@ class Session:
         if self._ended or not handle.text.strip():
             handle.end(SpeechStatus.DROPPED)
             return handle
-        self._speeches = [*(each for each in self._speeches if not each.done), handle]
+        self._speeches = [each for each in self._speeches if not each.done]
+        if len(self._speeches) >= MAX_SPEECHES:
+            self.context.counters.add("session.speech_refused")
+            handle.end(SpeechStatus.DROPPED)
+            return handle
+        self._speeches.append(handle)
         handle.attach(lambda given: self._post(lambda: self._dialogue.take_back(given)))
         self._post(lambda: self._dialogue.offer(handle))
         return handle
@@ -300,7 +319,10 @@ class Session:
 
     # ── another profile ──────────────────────────────────────────────────────────────────────
 
-    async def _reconfigure(self, profile: DeviceProfile) -> None:
+    async def _reconfigure(self) -> None:
+        profile, self._wanted = self._wanted, None
+        if profile is None:
+            return
         self._swap.ask(profile, now())
         self._tasks.spawn(self._prepare_engine())
         self._tasks.spawn(self._swap.close_discarded())

@@ -34,7 +34,7 @@ class SpeechStatus(StrEnum):
     FAILED = "failed"
     """It could not be made."""
     DROPPED = "dropped"
-    """It was cancelled, or the session ended, before anything was heard."""
+    """It was cancelled or refused, or the session ended, before anything was heard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,9 @@ class SpeechHandle:
 
     def cancel(self) -> None:
         """Take it back: dropped if it waits, cut if it plays. Idempotent."""
-        if self._result is None and self._on_cancel is not None:
-            self._on_cancel(self)
+        cancel, self._on_cancel = self._on_cancel, None
+        if self._result is None and cancel is not None:
+            cancel(self)
 
     # ── the session's side ───────────────────────────────────────────────────────────────────
 
