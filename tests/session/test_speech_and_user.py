@@ -10,8 +10,9 @@ from tests.session.conversation import Conversation, on_virtual_time
 from vixio.core.chunk import ListenMode
 from vixio.core.clock import now
 from vixio.core.history import AssistantMessage, UserMessage
+from vixio.core.session import events
 from vixio.core.session.session import Session
-from vixio.core.session.speech import SpeechStatus
+from vixio.core.session.speech import Priority, SpeechOutcome, SpeechStatus
 from vixio.testing import ScriptedAgent, ScriptedASR, ScriptedTTS, silence, speech
 
 STORY = "One two three four five six seven eight. Nine ten eleven twelve thirteen fourteen."
@@ -63,3 +64,66 @@ async def test_a_speech_that_waited_for_a_noise_is_said_once() -> None:
         await talk.device.play(silence(0.9) + speech(0.3) + silence(1.0))
         assert (await handle.played()).status is SpeechStatus.PLAYED
         assert talk.tts.spoken == [NEWS]
+
+
+@pytest.mark.parametrize("stage", ["asr", "vad"])
+@on_virtual_time
+async def test_a_failure_does_not_cut_what_a_voice_does_not(stage: str) -> None:
+    talk = talking(RuntimeError("out of order"))
+    async with talk.running():
+        talk.listen(ListenMode.REALTIME)
+        handle = session(talk).say(STORY, interruptible=False)
+        await talk.device.wait_for("audio")
+        if stage == "vad":
+            talk.vad.error = RuntimeError("out of order")
+        await talk.device.play(silence(0.3) + speech(0.6) + silence(0.8))
+        talk.vad.error = None
+        assert await handle.played() == SpeechOutcome(SpeechStatus.PLAYED, STORY)
+        await talk.device.wait_for("stop")
+        assert " ".join(talk.device.texts()) == STORY
+        failures = [event for event in talk.happened if isinstance(event, events.Failure)]
+        assert {failure.stage for failure in failures} == {stage}
+
+
+@on_virtual_time
+async def test_words_over_a_speech_that_an_urgent_one_replaces_are_answered() -> None:
+    talk = talking("hello")
+    async with talk.running():
+        talk.listen(ListenMode.REALTIME)
+        story = session(talk).say(STORY, interruptible=False)
+        await talk.device.wait_for("audio")
+        await talk.device.play(silence(0.3) + speech(0.6) + silence(1.0))
+        urgent = session(talk).say(NEWS, priority=Priority.HIGH)
+        assert (await story.played()).status is SpeechStatus.INTERRUPTED
+        assert (await urgent.played()).status is SpeechStatus.PLAYED
+        await talk.device.wait_for("stop", 3)
+        assert [request.text for request in talk.agent.requests] == ["hello"]
+        assert talk.device.texts()[-2:] == [NEWS, "Well."]
+
+
+@on_virtual_time
+async def test_words_over_such_a_speech_and_behind_it_are_one_turn() -> None:
+    talk = talking("hello", "how are you")
+    async with talk.running():
+        talk.listen(ListenMode.REALTIME)
+        session(talk).say(STORY, interruptible=False)
+        await talk.device.wait_for("audio")
+        await talk.device.play(silence(0.3) + speech(0.6) + silence(1.0))
+        session(talk).say(STORY, priority=Priority.HIGH)
+        await talk.device.wait_for("start", 2)
+        await talk.device.play(silence(0.6) + speech(0.6) + silence(1.0))
+        await talk.device.wait_for("stop", 3)
+        assert [request.text for request in talk.agent.requests] == ["hello how are you"]
+
+
+@on_virtual_time
+async def test_words_over_a_speech_are_answered_before_the_next_one() -> None:
+    talk = talking("hello")
+    async with talk.running():
+        talk.listen(ListenMode.REALTIME)
+        session(talk).say(STORY, interruptible=False)
+        last = session(talk).say(NEWS)
+        await talk.device.wait_for("audio")
+        await talk.device.play(silence(0.3) + speech(0.6) + silence(0.8))
+        await last.played()
+        assert talk.device.texts()[-2:] == ["Well.", NEWS]

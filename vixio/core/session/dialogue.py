@@ -76,6 +76,7 @@ class Dialogue:
         self._speeches = SpeechQueue()
         self._slot = ReplySlot(connection, context.history, self._speeches, self.floor)
         self._kept_turn: UserTurn | None = None
+        """What the user said over a speech that is not interruptible; answered behind it."""
 
     # ── the session's side ───────────────────────────────────────────────────────────────────
 
@@ -111,8 +112,8 @@ class Dialogue:
 
     @property
     def waiting(self) -> bool:
-        """Whether a speech waits for a free floor."""
-        return len(self._speeches) > 0
+        """Whether a speech or an answer waits for a free floor."""
+        return len(self._speeches) > 0 or self._kept_turn is not None
 
     @property
     def speech_due(self) -> float | None:
@@ -159,11 +160,13 @@ class Dialogue:
             await self.next_speech()
 
     async def next_speech(self) -> None:
-        """Begin the next speech that waits, if the floor is free."""
+        """Begin what waits, if the floor is free: an answer, or else the next speech."""
         if not self.idle:
             return
-        handle = self._speeches.take(now())
-        if handle is not None:
+        turn, self._kept_turn = self._kept_turn, None
+        if turn is not None:
+            await self._take_turn(turn)
+        elif (handle := self._speeches.take(now())) is not None:
             await self._say(handle)
 
     async def take_back(self, handle: SpeechHandle) -> None:
@@ -219,11 +222,18 @@ class Dialogue:
             case Decision.IGNORE:
                 self._perform(self._step(Input.RESUME))
 
+    @property
+    def _uninterruptible(self) -> bool:
+        reply = self._slot.reply
+        return reply is not None and reply.active and not reply.interruptible
+
     async def _take_turn(self, turn: UserTurn) -> None:
         reply = self._slot.reply
-        if reply is not None and reply.active and not reply.interruptible:
-            if turn.understood:
-                self._kept_turn = joined(self._kept_turn, turn)
+        kept, self._kept_turn = self._kept_turn, None
+        if kept is not None:
+            turn = joined(kept, turn) if turn.understood else kept
+        if self._uninterruptible:
+            self._kept_turn = turn if turn.understood else None
             return
         for action in self._step(Input.TURN if turn.understood else Input.UNCLEAR):
             match action:
@@ -242,6 +252,8 @@ class Dialogue:
     async def _turn_failed(self, failed: TurnFailed) -> None:
         self._has_talked(failed.turn_id)
         self._emit(events.Failure, failed.turn_id, failed.stage, failed.reason, failed.detail)
+        if self._uninterruptible:
+            return  # the apology would cut it
         for action in self._step(Input.TURN_FAILED):
             match action:
                 case Action.CUT:
@@ -343,10 +355,6 @@ class Dialogue:
         timelines.pop(reply.turn.turn_id, None)
         while len(timelines) > MAX_TIMELINES:
             del timelines[next(iter(timelines))]
-        turn, self._kept_turn = self._kept_turn, None
-        if turn is not None and self._slot.reply is None:
-            kept = turn
-            self._post(lambda: self._take_turn(kept))
         self._free()
 
     # ── the table ────────────────────────────────────────────────────────────────────────────
