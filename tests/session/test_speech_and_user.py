@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tests.session.conversation import Conversation, on_virtual_time
-from vixio.core.chunk import ListenMode
+from vixio.core.chunk import ListenMode, ListenStop
 from vixio.core.clock import now
 from vixio.core.history import AssistantMessage, UserMessage
 from vixio.core.session import events
@@ -127,3 +127,28 @@ async def test_words_over_a_speech_are_answered_before_the_next_one() -> None:
         await talk.device.play(silence(0.3) + speech(0.6) + silence(0.8))
         await last.played()
         assert talk.device.texts()[-2:] == ["Well.", NEWS]
+
+
+@on_virtual_time
+async def test_a_speech_gives_way_to_push_to_talk_before_it_is_heard() -> None:
+    talk = talking("hello", voice=1.0)
+    async with talk.running():
+        handle = session(talk).say(NEWS)
+        await asyncio.sleep(0.3)
+        talk.listen(ListenMode.MANUAL)
+        await talk.device.play(speech(0.6))
+        talk.device.put(ListenStop())
+        assert (await handle.played()).status is SpeechStatus.PLAYED
+        assert talk.device.texts() == ["Well.", NEWS]
+
+
+@on_virtual_time
+async def test_a_speech_gives_way_to_words_that_could_not_be_recognised() -> None:
+    talk = talking(RuntimeError("out of order"), voice=1.0)
+    async with talk.running():
+        talk.listen()
+        handle = session(talk).say(NEWS)
+        await talk.say(0.8)
+        assert (await handle.played()).status is SpeechStatus.PLAYED
+        assert talk.device.texts()[0].startswith("Sorry")
+        assert talk.device.texts()[-1] == NEWS

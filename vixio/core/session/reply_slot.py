@@ -10,8 +10,8 @@ from vixio.core.session.speech_queue import SpeechQueue
 from vixio.core.transport import DeviceConnection
 from vixio.core.turns.floor import Action, Floor
 
-GIVES_WAY = frozenset({"superseded", "continued"})
-"""Causes for which a speech that was not heard yet is said later."""
+GIVES_WAY = frozenset({"superseded", "continued", "listen", "failed"})
+"""Causes for which a speech that was not heard yet is said later: the user speaks."""
 
 
 class ReplySlot:
