@@ -5,7 +5,7 @@ Listening half::
     AudioIn, ListenStart, ListenStop, Abort, TextInput    from the device
     VoiceStarted, VoiceEnded                              from the VAD
     TurnStarted, TurnEnded, TurnDropped                   from the turn detector
-    PartialTranscript, Transcript                         from the ASR
+    PartialTranscript, Transcript, TurnDropped            from the ASR
     UserTurn                                              the value in which the halves meet
     TurnFailed                                            from the station that failed
 

@@ -105,7 +105,10 @@ class ASRStation(ListeningStation):
             self._note("update_hints", error)
 
     async def feed(self, chunk: Chunk, now: float) -> Sequence[Chunk]:
-        """Consume a turn's audio; everything else passes through."""
+        """Consume a turn's audio; everything else passes through.
+
+        What is still being recognised is dropped when the user calls it off.
+        """
         match chunk:
             case AudioIn(pcm=pcm):
                 self._queue(pcm)
@@ -117,9 +120,10 @@ class ASRStation(ListeningStation):
             case TurnDropped(turn_id=turn_id):
                 self._cancel(turn_id)
             case Abort() | TextInput() | ListenStart():
-                # The user has called off what is still being recognised.
-                for running in list(self._running):
+                void = list(self._running)
+                for running in void:
                     self._cancel(running)
+                return (*(TurnDropped(turn_id) for turn_id in void), chunk)
             case _:
                 pass
         return (chunk,)

@@ -160,6 +160,19 @@ def test_an_utterance_that_is_called_off_gives_no_more() -> None:
     run_virtual(conversation())
 
 
+def test_the_stations_behind_know_what_is_called_off() -> None:
+    async def conversation() -> None:
+        bench = Bench(ScriptedASR(delay=1.0))
+        for turn_id in (1, 2):
+            await bench.feed(TurnStarted(turn_id), TurnEnded(turn_id, "silence"))
+        passed_on = await bench.station.feed(Abort("button"), now())
+        assert passed_on == (TurnDropped(1), TurnDropped(2), Abort("button"))
+        await bench.finished()
+        assert bench.made == []
+
+    run_virtual(conversation())
+
+
 def test_they_are_bounded_and_valid() -> None:
     async def conversation() -> None:
         asr = Late()
