@@ -74,6 +74,8 @@ class Dialogue:
         self._on_idle = on_idle
         self._utterances = Utterances()
         self._speeches = SpeechQueue()
+        self._void: set[int] = set()
+        """Turns that were called off while their words were sent to the device."""
         self._slot = ReplySlot(connection, context.history, self._speeches, self.floor)
         self._kept_turn: UserTurn | None = None
         """What the user said over a speech that is not interruptible; answered behind it."""
@@ -194,18 +196,26 @@ class Dialogue:
             case Transcript(turn_id=turn_id, text=text, rejected=rejected):
                 self._emit(events.FinalTranscript, turn_id, text, not rejected)
                 if text:
-                    await self._connection.send_transcript(text)
-            case UserTurn(turn_id=turn_id):
+                    await self._show(turn_id, text)
+            case UserTurn(turn_id=turn_id) if turn_id not in self._void:
                 await self._take_turn(chunk)
                 self._has_talked(turn_id)
             case TurnFailed():
                 await self._turn_failed(chunk)
-            case TurnDropped(turn_id=turn_id):
+            case UserTurn(turn_id=turn_id) | TurnDropped(turn_id=turn_id):
+                self._void.discard(turn_id)
                 self._context.timelines.pop(turn_id, None)
                 self._perform(self._step(Input.NO_TURN))
                 self._has_talked(turn_id)
             case _:
                 pass
+
+    async def _show(self, turn_id: int, text: str) -> None:
+        """Show the user's words. A stalled connection leaves time to call them off."""
+        current = turn_id in self._utterances
+        await self._connection.send_transcript(text)
+        if current and turn_id not in self._utterances:
+            self._void.add(turn_id)
 
     async def _overlap(self, text: str = "") -> None:
         """The user's voice over the assistant's."""

@@ -24,6 +24,9 @@ class Utterances:
     def __bool__(self) -> bool:
         return bool(self._turns)
 
+    def __contains__(self, turn_id: int) -> bool:
+        return turn_id in self._turns
+
     def begin(self, turn_id: int) -> None:
         """An utterance began."""
         self._turns.add(turn_id)
