@@ -7,19 +7,20 @@ import asyncio
 import pytest
 
 from tests.session.conversation import Conversation, on_virtual_time
-from vixio.core.chunk import ListenMode, ListenStop
+from vixio.core.chunk import ListenMode, ListenStop, TextInput
 from vixio.core.clock import now
 from vixio.core.history import AssistantMessage, UserMessage
 from vixio.core.session import events
 from vixio.core.session.session import Session
 from vixio.core.session.speech import Priority, SpeechOutcome, SpeechStatus
+from vixio.providers.asr import Recognition
 from vixio.testing import ScriptedAgent, ScriptedASR, ScriptedTTS, silence, speech
 
 STORY = "One two three four five six seven eight. Nine ten eleven twelve thirteen fourteen."
 NEWS = "The washing machine is done."
 
 
-def talking(*outcomes: str | Exception, voice: float = 0.1) -> Conversation:
+def talking(*outcomes: str | Recognition | Exception, voice: float = 0.1) -> Conversation:
     """Return a conversation whose recogniser hears ``outcomes``; ``voice``: its latency."""
     return Conversation(
         asr=ScriptedASR(list(outcomes), delay=0.2),
@@ -152,3 +153,25 @@ async def test_a_speech_gives_way_to_words_that_could_not_be_recognised() -> Non
         assert (await handle.played()).status is SpeechStatus.PLAYED
         assert talk.device.texts()[0].startswith("Sorry")
         assert talk.device.texts()[-1] == NEWS
+
+
+@pytest.mark.parametrize("noise", ["", Recognition("", rejected=True)])
+@on_virtual_time
+async def test_an_urgent_speech_waits_for_a_noise_and_not_for_the_reply(
+    noise: str | Recognition,
+) -> None:
+    talk = talking(noise)
+    talk.agent.script = lambda text: (3.0, STORY)
+    async with talk.running():
+        talk.listen()
+        talk.device.put(TextInput("talk"))
+        await asyncio.sleep(0.2)
+        coughing = asyncio.create_task(talk.device.play(speech(0.2) + silence(1.0)))
+        await asyncio.sleep(0.3)
+        assert session(talk).user_speaking
+        handle = session(talk).say(NEWS, priority=Priority.HIGH)
+        await coughing
+        assert not session(talk).user_speaking
+        assert (await handle.played()).status is SpeechStatus.PLAYED
+        assert talk.device.texts() == [NEWS]
+        assert now() < 5

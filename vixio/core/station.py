@@ -20,6 +20,9 @@ from vixio.core.tools.runner import SessionTools
 from vixio.core.tools.toolset import ToolSet
 from vixio.core.voice_latency import VoiceLatency
 
+MAX_TIMELINES = 16
+"""Records of turns that are kept while late stages may still write into them."""
+
 
 @dataclass(slots=True)
 class StationContext:
@@ -48,6 +51,12 @@ class StationContext:
     def timeline(self, turn_id: int) -> TurnTimeline:
         """Return the record of a turn, made at its first use."""
         return self.timelines.setdefault(turn_id, TurnTimeline(turn_id))
+
+    def end_timeline(self, turn_id: int) -> None:
+        """Forget the record of a turn that is over, and the oldest of too many."""
+        self.timelines.pop(turn_id, None)
+        while len(self.timelines) > MAX_TIMELINES:
+            del self.timelines[next(iter(self.timelines))]
 
     async def tools_ready(self, turn_id: int) -> None:
         """Wait for the first tool list of a device that has just connected.

@@ -38,9 +38,6 @@ from vixio.core.transport import DeviceConnection
 from vixio.core.turns.floor import STOP_WINDOW_S, Action, Floor, Input
 from vixio.core.turns.interruption import Decision, InterruptionPolicy, Overlap
 
-MAX_TIMELINES = 16
-"""Records of turns that are kept while late stages may still write into them."""
-
 Post = Callable[[Callable[[], Awaitable[None]]], None]
 """Queues a command for the listening task."""
 
@@ -197,16 +194,8 @@ class Dialogue:
                 self._emit(events.FinalTranscript, turn_id, text, not rejected)
                 if text:
                     await self._show(turn_id, text)
-            case UserTurn(turn_id=turn_id) if turn_id not in self._void:
-                await self._take_turn(chunk)
-                self._has_talked(turn_id)
-            case TurnFailed():
-                await self._turn_failed(chunk)
-            case UserTurn(turn_id=turn_id) | TurnDropped(turn_id=turn_id):
-                self._void.discard(turn_id)
-                self._context.timelines.pop(turn_id, None)
-                self._perform(self._step(Input.NO_TURN))
-                self._has_talked(turn_id)
+            case UserTurn() | TurnFailed() | TurnDropped():
+                await self._has_talked(chunk)
             case _:
                 pass
 
@@ -260,7 +249,6 @@ class Dialogue:
                     self._perform((action,))
 
     async def _turn_failed(self, failed: TurnFailed) -> None:
-        self._has_talked(failed.turn_id)
         self._emit(events.Failure, failed.turn_id, failed.stage, failed.reason, failed.detail)
         if self._uninterruptible:
             return  # the apology would cut it
@@ -286,10 +274,28 @@ class Dialogue:
         self._context.history.forget(first.turn_id)
         return joined(first, turn)
 
-    def _has_talked(self, turn_id: int) -> None:
+    async def _has_talked(self, end: UserTurn | TurnFailed | TurnDropped) -> None:
+        """Take the end of an utterance, whatever came of it."""
+        turn_id, reply = end.turn_id, self._slot.reply
+        match end:
+            case UserTurn() if turn_id not in self._void:
+                await self._take_turn(end)
+            case TurnFailed():
+                await self._turn_failed(end)
+            case _:
+                self._void.discard(turn_id)
+                self._context.end_timeline(turn_id)
+                self._perform(self._step(Input.NO_TURN))
         self._utterances.end(turn_id)
         self._speeches.disturbed(now())
         self._free()
+        if reply is not None and self._speeches.urgent:
+            self._post(lambda: self._replace(reply))
+
+    async def _replace(self, reply: Reply) -> None:
+        """Let a speech of high priority that waited for the user cut the reply that goes on."""
+        if self._slot.reply is reply and self._speeches.urgent and not self._utterances:
+            await self._say(self._speeches.pop())
 
     # ── the assistant ────────────────────────────────────────────────────────────────────────
 
@@ -361,10 +367,7 @@ class Dialogue:
             self._step(Input.DONE)
         self._speeches.disturbed(now())
         self._emit(events.TurnEnded, reply.turn.turn_id, reply.timeline)
-        timelines = self._context.timelines
-        timelines.pop(reply.turn.turn_id, None)
-        while len(timelines) > MAX_TIMELINES:
-            del timelines[next(iter(timelines))]
+        self._context.end_timeline(reply.turn.turn_id)
         self._free()
 
     # ── the table ────────────────────────────────────────────────────────────────────────────

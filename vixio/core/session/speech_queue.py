@@ -46,6 +46,11 @@ class SpeechQueue:
         self._quiet_since = now
 
     @property
+    def urgent(self) -> bool:
+        """Whether the first speech has a high priority."""
+        return bool(self._waiting) and self._waiting[0].priority is Priority.HIGH
+
+    @property
     def due(self) -> float | None:
         """When the first speech may be played, given that the floor is free; None: none waits."""
         if not self._waiting:
@@ -57,4 +62,8 @@ class SpeechQueue:
     def take(self, now: float) -> SpeechHandle | None:
         """Return the speech to play now, if any is due."""
         due = self.due
-        return self._waiting.pop(0) if due is not None and due <= now else None
+        return self.pop() if due is not None and due <= now else None
+
+    def pop(self) -> SpeechHandle:
+        """Return the first speech, due or not."""
+        return self._waiting.pop(0)
