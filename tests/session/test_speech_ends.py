@@ -10,13 +10,13 @@ from tests.session.conversation import Conversation, on_virtual_time
 from vixio.core.chunk import TextInput
 from vixio.core.device import DeviceProfile
 from vixio.core.errors import ConnectionClosed
-from vixio.core.history import AssistantMessage
+from vixio.core.history import AssistantMessage, UserMessage
 from vixio.core.session import events
 from vixio.core.session.session import MAX_SPEECHES, Session
 from vixio.core.session.speech import Priority, SpeechHandle, SpeechOutcome, SpeechStatus
 from vixio.core.session.speech_queue import MAX_WAITING
 from vixio.core.tools.local import func_to_tool_definition
-from vixio.testing import ManualConnection, ScriptedAgent, ToolUse
+from vixio.testing import ManualConnection, ScriptedAgent, ScriptedTTS, ToolUse
 from vixio.tools.runtime import ToolRuntime
 from vixio.tools.source import FixedSource
 
@@ -171,3 +171,45 @@ async def test_a_speech_too_many_for_the_queue_is_refused_and_counted() -> None:
         assert await end_of(handles[-1]) == SpeechOutcome(SpeechStatus.DROPPED)
         assert [handle.done for handle in handles].count(True) == 1
         assert talk.counters.get("session.speech_refused") == 1
+
+
+FIRST, SECOND = "The first part is here.", "The second part is missing."
+
+
+@pytest.mark.parametrize("asked", [False, True])
+@on_virtual_time
+async def test_what_a_failed_voice_did_not_say_is_not_remembered(asked: bool) -> None:
+    """What was heard of it is, without the apology."""
+    error = RuntimeError("no voice")
+    talk = Conversation(
+        agent=ScriptedAgent(lambda text: (f"{FIRST} {SECOND}",)),
+        tts=ScriptedTTS(error=error, error_on="second"),
+    )
+    async with talk.running():
+        user = [UserMessage("talk")] if asked else []
+        begin = session(talk).ask if asked else session(talk).say
+        handle = begin("talk" if asked else f"{FIRST} {SECOND}")
+        assert await end_of(handle) == SpeechOutcome(SpeechStatus.FAILED, FIRST)
+        assert talk.device.texts()[-1] == "Please try again."
+        assert talk.history.items() == [*user, AssistantMessage(FIRST)]
+
+
+@pytest.mark.parametrize("asked", [False, True])
+@on_virtual_time
+async def test_what_a_broken_voice_cannot_say_is_not_remembered(asked: bool) -> None:
+    talk = Conversation(tts=ScriptedTTS(error=RuntimeError("no voice")))
+    async with talk.running():
+        handle = session(talk).ask("hello") if asked else session(talk).say(NEWS)
+        assert await end_of(handle) == SpeechOutcome(SpeechStatus.FAILED)
+        assert talk.history.items() == ([UserMessage("hello")] if asked else [])
+
+
+@on_virtual_time
+async def test_an_apology_that_is_cut_is_not_remembered() -> None:
+    talk = Conversation(tts=ScriptedTTS(error=RuntimeError("no voice"), error_on="machine"))
+    async with talk.running():
+        handle = session(talk).say(NEWS)
+        await talk.device.wait_for("audio", 10)
+        session(talk).interrupt()
+        assert await end_of(handle) == SpeechOutcome(SpeechStatus.FAILED)
+        assert talk.history.items() == []

@@ -76,6 +76,8 @@ class Pacer:
         self._stopped = False
         self._idle = asyncio.Event()
         self._idle.set()
+        self.put_sentences = 0
+        """Sentences that were queued so far."""
         self._sentences: list[_Spoken] = []
         self._sent_ms = 0
         self._announced = False
@@ -113,6 +115,7 @@ class Pacer:
 
     async def put_sentence(self, text: str) -> None:
         """Queue ``text`` as the subtitle of the audio that follows."""
+        self.put_sentences += 1
         self._queue.append(text)
         self._changed.set()
 
@@ -181,11 +184,14 @@ class Pacer:
         """When the device has played, or will have played, what it was sent; 0.0: nothing."""
         return 0.0 if self._anchor is None else self._anchor + self._sent_ms / 1000
 
-    def heard_text(self) -> str:
-        """Return the sentences that were heard; the last one cut by the share that was played."""
+    def heard_text(self, first: int | None = None) -> str:
+        """Return the sentences that were heard; the last one cut by the share that was played.
+
+        ``first``: only these many from the first; None: all.
+        """
         heard = self.heard_ms()
         parts: list[str] = []
-        for index, sentence in enumerate(self._sentences):
+        for index, sentence in enumerate(self._sentences[:first]):
             if sentence.start_ms >= heard:
                 break
             last = index + 1 == len(self._sentences)

@@ -101,6 +101,8 @@ class Reply:
         self.start.on_taken = self._floor_taken
         self._names: dict[str, str] = {}
         self._failed = False
+        self._sentences: int | None = None
+        """How many belong to the answer; those behind them apologise for its failure."""
         self._made_something = False
         self._over = False
         self._group: asyncio.TaskGroup | None = None
@@ -144,7 +146,7 @@ class Reply:
         self._task = asyncio.current_task()
         self._reason = reason
         if self.speech is not None:
-            self.speech.follow(self._pacer.heard_text)
+            self.speech.follow(self._heard_text)
         try:
             async with asyncio.TaskGroup() as self._group:
                 pacing = self._group.create_task(self._pacer.run())
@@ -166,14 +168,16 @@ class Reply:
         if self._over:
             return
         self.timeline.mark("playout_end", now())
-        self._context.history.close(self.turn.turn_id)
+        if self._failed:
+            self._context.history.cut(self.turn.turn_id, self._heard_text())
+        else:
+            self._context.history.close(self.turn.turn_id)
         self._end(self.timeline.outcome or "answered")
-        text = self._pacer.heard_text()
         if self.start.taken:
-            self._emit(SpeechPlayed, self.turn.turn_id, text)
+            self._emit(SpeechPlayed, self.turn.turn_id, self._pacer.heard_text())
         if self.speech is not None:
             status = SpeechStatus.FAILED if self._failed else SpeechStatus.PLAYED
-            self.speech.end(status, "" if self._failed else text)
+            self.speech.end(status, self._heard_text())
         try:
             await self._show_reason()
             await self._connection.send_speech_stop()
@@ -184,17 +188,18 @@ class Reply:
         """Stop now. The caller waits for ``pacer.stopped()`` before it sends ``tts stop``."""
         if self._over:
             return
-        heard = self._pacer.heard_text()
+        played, heard = self._pacer.heard_text(), self._heard_text()
         self._context.history.cut(self.turn.turn_id, heard)
         self._pacer.stop()
         self.start.cancel()
         self._end(f"interrupted:{cause}")
         if self.start.taken:
-            self._emit(SpeechInterrupted, self.turn.turn_id, heard, cause)
+            self._emit(SpeechInterrupted, self.turn.turn_id, played, cause)
         if self.speech is not None:
             self.speech.follow(None)
             if self.start.taken or self.speech.question:
-                self.speech.end(SpeechStatus.INTERRUPTED, heard)
+                status = SpeechStatus.FAILED if self._failed else SpeechStatus.INTERRUPTED
+                self.speech.end(status, heard)
         if self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()
 
@@ -203,6 +208,9 @@ class Reply:
         tools = self._context.session_tools
         if tools is not None and self.speech is not None and not self.speech.question:
             tools.withdraw()
+
+    def _heard_text(self) -> str:
+        return self._pacer.heard_text(self._sentences)
 
     def _end(self, outcome: str) -> None:
         self._over = True
@@ -219,6 +227,7 @@ class Reply:
             failed = await self._answer(self._stream())
         if failed:
             self._failed = True
+            self._sentences = self._pacer.put_sentences
             self.timeline.outcome = f"failed:{failed}"
             await self._apologise(failed)
 

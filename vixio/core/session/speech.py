@@ -32,7 +32,7 @@ class SpeechStatus(StrEnum):
     INTERRUPTED = "interrupted"
     """It was cut; ``heard`` says where."""
     FAILED = "failed"
-    """It could not be made."""
+    """It, or the rest of it, could not be made."""
     DROPPED = "dropped"
     """It was cancelled or refused, or the session ended, before anything was heard."""
 
