@@ -228,7 +228,12 @@ class EventBus:
         self._sinks = (*self._sinks, sink)
 
     def subscribe(self, size: int = DEFAULT_QUEUE) -> Subscription:
-        """Return a new subscription whose queue holds ``size`` events."""
+        """Return a new subscription whose queue holds ``size`` events.
+
+        Raises ValueError for a ``size`` below 1.
+        """
+        if size < 1:
+            raise ValueError(f"a subscription holds at least 1 event, not {size}")
         subscription = Subscription(self, size)
         self._subscriptions = (*self._subscriptions, subscription)
         return subscription

@@ -44,6 +44,14 @@ async def test_a_full_queue_drops_the_oldest_and_counts() -> None:
     assert len(dead) == 0
 
 
+@pytest.mark.parametrize("size", [0, -1])
+def test_a_queue_without_room_is_refused(size: int) -> None:
+    bus = EventBus()
+    with pytest.raises(ValueError, match="at least 1 event"):
+        bus.subscribe(size)
+    bus.publish(speech(1))
+
+
 async def test_a_reader_waits_for_the_next_event() -> None:
     bus = EventBus()
     with bus.subscribe() as subscription:
