@@ -36,6 +36,8 @@ WORDS = {
 
 NEXT = "and now something else"
 ANSWER = "Fine."
+LATE = "Late."
+"""What the model says when it is not held any more."""
 SENTENCE = "One two three four five six seven eight nine ten. "
 STORY = SENTENCE * 4
 HELD_TTS = "Slowly spoken."
@@ -44,7 +46,7 @@ HELD_TTS = "Slowly spoken."
 def script(text: str) -> Sequence[Step]:
     """Return the agent's reply to ``text``."""
     if text == WORDS["model"]:
-        return (SLOW, "Late.")
+        return (SLOW, LATE)
     if text == WORDS["tool"]:
         return (ToolUse(ALIAS, {}), "Drilled.")
     if text == WORDS["tts"]:

@@ -9,7 +9,7 @@ import pytest
 from firmware_test_client import SimulatedDevice
 from tests.e2e.checks import assert_played_well
 from tests.e2e.harness import RunningServer
-from tests.e2e.stages import ANSWER, HEARD_FRAMES, NEXT, STORY, WORDS, bench
+from tests.e2e.stages import ANSWER, HEARD_FRAMES, LATE, NEXT, STORY, WORDS, bench
 from tests.support.waiting import until
 from vixio.core.history import AssistantMessage
 from vixio.core.session import events
@@ -35,7 +35,7 @@ async def bring_to(server: RunningServer, device: SimulatedDevice, state: str) -
         await device.wait_for(lambda: device.replies and device.replies[-1].ended, what="answer")
     elif state == "listening":
         await device.wait_for(lambda: device.listening, what="listening")
-    elif state == "thinking":  # the model is held for longer than the test lasts
+    elif state == "thinking":
         await type_text(device, WORDS["model"])
     else:
         await type_text(device, WORDS["speaking"])
@@ -51,7 +51,6 @@ async def type_text(device: SimulatedDevice, text: str) -> None:
 @pytest.mark.parametrize("priority", Priority)
 async def test_a_speech_in_every_state(priority: Priority) -> None:
     """What is said on command is played to its end, in the order of its priority."""
-    states = ["idle", "listening", "speaking", *(["thinking"] if priority is Priority.HIGH else [])]
 
     async def say_in(server: RunningServer, state: str) -> None:
         mode = "manual" if state == "idle" else "auto"
@@ -71,13 +70,15 @@ async def test_a_speech_in_every_state(priority: Priority) -> None:
             elif state == "speaking":
                 assert before
                 assert before != [STORY.strip()]
+            elif state == "thinking":
+                assert before == ([] if priority is Priority.HIGH else [LATE])
             else:
                 assert before == ([ANSWER] if state == "idle" else [])
             history = server.app.host.histories.get(device.config.device_id)
             assert history.items()[-1] == AssistantMessage(NEWS)
 
     async with bench() as held, asyncio.TaskGroup() as group:
-        for state in states:
+        for state in ("idle", "listening", "thinking", "speaking"):
             group.create_task(say_in(held.server, state), name=state)
 
 
