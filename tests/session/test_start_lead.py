@@ -57,6 +57,20 @@ async def test_a_voice_whose_latency_is_known_is_not_heard_later(latency: float)
 
 
 @on_virtual_time
+async def test_a_fast_voice_is_not_heard_later_if_the_model_takes_time_for_its_sentence() -> None:
+    """The lead lies within the time from the first words to the end of the first sentence."""
+    agent = ScriptedAgent(lambda text: (0.4, "The kitchen ", 0.2, "light is on. ", 0.3, "Enjoy."))
+    talk = Conversation(agent=agent, tts=ScriptedTTS(delay=0.01))
+    async with talk.running():
+        await replied(talk, 1)
+        for number in (2, 3):
+            start, audio = await replied(talk, number)
+            await asyncio.sleep(0)
+            assert audio == pytest.approx(talk.ended[-1].marks["first_audio"], abs=0.001)
+            assert start == pytest.approx(audio - LEAD_S, abs=0.001)
+
+
+@on_virtual_time
 async def test_a_voice_that_is_slower_than_expected_leaves_no_gap_in_the_protocol() -> None:
     tts = ScriptedTTS(delay=0.3)
     talk = Conversation(tts=tts)

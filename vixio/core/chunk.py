@@ -233,6 +233,13 @@ class Emotion(Chunk):
 
 
 @dataclass(frozen=True, slots=True)
+class SpeechAhead(Chunk):
+    """The first words of a reply have come: a sentence follows when it is complete."""
+
+    turn_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class Sentence(Chunk):
     """Words to speak in one breath. ``text`` is shown, ``spoken`` goes to the TTS.
 

@@ -1,21 +1,19 @@
-"""How soon the voice speaks, so that a device can be prepared for it in time."""
+"""How soon speech follows the words, so that a device can be prepared for it in time."""
 
 from __future__ import annotations
-
-from collections import deque
 
 KEPT = 5
 
 
 class VoiceLatency:
-    """Seconds from a sentence to its first audio, learned from the last replies of a session."""
+    """Seconds from a reply's first words to its first audio, in the last replies of a session."""
 
     def __init__(self) -> None:
-        self._last: deque[float] = deque(maxlen=KEPT)
+        self._last: tuple[float, ...] = ()
 
     def note(self, seconds: float) -> None:
-        """Add the latency of a reply's first sentence."""
-        self._last.append(seconds)
+        """Add the latency of a reply."""
+        self._last = (*self._last[1 - KEPT :], seconds)
 
     @property
     def least(self) -> float | None:

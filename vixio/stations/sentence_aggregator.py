@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator
 
-from vixio.core.chunk import Chunk, Emotion, Sentence, TextDelta, ToolCalled, TurnFailed
+from vixio.core.chunk import (
+    Chunk,
+    Emotion,
+    Sentence,
+    SpeechAhead,
+    TextDelta,
+    ToolCalled,
+    TurnFailed,
+)
 from vixio.core.emotions import EMOTIONS, emotion_of
 from vixio.core.station import ReplyStation
 from vixio.core.streams import closing
@@ -13,7 +21,7 @@ from vixio.text.splitter import Face, Limits, Words
 
 
 class SentenceAggregatorStation(ReplyStation):
-    """TextDelta in; Emotion and Sentence out. Everything else passes through.
+    """TextDelta in; SpeechAhead, Emotion and Sentence out. Everything else passes through.
 
     Text before a tool call or a failure is spoken before it, so waiting text is emitted there,
     complete or not.
@@ -27,9 +35,13 @@ class SentenceAggregatorStation(ReplyStation):
     async def run(self, upstream: AsyncIterator[Chunk]) -> AsyncIterator[Chunk]:
         """Collect sentences; the last one is emitted when ``upstream`` ends."""
         reply = _Reply(self._limits)
+        words_came = False
         async with closing(upstream) as chunks:
             async for chunk in chunks:
                 if isinstance(chunk, TextDelta):
+                    if chunk.text and not words_came:
+                        words_came = True
+                        yield SpeechAhead(chunk.turn_id)
                     if chunk.complete:
                         for piece in reply.flush():
                             yield piece

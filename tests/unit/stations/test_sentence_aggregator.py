@@ -10,6 +10,7 @@ from vixio.core.chunk import (
     Chunk,
     Emotion,
     Sentence,
+    SpeechAhead,
     TextDelta,
     ToolCalled,
     ToolReturned,
@@ -31,7 +32,8 @@ async def run(*chunks: Chunk | str) -> list[Chunk]:
         for chunk in chunks:
             yield TextDelta(1, chunk) if isinstance(chunk, str) else chunk
 
-    return [chunk async for chunk in SentenceAggregatorStation().run(upstream())]
+    out = [chunk async for chunk in SentenceAggregatorStation().run(upstream())]
+    return [chunk for chunk in out if not isinstance(chunk, SpeechAhead)]
 
 
 async def test_sentences_and_the_rest_at_the_end() -> None:
@@ -79,12 +81,28 @@ async def test_the_face_does_not_wait_for_the_sentence() -> None:
 
     async def upstream() -> AsyncIterator[Chunk]:
         yield TextDelta(1, "😀 H")
-        assert seen == [HAPPY]
+        assert seen == [SpeechAhead(1), HAPPY]
         yield TextDelta(1, "i")
 
     async for chunk in station.run(upstream()):
         seen.append(chunk)  # noqa: PERF401 - upstream looks at what came so far
-    assert seen == [HAPPY, said("Hi")]
+    assert seen == [SpeechAhead(1), HAPPY, said("Hi")]
+
+
+async def test_the_first_words_are_told_at_once_and_once() -> None:
+    station = SentenceAggregatorStation()
+    seen: list[Chunk] = []
+
+    async def upstream() -> AsyncIterator[Chunk]:
+        yield TextDelta(1, "")
+        assert seen == []
+        yield TextDelta(1, "On")
+        assert seen == [SpeechAhead(1)]
+        yield TextDelta(1, "e. Two.")
+
+    async for chunk in station.run(upstream()):
+        seen.append(chunk)  # noqa: PERF401 - upstream looks at what came so far
+    assert seen == [SpeechAhead(1), said("One."), said("Two.")]
 
 
 async def test_a_later_sentence_with_another_face() -> None:
@@ -130,6 +148,7 @@ async def test_closing_the_station_closes_the_model() -> None:
             closed.append(True)
 
     stream = SentenceAggregatorStation().run(upstream())
+    assert await anext(stream) == SpeechAhead(1)
     assert await anext(stream) == said("And so on.")
     await stream.aclose()  # type: ignore[attr-defined] # run is an async generator
     assert closed == [True]
@@ -141,6 +160,7 @@ async def test_an_error_of_the_model_goes_on_to_the_reply() -> None:
         raise ConnectionError
 
     stream = SentenceAggregatorStation().run(upstream())
+    assert await anext(stream) == SpeechAhead(1)
     assert await anext(stream) == said("Hello.")
     with pytest.raises(ConnectionError):
         await anext(stream)

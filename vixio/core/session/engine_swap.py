@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from vixio.core.chunk import AudioIn
 from vixio.core.device import DeviceProfile
@@ -28,6 +28,7 @@ class _Request:
     profile: DeviceProfile
     at: float
     engine: Engine | None = None
+    audio: deque[AudioIn] = field(default_factory=deque)
 
 
 class EngineSwap:
@@ -40,7 +41,6 @@ class EngineSwap:
     def __init__(self, make: MakeEngine | None) -> None:
         self._make = make
         self._request: _Request | None = None
-        self._audio: deque[AudioIn] = deque()
         self._discarded: list[Engine] = []
 
     @property
@@ -64,13 +64,15 @@ class EngineSwap:
         if self._request is not None and self._request.engine is not None:
             self.discard(self._request.engine)
         self._request = _Request(profile, now)
-        self._audio.clear()
 
     def keep(self, chunk: AudioIn) -> None:
         """Keep microphone audio while a change is pending."""
-        self._audio.append(chunk)
-        while self._audio and chunk.at - self._audio[0].at > OVERLAP_S:
-            self._audio.popleft()
+        if self._request is None:
+            return
+        audio = self._request.audio
+        audio.append(chunk)
+        while chunk.at - audio[0].at > OVERLAP_S:
+            audio.popleft()
 
     async def prepare(self) -> bool:
         """Make the engine; return whether there is one. A failure leaves the old one in place."""
@@ -103,8 +105,7 @@ class EngineSwap:
         request, self._request = self._request, None
         assert request is not None  # noqa: S101 - ready() said so
         assert request.engine is not None  # noqa: S101 - ready() said so
-        audio = tuple(chunk for chunk in self._audio if chunk.at >= over_at)
-        self._audio.clear()
+        audio = tuple(chunk for chunk in request.audio if chunk.at >= over_at)
         return request.profile, request.engine, audio
 
     def discard(self, engine: Engine) -> None:

@@ -13,7 +13,7 @@ from vixio.core.chunk import (
     Farewell,
     Notice,
     Sentence,
-    TextDelta,
+    SpeechAhead,
     ToolCalled,
     ToolReturned,
     UserTurn,
@@ -332,8 +332,7 @@ class Reply:
                 # The tail of the sentence before belongs in front of this one's subtitle.
                 await self._flush()
                 self._subtitle = text
-                if self._group is not None:
-                    self.start.expect_audio(self._group)
+                self._expect_audio()
             case Emotion(name=name, emoji=emoji):
                 await self._connection.send_emotion(name, emoji)
             case Notice(text=text):
@@ -342,8 +341,15 @@ class Reply:
                 self.farewell = True
             case ToolCalled() | ToolReturned():
                 self._note_tool(chunk)
-            case TextDelta() | _:
+            case SpeechAhead():
+                self._expect_audio()
+            case _:
                 pass
+
+    def _expect_audio(self) -> None:
+        """Get the device ready: words to be spoken have come."""
+        if self._group is not None:
+            self.start.expect_audio(self._group)
 
     def _note_tool(self, chunk: ToolCalled | ToolReturned) -> None:
         turn_id, call_id = self.turn.turn_id, chunk.call_id

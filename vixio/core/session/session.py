@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
@@ -90,7 +89,7 @@ class Session:
         self._emit = Emitter(shared.events, self.device_id, self.session_id)
         self._tasks = SessionTasks(counters)
         self._watchdog = Watchdog()
-        self._inbox: deque[Command] = deque()
+        self._inbox: list[Command] = []
         self._interruption: Command | None = None
         """The interruption that was put into the inbox last."""
         self._wanted: DeviceProfile | None = None
@@ -246,7 +245,7 @@ class Session:
         watchdog = self._watchdog
         while True:
             while self._inbox:
-                await self._inbox.popleft()()
+                await self._inbox.pop(0)()
             try:
                 with watchdog.until(self._deadline()):
                     chunk = await receive()

@@ -13,9 +13,9 @@ from vixio.core.voice_latency import VoiceLatency
 class SpeechStart:
     """The start of one reply's speech.
 
-    A device needs ``tts start`` some time before the audio. With a voice whose latency is known it
-    is sent that much ahead, so that the first sound is not later for it. Not earlier either: the
-    user is heard until the device begins to speak.
+    A device needs ``tts start`` some time before the audio. Where it is known how soon audio
+    follows the words, it is sent that much ahead, so that the first sound is not later for it. Not
+    earlier either: the user is heard until the device begins to speak.
 
     ``lead``: seconds from ``tts start`` to the first packet.
     """
@@ -36,7 +36,7 @@ class SpeechStart:
         self._task: asyncio.Task[None] | None = None
 
     def expect_audio(self, group: asyncio.TaskGroup) -> None:
-        """Note that the voice has the first sentence. Later calls change nothing."""
+        """Note that the first words to be spoken have come. Later calls change nothing."""
         if self._expected_since is not None:
             return
         self._expected_since = now()
