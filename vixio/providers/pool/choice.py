@@ -46,10 +46,20 @@ class ProviderChoice(Protocol[P_co]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MadeProvider(Generic[P]):
-    """The choice of a provider that exists already. Equal to itself alone."""
+    """The choice of a provider that exists already. Choices of the same object are equal."""
 
     kind: ProviderKind
     provider: P
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, MadeProvider)
+            and self.kind is other.kind
+            and self.provider is other.provider
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.kind, id(self.provider)))
 
     @property
     def name(self) -> str:
