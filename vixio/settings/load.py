@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 from vixio.core.errors import ConfigError
 from vixio.settings.devices import inherit_providers
 from vixio.settings.document import Document, KeyPath, read_document
-from vixio.settings.schema import bounds, is_secret, suggest
+from vixio.settings.mistakes import details, message, show
 from vixio.settings.sections import LoggingSettings, ServerSettings
 from vixio.settings.settings import Settings
-
-_SHOWN_CHARACTERS = 40
-"""Of a wrong value, in an error."""
 
 
 def load_settings(path: Path | None, environment: Mapping[str, str] | None = None) -> Settings:
@@ -34,7 +30,7 @@ def load_settings(path: Path | None, environment: Mapping[str, str] | None = Non
     if data is None:
         return Settings()
     if not isinstance(data, dict):
-        raise document.error((), f"expected sections (`server:` …), found {_show(data)}")
+        raise document.error((), f"expected sections (`server:` …), found {show(data)}")
     # A section whose keys are all commented out is null in YAML; it counts as absent.
     sections = {key: value for key, value in data.items() if value is not None}
     try:
@@ -66,9 +62,9 @@ def override(
             }
         )
     except ValidationError as error:
-        first = next(_details(error))
+        first = next(details(error))
         place = ".".join(map(str, first["loc"])) or "server"
-        raise ConfigError(f"command line: {place}: {_message(first, {})}") from None
+        raise ConfigError(f"command line: {place}: {message(first, {})}") from None
 
 
 def _validate(data: dict[str, Any], document: Document) -> Settings:
@@ -78,7 +74,7 @@ def _validate(data: dict[str, Any], document: Document) -> Settings:
         # Where text is expected, a value that YAML converted becomes its text again.
         texts = [
             (place, document.texts[place])
-            for detail in _details(error)
+            for detail in details(error)
             if detail["type"] in {"string_type", "path_type"}
             for end in range(len(detail["loc"]), 0, -1)
             if (place := detail["loc"][:end]) in document.texts
@@ -97,68 +93,10 @@ def _put(data: Any, place: KeyPath, text: str) -> None:  # noqa: ANN401 - a tree
     data[last] = text
 
 
-def _details(error: ValidationError, above: KeyPath = ()) -> Iterator[ErrorDetails]:
-    """Return all mistakes with their whole paths; options of providers are validated separately."""
-    for detail in error.errors(include_url=False):
-        place: KeyPath = (*above, *detail["loc"])
-        inner = detail.get("ctx", {}).get("error")
-        if isinstance(inner, ValidationError):
-            yield from _details(inner, place)
-        else:
-            yield {**detail, "loc": place}
-
-
 def _explain(error: ValidationError, data: dict[str, Any], document: Document) -> ConfigError:
-    details = list(_details(error))
-    first = min(details, key=lambda detail: document.lines.get(detail["loc"], 0))
-    message = _message(first, data)
-    if len(details) > 1:
-        message += f" (and {len(details) - 1} more)"
-    return document.error(first["loc"], message)
-
-
-def _message(detail: ErrorDetails, data: dict[str, Any]) -> str:
-    place, found = detail["loc"], detail["input"]
-    match detail["type"]:
-        case "extra_forbidden":
-            return f"there is no such key{suggest(place, data)}"
-        case "missing":
-            return "is required"
-        case "value_error":
-            return detail["msg"].removeprefix("Value error, ")
-        case "string_type":
-            expected = "text"
-        case "model_type" | "dict_type" | "model_attributes_type":
-            expected = "a mapping (`key: value` lines)"
-        case "list_type" | "tuple_type":
-            expected = "a list"
-        case "int_from_float":
-            expected = "a whole number"
-        case "greater_than" | "greater_than_equal" | "less_than" | "less_than_equal":
-            expected = f"a number {bounds(place, data)}"
-        case "string_pattern_mismatch":
-            expected = f"text of the form {detail['ctx']['pattern']}"
-        case "string_too_short":
-            expected = f"text of at least {detail['ctx']['min_length']} characters"
-        case "path_type":
-            expected = "a path"
-        case _:
-            expected = detail["msg"].removeprefix("Input should be ").partition(", unable")[0]
-    return f"expected {expected}, found {'a secret' if is_secret(place, data) else _show(found)}"
-
-
-def _show(value: object) -> str:
-    match value:
-        case None:
-            return "nothing"
-        case bool():
-            return "true" if value else "false"
-        case str():
-            shown = value if len(value) <= _SHOWN_CHARACTERS else f"{value[:_SHOWN_CHARACTERS]}…"
-            return repr(shown)
-        case dict():
-            return "a mapping"
-        case list() | tuple():
-            return "a list"
-        case _:
-            return str(value)[:_SHOWN_CHARACTERS]
+    mistakes = list(details(error))
+    first = min(mistakes, key=lambda detail: document.lines.get(detail["loc"], 0))
+    words = message(first, data)
+    if len(mistakes) > 1:
+        words += f" (and {len(mistakes) - 1} more)"
+    return document.error(first["loc"], words)

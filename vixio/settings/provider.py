@@ -84,6 +84,12 @@ class ProviderSection(Section):
         """Return the providers in order, each as a section of its own."""
         return (self.model_copy(update={"others": ()}), *self.others)
 
+    def given(self) -> dict[str, Any] | list[Any]:
+        """Return the section as it stands in a file: the name, and the options that are set."""
+        if self.others:
+            return [each.given() for each in self.each()]
+        return {"name": self.name, **self._set_options()}
+
     def within(self, timeouts: TimeoutSettings) -> Self:
         """Return the section with its own time limits below those of the server.
 
@@ -116,8 +122,11 @@ class ProviderSection(Section):
                 )
         if not changed:
             return self
-        given = {key: getattr(self.options, key) for key in self.options.model_fields_set} | changed
+        given = self._set_options() | changed
         return self.model_copy(update={"options": self.options.model_validate(given)})
+
+    def _set_options(self) -> dict[str, Any]:
+        return {key: getattr(self.options, key) for key in self.options.model_fields_set}
 
     def _create(self) -> Any:  # noqa: ANN401 - the kind's interface, which each subclass names
         return registry.resolve(self.kind, self.name).create(self.options)
