@@ -16,12 +16,12 @@ from typing import Any, Self
 from vixio import __version__
 from vixio.cluster.context import ClusterContext, ServerInfo
 from vixio.cluster.health import merge_health
+from vixio.composition.choices import Providers
 from vixio.composition.conversations import Conversations
 from vixio.composition.engine import EngineBuilder
 from vixio.composition.memory import make_memory
 from vixio.composition.ports import admission_settings, websocket_url, xiaozhi_settings
 from vixio.composition.profiles import LiveProfiles, ProfileUpdates
-from vixio.composition.providers import Providers
 from vixio.composition.reload import Reloader, on_hangup, reloaded
 from vixio.composition.run import run, stop_on_signals
 from vixio.composition.server_providers import ServerProviders
@@ -38,7 +38,6 @@ from vixio.core.session.events import EventBus
 from vixio.core.transport import TransportBase
 from vixio.core.turns.endpointing import EndpointingFactory
 from vixio.core.turns.interruption import InterruptionFactory
-from vixio.devices.profiles import SettingsProfiles
 from vixio.http.app import create_http_app
 from vixio.http.ota import OtaSettings
 from vixio.http.server import HttpServer
@@ -92,7 +91,7 @@ class Server:
         self._context = context or ClusterContext()
         self.counters = Counters()
         self.providers = ServerProviders(settings, providers or Providers(), self.counters)
-        self.profiles = LiveProfiles(SettingsProfiles(settings), self.providers.choices)
+        self.profiles = LiveProfiles(settings, self.providers.defaults)
         self.create_engine = EngineBuilder(
             settings, self.providers.pool, self.profiles, endpointing
         )
@@ -246,9 +245,11 @@ class Server:
     def update_profiles(self, resolver: ProfileResolver) -> None:
         """Serve devices by the profiles of ``resolver``; connected ones from their next turn on.
 
-        Call it with the same resolver after its profiles have changed.
+        Call it with the same resolver after its profiles have changed. A resolver that raises, or
+        an invalid profile, is a line in the log: a connected device keeps its old profile, and one
+        that connects is served by defaults (docs/api.md).
         """
-        self._updates.change(lambda live: live.use(resolver))
+        self._updates.change(lambda live: live.use_resolver(resolver))
 
     def reload(self, settings: Settings) -> None:
         """Apply other settings from the next turn of each device.
@@ -260,9 +261,7 @@ class Server:
         merged = reloaded(self.settings, settings)
         self.providers.replace(merged)
         self.settings = self.create_engine.settings = merged
-        from_settings = isinstance(self.profiles.resolver, SettingsProfiles)
-        resolver = SettingsProfiles(merged) if from_settings else self.profiles.resolver
-        self._updates.change(lambda live: live.use(resolver, self.providers.choices))
+        self._updates.change(lambda live: live.use_settings(merged, self.providers.defaults))
         self._updates.spawn(self.providers.warm_up())
 
     def on_command(self, name: str, handler: CustomHandler) -> None:

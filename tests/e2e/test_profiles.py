@@ -15,8 +15,8 @@ from tests.e2e.harness import RunningServer, serving, settings
 from tests.support.llm_server import LLMServer, text
 from tests.support.tone_voice import ToneVoice, tones
 from tests.support.waiting import until
-from vixio.core.device import DeviceProfile
-from vixio.core.errors import ProviderUnavailable
+from vixio.core.device import Device, DeviceProfile
+from vixio.core.errors import ConfigError, ProviderUnavailable
 from vixio.settings import Settings
 from vixio.settings.devices import DeviceSection
 from vixio.testing import ScriptedAgentBackend, ScriptedVAD
@@ -200,14 +200,60 @@ async def test_profiles_of_a_program(
         server.app.reload(config.model_copy(update={"devices": devices({"language": "fr"})}))
         await changed_to("it", hertz=660)
         assert_spoken_at(660, await device.type_text("two"))
-        await changed_to("en", hertz="no number")
-        assert_spoken_at(440, await device.type_text("three"))
+        wrong = DeviceProfile(language="en", tts={"name": "tone", "hertz": "no number"})
+        server.app.update_profiles(lambda device: wrong)
+        assert_spoken_at(660, await device.type_text("three"))
+        async with SimulatedDevice(server.device(device_id=BEN)) as other:
+            assert_spoken_at(440, await other.type_text("four"))
+            assert_nothing_wrong(other)
         assert_nothing_wrong(device)
     errors = [each for each in caplog.records if each.levelname == "ERROR"]
-    assert errors
+    assert [(vars(each)["device_id"], each.getMessage()) for each in errors] == [
+        (ANN, "invalid profile, the device keeps its old one"),
+        (BEN, "invalid profile, defaults replace what is invalid"),
+    ]
     for record in errors:
-        assert record.getMessage() == "invalid profile, the default providers serve the device"
-        assert "tts.hertz" in vars(record)["reason"]
+        assert "tts.hertz: expected" in vars(record)["reason"]
+
+
+async def test_the_same_resolver_with_other_data(voices: list[ToneVoice]) -> None:
+    profiles = {ANN: DeviceProfile(language="en"), BEN: DeviceProfile(language="en")}
+    config = settings(tts={"name": "tone", "hertz": 440})
+    async with serving(config, asr=EarASR({}), agent=ScriptedAgentBackend()) as server:
+
+        def resolver(device: Device) -> DeviceProfile:
+            return profiles[device.id]
+
+        server.app.update_profiles(resolver)
+        async with SimulatedDevice(server.device(device_id=ANN)) as device:
+            session = server.session(ANN)
+            assert session is not None
+            profiles[ANN] = DeviceProfile(language="de", tts={"hertz": 880})
+            server.app.update_profiles(resolver)
+            await until(lambda: session.context.language == "de", what="the change")
+            assert_spoken_at(880, await device.type_text("hello"))
+            assert_nothing_wrong(device)
+
+
+async def test_instructions_with_an_unknown_name_leave_the_profile_as_it_is(
+    voices: list[ToneVoice], model: LLMServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    wrong = DeviceProfile(language="de", instructions="Be kind to {nobody}.")
+    async with (
+        serving(served_by(model, {}), asr=EarASR({})) as server,
+        SimulatedDevice(server.device(device_id=ANN)) as device,
+    ):
+        session = server.session(ANN)
+        assert session is not None
+        session.reconfigure(wrong)
+        await until(lambda: "profile not applied" in caplog.messages, what="the refusal")
+        server.app.update_profiles(lambda device: wrong)
+        model.script(text("One."))
+        assert_spoken_at(440, await device.type_text("hello"))
+        assert "Answer in English" in asked(model)[1]
+        with pytest.raises(ConfigError, match=r"instructions: there is no \{nobody\}"):
+            await server.app.conversation("terminal", wrong)
+        assert_nothing_wrong(device)
 
 
 async def test_a_change_during_a_devices_first_moments(

@@ -8,8 +8,9 @@ from weakref import WeakKeyDictionary
 from zoneinfo import ZoneInfo
 
 from vixio.audio.loudness import VoiceLevels
+from vixio.composition.choices import Choices
 from vixio.composition.profiles import LiveProfiles
-from vixio.composition.providers import Choices, ProviderSet
+from vixio.composition.providers import ProviderSet
 from vixio.core.device import Device, DeviceProfile
 from vixio.core.instructions import Instructions, Surroundings
 from vixio.core.pipeline import Pipeline
@@ -93,7 +94,10 @@ class EngineBuilder:
         return LeasedPipeline(stations, providers)
 
     def choices(self, profile: DeviceProfile) -> Choices:
-        """Return what the providers of a profile are made from. Raises ConfigError."""
+        """Return what the providers of a profile are made from.
+
+        Raises ConfigError when the profile is not valid: its providers or its instructions.
+        """
         return self._profiles.defaults.over(profile)
 
     def system_prompt(self, profile: DeviceProfile) -> SystemPrompt:

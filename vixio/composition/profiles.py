@@ -6,14 +6,16 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import replace
+from weakref import WeakKeyDictionary
 
-from vixio.composition.providers import Choices
+from vixio.composition.choices import ProfileDefaults
 from vixio.core.device import Device, DeviceProfile, ProfileResolver
-from vixio.core.errors import ConfigError
+from vixio.core.errors import ConfigError, describe
 from vixio.core.session.directory import SessionDirectory
 from vixio.core.session.events import Event, SessionOpened
 from vixio.core.session.session import Session
+from vixio.devices.profiles import SettingsProfiles
+from vixio.settings import Settings
 
 _log = logging.getLogger(__name__)
 
@@ -22,28 +24,63 @@ SWITCH_S = 60.0
 
 
 class LiveProfiles:
-    """Resolves devices to profiles with a provider of each kind: those of ``resolver``, completed
-    by ``defaults``. Both may be replaced."""
+    """Resolves devices to profiles with a provider of each kind, by the settings or by a resolver
+    of the program. Both may be replaced."""
 
-    def __init__(self, resolver: ProfileResolver, defaults: Choices) -> None:
-        self.resolver = resolver
-        self.defaults = defaults
+    def __init__(self, settings: Settings, defaults: ProfileDefaults) -> None:
+        self._resolver: ProfileResolver | None = None
+        """The program's; None: the profiles of the settings."""
+        self.use_settings(settings, defaults)
 
     def __call__(self, device: Device) -> DeviceProfile:
-        """Return the profile of a device."""
-        profile = self.resolver(device)
+        """Return the profile of a device that is to be served in any case.
+
+        Defaults take the place of what is invalid in it. A device for which the program's resolver
+        fails has the profile of the settings. Either is a line in the log.
+        """
+        try:
+            profile = self._given(device)
+        except ConfigError as error:
+            _log.error(
+                "no profile, that of the settings serves the device", extra=_fields(device, error)
+            )
+            profile = self._of_settings(device)
         try:
             return self.defaults.completed(profile)
         except ConfigError as error:
-            fields = {"device_id": device.id, "reason": str(error)}
-            _log.error("invalid profile, the default providers serve the device", extra=fields)
-            plain = replace(profile, vad=None, asr=None, agent=None, tts=None)
-            return self.defaults.completed(plain)
+            _log.error(
+                "invalid profile, defaults replace what is invalid", extra=_fields(device, error)
+            )
+            return self.defaults.repaired(profile)
 
-    def use(self, resolver: ProfileResolver, defaults: Choices | None = None) -> None:
-        """Resolve by ``resolver`` from now on, and complete by ``defaults`` if they are given."""
-        self.resolver = resolver
-        self.defaults = defaults or self.defaults
+    def checked(self, device: Device) -> DeviceProfile:
+        """Return the profile of a device. Raises ConfigError where it is invalid or missing."""
+        return self.defaults.completed(self._given(device))
+
+    def use_settings(self, settings: Settings, defaults: ProfileDefaults) -> None:
+        """Complete profiles by ``defaults`` from now on. A resolver of the program stays."""
+        self._of_settings = SettingsProfiles(settings)
+        self.defaults = defaults
+
+    def use_resolver(self, resolver: ProfileResolver) -> None:
+        """Resolve by ``resolver`` from now on."""
+        self._resolver = resolver
+
+    def _given(self, device: Device) -> DeviceProfile:
+        if self._resolver is None:
+            return self._of_settings(device)
+        try:
+            profile: object = self._resolver(device)
+        except Exception as error:  # the program's code: a defect concerns this device only
+            raise ConfigError(f"the profile resolver failed: {describe(error)}") from error
+        if not isinstance(profile, DeviceProfile):
+            found = type(profile).__name__
+            raise ConfigError(f"the profile resolver returned {found} instead of DeviceProfile")
+        return profile
+
+
+def _fields(device: Device, error: ConfigError) -> dict[str, str]:
+    return {"device_id": device.id, "reason": str(error)}
 
 
 class ProfileUpdates:
@@ -62,31 +99,50 @@ class ProfileUpdates:
         self._profiles = profiles
         self._sessions = sessions
         self._prepare = prepare
+        self._resolved: WeakKeyDictionary[Session, DeviceProfile] = WeakKeyDictionary()
+        """What each session's device was last resolved to. Not asked of the resolver again, whose
+        data may have changed, nor of the session, which a command may have changed."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     def change(self, exchange: Callable[[LiveProfiles], None]) -> None:
         """Have ``exchange`` change the profiles, and serve by them every device that it concerns.
 
-        A session whose profile was changed by a command keeps that if its device's is the same.
+        A session whose profile was changed by a command keeps that if its device's is the same. A
+        device whose new profile is invalid keeps the one that it has.
         """
-        before = [(session, self._profiles(session.device)) for session in self._sessions]
         exchange(self._profiles)
         concerned: dict[DeviceProfile, list[Session]] = {}
-        for session, old in before:
-            new = self._profiles(session.device)
-            if new != old:
+        for session in self._sessions:
+            try:
+                new = self._profiles.checked(session.device)
+            except ConfigError as error:
+                _log.error(
+                    "invalid profile, the device keeps its old one",
+                    extra=_fields(session.device, error),
+                )
+                continue
+            if new != self._resolved.get(session):
+                self._resolved[session] = new
                 concerned.setdefault(new, []).append(session)
         for profile, sessions in concerned.items():
             self.spawn(self._apply(profile, sessions))
 
     def __call__(self, event: Event) -> None:
-        """Take note of a session that was opened while its profile changed."""
+        """Take note of a session that opens; its profile may have changed since it connected."""
         if isinstance(event, SessionOpened):
             session = self._sessions.get(event.session_id)
             if session is not None:
-                profile = self._profiles(session.device)
-                if profile != session.profile:
-                    self.spawn(self._apply(profile, [session]))
+                self._opened(session)
+
+    def _opened(self, session: Session) -> None:
+        self._resolved[session] = session.profile
+        try:
+            profile = self._profiles.checked(session.device)
+        except ConfigError:
+            return  # which is in the log since the device connected
+        if profile != session.profile:
+            self._resolved[session] = profile
+            self.spawn(self._apply(profile, [session]))
 
     async def close(self) -> None:
         """End what is under way."""
@@ -100,7 +156,7 @@ class ProfileUpdates:
             async with asyncio.timeout(SWITCH_S):
                 await self._prepare(profile)
         for session in sessions:
-            if self._profiles(session.device) == profile:  # it may have changed once more
+            if self._resolved.get(session) == profile:  # it may have changed once more
                 session.reconfigure(profile)
                 _log.info("profile changes", extra={"device_id": session.device_id})
 

@@ -1,110 +1,24 @@
-"""Which providers serve a device: those of its profile, over those of the server."""
+"""The providers that serve one profile: their leases, and stand-ins while they load."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast
+from typing import Any
 
-from pydantic import ValidationError
-
-from vixio.core.device import DeviceProfile, ProviderConfig
-from vixio.core.errors import ConfigError
+from vixio.composition.choices import Choices
 from vixio.providers.agent import AgentBackend, AgentProvider
 from vixio.providers.asr import ASRProvider
-from vixio.providers.pool.choice import MadeProvider, ProviderChoice, Startable
+from vixio.providers.pool.choice import P
 from vixio.providers.pool.loader import ProviderLoader
 from vixio.providers.pool.pool import Lease, ProviderPool
 from vixio.providers.pool.warming import WarmingAgent, WarmingASR, WarmingTTS, WarmingVAD
-from vixio.providers.registry import ProviderKind
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider
-from vixio.providers.vision import VisionProvider
-from vixio.settings import Settings
-from vixio.settings.provider import (
-    AgentSection,
-    ASRSection,
-    ProviderSection,
-    TTSSection,
-    VADSection,
-)
-
-P = TypeVar("P", bound=Startable)
 
 HOLD_S = 2.5
 """For which a new session waits for its providers; audio meanwhile waits in the socket."""
-
-
-@dataclass(frozen=True, slots=True)
-class Providers:
-    """Providers that the program made itself. None: the one that the settings name."""
-
-    vad: VADProvider | None = None
-    asr: ASRProvider | None = None
-    agent: AgentBackend | None = None
-    tts: TTSProvider | None = None
-    vision: VisionProvider | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """What a profile's providers are made from."""
-
-    vad: ProviderChoice[VADProvider]
-    asr: ProviderChoice[ASRProvider]
-    agent: ProviderChoice[AgentBackend]
-    tts: ProviderChoice[TTSProvider]
-
-    @classmethod
-    def of_server(cls, settings: Settings, made: Providers) -> Choices:
-        """Return the choices of a device without a profile of its own."""
-        return cls(
-            chosen(ProviderKind.VAD, made.vad, settings.vad),
-            chosen(ProviderKind.ASR, made.asr, settings.asr),
-            chosen(ProviderKind.AGENT, made.agent, settings.agent),
-            chosen(ProviderKind.TTS, made.tts, settings.tts),
-        )
-
-    def over(self, profile: DeviceProfile) -> Choices:
-        """Return the choices of ``profile``, and these where it has none.
-
-        Raises ConfigError when ``profile`` has a mapping that is not valid in a settings file.
-        """
-        return Choices(
-            vad=_choice(VADSection, profile.vad, self.vad),
-            asr=_choice(ASRSection, profile.asr, self.asr),
-            agent=_choice(AgentSection, profile.agent, self.agent),
-            tts=_choice(TTSSection, profile.tts, self.tts),
-        )
-
-    def completed(self, profile: DeviceProfile) -> DeviceProfile:
-        """Return ``profile`` with a choice of each kind. Raises ConfigError."""
-        choices = self.over(profile)
-        return replace(
-            profile, vad=choices.vad, asr=choices.asr, agent=choices.agent, tts=choices.tts
-        )
-
-
-def _choice(
-    section: type[ProviderSection], config: ProviderConfig, default: ProviderChoice[P]
-) -> ProviderChoice[P]:
-    if config is None:
-        return default
-    if isinstance(config, Mapping):
-        try:
-            config = section.model_validate(config)
-        except ValidationError as error:
-            mistake = error.errors()[0]
-            place = ".".join(map(str, (section.kind, *mistake["loc"])))
-            raise ConfigError(f"profile: {place}: {mistake['msg']}") from None
-    return cast("ProviderChoice[P]", config)
-
-
-def chosen(kind: ProviderKind, made: P | None, section: ProviderChoice[P]) -> ProviderChoice[P]:
-    """Return the choice of a provider that the program made, or else of the settings."""
-    return section if made is None else MadeProvider(kind, made)
 
 
 class ProviderSet:

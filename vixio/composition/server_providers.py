@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from vixio.composition.providers import Choices, Providers, ProviderSet, settled
+from vixio.composition.choices import Choices, ProfileDefaults, Providers
+from vixio.composition.providers import ProviderSet, settled
 from vixio.core.errors import VixioError
 from vixio.core.metrics import Counters
 from vixio.providers.agent import AgentBackend
@@ -24,9 +25,9 @@ class ServerProviders:
     def __init__(self, settings: Settings, made: Providers, counters: Counters) -> None:
         """``made`` replaces providers of the settings. Raises ConfigError, ProviderUnavailable."""
         self.pool = ProviderPool(counters)
-        self.choices = Choices.of_server(settings, made)
+        self.defaults = ProfileDefaults(settings, made)
         self._made = made
-        self._default = ProviderSet(self.pool, self.choices)
+        self._default = ProviderSet(self.pool, self.defaults.choices)
         self._default.make()
         self._vision: Lease[VisionProvider] | None = None
         if made.vision is not None:
@@ -101,14 +102,14 @@ class ServerProviders:
 
         Raises ConfigError, ProviderUnavailable when one cannot be made; nothing has changed then.
         """
-        choices = Choices.of_server(settings, self._made)
-        providers = ProviderSet(self.pool, choices)
+        defaults = ProfileDefaults(settings, self._made)
+        providers = ProviderSet(self.pool, defaults.choices)
         try:
             providers.make()
         except VixioError:
             providers.release()
             raise
-        former, self._default, self.choices = self._default, providers, choices
+        former, self._default, self.defaults = self._default, providers, defaults
         former.release()
 
     async def warm_up(self) -> None:

@@ -73,9 +73,10 @@ class ToolAccess:
     """These only after the user's yes."""
 
 
-ProviderConfig = Hashable | Mapping[str, Any] | None
+ProviderConfig = Hashable | Mapping[str, Any] | list[Mapping[str, Any]] | None
 """A provider and its options: a section of the settings (``vixio.settings.provider``), or a mapping
-as it stands in a settings file. None: the server's default. Equal values share one provider."""
+or a list of several as they stand in the section of a device in a settings file. None: the server's
+default. Equal values share one provider."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vixio.composition.providers import Providers
+from vixio.composition.choices import Providers
 from vixio.composition.server_providers import ServerProviders
 from vixio.core.metrics import Counters
 from vixio.settings import Settings
