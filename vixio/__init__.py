@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from vixio.composition.choices import Providers
     from vixio.core import commands
     from vixio.core.device import Device, DeviceProfile, ToolAccess
     from vixio.core.errors import (
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
     from vixio.core.tools.context import ToolContext
     from vixio.core.tools.function import FunctionCaller
     from vixio.core.tools.late import Deferred
-    from vixio.core.tools.types import ToolCallResult, ToolDefinition
+    from vixio.core.tools.types import ToolCallResult, ToolDefinition, ToolOptions
     from vixio.core.turns import endpointing, interruption
     from vixio.server import Server
     from vixio.settings import Settings
     from vixio.tools.decorator import tool, toolbox
-    from vixio.tools.source import ToolSource
+    from vixio.tools.source import Fault, ToolSource
 
 __version__ = "0.1.0"
 
@@ -42,10 +43,12 @@ _MODULES = {
     "Deferred": "vixio.core.tools.late",
     "Device": "vixio.core.device",
     "DeviceProfile": "vixio.core.device",
+    "Fault": "vixio.tools.source",
     "FunctionCaller": "vixio.core.tools.function",
     "Pipeline": "vixio.core.pipeline",
     "Priority": "vixio.core.session.speech",
     "ProviderError": "vixio.core.errors",
+    "Providers": "vixio.composition.choices",
     "Server": "vixio.server",
     "Session": "vixio.core.session.session",
     "Settings": "vixio.settings",
@@ -57,6 +60,7 @@ _MODULES = {
     "ToolContext": "vixio.core.tools.context",
     "ToolDefinition": "vixio.core.tools.types",
     "ToolError": "vixio.core.errors",
+    "ToolOptions": "vixio.core.tools.types",
     "ToolSource": "vixio.tools.source",
     "VixioError": "vixio.core.errors",
     "WrittenReply": "vixio.core.session.written_reply",
@@ -76,10 +80,12 @@ __all__ = [
     "Deferred",
     "Device",
     "DeviceProfile",
+    "Fault",
     "FunctionCaller",
     "Pipeline",
     "Priority",
     "ProviderError",
+    "Providers",
     "Server",
     "Session",
     "Settings",
@@ -91,6 +97,7 @@ __all__ = [
     "ToolContext",
     "ToolDefinition",
     "ToolError",
+    "ToolOptions",
     "ToolSource",
     "VixioError",
     "WrittenReply",

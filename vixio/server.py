@@ -51,6 +51,8 @@ from vixio.tools.source import ToolSource
 from vixio.transports.admission.admission import Admission
 from vixio.transports.xiaozhi.transport import XiaozhiTransport
 
+_log = logging.getLogger(__name__)
+
 TransportFactory = Callable[[Admission], TransportBase]
 """Makes a transport that shares the server's limits."""
 
@@ -70,12 +72,12 @@ class Server:
         settings: Settings | None = None,
         providers: Providers | None = None,
         tool_sources: Sequence[ToolSource] = (),
-        context: ClusterContext | None = None,
         *,
         tools: Sequence[LocalTool] = (),
         transports: Sequence[TransportFactory] = (),
         endpointing: EndpointingFactory | None = None,
         interruption: InterruptionFactory | None = None,
+        context: ClusterContext | None = None,
     ) -> None:
         """Raises ConfigError, ProviderUnavailable; TypeError for a tool that cannot be described.
 
@@ -83,8 +85,8 @@ class Server:
         ``tools`` (functions, toolboxes, definitions; the source ``app``) and ``tool_sources`` are
         added to the tools of the settings. ``transports`` make further transports, beside the
         WebSocket of the settings. ``endpointing`` and ``interruption`` make the policies of each
-        session; None: those of the section ``listening``. ``context``: its part in a cluster of
-        processes; by default there is only this one.
+        session; None: those of the section ``listening``. ``context`` (internal): its part in a
+        cluster of processes; by default there is only this one.
         """
         settings = settings or Settings()
         self.settings = settings
@@ -155,12 +157,17 @@ class Server:
     def run(self) -> None:
         """Serve devices until SIGINT or SIGTERM. Blocks; call it in a program's main thread.
 
-        Logs as the settings say, unless the program has configured logging itself. Raises
-        ConfigError.
+        In this one process: ``server.workers`` applies to ``vixio serve``. Logs as the settings
+        say, unless the program has configured logging itself. Raises ConfigError.
         """
         own_logging = not logging.getLogger().handlers
         if own_logging:
             configure_logging(self.settings.logging.level, json=self.settings.logging.as_json)
+        if (workers := self.settings.server.workers) > 1:
+            _log.warning(
+                "server.workers applies to `vixio serve` only, one process serves all devices",
+                extra={"workers": workers},
+            )
         try:
             asyncio.run(_serve(self, "given by the program"))
         finally:

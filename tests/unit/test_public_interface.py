@@ -79,6 +79,14 @@ def test_the_document_names_what_there_is_and_nothing_else(module: str) -> None:
     assert set(names) == public(module)
 
 
+def test_the_document_has_the_arguments_of_the_server() -> None:
+    signature = inspect.signature(vixio.Server)
+    bare = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
+    signature = signature.replace(parameters=bare, return_annotation=signature.empty)
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    assert f"| `Server` | `Server{signature}`" in text
+
+
 def test_the_document_has_every_public_module() -> None:
     assert set(documented()) == {
         "vixio",

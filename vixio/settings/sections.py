@@ -148,7 +148,8 @@ class ServerSettings(Section):
     public_host: str = ""
     """Host in the URLs that devices get from OTA; empty: the one through which the device came."""
     workers: int = Field(default=1, ge=1, le=64)
-    """Worker processes that share the ports, each with its own models; one per core, on Linux."""
+    """Processes of `vixio serve` that share the ports, each with its own models; one per core, on
+    Linux. A program (``Server.run``) is one process."""
     max_connections: int = Field(default=1_000, ge=1, le=100_000)
     trusted_proxies: tuple[str, ...] = ("127.0.0.1", "::1")
     """Addresses or networks whose X-Forwarded-* headers are used."""

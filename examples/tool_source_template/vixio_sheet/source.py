@@ -18,9 +18,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from vixio import ToolCallResult, ToolContext, ToolDefinition, ToolError, ToolSource
+from vixio import Fault, ToolCallResult, ToolContext, ToolDefinition, ToolError, ToolSource
 from vixio.tools.registry import SourceContext, ToolSourceFactory
-from vixio.tools.source import Fault
 
 _log = logging.getLogger(__name__)
 
