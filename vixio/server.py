@@ -190,7 +190,8 @@ class Server:
 
         ``key`` takes the place of a device's id: history, facts and tool policy belong to it.
         ``profile`` None: that of the settings for such an id. One conversation per key at a time.
-        Raises ProviderError if the agent cannot be used, VixioError if the key is in use.
+        Raises ProviderError if the agent cannot be used, ConfigError if the profile is invalid,
+        VixioError if the key is in use.
         """
         conversation = await self._conversations.open(key, profile)
         self._agent_ready()
