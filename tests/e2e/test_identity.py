@@ -40,9 +40,9 @@ async def test_with_authentication_only_the_token_of_ota_opens_the_door() -> Non
             with pytest.raises(ConnectError) as error:
                 await device.start()
             assert error.value.status == 401, why
-        assert server.count("xiaozhi.refused.token_missing") == 1
-        assert server.count("xiaozhi.refused.token_expired") == 1
-        assert server.count("xiaozhi.refused.token_wrong") == len(refused) - 2
+        assert server.count("admission.refused.token_missing") == 1
+        assert server.count("admission.refused.token_expired") == 1
+        assert server.count("admission.refused.token_wrong") == len(refused) - 2
         assert not server.app.host.sessions
 
         async with SimulatedDevice(server.device(device_id=DEVICE, client_id=CLIENT)) as device:

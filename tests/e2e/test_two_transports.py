@@ -99,7 +99,7 @@ async def test_limits_hold_for_both_ports_together() -> None:
     async with hosting(max_connections=1) as host, device(host, 0):
         with pytest.raises(DeviceError):
             await device(host, 1, OTHER).start()
-        assert host.counters.get("xiaozhi.refused.full") == 1
+        assert host.counters.get("admission.refused.full") == 1
         async with device(host, 1):  # the same device takes its own place
             await until(lambda: host.stats()["connected"] == 1, what="the older one's end")
 

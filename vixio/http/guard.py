@@ -47,7 +47,7 @@ class GuardedProtocol(H11Protocol):
         self.logger = _log
 
     def send_400_response(self, msg: str) -> None:
-        type(self).count("xiaozhi.refused.http")
+        type(self).count("http.refused.malformed")
         super().send_400_response(msg)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in the base
@@ -78,7 +78,7 @@ class GuardedProtocol(H11Protocol):
             self.tracker.leave(self._tracked)
 
     def _refuse(self, refusal: Refusal) -> None:
-        type(self).count(refusal.counter)
+        type(self).count(refusal.counter("http"))
         self.transport.write(refusal.raw())
         self.transport.close()
 
@@ -99,7 +99,7 @@ class GuardedProtocol(H11Protocol):
 
     def _too_slow(self) -> None:
         self._timer = None
-        type(self).count("xiaozhi.limited.http_slow")
+        type(self).count("http.limited.slow")
         self.transport.abort()
 
 

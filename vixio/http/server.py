@@ -85,7 +85,7 @@ class HttpServer:
             await task
 
     def _bind(self) -> socket.socket:
-        turned_away = functools.partial(self._counters.add, NO_DESCRIPTORS.counter)
+        turned_away = functools.partial(self._counters.add, NO_DESCRIPTORS.counter("http"))
         try:
             return Listener(self._host, self._port, turned_away, shared=self._share_port)
         except OSError as error:

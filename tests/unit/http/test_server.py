@@ -196,7 +196,7 @@ async def test_ota_requests_of_one_address_are_bounded() -> None:
         assert [*codes, answer.status] == [200, 200, 200, 429]
         assert 15 <= int(answer.headers["retry-after"]) <= 20
         assert (await request(port, "/healthz")).status == 200
-    assert counters.get("xiaozhi.limited.ota") == 1
+    assert counters.get("http.limited.ota") == 1
 
 
 async def test_ota_behind_a_proxy_counts_its_clients_and_tells_them_its_name() -> None:
@@ -229,7 +229,7 @@ async def test_http_connections_of_one_address_are_bounded() -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         answer = Answer(await asyncio.wait_for(reader.read(), 5))
         assert (answer.status, answer.headers["retry-after"]) == (429, "5")
-        assert counters.get("xiaozhi.limited.http_connections") == 1
+        assert counters.get("http.limited.connections") == 1
         for _, idle_writer in idle:
             idle_writer.close()
             await idle_writer.wait_closed()
@@ -266,7 +266,7 @@ async def test_a_request_that_does_not_end_is_cut(
             with contextlib.suppress(ConnectionResetError):
                 await reader.read()
         writer.close()
-        assert counters.get("xiaozhi.limited.http_slow") == 1
+        assert counters.get("http.limited.slow") == 1
     finally:
         await asyncio.wait_for(server.stop(), 5)
 
@@ -297,7 +297,7 @@ async def test_broken_requests_are_counted_not_logged(caplog: pytest.LogCaptureF
             writer.close()
     finally:
         await asyncio.wait_for(server.stop(), 5)
-    assert counters.get("xiaozhi.refused.http") == 2
+    assert counters.get("http.refused.malformed") == 2
     assert not [record for record in caplog.records if record.levelname != "INFO"]
 
 

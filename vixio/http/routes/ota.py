@@ -92,7 +92,7 @@ class OtaEndpoint:
         if not wait:
             self._cluster.limits.charge("ota", key)
             return None
-        self._counters.add("xiaozhi.limited.ota")
+        self._counters.add("http.limited.ota")
         return JSONResponse(
             {"error": "too many requests"}, 429, {"Retry-After": str(math.ceil(wait))}
         )

@@ -109,7 +109,7 @@ class Admission:
             or self._check_quota(identity, tracked)
         )
         if refusal is not None:
-            self.counters.add(refusal.counter)
+            self.counters.add(refusal.counter("admission"))
         return refusal
 
     def is_connected(self, device_id: str) -> bool:

@@ -106,7 +106,7 @@ class ConnectionTracker:
             self._cluster.limits.charge(f"{self._what}device_connects", key)
             return None
         return too_many(
-            f"{self._what}device_connects",
+            "device_connects",
             f"This device connects more than {self._limits.connects_per_device} times a minute.\n",
             wait,
         )
@@ -141,13 +141,13 @@ class ConnectionTracker:
             self._cluster.limits.charge(f"{self._what}connects", key)
         if wait:
             tracked.refusal = too_many(
-                f"{self._what}connects",
+                "connects",
                 f"More than {limits.connects_per_address} connects a minute from your address.\n",
                 wait,
             )
         elif 0 < limits.connections_per_address < self._open[key] + elsewhere:
             tracked.refusal = too_many(
-                f"{self._what}connections",
+                "connections",
                 f"All {limits.connections_per_address} connections of your address are in use.\n",
                 5.0,
             )

@@ -19,11 +19,10 @@ class Refusal:
     message: str
     retry_after: float | None = None
 
-    @property
-    def counter(self) -> str:
-        """The counter that counts it."""
+    def counter(self, area: str) -> str:
+        """Return the counter that counts it. ``area``: ``admission``, ``http`` or a transport."""
         kind = "refused" if self.retry_after is None else "limited"
-        return f"xiaozhi.{kind}.{self.reason}"
+        return f"{area}.{kind}.{self.reason}"
 
     @property
     def headers(self) -> dict[str, str]:

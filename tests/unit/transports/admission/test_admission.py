@@ -52,8 +52,8 @@ def test_refusals_are_counted() -> None:
     assert refused(admission, " ") == "no_device_id"
     assert refused(admission, "x" * 129) == "bad_device_id"
     assert refused(admission, "a\nb") == "bad_device_id"
-    assert admission.counters.get("xiaozhi.refused.no_device_id") == 1
-    assert admission.counters.get("xiaozhi.refused.bad_device_id") == 2
+    assert admission.counters.get("admission.refused.no_device_id") == 1
+    assert admission.counters.get("admission.refused.bad_device_id") == 2
 
 
 def test_stating_an_identity() -> None:

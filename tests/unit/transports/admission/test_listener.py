@@ -120,7 +120,7 @@ async def test_near_the_limit_connections_stay_and_new_ones_get_the_reason(
         writer.close()
         assert answer.startswith(b"HTTP/1.1 503 ")
         assert b"Retry-After: 5" in answer
-        assert server.counters.get("xiaozhi.limited.descriptors") == 1
+        assert server.counters.get("admission.limited.descriptors") == 1
         monkeypatch.undo()
         await client.send('{"type":"ping"}')
         assert (await receive_json(client))["type"] == "pong"
@@ -145,7 +145,7 @@ async def test_at_the_limit_the_server_neither_dies_nor_spins(
                     sock.setblocking(False)
                     with contextlib.suppress(BlockingIOError):
                         sock.connect(("127.0.0.1", server.transport.port))
-                await until(lambda: server.counters.get("xiaozhi.limited.descriptors") == 20)
+                await until(lambda: server.counters.get("admission.limited.descriptors") == 20)
                 began = time.process_time()
                 await asyncio.sleep(0.3)  # what is measured is this time itself
                 assert time.process_time() - began < 0.2

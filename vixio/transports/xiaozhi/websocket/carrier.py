@@ -63,7 +63,7 @@ class WebSocketCarrier(Carrier):
         settings = self._settings
         self._serve = serve
         self._stopping = False
-        turned_away = functools.partial(self._counters.add, NO_DESCRIPTORS.counter)
+        turned_away = functools.partial(self._counters.add, NO_DESCRIPTORS.counter("admission"))
         try:
             listener = Listener(
                 settings.host, settings.port, turned_away, shared=settings.share_port
@@ -175,7 +175,7 @@ class WebSocketCarrier(Carrier):
             request, self._settings.path, self._origins, behind_proxy=behind_proxy
         )
         if refusal is not None:
-            self._counters.add(refusal.counter)
+            self._counters.add(refusal.counter("xiaozhi"))
             return refusal
         channel.identity = read_identity(request)
         channel.version = read_field(request, "Protocol-Version")

@@ -52,7 +52,7 @@ class Handshakes:
         elif len(self._refused) < MAX_REFUSED:
             self._refused[channel] = channel.loop.call_later(REFUSED_S, channel.abort)
         else:
-            self._counters.add(tracked.refusal.counter)
+            self._counters.add(tracked.refusal.counter("admission"))
             channel.abort()
 
     def admitted(self, channel: WebSocketChannel) -> None:

@@ -64,7 +64,7 @@ async def test_connections_of_one_address() -> None:
             status, after, body = await refused(server, "c")
             assert (status, after) == (429, "5")
             assert "2 connections" in body
-            assert server.counters.get("xiaozhi.limited.connections") == 1
+            assert server.counters.get("admission.limited.connections") == 1
             # A device that comes back takes the place of its older self.
             async with server.client("a") as again:
                 assert (await closed(first))[0] == 4001
@@ -86,7 +86,7 @@ async def test_connects_of_one_address() -> None:
         assert status == 429
         assert 15 <= int(after) <= 20
         assert "3 connects a minute" in body
-        assert server.counters.get("xiaozhi.limited.connects") == 1
+        assert server.counters.get("admission.limited.connects") == 1
         await answers(client)
 
 
@@ -110,7 +110,7 @@ async def test_connects_of_one_device() -> None:
     async with running(limits=Limits(connects_per_device=2)) as server:
         assert [(await refused(server, "a"))[0] for _ in range(3)] == [101, 101, 429]
         assert (await refused(server, "b"))[0] == 101
-        assert server.counters.get("xiaozhi.limited.device_connects") == 1
+        assert server.counters.get("admission.limited.device_connects") == 1
 
 
 async def test_handshakes_without_a_hello(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +121,7 @@ async def test_handshakes_without_a_hello(monkeypatch: pytest.MonkeyPatch) -> No
             status, after, body = await refused(server, "d")
             assert (status, after) == (503, "2")
             assert "try again" in body
-            assert server.counters.get("xiaozhi.limited.handshakes") == 1
+            assert server.counters.get("admission.limited.handshakes") == 1
             # The slow ones make room, the oldest first.
             monkeypatch.setattr(handshakes, "SLOW_HANDSHAKE_S", 0.0)
             async with server.client("d") as late:
@@ -152,7 +152,7 @@ async def test_a_refused_connection_that_sends_no_request_is_ended(
                     pass  # an end as well
                 writer.close()
         await answers(client)
-        assert server.counters.get("xiaozhi.limited.connections") == 3
+        assert server.counters.get("admission.limited.connections") == 3
 
 
 def work(server: Server, seconds: float, late: float) -> None:
@@ -175,7 +175,7 @@ async def test_an_overloaded_process_admits_no_device_and_keeps_the_connected() 
         assert (stats["overloaded"], stats["loop_lag_ms"]) == (True, 20.0)
         for device in ("b", "a"):  # known or not
             assert await refused(server, device) == BUSY
-        assert server.counters.get("xiaozhi.limited.overload") == 2
+        assert server.counters.get("admission.limited.overload") == 2
         await answers(client)
         work(server, 20, 0.0)
         assert (await refused(server, "b"))[0] == 101

@@ -52,10 +52,10 @@ async def test_a_request_without_an_identity_is_refused_with_a_reason() -> None:
         code, body = await status(server, server.url())
         assert code == 400
         assert "Device-Id" in body
-        assert server.counters.get("xiaozhi.refused.no_device_id") == 1
+        assert server.counters.get("admission.refused.no_device_id") == 1
         assert (await status(server, server.url(), Device_Id="x" * 200))[0] == 400
         assert (await status(server, server.url("?device-id=a%0Ab")))[0] == 400
-        assert server.counters.get("xiaozhi.refused.bad_device_id") == 2
+        assert server.counters.get("admission.refused.bad_device_id") == 2
 
 
 async def test_other_paths_and_plain_requests_get_a_hint() -> None:
@@ -103,7 +103,7 @@ async def test_a_token_is_checked_before_the_upgrade() -> None:
         counted = {
             name.rpartition(".")[2]: number
             for name, number in server.counters.snapshot().items()
-            if name.startswith("xiaozhi.refused.token")
+            if name.startswith("admission.refused.token")
         }
         assert counted == {"token_missing": 2, "token_wrong": 2, "token_expired": 1}
 
@@ -138,7 +138,7 @@ async def test_a_full_server_admits_a_connected_device_again() -> None:
             code, body = await status(server, server.url(), Device_Id="c")
             assert code == 503
             assert "2 connections" in body
-            assert server.counters.get("xiaozhi.refused.full") == 1
+            assert server.counters.get("admission.refused.full") == 1
             async with server.client("a"):  # the same device again: it replaces itself
                 await first.wait_closed()
                 assert first.close_code == 4001
