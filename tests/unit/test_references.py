@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import tomllib
 from collections.abc import Iterator
@@ -32,7 +33,9 @@ ELSEWHERE = {"runtime/docs/websocket_protocol.md"}
 NO_MODULES = {"vixio.yaml"}
 """Set like a module, and none."""
 
-LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
+LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
+HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
+FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
 def entry_point_groups() -> set[str]:
@@ -81,14 +84,41 @@ def documents() -> list[Path]:
     ]
 
 
+def anchors(text: str) -> set[str]:
+    """Return the anchors that GitHub gives the headings of a document."""
+    found: set[str] = set()
+    for heading in HEADING.findall(FENCED.sub("", text)):
+        base = re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+        repeats = (f"{base}-{number}" for number in itertools.count(1))
+        found.add(next(each for each in itertools.chain([base], repeats) if each not in found))
+    return found
+
+
+def dead_links(path: Path) -> Iterator[str]:
+    """Yield the links of a document to files or headings that do not exist."""
+    for target, anchor in LINK.findall(path.read_text(encoding="utf-8")):
+        if "://" in target:
+            continue
+        page = path.parent / target if target else path
+        if not page.exists():
+            yield target
+        elif anchor and anchor not in anchors(page.read_text(encoding="utf-8")):
+            yield f"{target}#{anchor}"
+
+
 def test_links_of_documents_lead_somewhere() -> None:
-    dead = [
-        f"{path.relative_to(ROOT)}: {target}"
-        for path in documents()
-        for target in LINK.findall(path.read_text(encoding="utf-8"))
-        if "://" not in target and not (path.parent / target).exists()
-    ]
-    assert dead == []
+    assert {path: dead for path in documents() if (dead := list(dead_links(path)))} == {}
+
+
+def test_a_dead_link_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# One `two.three`\n```\n# none\n```\n## Four\n## Four\n"
+        "[a](#one-twothree) [b](page.md#four-1) [c](https://a.example/b#c) [d](page.md)\n"
+        "[e](#none) [f](page.md#four-2) [g](gone.md#four) [h](gone.md)\n",
+        encoding="utf-8",
+    )
+    assert list(dead_links(page)) == ["#none", "page.md#four-2", "gone.md", "gone.md"]
 
 
 def test_a_name_that_is_gone_is_found() -> None:
