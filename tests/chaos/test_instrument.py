@@ -58,6 +58,7 @@ QUIET = Felt(turns=8, own_p95_ms=700.0)
         (Felt(turns=8, own_frames=200, own_late=1), True),
         (Felt(turns=8, own_frames=2_000, own_late=1), False),
         (Felt(turns=8, frames=200, late=1, excused=1), False),
+        (Felt(turns=8, frames=200, excused=8), True),
     ],
 )
 def test_lateness_is_noticed(felt: Felt, late: bool) -> None:
