@@ -26,7 +26,7 @@ UV = "uv==0.13.8"
 PYTHONS = ("3.11", "3.12", "3.13")
 PLATFORMS = (("linux", "x86_64"), ("linux", "aarch64"), ("darwin", "arm64"), ("darwin", "x86_64"))
 
-# Never resolved, whoever asks for it.
+# Never resolved, whichever package requires it.
 FORBIDDEN = ("torch", "torchaudio", "torchcodec")
 
 # The extras that `make test-models` installs together, and what FunASR runs on: torch stands in

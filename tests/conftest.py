@@ -17,7 +17,7 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # the same of nohup
 
 @pytest.fixture(autouse=True, scope="session")
 def no_memory_around(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The memory of whoever runs the tests is not theirs to read or to write."""
+    """Tests do not read or write the memory of the user who runs them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield

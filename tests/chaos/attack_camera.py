@@ -16,11 +16,11 @@ ANSWER_S = 15.0
 PHOTO = b"\xff\xd8\xff\xe0\x00\x10JFIF" + bytes(500) + b"\xff\xd9"
 
 FAULTS = ("raise", "crash", "hang", "stubborn", "megabytes")
-"""Of the eyes; the question names them."""
+"""Of the vision provider; the question names them."""
 
 
 class _Camera:
-    """A device whose greeting is kept: it tells where photos go, and the token for them."""
+    """A device that keeps the greeting, which has the address for photos and their token."""
 
     def __init__(self) -> None:
         self.vision: Json = {}
@@ -84,13 +84,13 @@ class _Photographer:
 
     @classmethod
     async def come(cls, port: int, http_port: int, source: str, device_id: str) -> _Photographer:
-        """Connect and be told where photos go. Raises ValueError if the server has no eyes."""
+        """Connect and get the address for photos. Raises ValueError without a vision service."""
         camera = _Camera()
         device = await RawDevice.admitted(port, source, device_id=device_id, mcp=camera)
         await device.until("mcp")
         if "token" not in camera.vision:
             await device.leave()
-            raise ValueError("the server offers no eyes")
+            raise ValueError("the server offers no vision service")
         made = cls(http_port, source, device, str(camera.vision["token"]))
         made.device_id = device_id
         return made
@@ -167,7 +167,7 @@ async def _unseen(outcome: Outcome, known: _Photographer) -> None:
             status = await known.post(body)
             outcome.done += 1
             outcome.saw(f"{kind} {status}")
-            outcome.expect(status == "200", f"eyes that {kind}: {status or 'no answer'}")
+            outcome.expect(status == "200", f"vision provider, {kind}: {status or 'no answer'}")
 
 
 async def _honest(outcome: Outcome, known: _Photographer, seconds: float) -> None:

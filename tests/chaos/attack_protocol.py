@@ -34,7 +34,7 @@ async def fuzz(port: int, *, frames: int, seed: int, per_second: float) -> Outco
         version = VERSIONS[index % 3]
         mutator = Mutator(recordings[index % 3], seed + index)
         left = frames // width
-        tries = 20 + left // 50  # so that a server that takes nobody ends it too
+        tries = 20 + left // 50  # bounded, for a server that accepts no connection
         while left > 0 and tries > 0:
             tries -= 1
             async with (

@@ -31,7 +31,7 @@ Health = dict[str, Any]
 
 
 async def server_processes(port: int, *, kills: int) -> Outcome:
-    """Kill one process in the middle of everybody's turns: the other's devices feel nothing.
+    """Kill one process during turns; the other's devices must not be affected.
 
     The server is one of its own; the one at ``port`` is left alone.
     """

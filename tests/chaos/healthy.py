@@ -26,10 +26,11 @@ ENDPOINTING_S = 0.5
 LAG_STEP_S = 0.02
 
 OWN_LAG_S = 0.1
-"""Beyond this lateness of its own loop the harness cannot say who was late in a turn."""
+"""Beyond this lateness of its own loop the harness cannot tell whether the server was late."""
 
 HELD_UP_S = 0.05
-"""So much in 100 ms, harness and server together: a frame may be late that nobody made late."""
+"""Of waiting in 100 ms, harness and server together; beyond it, a late frame is not the server's
+fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Turn:
     held_ms: float = 0.0
     """Of the latency: what the machine kept server and harness from running."""
     excused: bool = False
-    """Was the harness late itself, or the machine too busy to say who made a frame late?"""
+    """Whether lateness is not judged: the harness was late, or the machine too busy."""
 
 
 @dataclass(slots=True)

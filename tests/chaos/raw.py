@@ -58,13 +58,13 @@ def frame(
 
 
 def fresh_address() -> str:
-    """Return a loopback address that nobody had before: limits hold for one address."""
+    """Return an unused loopback address: limits hold per address."""
     number = next(_numbers)
     return f"127.67.{number // 250 % 250}.{number % 250 + 1}"
 
 
 def fresh_id(kind: str = "attacker") -> str:
-    """Return a device id that nobody had before."""
+    """Return an unused device id."""
     return f"{kind}-{next(_numbers)}"
 
 
@@ -173,7 +173,7 @@ class RawDevice:
         self._writer.write(data)
 
     async def read_bytes(self, count: int) -> bytes:
-        """Read at most ``count`` bytes; for devices that nobody else reads for."""
+        """Read at most ``count`` bytes; for devices without another reader."""
         return await self._reader.read(count)
 
     async def send(self, data: bytes) -> None:
@@ -211,7 +211,7 @@ class RawDevice:
                 await self._changed.wait()
 
     async def alive(self) -> bool:
-        """Does the server still answer this device?"""
+        """Return whether the server still answers this device."""
         try:
             self.said.clear()
             await self.json({"type": "ping"})

@@ -86,7 +86,7 @@ def call(kind: str, number: int) -> None:
             time.sleep(0.04)
     elif kind == "megabytes":
         write(line(id=number, result=words("x" * MEGABYTES)))
-    elif kind == "line":  # its end comes when nobody waits for it any more
+    elif kind == "line":  # its end comes after the call has timed out
         write(b"x" * MEGABYTES)
         time.sleep(3)
         write(b"\n")

@@ -220,8 +220,8 @@ def _harm(felt: Felt) -> list[str]:
 def _lateness(felt: Felt, quiet: Felt) -> list[str]:
     """Return the delays of healthy devices that one attack at a time must not cause.
 
-    For the long form. The short form makes thirty attacks at a time beside other tests, so its times
-    are not judged.
+    For the long form. The short form makes thirty attacks at a time beside other tests, so its
+    times are not judged.
     """
     if felt.turns and felt.excused == felt.turns:
         return ["no turn could be judged for lateness: the machine was too busy"]

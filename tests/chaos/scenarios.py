@@ -80,7 +80,7 @@ _IN_SHORT = {
     ("tts", "megabytes"),
 }
 """The faults of the short form: each kind at one stage at least. All of them together would ask
-more of two cores than they have, and nobody could tell who was late for which reason."""
+more of two cores than they have, and the cause of lateness would be unknown."""
 
 _MAY_BE_SILENT = {("asr.close", "crash"), ("vad", "megabytes"), ("vad", "nonsense")}
 """Faults after which there may be no turn at all to say anything about."""

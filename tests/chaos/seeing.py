@@ -1,4 +1,4 @@
-"""Eyes of the server under attack."""
+"""Vision provider of the server under attack."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.chaos.plan import Plan
 from vixio.providers.vision import Photo, VisionProvider
 
 
-class NumberEyes(VisionProvider):
+class NumberVision(VisionProvider):
     """See how many bytes a photo has, unless the question names a fault."""
 
     name = "numbers"

@@ -17,7 +17,7 @@ from typing import Any
 from tests.chaos import plan as faults
 from tests.chaos.hearing import FaultyVAD, NumberASR
 from tests.chaos.rpc import serve_commands
-from tests.chaos.seeing import NumberEyes
+from tests.chaos.seeing import NumberVision
 from tests.chaos.speaking import NumberBackend, TonedTTS, broken_tools
 from tests.support.held_up import waited_ns
 from vixio.core.host import SessionHost
@@ -67,7 +67,7 @@ class ChaosServer:
         broken = [
             func_to_tool_definition(tool, options=options) for tool in broken_tools(self.plan)
         ]
-        providers = Providers(self.vad, self.asr, self.agent, self.tts, NumberEyes(self.plan))
+        providers = Providers(self.vad, self.asr, self.agent, self.tts, NumberVision(self.plan))
         self.app = Server(settings, providers, [FixedSource("broken", broken)])
         self.plan.counters = self.app.counters
         _tell_tasks_their_device(self.app.host)
@@ -86,7 +86,7 @@ class ChaosServer:
             await asyncio.sleep(due - loop.time())
             lag = (loop.time() - due) * 1000
             before, held = held, waited_ns(_SELF)
-            if before is not None and held is not None:  # without a descriptor nobody knows
+            if before is not None and held is not None:  # None: unknown without a descriptor
                 lag -= (held - before) / 1e6
             self.lag_ms = max(self.lag_ms, lag)
 

@@ -1,4 +1,4 @@
-"""The short form: every attack, those of one kind side by side, and nobody else feels them."""
+"""The short form: all attacks, concurrent by kind; healthy devices must not be affected."""
 
 from __future__ import annotations
 

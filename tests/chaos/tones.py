@@ -1,4 +1,4 @@
-"""A number at the end of an answer's sound: whoever hears it knows whose answer it was.
+"""A number at the end of an answer's sound: identifies the answer.
 
 Three tones one after another, each a digit to the base of ``_BASE``. They are loud and lie in the
 voice's band, so any speech codec keeps them.

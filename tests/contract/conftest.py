@@ -11,8 +11,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
-from tests.contract.eyes import Eyes
 from tests.contract.fallbacks import fallback_tts, fallback_vad, fallback_vision
+from tests.contract.vision_server import VisionServer
 from tests.support.cluster_members import members  # noqa: F401 - a fixture of two suites
 from tests.support.edge_server import edge_server
 from tests.support.speech_server import SpeechServer
@@ -38,10 +38,10 @@ async def espeak() -> AsyncIterator[TTSProvider]:
 
 
 @asynccontextmanager
-async def openai_eyes() -> AsyncIterator[VisionProvider]:
-    async with Eyes() as server:
+async def openai_vision() -> AsyncIterator[VisionProvider]:
+    async with VisionServer() as server:
         yield OpenAIVisionProvider(
-            OpenAIVisionSettings(model="eyes", base_url=server.base_url, retries=0)
+            OpenAIVisionSettings(model="vision-model", base_url=server.base_url, retries=0)
         )
 
 
@@ -73,8 +73,8 @@ TTSES: dict[str, Callable[[], AbstractAsyncContextManager[TTSProvider]]] = {
     "openai-mp3": openai_voice("mp3"),
 }
 VISIONS: dict[str, Callable[[], AbstractAsyncContextManager[VisionProvider]]] = {
-    "fallback from broken, openai": fallback_vision(openai_eyes),
-    "openai": openai_eyes,
+    "fallback from broken, openai": fallback_vision(openai_vision),
+    "openai": openai_vision,
 }
 
 

@@ -88,7 +88,7 @@ class BrokenASR(ASRProvider):
         pass
 
 
-class BrokenEyes(VisionProvider):
+class BrokenVision(VisionProvider):
     """Sees nothing."""
 
     name = "broken"
@@ -115,8 +115,8 @@ def fallback_asr(sound: ASRCreator) -> ASRCreator:
 def fallback_vision(sound: Creator[VisionProvider]) -> Creator[VisionProvider]:
     @asynccontextmanager
     async def made() -> AsyncIterator[VisionProvider]:
-        async with sound() as eyes:
-            yield FallbackVisionProvider([BrokenEyes(), eyes], breaker=NEVER_OPEN)
+        async with sound() as vision:
+            yield FallbackVisionProvider([BrokenVision(), vision], breaker=NEVER_OPEN)
 
     return made
 

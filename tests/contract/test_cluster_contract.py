@@ -19,7 +19,7 @@ async def test_a_device_without_a_lease_is_nowhere(members: Members) -> None:
     assert not one.presence.elsewhere(DEVICE)
 
 
-async def test_every_member_knows_where_a_device_is(members: Members) -> None:
+async def test_presence_is_known_in_every_process(members: Members) -> None:
     one, two = members
     lease = await one.leases.acquire(DEVICE, Holder().on_lost)
     valid = [lease.valid]

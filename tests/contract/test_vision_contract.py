@@ -1,4 +1,4 @@
-"""All eyes of the table keep the contract: what that is, the suite itself says."""
+"""Every vision provider passes the contract suite."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ async def serving(
         async with asyncio.timeout(30):
             await app.stop()
         assert not len(app.host.sessions)
-        # A server that stands in for somebody else's sees the end of its connections a bit later.
+        # A stand-in for a service sees the end of its connections a bit later.
         await until(
             lambda: all(task.done() for task in asyncio.all_tasks() - before),
             what="the end of all tasks",

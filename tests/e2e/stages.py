@@ -82,7 +82,7 @@ class Bench:
     tts: HeldTTS
 
     def at(self, device: SimulatedDevice, stage: str) -> bool:
-        """Has the device's turn come to ``stage``?"""
+        """Whether the device's turn has reached ``stage``."""
         if stage == "tool":
             return bool(device.mcp.calls)
         if stage == "model":
@@ -108,7 +108,7 @@ class Bench:
         await until(lambda: self.at(device, stage), what=f"the stage {stage}", seconds=10)
 
     def in_hand(self) -> dict[str, int]:
-        """Return all that the providers still hold; nothing but zeros when nobody is there."""
+        """Return all that the providers still hold; all zero without a session."""
         return {
             "vad slots": self.vad._slots - len(self.vad._free),
             "vad windows": len(self.vad._pending),

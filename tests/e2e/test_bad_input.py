@@ -183,7 +183,7 @@ async def test_the_largest_message_that_is_taken() -> None:
         assert server.count("xiaozhi.ignored.unknown_type") == 1
 
 
-async def test_audio_that_nobody_asked_for_is_ignored() -> None:
+async def test_unexpected_audio_is_ignored() -> None:
     """Before the first ``listen``, after ``stop``, and while the assistant speaks in auto mode."""
     ear = EarASR(await recordings((FIRST, SECOND)))
     agent = ScriptedAgentBackend(lambda text: ("One moment please, this takes a while.",))

@@ -1,4 +1,4 @@
-"""A device's camera, the server's eyes and a model that sees: the photo's way, and its faults."""
+"""Photos: a device's camera, the vision endpoint and a vision model, and their failures."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ TAKE_PHOTO = "self_camera_take_photo"
 
 @asynccontextmanager
 async def seeing(
-    eyes: LLMServer, thoughts: LLMServer | None = None, **more: dict[str, Any]
+    viewer: LLMServer, thoughts: LLMServer | None = None, **more: dict[str, Any]
 ) -> AsyncIterator[RunningServer]:
     config = settings(
         agent={"name": "openai", "model": "m", "base_url": thoughts.base_url}
         if thoughts is not None
         else {},
-        vision={"name": "openai", "model": "eyes", "base_url": eyes.base_url, "retries": 0},
+        vision={"name": "openai", "model": "vision", "base_url": viewer.base_url, "retries": 0},
         **more,
     )
     agent = None if thoughts is not None else ScriptedAgentBackend()
@@ -80,13 +80,13 @@ async def post(device: SimulatedDevice, photo: bytes = PHOTO, **changed: str) ->
 
 
 async def test_what_the_camera_sees_reaches_the_conversation() -> None:
-    async with LLMServer() as eyes, LLMServer() as thoughts:
-        eyes.script(whole("<think>hm</think>A chess board."))
+    async with LLMServer() as viewer, LLMServer() as thoughts:
+        viewer.script(whole("<think>hm</think>A chess board."))
         thoughts.script(
             calls(Call("call_1", TAKE_PHOTO, '{"question": "what is on the table?"}')),
             text("I see a chess board."),
         )
-        async with seeing(eyes, thoughts) as server, camera(server) as device:
+        async with seeing(viewer, thoughts) as server, camera(server) as device:
             await device.wait_for_frame(
                 "mcp",
                 direction="out",
@@ -97,8 +97,8 @@ async def test_what_the_camera_sees_reaches_the_conversation() -> None:
             assert reply.text == "I see a chess board."
             assert device.violations == []
             assert server.count("vision.answered") == 1
-        asked = eyes.requests[0]
-        assert asked["model"] == "eyes"
+        asked = viewer.requests[0]
+        assert asked["model"] == "vision"
         question, image = asked["messages"][-1]["content"]
         assert question["text"] == "what is on the table?"
         assert image["image_url"]["url"].startswith("data:image/jpeg;base64,/9j/")
@@ -107,7 +107,7 @@ async def test_what_the_camera_sees_reaches_the_conversation() -> None:
 
 
 async def test_only_the_device_itself_and_only_during_its_session() -> None:
-    async with LLMServer() as eyes, seeing(eyes) as server:
+    async with LLMServer() as viewer, seeing(viewer) as server:
         async with camera(server) as device:
             assert (await post(device, Device_Id="02:00:00:00:00:99"))[0] == 401
             assert (await post(device, Authorization="Bearer nonsense"))[0] == 401
@@ -118,19 +118,19 @@ async def test_only_the_device_itself_and_only_during_its_session() -> None:
                 assert other.mcp.vision is not None
                 token = other.mcp.vision.token
                 assert (await post(device, Authorization=f"Bearer {token}"))[0] == 401
-            eyes.script(whole("A lamp."))
+            viewer.script(whole("A lamp."))
             assert await post(device) == (200, "A lamp.")
         await until(lambda: not server.app.host.sessions, what="the end of the session")
         assert vision is not None
         with pytest.raises(RuntimeError, match="Failed to upload photo"):
             await explain(device.config, vision, "and now?", PHOTO)
         assert server.count("vision.refused.token_over") == 1
-        assert len(eyes.requests) == 1
+        assert len(viewer.requests) == 1
 
 
 async def test_what_is_no_photo_is_refused_and_never_sent_on() -> None:
     limits = {"limits": {"photos_per_device": 5}}
-    async with LLMServer() as eyes, seeing(eyes, server=limits) as server:
+    async with LLMServer() as viewer, seeing(viewer, server=limits) as server:
         async with camera(server) as device:
             assert (await post(device, b"#!/bin/sh\n" + bytes(200)))[0] == 415
             assert (await post(device, PHOTO[:-20]))[0] == 415
@@ -140,12 +140,12 @@ async def test_what_is_no_photo_is_refused_and_never_sent_on() -> None:
             assert (await post(device, Content_Type="image/jpeg"))[0] == 415
             assert (await post(device, b""))[0] == 400
             assert (await post(device))[0] == 429
-        assert eyes.requests == []
+        assert viewer.requests == []
 
 
 async def test_the_user_is_told_why_nothing_was_seen() -> None:
-    async with LLMServer() as eyes, seeing(eyes) as server, camera(server) as device:
-        eyes.script(failure(401, "bad key sk-secret-secret"), failure(500, "broken"))
+    async with LLMServer() as viewer, seeing(viewer) as server, camera(server) as device:
+        viewer.script(failure(401, "bad key sk-secret-secret"), failure(500, "broken"))
         status, first = await post(device)
         assert status == 200
         assert first == (
@@ -157,7 +157,7 @@ async def test_the_user_is_told_why_nothing_was_seen() -> None:
         assert server.count("vision.failed") == 2
 
 
-async def test_without_eyes_a_camera_is_told_of_none() -> None:
+async def test_without_a_vision_service_none_is_offered() -> None:
     async with (
         serving(asr=EarASR({}), agent=ScriptedAgentBackend(), tts=ScriptedTTS()) as server,
         SimulatedDevice(server.device(camera=True)) as device,
@@ -172,7 +172,7 @@ async def test_without_eyes_a_camera_is_told_of_none() -> None:
         assert (await post(device))[0] == 404
 
 
-class SlowEyes(VisionProvider):
+class SlowVision(VisionProvider):
     """Looks at photos once it has loaded, which it does when the test says so."""
 
     name = "slow"
@@ -197,13 +197,13 @@ class SlowEyes(VisionProvider):
 
 
 async def test_a_photo_is_taken_while_the_providers_load() -> None:
-    eyes = SlowEyes()
+    vision = SlowVision()
     async with (
         serving(
             asr=EarASR({}),
             agent=ScriptedAgentBackend(),
             tts=ScriptedTTS(),
-            vision=eyes,
+            vision=vision,
             loaded=False,
         ) as server,
         camera(server) as device,
@@ -211,8 +211,8 @@ async def test_a_photo_is_taken_while_the_providers_load() -> None:
         status, text = await post(device)
         assert status == 200
         assert "still starting" in text
-        eyes.loads.set()
-        await until(lambda: eyes.loaded, what="the vision provider", seconds=30)
+        vision.loads.set()
+        await until(lambda: vision.loaded, what="the vision provider", seconds=30)
         await server.app.loaded()
         assert await post(device) == (200, "A lamp.")
         assert (server.count("vision.loading"), server.count("vision.failed")) == (1, 0)

@@ -52,7 +52,7 @@ def test_what_was_served_is_read_from_the_counters() -> None:
     assert serving(before, after) == {"garden": Served(1, 0, 2.5), "rest": Served(1, 1, 0.0)}
 
 
-async def test_a_turn_that_nobody_served_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_turn_that_was_not_served_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the MCP server the conversation goes on, and is not called good."""
     said = Line("feed the cat", lambda reply, device: True, "the garden", "garden")
     monkeypatch.setattr(tools, "script", lambda house, record: [said])

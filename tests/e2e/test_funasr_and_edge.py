@@ -27,16 +27,16 @@ SAID = "is it sunny today"
 
 @pytest.fixture(autouse=True, scope="module")
 def imported() -> None:
-    """While they are imported the loop runs late, and a server that is late lets nobody in."""
+    """Import them before: imports delay the loop, and an overloaded server refuses devices."""
     for name in ("agents", "openai.resources.chat", "edge_tts"):
         importlib.import_module(name)
 
 
-def _settings(models: LLMServer, ears: FunASRServer) -> Settings:
+def _settings(models: LLMServer, asr: FunASRServer) -> Settings:
     environment = {
         "OPENAI_API_KEY": "test-key",
         "OPENAI_BASE_URL": models.base_url,
-        "FUNASR_URL": ears.url,
+        "FUNASR_URL": asr.url,
     }
     loaded = load_settings(PRESET, environment)
     ports = {"host": "127.0.0.1", "port": 0, "http_port": 0}
@@ -58,10 +58,10 @@ async def test_spoken_turns_go_through_all_of_them(tmp_path: Path) -> None:
 
     tls, _ = self_made(tmp_path)
     # The connection is cut in the first utterance, which is then said again over another one.
-    ears = FunASRServer(Flavour.CPP_2PASS, ear=heard, tls=tls, fault=at("audio", cut))
-    async with LLMServer() as models, ears, edge_server() as voices:
+    asr = FunASRServer(Flavour.CPP_2PASS, ear=heard, tls=tls, fault=at("audio", cut))
+    async with LLMServer() as models, asr, edge_server() as voices:
         models.script(text("It is sunny. ", "Take a hat."), text("Still sunny."))
-        config = _settings(models, ears)
+        config = _settings(models, asr)
         async with serving(config) as server, SimulatedDevice(server.device()) as device:
             for said in ("It is sunny. Take a hat.", "Still sunny."):
                 reply = await device.ask(SAID)
@@ -77,16 +77,16 @@ async def test_spoken_turns_go_through_all_of_them(tmp_path: Path) -> None:
         ]
         assert all("XiaoxiaoNeural" in each.voice for each in voices.spoken)
         assert voices.open_connections == 0
-    assert (ears.connections, ears.open_connections) == (2, 0)
-    words = json.loads(ears.utterances[-1].start["hotwords"])
+    assert (asr.connections, asr.open_connections) == (2, 0)
+    words = json.loads(asr.utterances[-1].start["hotwords"])
     assert words["小智"] == 20
     assert words["volume"] == 10  # a tool of the device
 
 
 async def test_interrupted_and_without_a_voice() -> None:
-    async with LLMServer() as models, FunASRServer(Flavour.PYTHON) as ears, edge_server() as voices:
+    async with LLMServer() as models, FunASRServer(Flavour.PYTHON) as asr, edge_server() as voices:
         models.script(text("Once upon a time there was a king. ", "The end."), text("Well."))
-        config = _settings(models, ears)
+        config = _settings(models, asr)
         manual = {"mode": "manual"}
         async with serving(config) as server, SimulatedDevice(server.device(**manual)) as device:
             voices.faults.append(Fault(stall="middle"))

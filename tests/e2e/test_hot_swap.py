@@ -29,7 +29,7 @@ def fan(most: int) -> Tool:
 
 
 def voice() -> ScriptedTTS:
-    """Return a quick talker: here nobody listens for long."""
+    """Return a voice with short replies."""
     return ScriptedTTS(seconds_per_char=0.01)
 
 

@@ -35,7 +35,7 @@ from vixio.core.history import (
 SOON = 1.0
 """Seconds from the arrival of the cause, in which the rest of what was under way may still come.
 
-Whoever is not interrupted tells the story for 5 s more. How soon it is to the millisecond is tested
+An uninterrupted reply lasts 5 s longer. How soon it is to the millisecond is tested
 on a clock of its own, in tests/session/.
 """
 
@@ -43,7 +43,7 @@ VOICE_NOTICED = 0.5
 """Seconds from a voice's first sound to the decision that it is one, on a busy machine."""
 
 DRILLING = 2.0
-"""Seconds of the device's tool; its answer comes when nobody waits for it any more."""
+"""Seconds of the device's tool; its answer comes after the call was cancelled."""
 
 
 @dataclass(frozen=True)

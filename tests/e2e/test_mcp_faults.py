@@ -88,7 +88,7 @@ async def test_no_fault_disturbs_the_conversation() -> None:
         assert server.count("session.defect") == 0
 
 
-async def test_an_answer_that_nobody_waits_for_any_more_is_dropped() -> None:
+async def test_a_late_answer_is_dropped() -> None:
     """It comes after the time-out, in the middle of the next turn."""
     faults = Misbehaviour(mcp=McpFaults(delay=0.9))
     config = settings(timeouts={"device_tool": 0.5})

@@ -24,7 +24,7 @@ PRESET = Path(__file__).resolve().parents[2] / "config" / "openai-speech.yaml"
 
 @pytest.fixture(autouse=True, scope="module")
 def imported() -> None:
-    """While they are imported the loop runs late, and a server that is late lets nobody in."""
+    """Import them before: imports delay the loop, and an overloaded server refuses devices."""
     for name in ("agents", "openai.resources.audio", "openai.resources.chat"):
         importlib.import_module(name)
 
@@ -62,7 +62,7 @@ async def test_a_spoken_turn_goes_through_all_of_them() -> None:
     heard, *spoken = speech.requests
     assert heard.path == "/v1/audio/transcriptions"
     assert heard.fields["language"] == ["en"]
-    assert "volume" in heard.fields["prompt"][0]  # the device's tools bias the ears
+    assert "volume" in heard.fields["prompt"][0]  # the device's tools bias the recogniser
     with wave.open(io.BytesIO(heard.files["file"][2])) as sound:
         assert 0.5 < sound.getnframes() / sound.getframerate() < 6
     assert [json.loads(each.body)["input"] for each in spoken] == [

@@ -1,4 +1,4 @@
-"""Twenty devices at once: each is heard, answered, and hears nobody's answer but its own."""
+"""Twenty devices at once: each is understood and gets only its own answer."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ LOADING = message("loading", "en")
 
 
 class SlowASR(EarASR):
-    """Has loaded when `loads` is set; fails then if there is an `error`."""
+    """Loaded when `loads` is set; fails then if there is an `error`."""
 
     name = "slow"
     error: Exception | None = None

@@ -29,7 +29,7 @@ async def settings_of_the_device(server: RunningServer) -> None:
 
 
 async def tools_and_strange_words(server: RunningServer) -> None:
-    """A tool that only this device has, brought in mid-conversation; then what nobody knows."""
+    """A tool that only this device has, added during the conversation; then an unknown request."""
     async with SimulatedDevice(server.device(mode="manual", version=3)) as device:
         reply = await device.press_to_talk("what time is it")
         assert re.search(r"\d", reply.text)

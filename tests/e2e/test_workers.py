@@ -23,7 +23,7 @@ from tests.support.llm_server import LLMServer, text
 VIXIO = Path(sys.executable).with_name("vixio")
 BOUND = 30.0
 MANY = 60
-"""Connections of which all to one of two processes are luck that nobody has."""
+"""Connections: enough that both of two processes get some."""
 
 
 @dataclass
@@ -178,7 +178,7 @@ async def survives_a_killed_process(served: Served, llm: LLMServer) -> list[int]
 
 
 async def _ends(device: SimulatedDevice) -> bool:
-    """Is the connection over? A ping tells."""
+    """Whether the connection is over, by a ping."""
     try:
         await device.ping(timeout=BOUND)
     except Exception:  # noqa: BLE001 - in whichever way it ended

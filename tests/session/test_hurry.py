@@ -1,4 +1,4 @@
-"""A device that sends faster than anybody talks keeps neither the loop nor memory from others."""
+"""A device that sends faster than real time takes neither the loop nor memory from others."""
 
 from __future__ import annotations
 

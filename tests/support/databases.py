@@ -89,7 +89,7 @@ def postgres_server() -> Iterator[str]:
             user = pwd.getpwnam("postgres").pw_uid
         except KeyError:
             _missing("PostgreSQL does not run as root, and there is no user postgres")
-    # Not below pytest's directory, which nobody else may enter.
+    # Not below pytest's directory, which other users may not enter.
     with tempfile.TemporaryDirectory(prefix="vixio-pg-") as directory:
         if user is not None:
             os.chown(directory, user, -1)

@@ -1,4 +1,4 @@
-"""How long the machine kept processes from running, apart from what they did themselves.
+"""Scheduling delay of processes: time they were runnable but not running.
 
 Linux counts for each thread how long it was ready and had no processor (the second number of
 ``/proc/PID/task/TID/schedstat``, Documentation/scheduler/sched-stats.rst). A machine with other

@@ -1,4 +1,4 @@
-"""The excuse for lateness must hold where the machine is busy, and nowhere else."""
+"""Scheduling delay is measured only while the machine is busy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Imports run one way: who may see whom, read from the source and held.
+"""Imports follow the rules of docs/architecture.md.
 
 ``core`` ← provider interfaces ← ``stations``; ``core`` ← ``transports``; a provider's folder sees
 neither stations, transports nor another provider's folder. Only the modules in ``SEES_ALL`` see
@@ -32,7 +32,7 @@ SEES_ALL = (
 """Of ``vixio``: the composition root and what stands around the whole server."""
 
 DRIVES_DEVICES = ("bench", "demo")
-"""May use the simulated device, which itself never sees ``vixio``."""
+"""Modules that may use the simulated device, which itself never sees ``vixio``."""
 
 ANY = "*"
 """Any package that is not ours."""
@@ -80,7 +80,7 @@ class Rule:
     ours: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     alone: bool = False
-    """Is it for that very module, and not for what lies below it?"""
+    """Whether the rule is for the module alone, without its submodules."""
 
 
 RULES = (

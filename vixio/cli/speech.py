@@ -1,4 +1,4 @@
-"""``vixio say`` and ``vixio transcribe``: the configured voice and ears, on a file."""
+"""``vixio say`` and ``vixio transcribe``: the configured TTS and ASR, on a file."""
 
 from __future__ import annotations
 

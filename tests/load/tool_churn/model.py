@@ -75,7 +75,7 @@ class ChoosingModel(LLMServer):
             result = message["content"]
             said = result if isinstance(result, str) else json.dumps(result)
             if tool is None:
-                self._notes.wrong(f"device {device}: a result of nobody's tool")
+                self._notes.wrong(f"device {device}: a result of an unknown tool")
             elif tool.answer in said:
                 self._notes.counts["calls answered"] += 1
             elif "answer " in said:

@@ -35,7 +35,7 @@ def test_words_of_any_script_are_sent() -> None:
 
 
 @pytest.mark.parametrize("data", [b"\x01\0\0\0\0\xff\xff\xff\xff", b"\x63" + bytes(8)])
-def test_nonsense_is_refused(data: bytes) -> None:
+def test_malformed_frames_are_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"bytes|Kind"):
         list(Unpacker(Kind, MAX_PAYLOAD).feed(data))
     assert MAX_PAYLOAD < 2**31

@@ -98,7 +98,7 @@ def test_the_listener_is_told_once() -> None:
     assert listener.forgotten == ["two"]
 
 
-def test_a_turn_that_nobody_closed_ends_where_the_next_begins() -> None:
+def test_an_unclosed_turn_ends_where_the_next_begins() -> None:
     history, listener = History(), Listener()
     history.listener = listener
     history.begin(1, "one")

@@ -232,7 +232,7 @@ def test_the_command(kit: Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "\x1b[31mFAILED\x1b[0m" in done.output
 
 
-async def test_ears_for_another_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_asr_for_another_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         check, "PROBES", {name: PROBES[name] for name in PROBES if name in {"asr", "auth"}}
     )
@@ -243,7 +243,7 @@ async def test_ears_for_another_language(tmp_path: Path, monkeypatch: pytest.Mon
     assert failed(await run(tmp_path, "assistant: {language: en-GB}")) == {}
 
 
-async def test_ears_that_find_the_language_out(
+async def test_asr_that_detects_the_language(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(check, "PROBES", {"asr": PROBES["asr"]})

@@ -29,7 +29,7 @@ SENTENCE = "please turn on the lamp"
 
 @pytest.fixture
 def kit(kit: Kit) -> Kit:
-    """A voice that can be heard, and ears that understand it."""
+    """A working TTS and ASR."""
     kit.tts = EspeakTTSProvider()
     kit.asr.script = [SENTENCE]
     return kit
@@ -114,7 +114,7 @@ async def test_a_voice_that_is_not_understood_where_espeak_is(kit: Kit) -> None:
     assert rows["asr"].detail == "understood eSpeak's voice, but of yours heard “turn a nice day”"
 
 
-async def test_nobody_can_speak(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_voice_works(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
     async def start(self: TTSProvider) -> None:
         raise ProviderUnavailable("espeak", "no library")
 
@@ -160,7 +160,7 @@ async def test_a_model_that_says_nothing(kit: Kit) -> None:
 
 
 async def test_each_of_several_is_tried(kit: Kit) -> None:
-    """Where one takes another's place, nobody would hear that the first fails."""
+    """In a fallback list, the failure of the first provider would go unnoticed."""
     kit.asr.script = [ProviderError("scripted", "refused"), SENTENCE]
     rows = await run(asr=[{"name": "a"}, {"name": "b"}], tts=[{"name": "a"}])
     assert list(rows) == ["tts", "vad", "asr[0]", "asr[1]", "agent"]
@@ -178,7 +178,7 @@ async def test_a_model_that_another_stood_in_for() -> None:
         )
 
 
-async def test_eyes(kit: Kit) -> None:
+async def test_vision(kit: Kit) -> None:
     async with LLMServer() as server:
         server.script(
             whole("It is RED."),
@@ -186,18 +186,18 @@ async def test_eyes(kit: Kit) -> None:
             failure(401, "bad key"),
         )
 
-        def eyes() -> OpenAIVisionProvider:
+        def vision() -> OpenAIVisionProvider:
             return OpenAIVisionProvider(OpenAIVisionSettings(base_url=server.base_url, retries=0))
 
-        kit.vision = eyes()
+        kit.vision = vision()
         rows = await run(vision={})
         assert list(rows) == [*SENSES, "vision"]
         assert rows["vision"].detail == "saw a red picture: “It is RED.”"
-        kit.vision, kit.tts = eyes(), EspeakTTSProvider()
+        kit.vision, kit.tts = vision(), EspeakTTSProvider()
         assert failed(await run(vision={})) == {
             "vision": "of a red picture it says “I see a cat.”: can the model of vision.model see?"
         }
-        kit.vision, kit.tts = eyes(), EspeakTTSProvider()
+        kit.vision, kit.tts = vision(), EspeakTTSProvider()
         assert "refuses the api_key" in failed(await run(vision={}))["vision"]
         image = server.requests[0]["messages"][-1]["content"][1]["image_url"]["url"]
         assert image.startswith("data:image/png;base64,iVBOR")

@@ -35,7 +35,7 @@ async def test_a_voice(kit: Kit, script: ModuleType) -> None:
     assert figures["factor"] >= 0.05 / (0.05 * len("hello there"))
 
 
-async def test_ears(kit: Kit, script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_asr(kit: Kit, script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(script, "as_heard", lambda pcm: pcm[:9_600])  # 0.3 s: it is played
     kit.asr.delay = 0.05
     figures = await script.hear(Settings().asr, "Yes.", "en", 1)

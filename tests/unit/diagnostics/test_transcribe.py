@@ -91,7 +91,7 @@ def test_a_recogniser_with_a_bound_of_its_own() -> None:
 
 
 class Partials(ASRStream):
-    """Has a word more after each half second, and the last while the end is awaited."""
+    """One more word after each half second, and the last one while the end is awaited."""
 
     def __init__(self) -> None:
         self.fed = 0

@@ -189,7 +189,7 @@ async def test_a_key_in_use_is_not_overwritten_by_a_move(store: MemoryStore) -> 
     assert len((await store.load(old)).turns) == 1
 
 
-async def test_an_erasure_by_somebody_else_is_noticed(store: MemoryStore) -> None:
+async def test_an_erasure_by_another_process_is_noticed(store: MemoryStore) -> None:
     await store.save_turn(A, said(1))
     assert await store.save_turn(A, said(2), known=True)
     await store.clear(A)

@@ -40,7 +40,7 @@ def test_frames_survive_any_cut() -> None:
     assert sent[0].json() == {"a": 1}
 
 
-def test_nonsense_on_the_pipe_is_refused() -> None:
+def test_malformed_frames_are_refused() -> None:
     with pytest.raises(ValueError, match="frame"):
         list(Unpacker(Kind, MAX_PAYLOAD).feed(b"\3" + b"\0" * 4 + b"\xff\xff\xff\x7f"))
 

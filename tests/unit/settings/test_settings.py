@@ -336,13 +336,13 @@ def test_each_configuration_is_what_it_says() -> None:
 def test_the_local_configuration_needs_no_package_and_no_key() -> None:
     """Its options are checked where sherpa-onnx is not installed."""
     path = ROOT / "config/local-sherpa-ollama.yaml"
-    local = load_settings(path, {"ASR_FOLDER": "ears", "TTS_FOLDER": "voice"})
+    local = load_settings(path, {"ASR_FOLDER": "asr", "TTS_FOLDER": "voice"})
     assert (local.asr.name, local.agent.name, local.tts.name) == (
         "sherpa-onnx",
         "openai",
         "sherpa-onnx",
     )
-    assert local.asr.options.model_dump()["folder"] == Path("ears")
+    assert local.asr.options.model_dump()["folder"] == Path("asr")
     assert local.tts.options.model_dump()["folder"] == Path("voice")
     assert "11434" in local.agent.options.model_dump()["base_url"]
     assert load_settings(path, {}).asr.name == "sherpa-onnx"

@@ -52,7 +52,7 @@ def heard(delays: Delays, pcm: bytes) -> tuple[str, float]:
     return run_virtual(listen())
 
 
-def test_the_recogniser_hears_the_device_and_nobody_else() -> None:
+def test_the_recogniser_reads_the_number_of_the_device() -> None:
     assert heard(Delays(), sound(321)) == ("device 321", 0.0)
     assert heard(Delays(), bytes(2 * LISTEN_RATE))[0] == "nobody"
 

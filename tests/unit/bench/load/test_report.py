@@ -36,7 +36,7 @@ def test_the_table_has_a_column_for_each_step() -> None:
     assert devices.split()[1:] == ["50", "100", "200"]
     share = next(line for line in lines if line.startswith("share"))
     assert "41 / 82 / 123" in share
-    assert not any(line.startswith("capture") for line in lines)  # nobody measured it
+    assert not any(line.startswith("capture") for line in lines)  # it was not measured
 
 
 def test_what_grew_in_a_long_run_is_shown() -> None:

@@ -20,7 +20,7 @@ def test_a_process_sees_what_the_others_have() -> None:
     assert counters.rows_of(3) == [("devices", "a")]
 
 
-def test_what_nobody_has_is_not_kept() -> None:
+def test_zero_counts_are_removed() -> None:
     counters = SharedCounters()
     for number in range(100):
         counters.put(1, ("addresses", str(number)), 1)

@@ -41,7 +41,7 @@ async def posted(explain: Explain, counters: Counters) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize(
-    ("error", "defects"), [(ProviderError("eyes", "shut"), 0), (ZeroDivisionError("inside"), 1)]
+    ("error", "defects"), [(ProviderError("vision", "shut"), 0), (ZeroDivisionError("inside"), 1)]
 )
 async def test_what_a_provider_raises_is_an_answer_in_words(error: Exception, defects: int) -> None:
     async def fails(image: bytes, media_type: str, question: str) -> str:
@@ -65,7 +65,7 @@ async def test_an_answer_fits_the_device_and_the_wire() -> None:
 
 async def test_a_provider_that_still_loads_is_no_failure() -> None:
     async def loads(image: bytes, media_type: str, question: str) -> str:
-        raise ProviderError("eyes", "it is still loading", reason=LOADING)
+        raise ProviderError("vision", "it is still loading", reason=LOADING)
 
     counters = Counters()
     status, text = await posted(loads, counters)
@@ -77,7 +77,7 @@ async def test_a_provider_that_still_loads_is_no_failure() -> None:
 
 async def test_a_provider_that_is_not_set_up_says_so() -> None:
     async def missing(image: bytes, media_type: str, question: str) -> str:
-        raise ProviderUnavailable("eyes", "set OPENAI_API_KEY")
+        raise ProviderUnavailable("vision", "set OPENAI_API_KEY")
 
     status, text = await posted(missing, Counters())
     assert (status, text.endswith("the vision service is not set up.")) == (200, True)

@@ -78,7 +78,7 @@ def shared(runner: asyncio.Runner) -> Iterator[EspeakTTSProvider]:
 async def survives(tts: EspeakTTSProvider, text: str, language: str) -> None:
     try:
         await say(tts, text, language)
-    except ProviderError as error:  # a text that nobody knew to crash the library
+    except ProviderError as error:  # a text not known to crash the library
         assert "crashed on this text" in str(error)  # noqa: PT017 - it may also be spoken
     assert await say(tts, "yes")
 

@@ -20,7 +20,7 @@ FOREVER = 1_000.0
 
 
 class FragileASR(ASRProvider):
-    """Does what ``at`` says, at the moment that it names: "open", "feed", "finish"."""
+    """Fails at the moment that ``at`` names: "open", "feed", "finish"."""
 
     name = "fragile"
 
@@ -145,7 +145,7 @@ async def test_a_rejected_utterance_is_an_answer() -> None:
     await fallback.close()
 
 
-async def test_partial_words_are_those_of_who_is_asked() -> None:
+async def test_partial_words_come_from_the_active_provider() -> None:
     fallback = FallbackASRProvider([FragileASR("", None), ScriptedASR()])
     await fallback.start()
     stream = fallback.open(SpeechHints())

@@ -1,4 +1,4 @@
-"""Several eyes: the next one gets the photo."""
+"""Fallback of vision providers: the next one gets the photo."""
 
 from __future__ import annotations
 

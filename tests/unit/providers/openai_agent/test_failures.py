@@ -196,7 +196,7 @@ async def test_the_listeners_time_is_not_the_agents(server: LLMServer) -> None:
     assert await listen(0.5) == 2 or await listen(5.0) == 2
 
 
-async def test_nobody_listens_there() -> None:
+async def test_connection_refused() -> None:
     async with LLMServer() as server:
         url = server.base_url
     error, _ = await _fails(OpenAIAgentProvider(KEY, "m", url, retries=0))

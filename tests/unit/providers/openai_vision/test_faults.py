@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.contract.eyes import Eyes
+from tests.contract.vision_server import VisionServer
 from tests.support.llm_server import Answer, Cut, LLMServer, Stall, failure, whole
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
 from vixio.diagnostics.pictures import RED, plain_png
@@ -85,7 +85,7 @@ async def test_closing_ends_what_is_asked(server: LLMServer, vision: OpenAIVisio
 
 
 async def test_concurrent_questions_get_their_own_answers() -> None:
-    async with Eyes() as server:
+    async with VisionServer() as server:
         provider = OpenAIVisionProvider(OpenAIVisionSettings(base_url=server.base_url))
         await provider.start()
         questions = [f"question {number}" for number in range(10)]

@@ -54,7 +54,7 @@ async def pong_p95(client: ClientConnection, times: int = 50) -> float:
 
 
 @pytest.mark.parametrize("kind", ["audio", "tiny", "json", "ping", "connects"])
-async def test_a_flood_is_shut_out_and_its_neighbour_notices_nothing(kind: str) -> None:
+async def test_a_flood_is_closed_without_affecting_other_devices(kind: str) -> None:
     async with running(trusted_proxies=(), max_connections=5_000) as server:
         async with server.client("healthy") as client:
             quiet = await pong_p95(client, 20)

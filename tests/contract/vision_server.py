@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.support.llm_server import Answer, JsonObject, LLMServer, whole
 
 
-class Eyes(LLMServer):
+class VisionServer(LLMServer):
     """Says what it was asked and how large the picture was, so that answers can be told apart."""
 
     def _next(self, request: JsonObject) -> Answer:
