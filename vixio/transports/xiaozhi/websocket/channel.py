@@ -28,6 +28,9 @@ from vixio.transports.xiaozhi.websocket.quota import InputQuota, Verdict
 MAX_HEAD_BYTES = 16 * 1024
 """Of a request, usually 500 bytes. The library itself takes a megabyte."""
 
+MAX_DROPPED_BYTES = 1024 * 1024
+"""Of a request that was refused: a client that sends still more is not interested in the answer."""
+
 HEAD_TOO_LARGE = Refusal(
     HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "head", "The headers are too large.\n"
 )
@@ -119,14 +122,12 @@ class WebSocketChannel(WebSocketLink, Channel):
 
     def buffer_updated(self, nbytes: int) -> None:
         """Bound what is read of a request, and of a device that was cut off."""
-        if self._cut:
-            return
         if self.is_handshaking:
             self._head_bytes += nbytes
             if self._head_bytes > MAX_HEAD_BYTES:
                 self._refuse_head()
-                return
-        super().buffer_updated(nbytes)
+        if not self._cut:
+            super().buffer_updated(nbytes)
 
     def requested(self, request: Request) -> Response:
         """Have the owner decide."""
@@ -166,11 +167,20 @@ class WebSocketChannel(WebSocketLink, Channel):
         self._owner.disconnected(self)
 
     def _refuse_head(self) -> None:
+        """Answer once, then read and drop: unread bytes at the close would reset the connection.
+
+        The client closes when it has the answer, or is aborted after ``close_timeout``.
+        """
+        if self._head_bytes > MAX_DROPPED_BYTES:
+            self.abort()
+        if self._cut:
+            return
         self._cut = True
         self._owner.dropped(self, HEAD_TOO_LARGE.reason)
         if not self.is_answered:
             self.tcp.write(HEAD_TOO_LARGE.raw())
-        self.tcp.close()
+            self.tcp.write_eof()
+        self.expect_end()
 
     def _within_quota(self, frame: Frame) -> bool:
         verdict = self.quota.judge(frame, self.last_heard)

@@ -92,6 +92,18 @@ class WebSocketLink(asyncio.BufferedProtocol):
         """Return a refusal in plain text."""
         return self._protocol.reject(status, text)
 
+    def expect_end(self) -> None:
+        """Give the peer ``close_timeout`` to close TCP, and to read what is still buffered.
+
+        Idempotent. Nothing is sent after it.
+        """
+        if self._closing:
+            return
+        self._closing = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self.loop.call_later(self._close_timeout, self.abort)
+
     # ── for the owner ───────────────────────────────────────────────────────────────────────────
 
     @property
@@ -190,7 +202,7 @@ class WebSocketLink(asyncio.BufferedProtocol):
         opened = self._protocol.state is not State.CONNECTING
         self._protocol.receive_eof()
         self._flush()
-        self._expect_end()
+        self.expect_end()
         if opened:
             self.ended()
 
@@ -235,13 +247,4 @@ class WebSocketLink(asyncio.BufferedProtocol):
             elif self.tcp.can_write_eof():
                 self.tcp.write_eof()
         if self._protocol.close_expected():
-            self._expect_end()
-
-    def _expect_end(self) -> None:
-        """Give the peer ``close_timeout`` to close TCP, and to read what is still buffered."""
-        if self._closing:
-            return
-        self._closing = True
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = self.loop.call_later(self._close_timeout, self.abort)
+            self.expect_end()

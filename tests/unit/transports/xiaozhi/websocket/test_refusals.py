@@ -25,6 +25,7 @@ from vixio.transports.admission.addresses import parse_address
 from vixio.transports.admission.auth import TokenAuthenticator
 from vixio.transports.admission.limits import Limits
 from vixio.transports.xiaozhi.websocket import handshakes
+from vixio.transports.xiaozhi.websocket.channel import MAX_DROPPED_BYTES
 
 NO_PROXIES: tuple[str, ...] = ()
 PING = json.dumps({"type": "ping"})
@@ -212,17 +213,38 @@ async def test_while_models_load_a_late_loop_refuses_no_device() -> None:
         assert (await refused(server, "a"))[0] == 101
 
 
-async def test_headers_without_end() -> None:
+def headers(size: int) -> bytes:
+    """Return the beginning of a request, in lines that the library accepts."""
+    lines = b"GET /xiaozhi/v1/ HTTP/1.1\r\n" + (b"X: " + b"x" * 500 + b"\r\n") * (size // 500)
+    return lines[:size]
+
+
+@pytest.mark.parametrize("size", [16_500, 18_000, 24_000, 300_000])
+async def test_headers_that_are_too_large_get_an_answer(size: int) -> None:
     async with running() as server:
         reader, writer = await asyncio.open_connection("127.0.0.1", server.transport.port)
-        writer.write(b"GET /xiaozhi/v1/ HTTP/1.1\r\n" + (b"X: " + b"x" * 500 + b"\r\n") * 40)
+        writer.write(headers(size))
         async with asyncio.timeout(BOUND_S):
-            try:
-                assert (await reader.read()).startswith(b"HTTP/1.1 431 ")
-            except ConnectionResetError:
-                pass  # the client was still sending
+            answer = await reader.read()
+        head, _, body = answer.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 431 ")
+        assert body == b"The headers are too large.\n"
+        assert server.counters.get("xiaozhi.limited.head") == 1
         writer.close()
+        await until(lambda: server.transport.stats()["handshakes"] == 0)
+
+
+@pytest.mark.parametrize(
+    ("size", "close_timeout"), [(20_000, 0.2), (2 * MAX_DROPPED_BYTES, 600.0)], ids=["time", "size"]
+)
+async def test_headers_without_end(size: int, close_timeout: float) -> None:
+    """A client that does not close when it has the answer is ended."""
+    async with running(close_timeout=close_timeout) as server:
+        _, writer = await asyncio.open_connection("127.0.0.1", server.transport.port)
+        writer.write(headers(size))
         await until(lambda: server.counters.get("xiaozhi.limited.head") == 1)
+        await until(lambda: server.transport.stats()["handshakes"] == 0)
+        writer.transport.abort()
 
 
 async def test_what_follows_a_request_that_was_answered_is_dropped(
