@@ -12,7 +12,7 @@ Listening half::
 Replying half::
 
     UserTurn → TextDelta, ToolCalled, ToolReturned, Notice, Farewell
-             → Emotion, Sentence → Sentence, AudioOut
+             → Emotion, Sentence → Sentence, AudioOut, SentenceFailed
 
 A station passes on what it does not consume. What belongs to a turn carries its ``turn_id``.
 """
@@ -249,6 +249,19 @@ class Sentence(Chunk):
     turn_id: int
     text: str
     spoken: str
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceFailed(Chunk):
+    """The sentence before has no audio, or not all of it; the reply goes on with the next one.
+
+    ``text``: as in the Sentence. ``reason`` and ``detail``: as in :class:`TurnFailed`.
+    """
+
+    turn_id: int
+    text: str
+    reason: str
+    detail: str
 
 
 @dataclass(frozen=True, slots=True)

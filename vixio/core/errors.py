@@ -17,6 +17,10 @@ from __future__ import annotations
 
 import traceback
 from pathlib import PurePath
+from typing import Final
+
+REQUEST: Final = "request"
+"""The reason of a failure that concerns one request: the provider can serve the next one."""
 
 
 class VixioError(Exception):

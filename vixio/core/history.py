@@ -7,6 +7,7 @@ refuse a history with a call left open. What falls out of the bounds may live on
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -188,6 +189,21 @@ class History:
         else:
             turn.items.append(item)
 
+    def unsaid(self, turn_id: int, sentence: str) -> bool:
+        """Take back what the assistant has not said; false if the turn's text has no such words.
+
+        ``sentence`` is as it was shown: Markdown and spaces of the turn's text do not count.
+        """
+        turn = self._last(turn_id)
+        if turn is None or turn.closed:
+            return False
+        for number, item in reversed(list(enumerate(turn.items))):
+            if isinstance(item, AssistantMessage) and (found := _find(sentence, item.text)):
+                text = item.text[: found.start()] + item.text[found.end() :]
+                turn.items[number] = replace(item, text=text)
+                return True
+        return False
+
     def close(self, turn_id: int) -> None:
         """End the turn: it was heard to its end, and nothing can be added any more."""
         self._close(turn_id, None)
@@ -263,9 +279,11 @@ class History:
         kept: list[HistoryItem] = []
         left = heard or ""
         for item in turn.items:
-            if isinstance(item, AssistantMessage) and heard is not None:
-                text = item.text if len(item.text) <= len(left) else left
-                left = left[len(text) :]
+            if isinstance(item, AssistantMessage):
+                text = item.text
+                if heard is not None:
+                    text = text if len(text) <= len(left) else left
+                    left = left[len(text) :]
                 if text.strip():
                     kept.append(replace(item, text=text))
             else:
@@ -295,6 +313,19 @@ class History:
         if self._turns and self._turns[-1].turn_id == turn_id:
             return self._turns[-1]
         return None
+
+
+def _find(sentence: str, text: str) -> re.Match[str] | None:
+    """Return where ``sentence`` stands in ``text``, with the marks around it and the space behind.
+
+    Only letters and digits are compared, and the address of a link at its end is skipped.
+    """
+    letters = [re.escape(each) for each in sentence if each.isalnum()]
+    if not letters:
+        return None
+    before = r"(?:(?<!\S)(?:[^\w\s]|_)+)?(?<![^\W_])"
+    behind = r"(?![^\W_])(?:\]\([^)\s]*\))?(?:[^\w\s]|_)*\s*"
+    return re.search(before + r"[\W_]*".join(letters) + behind, text)
 
 
 def _shortened(item: HistoryItem) -> HistoryItem:

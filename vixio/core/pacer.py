@@ -45,7 +45,9 @@ class PacerSettings:
 @dataclass(slots=True)
 class _Spoken:
     text: str
-    start_ms: int
+    start_ms: int = 0
+    whole: bool = True
+    """Whether its audio is all there."""
 
 
 class Pacer:
@@ -67,7 +69,7 @@ class Pacer:
         self._packet_ms = packet_ms
         self._settings = settings
         self._head_start_ms = min(settings.head_start_ms, MAX_AHEAD_PACKETS * packet_ms)
-        self._queue: deque[bytes | str] = deque()
+        self._queue: deque[bytes | _Spoken] = deque()
         self._queued_ms = 0
         self._changed = asyncio.Event()
         self._room = asyncio.Event()
@@ -79,6 +81,7 @@ class Pacer:
         self.put_sentences = 0
         """Sentences that were queued so far."""
         self._sentences: list[_Spoken] = []
+        self._last_put: _Spoken | None = None
         self._sent_ms = 0
         self._announced = False
         self._packet_at: float | None = None
@@ -116,8 +119,14 @@ class Pacer:
     async def put_sentence(self, text: str) -> None:
         """Queue ``text`` as the subtitle of the audio that follows."""
         self.put_sentences += 1
-        self._queue.append(text)
+        self._last_put = _Spoken(text)
+        self._queue.append(self._last_put)
         self._changed.set()
+
+    def break_off(self) -> None:
+        """Note that the rest of the audio of the last sentence is missing: it is not heard."""
+        if self._last_put is not None:
+            self._last_put.whole = False
 
     async def put_packets(self, packets: list[bytes]) -> None:
         """Queue packets; waits while more than the buffer's length is unsent."""
@@ -187,13 +196,16 @@ class Pacer:
     def heard_text(self, first: int | None = None) -> str:
         """Return the sentences that were heard; the last one cut by the share that was played.
 
-        ``first``: only these many from the first; None: all.
+        Those whose audio broke off are left out. ``first``: only these many from the first; None:
+        all.
         """
         heard = self.heard_ms()
         parts: list[str] = []
         for index, sentence in enumerate(self._sentences[:first]):
             if sentence.start_ms >= heard:
                 break
+            if not sentence.whole:
+                continue
             last = index + 1 == len(self._sentences)
             end_ms = self._sent_ms if last else self._sentences[index + 1].start_ms
             if heard >= end_ms and not (last and self._queue):
@@ -208,13 +220,13 @@ class Pacer:
     async def run(self) -> None:
         """Send until stopped, or finished and played out. Raises ConnectionClosed."""
         while (item := await self._next()) is not None:
-            if isinstance(item, str):
+            if isinstance(item, _Spoken):
                 await self._send_sentence(item)
             else:
                 await self._send_packet(item)
         await self._play_out()
 
-    async def _next(self) -> bytes | str | None:
+    async def _next(self) -> bytes | _Spoken | None:
         while not self._queue or self._paused_at is not None:
             if self._stopped or (self._finished and not self._queue):
                 return None
@@ -248,13 +260,14 @@ class Pacer:
         if wait > 0:
             await asyncio.sleep(wait)
 
-    async def _send_sentence(self, text: str) -> None:
+    async def _send_sentence(self, sentence: _Spoken) -> None:
         if self.started_at is None:
             await self._start()
         if self._stopped:
             return
-        self._sentences.append(_Spoken(text, self._sent_ms))
-        await self._send(self._connection.send_sentence(text))
+        sentence.start_ms = self._sent_ms
+        self._sentences.append(sentence)
+        await self._send(self._connection.send_sentence(sentence.text))
 
     async def _send_packet(self, packet: bytes) -> None:
         if not self._sent_ms:
@@ -295,7 +308,7 @@ class Pacer:
     def _unsent_ms_of_current(self) -> int:
         unsent = 0
         for item in self._queue:
-            if isinstance(item, str):
+            if isinstance(item, _Spoken):
                 break
             unsent += self._packet_ms
         return unsent

@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 
 import openai
 
-from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
+from vixio.core.errors import REQUEST, ProviderError, ProviderTimeout, ProviderUnavailable
 
 _MAX_DETAIL = 200
 _MAX_DEPTH = 8
@@ -52,7 +52,7 @@ def classify_code(provider: str, code: str, message: str) -> ProviderError:
         return ProviderError(provider, f"too many requests ({code})", reason="busy")
     if code.startswith("invalid_") or code == "context_length_exceeded":
         text = f"the model's server refuses the request: {_clean(message)}"
-        return ProviderError(provider, text, retryable=False, reason="request")
+        return ProviderError(provider, text, retryable=False, reason=REQUEST)
     text = f"the model's server reports: {_clean(message)}"
     return ProviderError(provider, text, reason="service")
 
@@ -81,7 +81,7 @@ def _of_status(provider: str, error: openai.APIStatusError) -> ProviderError:
         provider,
         f"the model's server answers {status}: {one_line(error)}",
         retryable=retryable,
-        reason="service" if retryable else "request",
+        reason="service" if retryable else REQUEST,
         retry_after=pause,
     )
 

@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 from vixio.audio.loudness import Leveller, VoiceLevels
-from vixio.core.chunk import AudioOut, Chunk, Sentence, TextDelta
+from vixio.core.chunk import AudioOut, Chunk, Sentence, SentenceFailed, TextDelta
 from vixio.core.clock import now
+from vixio.core.errors import REQUEST, ProviderError
 from vixio.core.station import ReplyStation
 from vixio.core.streams import bounded, closing
 from vixio.core.timeouts import Timeouts
@@ -16,11 +17,17 @@ from vixio.providers.tts import TTSProvider
 SENTENCES_AHEAD = 2
 """Sentences that may wait for the voice; beyond it the model waits."""
 
+MAX_FAILED = 3
+"""Sentences in a row that fail: then the voice is the cause, and the user is told at once."""
+
 DEFAULT_LOUDNESS = -20.0
 
 
 class TTSStation(ReplyStation):
-    """Sentence in, the same Sentence and then its AudioOut out."""
+    """Sentence in, the same Sentence and then its AudioOut out.
+
+    A sentence whose text is the cause of a failure is left out: a SentenceFailed follows it.
+    """
 
     name = "tts"
 
@@ -41,8 +48,13 @@ class TTSStation(ReplyStation):
         self._levels = levels or VoiceLevels()
 
     async def run(self, upstream: AsyncIterator[Chunk]) -> AsyncIterator[Chunk]:
-        """Speak; the model and the sentence station run in a task of their own."""
+        """Speak; the model and the sentence station run in a task of their own.
+
+        Raises ProviderError, also where no sentence at all could be spoken.
+        """
         voice = self._tts.turn()
+        spoken, failed = False, 0
+        failure: ProviderError | None = None
         queue: asyncio.Queue[Chunk | BaseException | None] = asyncio.Queue(SENTENCES_AHEAD)
         pump = asyncio.create_task(self._pump(upstream, queue))
         try:
@@ -54,9 +66,20 @@ class TTSStation(ReplyStation):
                     continue
                 self.context.timeline(chunk.turn_id).mark("first_sentence", now())
                 yield chunk
-                async with closing(self._speak(voice, chunk)) as audio:
-                    async for piece in audio:
-                        yield piece
+                try:
+                    async with closing(self._speak(voice, chunk)) as audio:
+                        async for piece in audio:
+                            spoken = True
+                            yield piece
+                    failed = 0
+                except ProviderError as error:
+                    failed += 1
+                    if error.reason != REQUEST or failed == MAX_FAILED:
+                        raise
+                    failure = error
+                    yield SentenceFailed(chunk.turn_id, chunk.text, error.reason, str(error))
+            if failure is not None and not spoken:
+                raise failure
         finally:
             pump.cancel()
             await asyncio.wait([pump])

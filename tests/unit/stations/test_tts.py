@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from vixio.audio.loudness import VoiceLevels
-from vixio.core.chunk import AudioOut, Chunk, Sentence
+from vixio.core.chunk import AudioOut, Chunk, Sentence, SentenceFailed
+from vixio.core.errors import REQUEST, ProviderError
 from vixio.core.history import History
 from vixio.core.metrics import Counters
 from vixio.core.station import StationContext
 from vixio.core.tools.toolset import ToolSet
 from vixio.providers.tts import TTSProvider
-from vixio.stations.tts import TTSStation
+from vixio.stations.tts import MAX_FAILED, TTSStation
 
 RATE = 16_000
 
@@ -41,7 +42,11 @@ class Tone(TTSProvider):
 
 
 async def pieces(voice: TTSProvider, loudness: float | None, levels: VoiceLevels) -> list[bytes]:
-    station = TTSStation(voice, loudness=loudness, levels=levels)
+    spoken = await station_output(TTSStation(voice, loudness=loudness, levels=levels), "One.")
+    return [chunk.pcm for chunk in spoken if isinstance(chunk, AudioOut)]
+
+
+async def station_output(station: TTSStation, *texts: str) -> list[Chunk]:
     context = StationContext(
         "s", "d", History(), ToolSet(), Counters(), lambda work: work.close(), language="en"
     )
@@ -50,10 +55,11 @@ async def pieces(voice: TTSProvider, loudness: float | None, levels: VoiceLevels
         pass
 
     async def sentences() -> AsyncIterator[Chunk]:
-        yield Sentence(1, "One.", "One.")
+        for text in texts:
+            yield Sentence(1, text, text)
 
     station.bind(context, emit)
-    return [chunk.pcm async for chunk in station.run(sentences()) if isinstance(chunk, AudioOut)]
+    return [chunk async for chunk in station.run(sentences())]
 
 
 def rms(spoken: list[bytes]) -> float:
@@ -75,3 +81,59 @@ async def test_without_a_target_the_loudness_is_unchanged() -> None:
     spoken = await pieces(Tone("a", 20_000.0), None, VoiceLevels())
     assert len(spoken) == 1
     assert rms(spoken) == pytest.approx(20 * np.log10(20_000 / 32_768 / np.sqrt(2)), abs=0.01)
+
+
+class Failing(Tone):
+    """Fails at the texts that are keys of ``errors``."""
+
+    def __init__(self, errors: dict[str, ProviderError]) -> None:
+        super().__init__("a", 2_000.0)
+        self.errors = errors
+
+    async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
+        if text in self.errors:
+            raise self.errors[text]
+        async for pcm in super().synthesize(text):
+            yield pcm
+
+
+def refused(text: str, reason: str = REQUEST) -> ProviderError:
+    return ProviderError("a", f"cannot speak {text}", reason=reason)
+
+
+async def outline(errors: dict[str, ProviderError], *texts: str) -> list[str]:
+    """The chunks that follow from ``texts``, in short; audio as a star."""
+    station = TTSStation(Failing(errors), loudness=None)
+    made: list[str] = []
+    for chunk in await station_output(station, *texts):
+        if isinstance(chunk, SentenceFailed):
+            made.append(f"no {chunk.text}")
+            assert (chunk.reason, chunk.detail) == (REQUEST, f"a: cannot speak {chunk.text}")
+        else:
+            made.append(chunk.text if isinstance(chunk, Sentence) else "*")
+    return made
+
+
+async def test_a_text_that_cannot_be_spoken_is_left_out() -> None:
+    errors = {text: refused(text) for text in "ACD"}
+    assert await outline(errors, *"ABCDE") == [
+        *("A", "no A", "B", "*"),
+        *("C", "no C"),
+        *("D", "no D"),
+        "E",
+        "*",
+    ]
+
+
+async def test_a_voice_that_cannot_speak_at_all_fails() -> None:
+    errors = {text: refused(text) for text in "ABCDE"}
+    for texts in ("A", "AB"):
+        with pytest.raises(ProviderError, match=f"cannot speak {texts[-1]}"):
+            await outline(errors, *texts)
+    with pytest.raises(ProviderError, match=f"cannot speak {'ABCDE'[MAX_FAILED - 1]}"):
+        await outline(errors, *"ABCDE")
+
+
+async def test_a_failure_that_is_not_the_texts_ends_the_reply() -> None:
+    with pytest.raises(ProviderError, match="cannot speak B"):
+        await outline({"B": refused("B", "service")}, *"ABC")

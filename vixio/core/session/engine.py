@@ -43,7 +43,7 @@ class Engine(Protocol):
 
     def reply(self, turn: UserTurn) -> AsyncIterator[Chunk]:
         """Return the reply: TextDelta, ToolCalled, ToolReturned, Notice, Farewell, Emotion,
-        SpeechAhead, Sentence, AudioOut. Closing the stream stops all work on it.
+        SpeechAhead, Sentence, AudioOut, SentenceFailed. Closing the stream stops all work on it.
 
         The engine writes the turn into the history: ``begin`` with the user's words, ``append``,
         and ``said`` where the words are known only later. The session closes or cuts the turn. When

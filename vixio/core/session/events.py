@@ -135,13 +135,14 @@ class Failure(Event):
     """A turn could not be completed. ``stage``: a station's name or ``reply``.
 
     ``reason``: as in :class:`~vixio.core.errors.ProviderError`; ``detail``: one line for the log,
-    without private content.
+    without private content. ``partial``: the reply goes on without one of its sentences.
     """
 
     turn_id: int
     stage: str
     reason: str
     detail: str
+    partial: bool = False
 
 
 class Subscription:

@@ -32,9 +32,12 @@ class SessionLog:
             case TurnEnded():
                 self._turn_ended(event)
             case Failure():
-                self._counters.add(f"turn.failed.{event.stage}")
+                if event.partial:
+                    self._counters.add("turn.sentence_failed")
+                else:
+                    self._counters.add(f"turn.failed.{event.stage}")
                 _log.warning(
-                    "turn failed",
+                    "sentence not spoken" if event.partial else "turn failed",
                     extra={
                         "device_id": event.device_id,
                         "turn_id": event.turn_id,

@@ -13,6 +13,7 @@ from vixio.core.chunk import (
     Farewell,
     Notice,
     Sentence,
+    SentenceFailed,
     SpeechAhead,
     ToolCalled,
     ToolReturned,
@@ -103,6 +104,8 @@ class Reply:
         self._failed = False
         self._sentences: int | None = None
         """How many belong to the answer; those behind them apologise for its failure."""
+        self._misses_words = False
+        """Whether a sentence was not spoken that the history could not take back."""
         self._made_something = False
         self._over = False
         self._group: asyncio.TaskGroup | None = None
@@ -168,7 +171,7 @@ class Reply:
         if self._over:
             return
         self.timeline.mark("playout_end", now())
-        if self._failed:
+        if self._failed or self._misses_words:
             self._context.history.cut(self.turn.turn_id, self._heard_text())
         else:
             self._context.history.close(self.turn.turn_id)
@@ -333,6 +336,8 @@ class Reply:
                 await self._flush()
                 self._subtitle = text
                 self._expect_audio()
+            case SentenceFailed():
+                self._miss(chunk)
             case Emotion(name=name, emoji=emoji):
                 await self._connection.send_emotion(name, emoji)
             case Notice(text=text):
@@ -343,8 +348,14 @@ class Reply:
                 self._note_tool(chunk)
             case SpeechAhead():
                 self._expect_audio()
-            case _:
-                pass
+
+    def _miss(self, failed: SentenceFailed) -> None:
+        """Go on without a sentence. One that broke off was not said either."""
+        if self._subtitle is None:
+            self._pacer.break_off()
+        self._subtitle = None
+        self._misses_words |= not self._context.history.unsaid(failed.turn_id, failed.text)
+        self._emit(Failure, failed.turn_id, "tts", failed.reason, failed.detail, partial=True)
 
     def _expect_audio(self) -> None:
         """Get the device ready: words to be spoken have come."""

@@ -11,6 +11,8 @@ from typing import Final, NamedTuple
 
 NAME: Final = "espeak"
 
+CRASHED: Final = "its process crashed on this text"
+
 MODULE: Final = "vixio.providers.espeak_process.worker"
 
 MAX_PAYLOAD: Final = 1 << 20

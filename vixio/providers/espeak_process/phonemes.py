@@ -11,10 +11,10 @@ from contextlib import suppress
 from typing import Any, Final
 
 from vixio.core.backoff import Backoff
-from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
+from vixio.core.errors import REQUEST, ProviderError, ProviderTimeout, ProviderUnavailable
 from vixio.core.framing import Frame, Unpacker, pack
 from vixio.providers.espeak_process.cleaning import speakable
-from vixio.providers.espeak_process.messages import MAX_PAYLOAD, NAME, Kind, Voice
+from vixio.providers.espeak_process.messages import CRASHED, MAX_PAYLOAD, NAME, Kind, Voice
 from vixio.providers.espeak_process.speech import PROGRAM, START_SECONDS
 from vixio.providers.inference.worker_process import spawn
 
@@ -50,7 +50,7 @@ class PhonemeClient:
                 answer = connection.ask(Kind.PHONEMES, request)
             except (OSError, ValueError) as error:
                 self._lose()
-                raise ProviderError(NAME, "its process crashed on this text") from error
+                raise ProviderError(NAME, CRASHED, reason=REQUEST) from error
             self._failures = 0
             return answer.decode("utf-8", "replace")
 

@@ -1,7 +1,8 @@
 """The worker processes that all eSpeak NG voices of a server share.
 
 A request goes to the worker with the fewest. When a worker ends, the request that it was serving
-fails and its other requests go to the next worker, so one crash costs one sentence.
+fails and its other requests go to the next worker, so one crash costs one sentence. Workers that
+crash at each request are restarted with a delay; then requests fail for want of a worker.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from weakref import WeakKeyDictionary
 
 from vixio.core.backoff import Backoff
 from vixio.core.cores import own_cores
-from vixio.core.errors import ProviderError
-from vixio.providers.espeak_process.messages import NAME, Kind, Voice
+from vixio.core.errors import REQUEST, ProviderError
+from vixio.providers.espeak_process.messages import CRASHED, NAME, Kind, Voice
 from vixio.providers.espeak_process.speech import Request, SpeechWorker
 from vixio.providers.inference.worker_pool import WorkerPool
 
@@ -70,7 +71,7 @@ class EspeakPool(WorkerPool[SpeechWorker]):
         """Fail the request that the worker was serving, and hand its others to another worker."""
         requests = worker.take_requests()
         for served in requests[:1]:
-            served.finish(_crash(worker))
+            served.finish(ProviderError(NAME, CRASHED, reason=REQUEST))
         for request in requests[1:]:
             if request.cancelled:
                 request.finish()
@@ -96,13 +97,6 @@ class EspeakPool(WorkerPool[SpeechWorker]):
         for request in (*self._waiting, *(each for it in workers for each in it.take_requests())):
             request.finish(closed)
         self._waiting.clear()
-
-
-def _crash(worker: SpeechWorker) -> ProviderError:
-    """Return the error of the request that ``worker`` was serving when it ended."""
-    # A worker that has spoken other texts before: this text is the cause.
-    reason = "request" if worker.proven else "service"
-    return ProviderError(NAME, "its process crashed on this text", reason=reason)
 
 
 class _Shared:

@@ -6,10 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vixio.core.backoff import Backoff
-from vixio.core.errors import ProviderError, ProviderUnavailable
-
-REQUEST = "request"
-"""The reason of a failure that the request caused: it says nothing about the provider's health."""
+from vixio.core.errors import REQUEST, ProviderError, ProviderUnavailable
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +72,7 @@ class CircuitBreaker:
         self._until = now + max(delay, min(error.retry_after or 0.0, settings.longest))
 
     def report(self, ticket: int, error: ProviderError, now: float) -> None:
-        """Report a failure, unless the request caused it."""
+        """Report a failure, unless it concerns the request alone and not the provider's health."""
         if error.reason == REQUEST:
             self.abandoned(ticket)
         else:
