@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.models.needs import needs
 from tests.models.tiny_voice import RATE, make_piper
 from vixio.core.errors import ProviderUnavailable
-from vixio.providers.espeak.provider import EspeakTTSProvider
+from vixio.providers.piper.phonemes import EspeakPhonemes
 from vixio.providers.piper.provider import PiperSettings, PiperTTSProvider
 from vixio.providers.tts import TTSProvider
 from vixio.testing.contract import TTSContract
-from vixio.testing.contract.base import Creator
+from vixio.testing.contract.base import LIMIT, Creator
 from vixio.testing.contract.tts import SENTENCE, say
 
 pytestmark = needs("piper", "piper", "onnx")
@@ -61,18 +64,38 @@ async def test_brackets_are_no_phonemes(voices: dict[str, Path]) -> None:
     assert marked > plain
 
 
-async def test_both_espeaks_live_in_one_process(voices: dict[str, Path]) -> None:
-    """Piper's own eSpeak NG, for phonemes, shares no state with the provider ``espeak``."""
-    espeak, piper = EspeakTTSProvider(), PiperTTSProvider(PiperSettings(model=voices["espeak"]))
-    await espeak.start()
-    await piper.start()
+@pytest.mark.parametrize("language", ["ar", "ne", "gu"])
+async def test_texts_that_crash_espeak_end_nothing(tmp_path: Path, language: str) -> None:
+    """The eSpeak NG of piper-tts is not loaded: it would run in this process."""
+    model = make_piper(tmp_path / "voice", "espeak", language)
+    tts = PiperTTSProvider(PiperSettings(model=model, threads=1))
+    await tts.start()
     try:
-        first = [len(await say(espeak, SENTENCE)), len(await say(piper, SENTENCE))]
-        again = [len(await say(espeak, SENTENCE)), len(await say(piper, SENTENCE))]
-        assert again == pytest.approx(first, rel=0.05)
+        plain = len(await say(tts, "one two three"))
+        assert plain
+        for symbols in ("\u28ff", "\u24dc", "\u28ff\u24dc" * 40):
+            await say(tts, symbols)
+            assert len(await say(tts, f"one two three {symbols}")) >= plain
     finally:
-        await espeak.close()
-        await piper.close()
+        await tts.close()
+    assert "piper.espeakbridge" not in sys.modules
+
+
+async def test_the_phonemes_are_those_of_pipers_own_espeak() -> None:
+    # In a process of its own, which is never to be this one.
+    program = """
+import sys
+from piper.phonemize_espeak import EspeakPhonemizer
+print(*map("".join, EspeakPhonemizer().phonemize("en-us", sys.argv[1])), sep="\\n")
+"""
+    text = "Hello, world! It is twelve; isn't it? That is all"
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", program, text, stdout=asyncio.subprocess.PIPE
+    )
+    output, _ = await asyncio.wait_for(process.communicate(), LIMIT)
+    described = SimpleNamespace(espeak_voice="en-us", vowel_clusters=None)
+    with closing(EspeakPhonemes("piper", described)) as phonemes:
+        assert ["".join(each) for each in phonemes.of(text)] == output.decode().splitlines()
 
 
 @pytest.mark.parametrize("speaker", ["", "ann", "bob", "1"])

@@ -248,17 +248,17 @@ def make_matcha(folder: Path, rate: int = 22_050) -> Path:
     return folder
 
 
-def make_piper(folder: Path, kind: str) -> Path:
+def make_piper(folder: Path, kind: str, voice: str = "en-us") -> Path:
     """Write a voice for Piper and return its model.
 
-    ``kind``: its phonemes are letters (``text``), or the sounds that eSpeak NG tells (``espeak``).
+    ``kind``: its phonemes are letters (``text``), or those of eSpeak NG's ``voice`` (``espeak``).
     """
     model = folder / "beep.onnx"
     _save_piper(model, {})
     symbols = SOUNDS if kind == "espeak" else "_^$" + LETTERS.replace("_", "")
     config = {
         "audio": {"sample_rate": RATE},
-        "espeak": {"voice": "en-us"},
+        "espeak": {"voice": voice},
         "phoneme_type": kind,
         "num_symbols": _SYMBOLS,
         "num_speakers": 2,

@@ -31,8 +31,8 @@ _RATE, _VOLUME, _PITCH = 1, 2, 3
 _PHONEMES_IPA = 2
 _OK = 0
 
-_CLAUSE = re.compile(r"([^.!?,;:…。！？，；：、]*)([.!?,;:…。！？，；：、]*)")
-_ASCII_MARKS = str.maketrans("。！？，；：、", ".!?,;:,")
+_CLAUSE = re.compile(r"([^.!?,;:…。！？，；：、؟،؛]*)([.!?,;:…。！？，；：、؟،؛]*)")
+_ASCII_MARKS = str.maketrans("。！？，；：、؟،؛", ".!?,;:,?,;")
 _LANGUAGE_FLAG = re.compile(r"\([^)]+\)")
 """Around words that a voice reads in another language, as in ``(en)hɛlˈoʊ(de)``."""
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from vixio.core.errors import ProviderUnavailable
 from vixio.providers.local_voice.provider import LocalVoiceProvider
+from vixio.providers.piper.phonemes import EspeakPhonemes
 from vixio.providers.registry import ProviderFactory
 
 NAME = "piper"
@@ -49,21 +50,34 @@ class PiperLocalVoice:
 
     name = NAME
 
-    def __init__(self, voice: Any, how: Any) -> None:  # noqa: ANN401 - the optional package is untyped
+    def __init__(
+        self,
+        voice: Any,  # noqa: ANN401 - the optional package is untyped
+        how: Any,  # noqa: ANN401 - as above
+        phonemes: EspeakPhonemes | None,
+    ) -> None:
+        """``phonemes``: for a voice that takes those of eSpeak NG; else None."""
         self._voice = voice
         self._how = how
+        self._phonemes = phonemes
         self.sample_rate: int = voice.config.sample_rate
 
     def speak(self, text: str, write: Callable[[npt.NDArray[np.float32]], bool]) -> None:
-        """Pass each sentence to ``write`` as soon as it is synthesised."""
-        # Piper reads text in double brackets as phonemes.
-        spoken = text.replace("[[", "[ [")
-        for chunk in self._voice.synthesize(spoken, self._how):
-            if not write(chunk.audio_float_array):
+        """Pass each sentence to ``write`` as soon as it is synthesised. Raises ProviderError."""
+        voice = self._voice
+        # Not voice.synthesize, which loads eSpeak NG into this process.
+        for phonemes in (self._phonemes.of if self._phonemes else voice.phonemize)(text):
+            if not phonemes:
+                continue
+            ids = voice.phonemes_to_ids(phonemes)
+            sound: npt.NDArray[np.float32] = voice.phoneme_ids_to_audio(ids, self._how)
+            if not write(_at_full_scale(sound) * self._how.volume):
                 return
 
     def close(self) -> None:
-        """Do nothing: the voice holds only memory."""
+        """End the process of the phonemes, if there is one."""
+        if self._phonemes is not None:
+            self._phonemes.close()
 
 
 class PiperTTSProvider(LocalVoiceProvider):
@@ -95,18 +109,28 @@ class PiperTTSProvider(LocalVoiceProvider):
             raise ProviderUnavailable(
                 NAME, f"{config} does not describe a voice ({type(error).__name__}): {_DOWNLOAD}"
             ) from error
-        voice = PiperLocalVoice(
-            PiperVoice(config=described, session=_session(model, settings.threads)),
-            SynthesisConfig(
-                speaker_id=_speaker(settings.speaker, described),
-                length_scale=settings.length_scale,
-                noise_scale=settings.noise_scale,
-                noise_w_scale=settings.noise_w_scale,
-                volume=settings.volume,
-            ),
+        how = SynthesisConfig(
+            speaker_id=_speaker(settings.speaker, described),
+            length_scale=settings.length_scale,
+            noise_scale=settings.noise_scale,
+            noise_w_scale=settings.noise_w_scale,
+            volume=settings.volume,
         )
-        _warm_up(voice)
+        engine = PiperVoice(config=described, session=_session(model, settings.threads))
+        espeak = described.phoneme_type == "espeak"
+        voice = PiperLocalVoice(engine, how, EspeakPhonemes(NAME, described) if espeak else None)
+        try:
+            _warm_up(voice)
+        except BaseException:
+            voice.close()
+            raise
         return voice
+
+
+def _at_full_scale(sound: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Return ``sound`` with its peak at 1, as Piper's own synthesis does; silence as it is."""
+    peak = float(np.abs(sound).max(initial=0.0))
+    return sound / np.float32(peak) if peak > 1e-8 else sound
 
 
 def _session(model: Path, threads: int) -> Any:  # noqa: ANN401 - untyped vendor object

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -11,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
-from vixio.core.errors import ProviderError, ProviderUnavailable
-from vixio.providers.espeak_process.messages import Voice
-from vixio.providers.espeak_process.phonemes import PhonemeClient
+from vixio.core.errors import ProviderUnavailable
+from vixio.providers.local_voice.phonemes import Phonemes
 from vixio.providers.local_voice.provider import LocalVoiceProvider
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.sherpa_onnx.folder import INSTALL, NAME, ModelFolder
@@ -23,8 +21,6 @@ from vixio.providers.spoken_text import split
 
 Vendor: TypeAlias = Any
 """An object of the library, which is untyped."""
-
-_SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
 
 _MOST_SOUNDS = 400
 """Phonemes of one call. Kokoro takes 510; beyond them the library aborts the process."""
@@ -71,8 +67,8 @@ class SherpaVoice:
         if self._phonemes is None:
             self._generate(text, [], write)
             return
-        for sentence in _SENTENCE.split(text):
-            for sounds in split(self._phonemes.of(sentence), lambda _: _MOST_SOUNDS):
+        for sentence in self._phonemes.sentences(text):
+            for sounds in split(sentence, lambda _: _MOST_SOUNDS):
                 if not self._generate("", [[ord(each) for each in sounds]], write):
                     return
 
@@ -106,35 +102,6 @@ class SherpaVoice:
         return all(wanted)
 
 
-class Phonemes:
-    """Text to phonemes by a voice of eSpeak NG. Blocking."""
-
-    def __init__(self, voice: str) -> None:
-        main = voice.partition("-")[0]  # as fr of fr-fr
-        self._voices = [Voice(name) for name in dict.fromkeys([voice, main])]
-        self._client = PhonemeClient()
-
-    def check(self) -> None:
-        """Raise ProviderUnavailable if eSpeak NG or its voice is missing."""
-        try:
-            self.of("1")
-        except ProviderUnavailable:
-            raise
-        except ProviderError as error:
-            if error.retryable:
-                raise
-            name = self._voices[0].name
-            raise ProviderUnavailable(NAME, f"eSpeak NG has no voice {name}") from error
-
-    def of(self, text: str) -> str:
-        """Return the phonemes of ``text`` in IPA. Raises ProviderError."""
-        return self._client.phonemes(text, self._voices)
-
-    def close(self) -> None:
-        """End the process of eSpeak NG."""
-        self._client.close()
-
-
 class SherpaTTSProvider(LocalVoiceProvider):
     """A voice from a folder, shared by all devices."""
 
@@ -156,7 +123,7 @@ class SherpaTTSProvider(LocalVoiceProvider):
         files = voice_files(folder, settings.kind)
         if settings.speaker >= files.speakers:
             raise folder.error(f"has {files.speakers} speakers, there is no {settings.speaker}")
-        phonemes = Phonemes(files.phonemes) if files.phonemes else None
+        phonemes = Phonemes(NAME, files.phonemes) if files.phonemes else None
         try:
             if phonemes is not None:
                 phonemes.check()

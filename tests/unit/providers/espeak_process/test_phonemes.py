@@ -9,7 +9,7 @@ from contextlib import closing
 
 import pytest
 
-from vixio.core.errors import ProviderError
+from vixio.core.errors import REQUEST, ProviderError
 from vixio.providers.espeak_process.messages import Voice
 from vixio.providers.espeak_process.phonemes import PhonemeClient
 
@@ -30,6 +30,7 @@ def pid(client: PhonemeClient) -> int:
 def test_words_are_pronounced(client: PhonemeClient) -> None:
     assert client.phonemes("Hello, world!", ENGLISH) == "həlˈoʊ, wˈɜːld!"
     assert client.phonemes("", ENGLISH) == ""
+    assert client.phonemes("نعم، لا؟", [Voice("ar")]) == "nˈaʕam, lˈaː?"
     assert client.phonemes("yes", [Voice("no-such"), *ENGLISH]) == "jˈɛs"
 
 
@@ -44,8 +45,9 @@ def test_an_unknown_voice_is_an_error_of_its_request_alone(client: PhonemeClient
 def test_a_crash_costs_one_request(client: PhonemeClient) -> None:
     assert client.phonemes("yes", ENGLISH)
     os.kill(pid(client), signal.SIGSEGV)
-    with pytest.raises(ProviderError, match="crashed"):
+    with pytest.raises(ProviderError, match="crashed") as caught:
         client.phonemes("no", ENGLISH)
+    assert caught.value.reason == REQUEST
     assert client.phonemes("yes", ENGLISH) == "jˈɛs"
 
 
