@@ -42,21 +42,15 @@ from vixio.core.session.events import (
     ToolEnded,
     ToolStarted,
 )
+from vixio.core.session.reply_audio import ReplyAudio
 from vixio.core.session.settings import SessionSettings
 from vixio.core.session.speech import SpeechHandle, SpeechStatus
 from vixio.core.session.speech_start import SpeechStart
 from vixio.core.station import StationContext
 from vixio.core.streams import closing
-from vixio.core.transport import AudioEncoder, DeviceConnection
+from vixio.core.transport import DeviceConnection
 
 _log = logging.getLogger(__name__)
-
-FIRST_PIECE_MS = 120
-"""PCM of a reply encoded on the event loop, in 0.4 ms: the first sound waits for no thread. It
-plays while the next piece is encoded in one, which a busy machine may not run for a while."""
-
-ENCODE_PIECE_MS = 600
-"""PCM encoded in one go in a thread: 2 ms of work, far more than the hop costs."""
 
 
 class Reply:
@@ -88,7 +82,6 @@ class Reply:
         self._connection = connection
         self._context = context
         self._settings = settings
-        self._encoder: AudioEncoder | None = None
         self._pacer = Pacer(
             connection,
             context.counters,
@@ -96,6 +89,7 @@ class Reply:
             settings.pacer,
             before,
         )
+        self._audio = ReplyAudio(connection, self._pacer, context.encoders)
         lead = settings.pacer.start_lead_ms / 1000
         self.start = SpeechStart(self._pacer, context.voice_latency, lead)
         """Takes the floor when there is, or will soon be, something to hear."""
@@ -164,9 +158,7 @@ class Reply:
             if self.speech is not None:
                 self.speech.end(SpeechStatus.DROPPED)
         finally:
-            # Its C memory is not what the cycle collector counts. A thread that still encodes holds
-            # it until it has done.
-            self._encoder = None
+            self._audio.release()
             self._group = None
         if self._over:
             return
@@ -318,7 +310,7 @@ class Reply:
                     break
                 left -= now() - began
                 await self._take(chunk)
-        await self._flush()
+        await self._audio.flush()
 
     async def _take(self, chunk: Chunk) -> None:
         if self._over:
@@ -330,10 +322,10 @@ class Reply:
                     self.timeline.mark("first_audio", now())
                     self.start.audio_came()
                 await self._before_audio()
-                await self._encode(pcm, rate)
+                await self._audio.put(pcm, rate)
             case Sentence(text=text):
                 # The tail of the sentence before belongs in front of this one's subtitle.
-                await self._flush()
+                await self._audio.flush()
                 self._subtitle = text
                 self._expect_audio()
             case SentenceFailed():
@@ -372,29 +364,6 @@ class Reply:
         name = self._names.get(call_id, "?")
         self.timeline.tools.append(ToolTiming(name, chunk.seconds, chunk.success))
         self._emit(ToolEnded, turn_id, call_id, name, chunk.output, chunk.success, chunk.seconds)
-
-    async def _flush(self) -> None:
-        if self._encoder is not None:
-            await self._pacer.put_packets(self._encoder.flush())
-
-    async def _encode(self, pcm: bytes, rate: int) -> None:
-        if self._encoder is None:  # not before: most replies of a user in a hurry have no sound
-            self._encoder = self._connection.new_encoder()
-        encoder = self._encoder
-        start = 0
-        while start < len(pcm):
-            here = self._context.encoders is None or not self._pacer.fed
-            end = start + 2 * rate * (FIRST_PIECE_MS if here else ENCODE_PIECE_MS) // 1000
-            piece = pcm[start:end]
-            if here:
-                packets = encoder.encode(piece, rate)
-                await asyncio.sleep(0)
-            else:
-                loop = asyncio.get_running_loop()
-                work = loop.run_in_executor(self._context.encoders, encoder.encode, piece, rate)
-                packets = await work
-            await self._pacer.put_packets(packets)
-            start = end
 
     async def _before_audio(self) -> None:
         """Take the floor and show the sentence: only now is there something to hear."""
