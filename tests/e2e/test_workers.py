@@ -104,7 +104,7 @@ async def test_two_processes_are_one_server(tmp_path: Path) -> None:
             await is_connected_once(served)
             pids = await survives_a_killed_process(served, llm)
     assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]  # noqa: ASYNC240 - no disk
-    assert any("a worker ended" in line for line in served.server.err)
+    assert any("worker ended, restarting" in line for line in served.server.err)
 
 
 async def is_known_in_another_process(served: Served, llm: LLMServer) -> None:

@@ -43,7 +43,7 @@ def xiaozhi_settings(
 
 
 def websocket_url(public_host: str, port: int) -> str:
-    """Return the URL that OTA tells devices; empty: one on the address they came through."""
+    """Return the URL that OTA returns to devices; empty: one on the address they came through."""
     if not public_host:
         return ""
     host = f"[{public_host}]" if ":" in public_host else public_host

@@ -37,7 +37,7 @@ def reloaded(current: Settings, read: Settings) -> Settings:
 
 
 class Reloader:
-    """Has ``app`` apply what ``load`` returns, whenever it is called."""
+    """Applies the settings that ``load`` returns to ``app``, on each call."""
 
     def __init__(self, app: Reloadable, load: Callable[[], Settings]) -> None:
         self._app = app
@@ -58,7 +58,10 @@ class Reloader:
                 self._app.reload(await asyncio.to_thread(self._load))
             except VixioError as error:
                 reason = " ".join(str(error).split())
-                _log.error("settings not reloaded, the old ones stay", extra={"reason": reason})
+                _log.error(
+                    "settings not reloaded, previous settings remain in use",
+                    extra={"reason": reason},
+                )
             else:
                 _log.info("settings reloaded")
 

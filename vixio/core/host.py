@@ -128,9 +128,7 @@ class SessionHost:
             pass  # a newer connection goes on
         except ClusterUnavailable as error:
             self.counters.add("session.no_lease")
-            _log.error(
-                "no lease for a device", extra={"device_id": device_id, "reason": str(error)}
-            )
+            _log.error("lease not granted", extra={"device_id": device_id, "reason": str(error)})
             await connection.close(TRY_AGAIN, "try again later")
         finally:
             if self._cluster.shared and tenancy.held:

@@ -91,7 +91,7 @@ def test_records_of_logging_keep_name_level_and_traceback(stream: io.StringIO) -
     try:
         raise ValueError("inside")
     except ValueError:
-        log.exception("a task of the session failed")
+        log.exception("session task failed")
     first, second = objects(stream)
     assert (first["level"], first["logger"], first["message"]) == (
         "DEBUG",

@@ -192,7 +192,7 @@ class Coordinator:
         expired = self._leases.drop(worker)
         if expired:
             _log.error(
-                "worker is unresponsive, its devices are free",
+                "worker is unresponsive, leases revoked",
                 extra={"worker": worker, "devices": len(expired)},
             )
         for device, token in expired.items():

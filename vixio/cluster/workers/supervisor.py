@@ -123,9 +123,7 @@ class Supervisor:
             elif not self._announced:
                 raise WorkerFailed(f"worker {number} could not start (exit status {status})")
             self.restarts += 1
-            _log.error(
-                "a worker ended, starting another", extra={"worker": number, "status": status}
-            )
+            _log.error("worker ended, restarting", extra={"worker": number, "status": status})
             failures += 1
             await asyncio.sleep(_RESTART.delay(failures))
 
@@ -158,7 +156,7 @@ class Supervisor:
 
     def _ready(self, number: int, about: dict[str, Any]) -> None:
         self._about[number] = about
-        _log.info("a worker accepts devices", extra={"worker": number})
+        _log.info("worker is ready", extra={"worker": number})
         if len(self._about) == self._request.processes and not self._announced:
             self._announced = True
             self._listening(replace(ServerInfo(**about), workers=self._request.processes))

@@ -344,7 +344,7 @@ class Dialogue:
             await self._connection.close(1000, "the conversation is over")
 
     async def _take_floor(self, reply: Reply) -> None:
-        """Let a user who speaks finish: their words may change the answer.
+        """Wait for a user who is still speaking: further words may change the answer.
 
         A speech on command waits for as long as that takes, the answer to a turn only for a while.
         """

@@ -32,7 +32,7 @@ class _Request:
 
 
 class EngineSwap:
-    """The engine that is to come, and the audio that it has to know.
+    """The pending engine, and the audio that it is fed first.
 
     ``over_at`` of its methods: when the last utterance ended or what was heard became void. What
     arrived before has been answered or is not to be, so the new engine does not hear it.

@@ -110,11 +110,11 @@ class SpeechHandle:
     # ── the session's side ───────────────────────────────────────────────────────────────────
 
     def attach(self, cancel: Callable[[SpeechHandle], None]) -> None:
-        """Say how it is cancelled."""
+        """Set the function that cancels it."""
         self._on_cancel = cancel
 
     def follow(self, heard: Callable[[], str] | None) -> None:
-        """Say where the heard text comes from while it plays; None: it does not play."""
+        """Set the source of the heard text while it plays; None: it is not playing."""
         self._heard = heard
 
     def end(self, status: SpeechStatus, heard: str = "") -> None:

@@ -54,7 +54,7 @@ class SessionTasks:
             pass  # the listening task sees it too, and ends the session
         except* Exception:  # noqa: BLE001 - a defect must cost one turn, not the conversation
             self._counters.add("session.defect")
-            _log.exception("a task of the session failed")
+            _log.exception("session task failed")
 
 
 class _MainOver(Exception):

@@ -1,11 +1,11 @@
-"""The floor of a conversation: one state machine that says who may speak, as a table.
+"""The floor of a conversation: a state machine of turn-taking, as a table.
 
 Pure: inputs in, a new state and actions out. The session refines what happens into an
 :class:`Input`, looks its row up and carries out the actions in order. Every state has a row for
 every input.
 
 The microphone and its mode stand beside the state, since the device switches them on its own: a
-microphone may be open while the assistant thinks. ``REST`` as the next state means: listening if
+microphone may be open while the assistant thinks. ``BASE`` as the next state means: listening if
 the microphone is open, else idle.
 """
 
@@ -84,7 +84,7 @@ class Action(Enum):
     RESUME = "play on"
 
 
-REST = None
+BASE = None
 """Next state: listening or idle, as the microphone is."""
 
 Row = tuple["State | None", tuple[Action, ...]]
@@ -93,36 +93,36 @@ _A = Action
 _S = State
 
 _QUIET: Mapping[Input, Row] = {
-    Input.LISTEN_START: (REST, (_A.FEED,)),
-    Input.OWN_START: (REST, (_A.FEED,)),
-    Input.BUTTON_DOWN: (REST, (_A.FEED,)),
-    Input.LISTEN_STOP: (REST, (_A.FEED,)),
-    Input.WAKE_WORD: (REST, (_A.RESET, _A.GREET)),
-    Input.TYPED: (REST, (_A.FEED,)),
-    Input.ABORT: (REST, (_A.FEED, _A.SILENCE)),
+    Input.LISTEN_START: (BASE, (_A.FEED,)),
+    Input.OWN_START: (BASE, (_A.FEED,)),
+    Input.BUTTON_DOWN: (BASE, (_A.FEED,)),
+    Input.LISTEN_STOP: (BASE, (_A.FEED,)),
+    Input.WAKE_WORD: (BASE, (_A.RESET, _A.GREET)),
+    Input.TYPED: (BASE, (_A.FEED,)),
+    Input.ABORT: (BASE, (_A.FEED, _A.SILENCE)),
     Input.TURN: (_S.THINKING, (_A.REPLY,)),
     Input.UNCLEAR: (_S.THINKING, (_A.REPLY,)),
-    Input.NO_TURN: (REST, ()),
+    Input.NO_TURN: (BASE, ()),
     Input.TURN_FAILED: (_S.THINKING, (_A.APOLOGISE,)),
     Input.SPEECH: (_S.THINKING, (_A.SAY,)),
     # The inputs below are late: the reply that they are about has been cut already.
-    Input.SPEAKS: (REST, ()),
-    Input.DONE: (REST, ()),
-    Input.BARGE_IN: (REST, ()),
-    Input.HUSH: (REST, ()),
-    Input.RESUME: (REST, ()),
-    Input.STOP: (REST, ()),
+    Input.SPEAKS: (BASE, ()),
+    Input.DONE: (BASE, ()),
+    Input.BARGE_IN: (BASE, ()),
+    Input.HUSH: (BASE, ()),
+    Input.RESUME: (BASE, ()),
+    Input.STOP: (BASE, ()),
 }
 
 _THINKING: Mapping[Input, Row] = {
     # The firmware repeats its start in auto mode; a new press of the button is a new question.
     Input.LISTEN_START: (_S.THINKING, (_A.FEED,)),
     Input.OWN_START: (_S.THINKING, (_A.FEED,)),
-    Input.BUTTON_DOWN: (REST, (_A.CUT, _A.FEED)),
+    Input.BUTTON_DOWN: (BASE, (_A.CUT, _A.FEED)),
     Input.LISTEN_STOP: (_S.THINKING, (_A.FEED,)),
-    Input.WAKE_WORD: (REST, (_A.CUT, _A.RESET, _A.GREET)),
-    Input.TYPED: (REST, (_A.CUT, _A.FEED)),
-    Input.ABORT: (REST, (_A.FEED, _A.CUT, _A.SILENCE)),
+    Input.WAKE_WORD: (BASE, (_A.CUT, _A.RESET, _A.GREET)),
+    Input.TYPED: (BASE, (_A.CUT, _A.FEED)),
+    Input.ABORT: (BASE, (_A.FEED, _A.CUT, _A.SILENCE)),
     # The user paused and went on before an answer was heard: one turn.
     Input.TURN: (_S.THINKING, (_A.JOIN,)),
     # Noise is no reason to drop the question.
@@ -131,32 +131,32 @@ _THINKING: Mapping[Input, Row] = {
     Input.TURN_FAILED: (_S.THINKING, (_A.CUT, _A.APOLOGISE)),
     Input.SPEECH: (_S.THINKING, (_A.CUT, _A.SAY)),
     Input.SPEAKS: (_S.SPEAKING, ()),
-    Input.DONE: (REST, ()),
+    Input.DONE: (BASE, ()),
     Input.BARGE_IN: (_S.THINKING, ()),
     Input.HUSH: (_S.THINKING, ()),
     Input.RESUME: (_S.THINKING, ()),
-    Input.STOP: (REST, (_A.CUT,)),
+    Input.STOP: (BASE, (_A.CUT,)),
 }
 
 _SPEAKING: Mapping[Input, Row] = {
-    Input.LISTEN_START: (REST, (_A.CUT, _A.FEED)),
+    Input.LISTEN_START: (BASE, (_A.CUT, _A.FEED)),
     Input.OWN_START: (_S.SPEAKING, (_A.FEED,)),
-    Input.BUTTON_DOWN: (REST, (_A.CUT, _A.FEED)),
+    Input.BUTTON_DOWN: (BASE, (_A.CUT, _A.FEED)),
     Input.LISTEN_STOP: (_S.SPEAKING, (_A.FEED,)),
-    Input.WAKE_WORD: (REST, (_A.CUT, _A.RESET, _A.GREET)),
-    Input.TYPED: (REST, (_A.CUT, _A.FEED)),
-    Input.ABORT: (REST, (_A.FEED, _A.CUT, _A.SILENCE)),
+    Input.WAKE_WORD: (BASE, (_A.CUT, _A.RESET, _A.GREET)),
+    Input.TYPED: (BASE, (_A.CUT, _A.FEED)),
+    Input.ABORT: (BASE, (_A.FEED, _A.CUT, _A.SILENCE)),
     Input.TURN: (_S.THINKING, (_A.CUT, _A.REPLY)),
     Input.UNCLEAR: (_S.THINKING, (_A.CUT, _A.REPLY)),
     Input.NO_TURN: (_S.SPEAKING, ()),
     Input.TURN_FAILED: (_S.THINKING, (_A.CUT, _A.APOLOGISE)),
     Input.SPEECH: (_S.THINKING, (_A.CUT, _A.SAY)),
     Input.SPEAKS: (_S.SPEAKING, ()),
-    Input.DONE: (REST, ()),
-    Input.BARGE_IN: (REST, (_A.CUT,)),
+    Input.DONE: (BASE, ()),
+    Input.BARGE_IN: (BASE, (_A.CUT,)),
     Input.HUSH: (_S.PAUSED, (_A.PAUSE,)),
     Input.RESUME: (_S.SPEAKING, ()),
-    Input.STOP: (REST, (_A.CUT,)),
+    Input.STOP: (BASE, (_A.CUT,)),
 }
 
 _PAUSED: Mapping[Input, Row] = {
@@ -202,7 +202,7 @@ class Floor:
         state, actions = TABLE[self.state][happened]
         if happened is Input.DONE or Action.CUT in actions:
             self._after_reply()
-        if state is not REST:
+        if state is not BASE:
             self.state = state
         else:
             self.state = State.IDLE
@@ -263,7 +263,7 @@ class Floor:
         return expected
 
     def _after_reply(self) -> None:
-        # The device listens again by itself in auto and realtime mode, and rests in manual mode
+        # The device listens again by itself in auto and realtime mode, and is idle in manual mode
         # (main/application.cc, OnIncomingJson "tts").
         if self.audible and self.mode is ListenMode.MANUAL:
             self.microphone = False

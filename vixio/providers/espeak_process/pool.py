@@ -93,7 +93,7 @@ class EspeakPool(WorkerPool[SpeechWorker]):
         """End all workers; their requests fail. Idempotent."""
         workers = self.workers
         await super().close()
-        closed = ProviderError(NAME, "it is closed", retryable=False)
+        closed = ProviderError(NAME, "the provider is closed", retryable=False)
         for request in (*self._waiting, *(each for it in workers for each in it.take_requests())):
             request.finish(closed)
         self._waiting.clear()

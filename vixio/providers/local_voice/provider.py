@@ -100,5 +100,7 @@ class LocalVoiceProvider(TTSProvider):
 
     def _refusal(self) -> ProviderError:
         if self._closed:
-            return ProviderError(self.name, "it is closed", retryable=False)
-        return ProviderError(self.name, "it is not started", retryable=False, reason="not_ready")
+            return ProviderError(self.name, "the provider is closed", retryable=False)
+        return ProviderError(
+            self.name, "the provider is not started", retryable=False, reason="not_ready"
+        )
