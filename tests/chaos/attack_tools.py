@@ -87,12 +87,17 @@ async def forged(port: int, *, rounds: int, forgers: int) -> Outcome:
     tasks = [asyncio.create_task(forge(index)) for index in range(forgers)]
     try:
         await ready(honest, "self_slow")
-        for _ in range(rounds):
+        answered = 0
+        while answered < rounds:
             calling.set()
             said = await honest.ask("call self_slow {}")
             calling.clear()
+            if "It was timeout" in said:  # nobody else's answer either, on a busy machine
+                outcome.saw("too late")
+                continue
             outcome.expect("good: my own" in said, f"a forged answer came through: {said}")
             outcome.saw("own answer")
+            answered += 1
     finally:
         for task in tasks:
             task.cancel()

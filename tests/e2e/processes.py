@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import signal
 import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +16,10 @@ START_TIMEOUT = 40.0
 STOP_TIMEOUT = 30.0
 """Seconds. Taking apart a process that has loaded the agent SDK is most of a second of work, and of
 a busy machine five; this catches the one that never ends."""
+
+
+OWN_PORTS = (15_000, 32_000)
+"""Below the dynamic ports of Linux (32768 to 60999), macOS and Windows (from 49152)."""
 
 
 @dataclass
@@ -84,9 +89,13 @@ async def running(
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports that were free a moment ago."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports: list[int] = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
+    """Return ports that were free a moment ago, of those that no system gives out by itself.
+
+    A port that the system chose would be given to the next program that asks for any.
+    """
+    ports: list[int] = []
+    while len(ports) < count:
+        port = random.randrange(*OWN_PORTS)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            ports.append(port)
     return ports

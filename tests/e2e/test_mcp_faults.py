@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+import pytest
 
 from firmware_test_client import McpFaults, Misbehaviour, Reply, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well
@@ -16,7 +19,8 @@ from vixio.testing import ScriptedTTS
 VOLUME = "self.audio_speaker.set_volume"
 FAILED = "did not work"
 
-TOOL_TIMEOUT = 1.0
+NEVER, SOON = 60.0, 1.0
+"""Seconds that a tool may take: no machine is so slow; and for the one that never answers."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +34,11 @@ class Fault:
     counted: str = ""
 
 
+SILENT = Fault(McpFaults(never_answer=frozenset({VOLUME})), works=False, counted="call.timeout")
+
 FAULTS: dict[str, Fault] = {
     "none": Fault(McpFaults()),
     "slow": Fault(McpFaults(delay=0.4)),
-    "late": Fault(McpFaults(never_answer=frozenset({VOLUME})), works=False, counted="call.timeout"),
     "never initialised": Fault(
         McpFaults(never_answer=frozenset({"initialize"})), listed=False, works=False
     ),
@@ -76,13 +81,18 @@ def assert_well(reply: Reply) -> None:
     assert_played_well(reply)
 
 
-async def test_no_fault_disturbs_the_conversation() -> None:
-    config = settings(timeouts={"device_tool": TOOL_TIMEOUT})
+@pytest.mark.parametrize(
+    ("faults", "timeout"), [(FAULTS, NEVER), ({"silent": SILENT}, SOON)], ids=["all", "silent"]
+)
+async def test_no_fault_disturbs_the_conversation(
+    faults: Mapping[str, Fault], timeout: float
+) -> None:
+    config = settings(timeouts={"device_tool": timeout})
     async with serving(config, asr=EarASR({}), tts=ScriptedTTS(seconds_per_char=0.02)) as server:
         async with asyncio.TaskGroup() as group:
-            for name, fault in FAULTS.items():
+            for name, fault in faults.items():
                 group.create_task(converse(server, fault), name=name)
-        for fault in FAULTS.values():
+        for fault in faults.values():
             if fault.counted:
                 assert server.count(f"xiaozhi.mcp.{fault.counted}") > 0, fault
         assert server.count("session.defect") == 0
