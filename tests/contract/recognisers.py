@@ -78,7 +78,7 @@ def funasr_server(flavour: Flavour, mode: str) -> ASRCreator:
     @asynccontextmanager
     async def made(mishap: Mishap | None) -> AsyncIterator[ASRProvider]:
         fault = None if mishap is None else faults[mishap]
-        async with FunASRServer(flavour, ear=recognise, fault=fault) as server:
+        async with FunASRServer(flavour, transcribe=recognise, fault=fault) as server:
             timeout = 0.5 if mishap is Mishap.STALL else 10
             settings = {"url": server.url, "mode": mode, "timeout": timeout}
             yield FunASRServerASRProvider(FunASRServerSettings.model_validate(settings))

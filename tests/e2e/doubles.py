@@ -44,20 +44,20 @@ async def recordings(
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """What an ear was given, and which recording it was ("": none of them)."""
+    """What a recogniser was given, and which recording it was ("": none of them)."""
 
     label: str
     seconds: float
     score: float
 
 
-class EarASR(ASRProvider):
+class WaveformASR(ASRProvider):
     """Recognises recordings by the waveform that arrives: what it says was heard, was heard.
 
     ``outcomes``: what follows from a label where that is not its own words.
     """
 
-    name = "ear"
+    name = "waveform"
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class EarASR(ASRProvider):
 
     def open(self, hints: SpeechHints) -> ASRStream:
         """Begin to listen."""
-        return _EarStream(self)
+        return _WaveformStream(self)
 
     async def close(self) -> None:
         """Nothing to release."""
@@ -93,24 +93,24 @@ class EarASR(ASRProvider):
         )
 
 
-class _EarStream(ASRStream):
-    def __init__(self, ear: EarASR) -> None:
-        self._ear = ear
+class _WaveformStream(ASRStream):
+    def __init__(self, recogniser: WaveformASR) -> None:
+        self._asr = recogniser
         self._pcm = bytearray()
         self._open = True
-        ear.open_streams += 1
+        recogniser.open_streams += 1
 
     async def feed(self, pcm: bytes) -> None:
         self._pcm += pcm
 
     async def finish(self) -> Recognition:
-        self._ear.finishing += 1
+        self._asr.finishing += 1
         try:
-            utterance = await asyncio.to_thread(self._ear.identify, bytes(self._pcm))
-            self._ear.heard.append(utterance)
+            utterance = await asyncio.to_thread(self._asr.identify, bytes(self._pcm))
+            self._asr.heard.append(utterance)
             if not utterance.label:
                 return Recognition("", rejected=True)
-            for outcome in self._ear.outcomes.get(utterance.label, (utterance.label,)):
+            for outcome in self._asr.outcomes.get(utterance.label, (utterance.label,)):
                 if isinstance(outcome, Exception):
                     raise outcome
                 if isinstance(outcome, str):
@@ -118,12 +118,12 @@ class _EarStream(ASRStream):
                 await asyncio.sleep(outcome)
             return Recognition("")
         finally:
-            self._ear.finishing -= 1
+            self._asr.finishing -= 1
 
     async def close(self) -> None:
         if self._open:
             self._open = False
-            self._ear.open_streams -= 1
+            self._asr.open_streams -= 1
 
 
 def _spectrum(signal: Signal) -> Spectrum:

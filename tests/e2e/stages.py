@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from firmware_test_client import SimulatedDevice, Tool
-from tests.e2e.doubles import EarASR, recordings
+from tests.e2e.doubles import WaveformASR, recordings
 from tests.e2e.harness import RunningServer, serving, settings
 from tests.support.waiting import until
 from vixio.providers.silero_vad.provider import SileroVADProvider
@@ -77,7 +77,7 @@ class Bench:
 
     server: RunningServer
     vad: SileroVADProvider
-    ear: EarASR
+    recogniser: WaveformASR
     agent: ScriptedAgentBackend
     tts: HeldTTS
 
@@ -112,8 +112,8 @@ class Bench:
         return {
             "vad slots": self.vad._slots - len(self.vad._free),
             "vad windows": len(self.vad._pending),
-            "asr streams": self.ear.open_streams,
-            "asr finishing": self.ear.finishing,
+            "asr streams": self.recogniser.open_streams,
+            "asr finishing": self.recogniser.finishing,
             "agents running": sum(agent.running for agent in self.agent.agents),
             "agents open": sum(not agent.closed for agent in self.agent.agents),
             "tts running": self.tts.running,
@@ -138,10 +138,12 @@ def drill(seconds: float = SLOW) -> Tool:
 @asynccontextmanager
 async def bench() -> AsyncIterator[Bench]:
     """Run a server that can be held at every stage."""
-    ear = EarASR(await recordings([*WORDS.values(), NEXT]), {WORDS["asr"]: (SLOW, WORDS["asr"])})
+    recogniser = WaveformASR(
+        await recordings([*WORDS.values(), NEXT]), {WORDS["asr"]: (SLOW, WORDS["asr"])}
+    )
     vad, agent, tts = SileroVADProvider(), ScriptedAgentBackend(script), HeldTTS()
-    async with serving(settings(), vad=vad, asr=ear, agent=agent, tts=tts) as server:
-        yield Bench(server, vad, ear, agent, tts)
+    async with serving(settings(), vad=vad, asr=recogniser, agent=agent, tts=tts) as server:
+        yield Bench(server, vad, recogniser, agent, tts)
 
 
 async def knows_tool(server: RunningServer, device: SimulatedDevice, name: str) -> None:

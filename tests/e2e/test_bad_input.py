@@ -10,7 +10,7 @@ import pytest
 
 from firmware_test_client import HelloError, Misbehaviour, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well
-from tests.e2e.doubles import EarASR, recordings
+from tests.e2e.doubles import WaveformASR, recordings
 from tests.e2e.harness import RunningServer, serving, settings
 from tests.support.waiting import until
 from vixio.testing import ScriptedAgentBackend, ScriptedTTS
@@ -52,7 +52,7 @@ async def refused(server: RunningServer, misbehaviour: Misbehaviour) -> None:
 
 async def test_a_wrong_hello_is_refused_with_a_reason_and_counted() -> None:
     config = settings(timeouts={"hello": HELLO_TIMEOUT})
-    async with serving(config, asr=EarASR({}), agent=ScriptedAgentBackend()) as server:
+    async with serving(config, asr=WaveformASR({}), agent=ScriptedAgentBackend()) as server:
         async with SimulatedDevice(server.device()) as bystander, asyncio.TaskGroup() as group:
             for misbehaviour, _ in REFUSED.values():
                 group.create_task(refused(server, misbehaviour))
@@ -106,9 +106,11 @@ async def misbehave(device: SimulatedDevice) -> None:
 
 
 async def test_garbage_is_counted_and_the_conversation_goes_on() -> None:
-    ear = EarASR(await recordings((FIRST, SECOND)))
+    recogniser = WaveformASR(await recordings((FIRST, SECOND)))
     agent = ScriptedAgentBackend(lambda text: (f"You said {text}. And so on and so forth.",))
-    async with serving(asr=ear, agent=agent, tts=ScriptedTTS(seconds_per_char=0.02)) as server:
+    async with serving(
+        asr=recogniser, agent=agent, tts=ScriptedTTS(seconds_per_char=0.02)
+    ) as server:
         async with asyncio.TaskGroup() as group:
             for version in (1, 2, 3):
                 group.create_task(garbled(server, version))
@@ -146,7 +148,7 @@ async def garbled(server: RunningServer, version: int) -> None:
 @pytest.mark.parametrize("kind", ["text", "binary"])
 async def test_too_large_a_message_closes_the_connection(kind: str) -> None:
     agent = ScriptedAgentBackend(lambda text: ("A long answer, " * 20,))
-    async with serving(asr=EarASR({}), agent=agent, tts=ScriptedTTS()) as server:
+    async with serving(asr=WaveformASR({}), agent=agent, tts=ScriptedTTS()) as server:
         device = SimulatedDevice(server.device())
         try:
             await device.start()
@@ -172,7 +174,7 @@ async def test_too_large_a_message_closes_the_connection(kind: str) -> None:
 
 async def test_the_largest_message_that_is_taken() -> None:
     async with (
-        serving(asr=EarASR({}), agent=ScriptedAgentBackend()) as server,
+        serving(asr=WaveformASR({}), agent=ScriptedAgentBackend()) as server,
         SimulatedDevice(server.device()) as device,
     ):
         head, tail = '{"type":"unheard_of","x":"', '"}'
@@ -185,9 +187,11 @@ async def test_the_largest_message_that_is_taken() -> None:
 
 async def test_unexpected_audio_is_ignored() -> None:
     """Before the first ``listen``, after ``stop``, and while the assistant speaks in auto mode."""
-    ear = EarASR(await recordings((FIRST, SECOND)))
+    recogniser = WaveformASR(await recordings((FIRST, SECOND)))
     agent = ScriptedAgentBackend(lambda text: ("One moment please, this takes a while.",))
-    async with serving(asr=ear, agent=agent, tts=ScriptedTTS(seconds_per_char=0.03)) as server:
+    async with serving(
+        asr=recogniser, agent=agent, tts=ScriptedTTS(seconds_per_char=0.03)
+    ) as server:
         async with SimulatedDevice(server.device(mode="manual")) as device:
             device.misdeeds.stray_audio(20)
             await device.flush()
@@ -200,7 +204,7 @@ async def test_unexpected_audio_is_ignored() -> None:
             reply = await device.wait_for_reply(after=0)
             assert reply.stt == FIRST
             assert server.count("session.audio_ignored") == 35
-            assert [utterance.label for utterance in ear.heard] == [FIRST]
+            assert [utterance.label for utterance in recogniser.heard] == [FIRST]
 
         async with SimulatedDevice(server.device(mode="auto")) as device:
             asking = asyncio.create_task(device.ask(SECOND))
@@ -211,4 +215,4 @@ async def test_unexpected_audio_is_ignored() -> None:
             assert server.count("session.audio_ignored") >= before + 25
             assert_played_well(reply)
             assert len(device.replies) == 1
-            assert ear.open_streams == 0
+            assert recogniser.open_streams == 0

@@ -14,7 +14,7 @@ from firmware_test_client import SimulatedDevice
 from firmware_test_client.mcp.camera import explain
 from firmware_test_client.mcp.photo import PHOTO
 from firmware_test_client.mcp.server import Vision
-from tests.e2e.doubles import EarASR
+from tests.e2e.doubles import WaveformASR
 from tests.e2e.harness import RunningServer, serving, settings
 from tests.support.llm_server import Call, LLMServer, calls, failure, text, whole
 from tests.support.waiting import until
@@ -38,7 +38,7 @@ async def seeing(
     )
     agent = None if thoughts is not None else ScriptedAgentBackend()
     voice = ScriptedTTS(seconds_per_char=0.002)
-    async with serving(config, asr=EarASR({}), agent=agent, tts=voice) as server:
+    async with serving(config, asr=WaveformASR({}), agent=agent, tts=voice) as server:
         yield server
 
 
@@ -159,7 +159,7 @@ async def test_the_user_is_told_why_nothing_was_seen() -> None:
 
 async def test_without_a_vision_service_none_is_offered() -> None:
     async with (
-        serving(asr=EarASR({}), agent=ScriptedAgentBackend(), tts=ScriptedTTS()) as server,
+        serving(asr=WaveformASR({}), agent=ScriptedAgentBackend(), tts=ScriptedTTS()) as server,
         SimulatedDevice(server.device(camera=True)) as device,
     ):
         await device.wait_for_frame(
@@ -200,7 +200,7 @@ async def test_a_photo_is_taken_while_the_providers_load() -> None:
     vision = SlowVision()
     async with (
         serving(
-            asr=EarASR({}),
+            asr=WaveformASR({}),
             agent=ScriptedAgentBackend(),
             tts=ScriptedTTS(),
             vision=vision,

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from firmware_test_client import SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well
-from tests.e2e.doubles import EarASR, recordings
+from tests.e2e.doubles import WaveformASR, recordings
 from tests.e2e.harness import serving, settings
 from tests.e2e.test_http import get
 from vixio.core.errors import ProviderError
@@ -93,7 +93,7 @@ async def test_a_voice_that_dies_in_mid_sentence() -> None:
     agent = ScriptedAgentBackend(lambda text: (STORY,))
     tts = FallbackTTSProvider([first, second])
     async with (
-        serving(settings(), asr=EarASR({}), agent=agent, tts=tts) as server,
+        serving(settings(), asr=WaveformASR({}), agent=agent, tts=tts) as server,
         SimulatedDevice(server.device()) as device,
     ):
         reply = await device.type_text("tell me")
@@ -116,11 +116,11 @@ async def test_a_voice_that_dies_in_mid_sentence() -> None:
 
 
 async def test_a_recogniser_that_dies_in_mid_utterance() -> None:
-    dying, ear = DyingASR(), EarASR(await recordings([SOUND]))
+    dying, recogniser = DyingASR(), WaveformASR(await recordings([SOUND]))
     async with (
         serving(
             settings(),
-            asr=FallbackASRProvider([dying, ear]),
+            asr=FallbackASRProvider([dying, recogniser]),
             agent=ScriptedAgentBackend(),
             tts=ScriptedTTS(seconds_per_char=0.02),
         ) as server,
@@ -131,20 +131,20 @@ async def test_a_recogniser_that_dies_in_mid_utterance() -> None:
         assert reply.text == f"You said {SOUND}."
         assert_played_well(reply)
         assert dying.fed == 5
-        assert len(ear.heard) == 1
-        assert dying.open_streams == ear.open_streams == 0
+        assert len(recogniser.heard) == 1
+        assert dying.open_streams == recogniser.open_streams == 0
         assert server.count("asr.failed") == 0
         assert_nothing_wrong(device)
 
 
 async def test_a_detector_that_dies_while_the_user_speaks() -> None:
     first, second = DyingVAD(), ScriptedVAD()
-    ear = EarASR(await recordings([SOUND]))
+    recogniser = WaveformASR(await recordings([SOUND]))
     async with (
         serving(
             settings(),
             vad=FallbackVADProvider([first, second]),
-            asr=ear,
+            asr=recogniser,
             agent=ScriptedAgentBackend(),
             tts=ScriptedTTS(seconds_per_char=0.02),
         ) as server,

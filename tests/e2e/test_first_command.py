@@ -11,7 +11,7 @@ import pytest
 from firmware_test_client import McpFaults, Misbehaviour, Reply, SimulatedDevice, Tool
 from firmware_test_client.speech import prepare
 from tests.e2e.checks import assert_nothing_wrong
-from tests.e2e.doubles import EarASR
+from tests.e2e.doubles import WaveformASR
 from tests.e2e.harness import RunningServer, serving, settings
 from tests.e2e.stages import knows_tool
 from tests.support.waiting import until
@@ -83,7 +83,7 @@ async def test_typed_at_once_on_five_fresh_connections(delay: float) -> None:
             assert_done(device, await device.type_text(COMMAND))
 
     async with (
-        serving(PATIENT, asr=EarASR({}), tts=voice()) as server,
+        serving(PATIENT, asr=WaveformASR({}), tts=voice()) as server,
         asyncio.TaskGroup() as group,
     ):
         for _ in range(5):
@@ -92,7 +92,7 @@ async def test_typed_at_once_on_five_fresh_connections(delay: float) -> None:
 
 async def test_a_model_is_given_all_tools_in_the_first_turn() -> None:
     agent = ScriptedAgentBackend()
-    async with serving(asr=EarASR({}), agent=agent, tts=voice()) as server:
+    async with serving(asr=WaveformASR({}), agent=agent, tts=voice()) as server:
         device = SimulatedDevice(server.device(misbehaviour=slow(0.2)))
         for number in range(60):
             name = f"self.shelf.slot_{number}.open"
@@ -107,7 +107,7 @@ async def test_a_turn_does_not_wait_for_ever() -> None:
     faults = Misbehaviour(mcp=McpFaults(never_answer=frozenset({"initialize"})))
     config = settings(timeouts={"tool_list": 0.3})
     async with (
-        serving(config, asr=EarASR({}), tts=voice()) as server,
+        serving(config, asr=WaveformASR({}), tts=voice()) as server,
         SimulatedDevice(server.device(misbehaviour=faults)) as device,
     ):
         assert (await device.type_text("hello")).text
@@ -116,7 +116,7 @@ async def test_a_turn_does_not_wait_for_ever() -> None:
 
 async def test_without_tools_nothing_is_waited_for() -> None:
     async with (
-        serving(asr=EarASR({}), tts=voice()) as server,
+        serving(asr=WaveformASR({}), tts=voice()) as server,
         SimulatedDevice(server.device(mcp=False)) as device,
     ):
         assert (await device.type_text("hello")).text
@@ -134,7 +134,7 @@ ID = "02:00:00:00:00:09"
 
 
 async def test_the_last_list_serves_until_the_new_one_is_there() -> None:
-    async with serving(asr=EarASR({}), tts=voice()) as server:
+    async with serving(asr=WaveformASR({}), tts=voice()) as server:
         await connected_before(server, ID)
         faults = slow(1.3)
         async with SimulatedDevice(server.device(device_id=ID, misbehaviour=faults)) as device:
@@ -148,7 +148,7 @@ async def test_the_last_list_serves_until_the_new_one_is_there() -> None:
 
 
 async def test_a_new_list_takes_the_place_of_the_last_one() -> None:
-    async with serving(asr=EarASR({}), tts=voice()) as server:
+    async with serving(asr=WaveformASR({}), tts=voice()) as server:
         await connected_before(server, ID)
         device = SimulatedDevice(server.device(device_id=ID, misbehaviour=slow(0.3)))
         device.remove_tool(VOLUME, notify=False)

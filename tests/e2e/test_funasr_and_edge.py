@@ -11,7 +11,7 @@ import pytest
 
 from firmware_test_client import DeviceState, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well
-from tests.e2e.doubles import EarASR, recordings
+from tests.e2e.doubles import WaveformASR, recordings
 from tests.e2e.harness import serving
 from tests.support.certificates import self_made
 from tests.support.edge_server import Fault, edge_server
@@ -49,16 +49,16 @@ def _settings(models: LLMServer, asr: FunASRServer) -> Settings:
 
 
 async def test_spoken_turns_go_through_all_of_them(tmp_path: Path) -> None:
-    ear = EarASR(await recordings([SAID]))
+    recogniser = WaveformASR(await recordings([SAID]))
 
     def heard(pcm: bytes) -> str:
-        """The server's own ear: what it is sent is what the device said, or it knows no words."""
-        label = ear.identify(pcm).label if len(pcm) > 32_000 else ""
+        """The server's recogniser: the words if it gets what the device said, else none."""
+        label = recogniser.identify(pcm).label if len(pcm) > 32_000 else ""
         return f"<|en|><|HAPPY|><|Speech|><|withitn|>{label}?" if label else ""
 
     tls, _ = self_made(tmp_path)
     # The connection is cut in the first utterance, which is then said again over another one.
-    asr = FunASRServer(Flavour.CPP_2PASS, ear=heard, tls=tls, fault=at("audio", cut))
+    asr = FunASRServer(Flavour.CPP_2PASS, transcribe=heard, tls=tls, fault=at("audio", cut))
     async with LLMServer() as models, asr, edge_server() as voices:
         models.script(text("It is sunny. ", "Take a hat."), text("Still sunny."))
         config = _settings(models, asr)

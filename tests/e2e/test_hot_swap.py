@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from firmware_test_client import Property, SimulatedDevice, Tool
 from tests.e2e.checks import assert_nothing_wrong
-from tests.e2e.doubles import EarASR
+from tests.e2e.doubles import WaveformASR
 from tests.e2e.harness import RunningServer, serving, settings
 from tests.e2e.stages import knows_tool
 from tests.support.llm_server import Call, LLMServer, Stall, calls, text
@@ -51,7 +51,7 @@ def called(device: SimulatedDevice) -> list[str]:
 
 async def test_added_changed_and_removed_between_two_turns() -> None:
     async with (
-        serving(asr=EarASR({}), tts=voice()) as server,
+        serving(asr=WaveformASR({}), tts=voice()) as server,
         SimulatedDevice(server.device()) as device,
     ):
         reply = await device.type_text("turn on the lamp")
@@ -85,7 +85,7 @@ async def test_added_changed_and_removed_between_two_turns() -> None:
 
 async def test_announced_again_and_again_nothing_doubles() -> None:
     async with (
-        serving(asr=EarASR({}), tts=voice()) as server,
+        serving(asr=WaveformASR({}), tts=voice()) as server,
         SimulatedDevice(server.device()) as device,
     ):
         await knows_tool(server, device, "self.audio_speaker.set_volume")
@@ -117,7 +117,7 @@ def _lists(device: SimulatedDevice) -> int:
 
 async def test_a_reconnect_replaces_the_tools() -> None:
     async with (
-        serving(asr=EarASR({}), tts=voice()) as server,
+        serving(asr=WaveformASR({}), tts=voice()) as server,
         SimulatedDevice(server.device()) as device,
     ):
         device.add_tool(lamp())
@@ -136,7 +136,7 @@ async def test_a_reconnect_replaces_the_tools() -> None:
 
 
 async def test_a_long_list_is_read_to_its_last_page() -> None:
-    async with serving(asr=EarASR({}), tts=voice()) as server:
+    async with serving(asr=WaveformASR({}), tts=voice()) as server:
         device = SimulatedDevice(server.device())
         for number in range(120):
             device.add_tool(
@@ -161,7 +161,7 @@ async def test_inside_a_running_turn() -> None:
         lambda said: ("Let me see. ", 1.5, ToolUse("self_lamp_turn_on", {}), "Done.")
     )
     async with (
-        serving(asr=EarASR({}), agent=agent, tts=voice()) as server,
+        serving(asr=WaveformASR({}), agent=agent, tts=voice()) as server,
         SimulatedDevice(server.device()) as device,
     ):
         await device.send_json({"type": "listen", "state": "detect", "text": "light please"})
@@ -178,7 +178,7 @@ async def test_a_language_model_is_told_in_mid_turn() -> None:
         thinking = Stall()
         config = settings(agent={"name": "openai", "base_url": llm.base_url, "api_key": "test"})
         async with (
-            serving(config, asr=EarASR({}), tts=voice()) as server,
+            serving(config, asr=WaveformASR({}), tts=voice()) as server,
             SimulatedDevice(server.device()) as device,
         ):
             await knows_tool(server, device, "self.audio_speaker.set_volume")

@@ -9,7 +9,7 @@ import urllib.request
 from typing import Any
 
 from firmware_test_client import SimulatedDevice
-from tests.e2e.doubles import EarASR
+from tests.e2e.doubles import WaveformASR
 from tests.e2e.harness import serving, settings
 from tests.support.waiting import until
 from vixio.testing import ScriptedAgentBackend
@@ -31,7 +31,7 @@ async def get(url: str) -> dict[str, Any]:
 
 async def test_the_url_of_ota_works_for_the_device() -> None:
     """It names the host through which the device came, and the device hears its answer there."""
-    async with serving(asr=EarASR({}), agent=ScriptedAgentBackend()) as server:
+    async with serving(asr=WaveformASR({}), agent=ScriptedAgentBackend()) as server:
         assert (await get(server.ota_url))["websocket"]["url"] == server.ws_url
         by_name = server.ota_url.replace("127.0.0.1", "localhost")
         async with SimulatedDevice(server.device(ota_url=by_name)) as device:
@@ -44,13 +44,13 @@ async def test_the_url_of_ota_works_for_the_device() -> None:
 
 async def test_a_configured_public_host_is_what_devices_are_told() -> None:
     config = settings(server={"public_host": "voice.example"})
-    async with serving(config, asr=EarASR({}), agent=ScriptedAgentBackend()) as server:
+    async with serving(config, asr=WaveformASR({}), agent=ScriptedAgentBackend()) as server:
         told = (await get(server.ota_url))["websocket"]["url"]
         assert told == server.ws_url.replace("127.0.0.1", "voice.example")
 
 
 async def test_the_health_page() -> None:
-    async with serving(asr=EarASR({}), agent=ScriptedAgentBackend()) as server:
+    async with serving(asr=WaveformASR({}), agent=ScriptedAgentBackend()) as server:
         page = await get(f"{server.http_url}/healthz")
         assert page["status"] == "ok"
         assert page["providers"]["vad"] == "silero"
@@ -68,7 +68,7 @@ async def test_the_health_page() -> None:
 async def test_small_frames_leave_at_once() -> None:
     """Nagle's algorithm would hold each message behind another for the delayed ACK of 40 ms."""
     async with (
-        serving(asr=EarASR({}), agent=ScriptedAgentBackend()) as server,
+        serving(asr=WaveformASR({}), agent=ScriptedAgentBackend()) as server,
         SimulatedDevice(server.device()),
     ):
         (connection,) = server.app.transport._connections.values()

@@ -8,7 +8,7 @@ import pytest
 
 from firmware_test_client import ConnectError, Disconnected, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well, received, what
-from tests.e2e.doubles import EarASR
+from tests.e2e.doubles import WaveformASR
 from tests.e2e.harness import serving, settings
 from tests.support.waiting import until
 from vixio.core.history import AssistantMessage, UserMessage
@@ -33,7 +33,7 @@ async def test_with_authentication_only_the_token_of_ota_opens_the_door() -> Non
         "of another device": issuer.issue("02:00:00:00:00:0b", CLIENT),
         "of another client": issuer.issue(DEVICE, "client-b"),
     }
-    async with serving(config, asr=EarASR({}), agent=ScriptedAgentBackend()) as server:
+    async with serving(config, asr=WaveformASR({}), agent=ScriptedAgentBackend()) as server:
         for why, token in refused.items():
             who = {"device_id": DEVICE, "client_id": CLIENT}
             device = SimulatedDevice(server.device(ws_url=server.ws_url, token=token, **who))
@@ -54,7 +54,7 @@ async def test_with_authentication_only_the_token_of_ota_opens_the_door() -> Non
 
 async def test_without_authentication_no_token_is_issued() -> None:
     async with (
-        serving(asr=EarASR({}), agent=ScriptedAgentBackend()) as server,
+        serving(asr=WaveformASR({}), agent=ScriptedAgentBackend()) as server,
         SimulatedDevice(server.device()) as device,
     ):
         assert device.ota is not None
@@ -67,7 +67,7 @@ async def test_the_same_device_twice() -> None:
         lambda text: ("One two three four five six seven. " * 20,) if text == "talk" else ("Yes.",)
     )
     tts = ScriptedTTS()
-    async with serving(asr=EarASR({}), agent=backend, tts=tts) as server:
+    async with serving(asr=WaveformASR({}), agent=backend, tts=tts) as server:
         config = server.device(device_id=DEVICE)
         async with SimulatedDevice(config) as older, SimulatedDevice(config) as newer:
             # Two objects play one device: the newer stands for it after a loss of the network.

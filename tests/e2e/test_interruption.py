@@ -194,7 +194,7 @@ async def test_each_cause_at_each_stage() -> None:
 async def test_a_repeated_listen_start_interrupts_what_is_spoken_only() -> None:
     """In auto mode the firmware repeats it by itself: while thinking it means nothing."""
     async with bench() as held, SimulatedDevice(held.server.device()) as device:
-        held.ear.outcomes[WORDS["speaking"]] = (0.6, WORDS["speaking"])
+        held.recogniser.outcomes[WORDS["speaking"]] = (0.6, WORDS["speaking"])
         turn = asyncio.create_task(device.ask(WORDS["speaking"]))
         session = held.server.session(device.config.device_id)
         assert session is not None

@@ -6,7 +6,7 @@ import asyncio
 
 from firmware_test_client import SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong
-from tests.e2e.doubles import EarASR
+from tests.e2e.doubles import WaveformASR
 from tests.e2e.harness import serving, settings
 from tests.support.llm_server import Call, LLMServer, calls, text
 from tests.support.waiting import until
@@ -39,7 +39,7 @@ async def test_the_result_is_heard_later_and_the_model_knows_it() -> None:
         config = settings(agent={"name": "openai", "model": "m", "base_url": llm.base_url})
         voice = ScriptedTTS(seconds_per_char=0.01)
         async with (
-            serving(config, asr=EarASR({}), tts=voice, tool_sources=[source]) as server,
+            serving(config, asr=WaveformASR({}), tts=voice, tool_sources=[source]) as server,
             SimulatedDevice(server.device()) as device,
         ):
             assert (await device.type_text("a table for four, please")).text == "I am on it."

@@ -10,7 +10,7 @@ import pytest
 
 from firmware_test_client import McpFaults, Misbehaviour, Reply, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well
-from tests.e2e.doubles import EarASR
+from tests.e2e.doubles import WaveformASR
 from tests.e2e.harness import RunningServer, serving, settings
 from tests.e2e.stages import knows_tool
 from tests.support.waiting import until
@@ -88,7 +88,9 @@ async def test_no_fault_disturbs_the_conversation(
     faults: Mapping[str, Fault], timeout: float
 ) -> None:
     config = settings(timeouts={"device_tool": timeout})
-    async with serving(config, asr=EarASR({}), tts=ScriptedTTS(seconds_per_char=0.02)) as server:
+    async with serving(
+        config, asr=WaveformASR({}), tts=ScriptedTTS(seconds_per_char=0.02)
+    ) as server:
         async with asyncio.TaskGroup() as group:
             for name, fault in faults.items():
                 group.create_task(converse(server, fault), name=name)
@@ -103,7 +105,7 @@ async def test_a_late_answer_is_dropped() -> None:
     faults = Misbehaviour(mcp=McpFaults(delay=0.9))
     config = settings(timeouts={"device_tool": 0.5})
     async with (
-        serving(config, asr=EarASR({}), tts=ScriptedTTS(seconds_per_char=0.02)) as server,
+        serving(config, asr=WaveformASR({}), tts=ScriptedTTS(seconds_per_char=0.02)) as server,
         SimulatedDevice(server.device(misbehaviour=faults)) as device,
     ):
         await knows_tool(server, device, VOLUME)

@@ -10,7 +10,7 @@ import sys
 from urllib.request import urlopen
 
 from firmware_test_client import SimulatedDevice
-from tests.e2e.doubles import EarASR
+from tests.e2e.doubles import WaveformASR
 from tests.e2e.harness import serving, settings
 from tests.support.llm_server import Call, LLMServer, Stall, calls, text
 from tests.support.waiting import until
@@ -34,7 +34,7 @@ async def test_killed_in_mid_call_it_costs_one_answer_and_comes_back() -> None:
                 "absent": {"command": "no-such-program-anywhere"},
             },
         )
-        async with serving(config, asr=EarASR({})) as server:
+        async with serving(config, asr=WaveformASR({})) as server:
             source = next(each for each in server.app.tools.sources if isinstance(each, McpSource))
             async with asyncio.timeout(BOUND):
                 await source.ready()

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
-from tests.e2e.doubles import EarASR
+from tests.e2e.doubles import WaveformASR
 from tests.e2e.harness import RunningServer, serving, settings
 from tests.support.waiting import until
 from vixio.cli.commands import main
@@ -35,7 +35,9 @@ def on(path: Path | str, **more: object) -> Settings:
 def serving_with(
     config: Settings, agent: ScriptedAgentBackend
 ) -> AbstractAsyncContextManager[RunningServer]:
-    return serving(config, asr=EarASR({}), agent=agent, tts=ScriptedTTS(seconds_per_char=0.002))
+    return serving(
+        config, asr=WaveformASR({}), agent=agent, tts=ScriptedTTS(seconds_per_char=0.002)
+    )
 
 
 async def say(server: RunningServer, device_id: str, *texts: str) -> None:

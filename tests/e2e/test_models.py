@@ -8,7 +8,7 @@ from typing import Any
 from urllib.request import urlopen
 
 from firmware_test_client import SimulatedDevice
-from tests.e2e.doubles import EarASR
+from tests.e2e.doubles import WaveformASR
 from tests.e2e.harness import serving, settings
 from tests.support import responses_api
 from tests.support.llm_server import LLMServer, Stall, failure, text
@@ -51,7 +51,7 @@ async def test_the_second_model_answers_and_is_on_record() -> None:
             devices={ID.upper(): {"name": "Radio", "place": "the attic", "user": "Ann"}},
         )
         voice = ScriptedTTS(seconds_per_char=0.002)
-        async with serving(config, asr=EarASR({}), tts=voice) as server:
+        async with serving(config, asr=WaveformASR({}), tts=voice) as server:
             ended = server.ended_turns()
             async with SimulatedDevice(server.device(device_id=ID)) as device:
                 await device.type_text("what time is it")
@@ -90,7 +90,7 @@ async def test_when_all_fail_it_is_said_and_shown() -> None:
         voice = ScriptedTTS(seconds_per_char=0.002)
         config = _config(first, second, language="zh")
         async with (
-            serving(config, asr=EarASR({}), tts=voice) as server,
+            serving(config, asr=WaveformASR({}), tts=voice) as server,
             SimulatedDevice(server.device(device_id=ID)) as device,
         ):
             await device.type_text("你好")
@@ -113,7 +113,7 @@ async def test_models_that_hang_are_answered_for_in_time() -> None:
         config = settings(agent=agent, timeouts={"agent_first": 1.5})
         loop = asyncio.get_running_loop()
         async with (
-            serving(config, asr=EarASR({}), tts=voice) as server,
+            serving(config, asr=WaveformASR({}), tts=voice) as server,
             SimulatedDevice(server.device(device_id=ID)) as device,
         ):
             began = loop.time()

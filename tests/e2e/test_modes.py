@@ -9,7 +9,7 @@ import pytest
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well
-from tests.e2e.doubles import EarASR, MeteredTTS, recordings
+from tests.e2e.doubles import MeteredTTS, WaveformASR, recordings
 from tests.e2e.harness import RunningServer, serving, settings
 from vixio.providers.espeak.provider import EspeakTTSProvider
 from vixio.testing import ScriptedAgentBackend
@@ -66,10 +66,10 @@ async def converse(
 @pytest.mark.parametrize("number", range(len(DOWNLINK)), ids=lambda number: str(DOWNLINK[number]))
 async def test_a_spoken_turn(number: int) -> None:
     rate, frame_ms = DOWNLINK[number]
-    ear = EarASR(await recordings(PHRASES))
+    recogniser = WaveformASR(await recordings(PHRASES))
     tts = MeteredTTS(EspeakTTSProvider())
     config = settings(output={"sample_rate": rate, "frame_ms": frame_ms})
-    async with serving(config, asr=ear, agent=ScriptedAgentBackend(), tts=tts) as server:
+    async with serving(config, asr=recogniser, agent=ScriptedAgentBackend(), tts=tts) as server:
         devices = configs(server, number)
         assert len(devices) >= 4
         async with asyncio.TaskGroup() as group:

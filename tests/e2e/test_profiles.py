@@ -10,7 +10,7 @@ import pytest
 
 from firmware_test_client import Reply, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well
-from tests.e2e.doubles import EarASR, loudest_hertz, recordings
+from tests.e2e.doubles import WaveformASR, loudest_hertz, recordings
 from tests.e2e.harness import RunningServer, serving, settings
 from tests.support.llm_server import LLMServer, text
 from tests.support.tone_voice import ToneVoice, tones
@@ -82,7 +82,7 @@ async def test_a_profile_that_changes_in_mid_conversation(
         "wake_reply": "在呢。",
     }
     async with (
-        serving(served_by(model, {}), vad=ScriptedVAD(), asr=EarASR({})) as server,
+        serving(served_by(model, {}), vad=ScriptedVAD(), asr=WaveformASR({})) as server,
         SimulatedDevice(server.device(device_id=ANN)) as device,
     ):
         model.script(text("One."), text("Two."))
@@ -114,9 +114,9 @@ async def test_a_profile_that_changes_in_mid_conversation(
 async def test_a_change_while_the_user_speaks_loses_no_word(
     voices: list[ToneVoice], model: LLMServer
 ) -> None:
-    ear = EarASR(await recordings([SOUND]))
+    recogniser = WaveformASR(await recordings([SOUND]))
     async with (
-        serving(served_by(model, {}), vad=ScriptedVAD(), asr=ear) as server,
+        serving(served_by(model, {}), vad=ScriptedVAD(), asr=recogniser) as server,
         SimulatedDevice(server.device(device_id=ANN)) as device,
     ):
         model.script(text("One."), text("Two."))
@@ -137,7 +137,7 @@ async def test_two_devices_share_equal_providers_and_keep_others_apart(
     voices: list[ToneVoice], model: LLMServer
 ) -> None:
     both = {ANN: {"name": "Ann's"}, BEN: {"tts": {"hertz": 880}, "name": "Ben's"}}
-    async with serving(served_by(model, both), asr=EarASR({})) as server:
+    async with serving(served_by(model, both), asr=WaveformASR({})) as server:
         server.app.providers.pool.linger = 0.05
         assert [voice.hertz for voice in voices] == [440], "others are loaded when they are needed"
         async with SimulatedDevice(server.device(device_id=ANN)) as ann:
@@ -164,7 +164,7 @@ async def test_the_old_voice_serves_until_the_new_one_has_loaded(voices: list[To
     config = settings(tts={"name": "tone", "hertz": 440})
     slow = {"tts": {"name": "tone", "hertz": 880, "slow": True}, "language": "de"}
     async with (
-        serving(config, asr=EarASR({}), agent=ScriptedAgentBackend()) as server,
+        serving(config, asr=WaveformASR({}), agent=ScriptedAgentBackend()) as server,
         SimulatedDevice(server.device(device_id=ANN)) as device,
     ):
         server.app.reload(config.model_copy(update={"devices": devices(slow)}))
@@ -184,7 +184,7 @@ async def test_profiles_of_a_program(
     """A resolver of its own, with provider sections as in a settings file, may be replaced too."""
     config = settings(tts={"name": "tone", "hertz": 440})
     async with (
-        serving(config, asr=EarASR({}), agent=ScriptedAgentBackend()) as server,
+        serving(config, asr=WaveformASR({}), agent=ScriptedAgentBackend()) as server,
         SimulatedDevice(server.device(device_id=ANN)) as device,
     ):
         session = server.session(ANN)
@@ -219,7 +219,7 @@ async def test_profiles_of_a_program(
 async def test_the_same_resolver_with_other_data(voices: list[ToneVoice]) -> None:
     profiles = {ANN: DeviceProfile(language="en"), BEN: DeviceProfile(language="en")}
     config = settings(tts={"name": "tone", "hertz": 440})
-    async with serving(config, asr=EarASR({}), agent=ScriptedAgentBackend()) as server:
+    async with serving(config, asr=WaveformASR({}), agent=ScriptedAgentBackend()) as server:
 
         def resolver(device: Device) -> DeviceProfile:
             return profiles[device.id]
@@ -240,7 +240,7 @@ async def test_instructions_with_an_unknown_name_leave_the_profile_as_it_is(
 ) -> None:
     wrong = DeviceProfile(language="de", instructions="Be kind to {nobody}.")
     async with (
-        serving(served_by(model, {}), asr=EarASR({})) as server,
+        serving(served_by(model, {}), asr=WaveformASR({})) as server,
         SimulatedDevice(server.device(device_id=ANN)) as device,
     ):
         session = server.session(ANN)
@@ -264,7 +264,7 @@ async def test_a_change_during_a_devices_first_moments(
     config = settings(tts={"name": "tone", "hertz": 440, "slow": True})
     backend = ScriptedAgentBackend()
     async with (
-        serving(config, asr=EarASR({}), agent=backend, loaded=False) as server,
+        serving(config, asr=WaveformASR({}), agent=backend, loaded=False) as server,
         SimulatedDevice(server.device(device_id=ANN)) as device,
     ):
         assert server.session(ANN) is None, "its engine waits for the voice"
@@ -284,7 +284,7 @@ async def test_settings_with_a_provider_that_cannot_be_made_change_nothing(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     config = settings(tts={"name": "tone"})
-    async with serving(config, asr=EarASR({}), loaded=False) as server:
+    async with serving(config, asr=WaveformASR({}), loaded=False) as server:
         before = server.app.settings
         with pytest.raises(ProviderUnavailable, match="no api_key"):
             server.app.reload(settings(tts={"name": "tone"}, agent={"name": "openai"}))

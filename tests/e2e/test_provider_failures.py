@@ -10,7 +10,7 @@ import pytest
 
 from firmware_test_client import Reply, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well, received, what
-from tests.e2e.doubles import EarASR, recordings
+from tests.e2e.doubles import WaveformASR, recordings
 from tests.e2e.harness import RunningServer, serving, settings
 from vixio.core.errors import ProviderError, ProviderUnavailable
 from vixio.testing import ScriptedAgentBackend, ScriptedTTS, ScriptedVAD
@@ -92,7 +92,7 @@ async def test_agents() -> None:
         return AGENT[text][0] if text in AGENT else (f"You said {text}.",)
 
     agent = ScriptedAgentBackend(script)
-    async with serving(SETTINGS, asr=EarASR({}), agent=agent, tts=quick()) as server:
+    async with serving(SETTINGS, asr=WaveformASR({}), agent=agent, tts=quick()) as server:
         async with asyncio.TaskGroup() as group:
             for words, (_, told) in AGENT.items():
                 group.create_task(typed(server, words, told), name=words)
@@ -103,7 +103,9 @@ async def test_agents() -> None:
 
 async def test_voices_that_fail_for_one_sentence() -> None:
     tts = MoodyTTS(seconds_per_char=0.03)
-    async with serving(SETTINGS, asr=EarASR({}), agent=ScriptedAgentBackend(), tts=tts) as server:
+    async with serving(
+        SETTINGS, asr=WaveformASR({}), agent=ScriptedAgentBackend(), tts=tts
+    ) as server:
         async with asyncio.TaskGroup() as group:
             for words, told in TTS.items():
                 group.create_task(typed(server, words, told), name=words)
@@ -114,7 +116,7 @@ async def test_voices_that_fail_for_one_sentence() -> None:
 async def test_a_voice_that_is_gone_is_replaced_by_the_screen(mood: str) -> None:
     tts = MoodyTTS()
     async with (
-        serving(SETTINGS, asr=EarASR({}), agent=ScriptedAgentBackend(), tts=tts) as server,
+        serving(SETTINGS, asr=WaveformASR({}), agent=ScriptedAgentBackend(), tts=tts) as server,
         SimulatedDevice(server.device()) as device,
     ):
         tts.broken = mood
@@ -148,16 +150,18 @@ async def heard(server: RunningServer, words: str, told: str) -> None:
 async def test_recognisers() -> None:
     words = {"close the window": FAILED, GARBLED: TIMEOUT}
     known = await recordings([SOUND, MUMBLED, *words])
-    ear = EarASR(known, {"close the window": (BROKEN,), GARBLED: (FOREVER,), MUMBLED: ()})
+    recogniser = WaveformASR(
+        known, {"close the window": (BROKEN,), GARBLED: (FOREVER,), MUMBLED: ()}
+    )
     agent = ScriptedAgentBackend()
-    async with serving(SETTINGS, asr=ear, agent=agent, tts=quick()) as server:
+    async with serving(SETTINGS, asr=recogniser, agent=agent, tts=quick()) as server:
         async with asyncio.TaskGroup() as group:
             for said, told in words.items():
                 group.create_task(heard(server, said, told), name=said)
             group.create_task(not_understood(server))
             group.create_task(without_words(server))
-        assert ear.open_streams == 0
-        assert ear.finishing == 0
+        assert recogniser.open_streams == 0
+        assert recogniser.finishing == 0
         assert server.count("turn.failed.asr") == len(words)
         assert server.count("turn.empty") == 1
 
@@ -180,10 +184,10 @@ async def without_words(server: RunningServer) -> None:
 async def test_a_detector(hangs: bool) -> None:
     """It fails while the device listens; who is asked to try again is heard."""
     vad = ScriptedVAD()
-    ear = EarASR(await recordings([SOUND]))
+    recogniser = WaveformASR(await recordings([SOUND]))
     agent = ScriptedAgentBackend()
     async with (
-        serving(SETTINGS, vad=vad, asr=ear, agent=agent, tts=ScriptedTTS()) as server,
+        serving(SETTINGS, vad=vad, asr=recogniser, agent=agent, tts=ScriptedTTS()) as server,
         SimulatedDevice(server.device()) as device,
     ):
         await device.wait_for(lambda: device.listening, what="listening")

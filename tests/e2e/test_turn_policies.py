@@ -6,7 +6,7 @@ import pytest
 
 from firmware_test_client import SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, received, what
-from tests.e2e.doubles import EarASR, recordings
+from tests.e2e.doubles import WaveformASR, recordings
 from tests.e2e.harness import serving, settings
 from tests.e2e.stages import ANSWER, HEARD_FRAMES, NEXT, SENTENCE
 from tests.support.waiting import until
@@ -59,7 +59,7 @@ async def test_a_speech_is_paused_by_a_voice_resumed_after_noise_and_cut_by_word
     await recordings([MUMBLE])  # synthesised before the speech begins
     async with serving(
         settings() if own else settings(listening={"interruption": "pause"}),
-        asr=EarASR(await recordings([QUESTION, NEXT])),
+        asr=WaveformASR(await recordings([QUESTION, NEXT])),
         agent=ScriptedAgentBackend(lambda text: (STORY,) if text == QUESTION else (ANSWER,)),
         tts=ScriptedTTS(),
         endpointing=half_a_second if own else None,

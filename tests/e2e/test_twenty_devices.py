@@ -6,7 +6,7 @@ import asyncio
 
 from firmware_test_client import Reply, SimulatedDevice, Voice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well
-from tests.e2e.doubles import EarASR, ToneTTS, loudest_hertz, recordings
+from tests.e2e.doubles import ToneTTS, WaveformASR, loudest_hertz, recordings
 from tests.e2e.harness import RunningServer, serving
 from vixio.core.history import AssistantMessage, UserMessage
 from vixio.testing import ScriptedAgentBackend
@@ -89,12 +89,12 @@ async def test_twenty_conversations_at_once() -> None:
     known = {}
     for number, sentence in enumerate(SENTENCES):
         known.update(await recordings([sentence], [VOICES[number % len(VOICES)]]))
-    ear = EarASR(known)
-    async with serving(asr=ear, agent=ScriptedAgentBackend(script), tts=ToneTTS()) as server:
+    recogniser = WaveformASR(known)
+    async with serving(asr=recogniser, agent=ScriptedAgentBackend(script), tts=ToneTTS()) as server:
         together = asyncio.Barrier(DEVICES)
         async with asyncio.TaskGroup() as group:
             for number in range(DEVICES):
                 group.create_task(converse(server, number, together), name=f"device {number}")
         assert server.count("turn.outcome.answered") == DEVICES * (1 + TYPED_TURNS)
         assert server.count("asr.audio_dropped") == 0
-        assert sorted(utterance.label for utterance in ear.heard) == sorted(SENTENCES)
+        assert sorted(utterance.label for utterance in recogniser.heard) == sorted(SENTENCES)

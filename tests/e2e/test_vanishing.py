@@ -10,7 +10,7 @@ from typing import Literal
 import pytest
 
 from firmware_test_client import SimulatedDevice
-from tests.e2e.doubles import EarASR
+from tests.e2e.doubles import WaveformASR
 from tests.e2e.harness import serving
 from tests.e2e.stages import STAGES, Bench, bench, drill, knows_tool
 from tests.support.waiting import until
@@ -101,7 +101,7 @@ async def test_nothing_is_left_of_a_device_that_vanished(how: How) -> None:
 
 
 async def test_the_default_agent_keeps_nothing_of_a_session_that_is_over() -> None:
-    async with serving(asr=EarASR({}), tts=ScriptedTTS()) as server:
+    async with serving(asr=WaveformASR({}), tts=ScriptedTTS()) as server:
         async with SimulatedDevice(server.device()) as device:
             await knows_tool(server, device, "self.audio_speaker.set_volume")
             await device.type_text("set the volume to thirty percent")

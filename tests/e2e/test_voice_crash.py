@@ -12,7 +12,7 @@ import pytest
 
 from firmware_test_client import Reply, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well
-from tests.e2e.doubles import EarASR
+from tests.e2e.doubles import WaveformASR
 from tests.e2e.harness import RunningServer, serving, settings
 from tests.support.waiting import until
 from vixio.core.history import AssistantMessage
@@ -38,7 +38,7 @@ def crashes(monkeypatch: pytest.MonkeyPatch) -> None:
 @asynccontextmanager
 async def talking(tts: EspeakTTSProvider) -> AsyncIterator[tuple[RunningServer, EspeakPool]]:
     agent = ScriptedAgentBackend(lambda text: (STORY,) if text == "tell" else (REST,))
-    async with serving(settings(), asr=EarASR({}), agent=agent, tts=tts) as server:
+    async with serving(settings(), asr=WaveformASR({}), agent=agent, tts=tts) as server:
         pool = await acquire()
         try:
             yield server, pool

@@ -9,7 +9,7 @@ import pytest
 
 from firmware_test_client import Reply, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well
-from tests.e2e.doubles import EarASR, recordings
+from tests.e2e.doubles import WaveformASR, recordings
 from tests.e2e.harness import serving, settings
 from tests.e2e.test_http import get
 from tests.support.waiting import until
@@ -23,7 +23,7 @@ SOUND = "good morning"
 LOADING = message("loading", "en")
 
 
-class SlowASR(EarASR):
+class SlowASR(WaveformASR):
     """Loaded when `loads` is set; fails then if there is an `error`."""
 
     name = "slow"
@@ -145,7 +145,7 @@ async def test_the_words_of_a_turn_in_which_it_becomes_ready() -> None:
 async def test_without_a_voice_it_is_shown() -> None:
     tts, agent = SlowTTS(), ScriptedAgentBackend()
     async with (
-        serving(settings(), asr=EarASR({}), agent=agent, tts=tts, loaded=False) as server,
+        serving(settings(), asr=WaveformASR({}), agent=agent, tts=tts, loaded=False) as server,
         SimulatedDevice(server.device()) as device,
     ):
         await device.send_json({"type": "listen", "state": "detect", "text": "anything"})
@@ -162,7 +162,7 @@ async def test_without_a_voice_it_is_shown() -> None:
 
 @pytest.mark.usefixtures("impatient")
 async def test_without_a_detector_it_is_said_once() -> None:
-    vad, asr = SlowVAD(), EarASR(await recordings([SOUND]))
+    vad, asr = SlowVAD(), WaveformASR(await recordings([SOUND]))
     agent, tts = ScriptedAgentBackend(), ScriptedTTS()  # who is told slowly is heard afterwards
     async with (
         serving(settings(), vad=vad, asr=asr, agent=agent, tts=tts, loaded=False) as server,
@@ -180,8 +180,8 @@ async def test_without_a_detector_it_is_said_once() -> None:
 @pytest.mark.usefixtures("impatient")
 async def test_one_of_a_list_that_is_ready_will_do() -> None:
     known = await recordings([SOUND])
-    slow, ear = SlowASR(known), EarASR(known)
-    agent, asr = ScriptedAgentBackend(), FallbackASRProvider([slow, ear])
+    slow, recogniser = SlowASR(known), WaveformASR(known)
+    agent, asr = ScriptedAgentBackend(), FallbackASRProvider([slow, recogniser])
     async with (
         serving(
             settings(), vad=ScriptedVAD(), asr=asr, agent=agent, tts=quick(), loaded=False
@@ -189,7 +189,7 @@ async def test_one_of_a_list_that_is_ready_will_do() -> None:
         SimulatedDevice(server.device()) as device,
     ):
         assert_answered(await device.ask(SOUND))
-        assert (len(slow.heard), len(ear.heard)) == (0, 1)
+        assert (len(slow.heard), len(recogniser.heard)) == (0, 1)
         slow.loads.set()
         await server.app.loaded()
         assert [state["state"] for state in asr.stats()] == ["ready", "ready"]

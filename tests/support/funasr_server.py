@@ -1,7 +1,7 @@
 """A stand-in for FunASR's runtime servers: the frames of their protocol, the words of a test.
 
 Each of the real servers frames its results in its own way; :class:`Flavour` names them. Audio is
-cut into segments at pauses, as their VAD does; what a segment says is the test's ``ear``.
+cut into segments at pauses, as their VAD does; the test's ``transcribe`` has the words of each.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def tenths(pcm: bytes) -> list[bool]:
 
 
 def loud(pcm: bytes) -> str:
-    """The default ear: says how many tenths of a second were loud."""
+    """The default recognition: how many tenths of a second were loud."""
     count = sum(tenths(pcm))
     return f"loud {count}" if count else ""
 
@@ -121,7 +121,7 @@ class Talk:
             await self._second_pass(last=False)
 
     async def _first_pass(self) -> None:
-        text = self._server.ear(bytes(self._chunk))
+        text = self._server.transcribe(bytes(self._chunk))
         self._chunk.clear()
         if not text or self._mode == "offline":
             return
@@ -135,7 +135,7 @@ class Talk:
         whole = self._server.flavour is Flavour.CPP_OFFLINE  # which has no VAD of its own here
         if not last and (self._mode == "online" or whole):
             return
-        text = self._server.ear(bytes(self._segment))
+        text = self._server.transcribe(bytes(self._segment))
         self._segment.clear()
         if not text and not last:
             return
@@ -157,7 +157,7 @@ class Talk:
         if self._mode != "online":
             await self._second_pass(last=True)
         elif flavour is Flavour.CPP_2PASS:
-            rest = self._server.ear(bytes(self._chunk))
+            rest = self._server.transcribe(bytes(self._chunk))
             await self._result("2pass-online" if rest else "", rest, is_final=True)
         elif flavour is Flavour.PYTHON:  # the old one drops what is no whole chunk
             await self._first_pass()
@@ -180,19 +180,19 @@ class Talk:
 class FunASRServer:
     """Listens on a free loopback port while its context is open.
 
-    ``ear``: says the words of a piece of PCM. ``fault``: what goes wrong; see :data:`Fault`.
+    ``transcribe``: returns the words of PCM. ``fault``: what goes wrong; see :data:`Fault`.
     """
 
     def __init__(
         self,
         flavour: Flavour = Flavour.CPP_2PASS,
         *,
-        ear: Callable[[bytes], str] = loud,
+        transcribe: Callable[[bytes], str] = loud,
         tls: ssl.SSLContext | None = None,
         fault: Fault | None = None,
     ) -> None:
         self.flavour = flavour
-        self.ear = ear
+        self.transcribe = transcribe
         self.fault = fault
         self.utterances: list[Utterance] = []
         self.connections = 0

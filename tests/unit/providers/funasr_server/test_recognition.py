@@ -66,7 +66,7 @@ async def test_partial_words_come_while_the_user_speaks() -> None:
 
 async def test_tags_are_parsed_and_never_spoken() -> None:
     tagged = "<|zh|><|HAPPY|><|Speech|><|withitn|>打开灯。"
-    async with FunASRServer(ear=lambda pcm: tagged) as server, provider(server) as asr:
+    async with FunASRServer(transcribe=lambda pcm: tagged) as server, provider(server) as asr:
         stream = asr.open(SpeechHints())
         await stream.feed(noise(1.3))
         expected = Recognition("打开灯。", language="zh", emotion="happy")
