@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 from collections.abc import Iterator
 
 import pytest
+
+from vixio.logging.intercept import CHATTY
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell has its background jobs ignore it, and every process that a test starts would inherit
@@ -13,6 +16,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # the same of nohup
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.fixture(autouse=True)
+def logging_as_before() -> Iterator[None]:
+    """A command that a test runs in this process sets levels and handlers for all later tests."""
+    root = logging.getLogger()
+    touched = [root, *map(logging.getLogger, ("vixio", *CHATTY))]
+    before = [(log, log.level, log.handlers[:]) for log in touched]
+    yield
+    for log, level, handlers in before:
+        log.setLevel(level)
+        log.handlers = handlers
 
 
 @pytest.fixture(autouse=True, scope="session")

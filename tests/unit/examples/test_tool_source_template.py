@@ -20,6 +20,8 @@ SERVE = "from vixio.cli.commands import main; main()"
 SETTINGS = """
 server: {{host: 127.0.0.1, port: 0, http_port: 0}}
 memory: {{store: none}}
+asr: {{name: pocketsphinx, timeout: 60}}
+timeouts: {{asr: 70}}
 tools:
   sources:
     - type: sheet
@@ -76,7 +78,7 @@ def test_a_configuration_that_uses_it_is_checked(site: Path, tmp_path: Path) -> 
 
     wrong = configured(tmp_path, "file: house.txt\n      fil: x")
     done = run(site, wrong, "-c", SERVE, "check")
-    assert "vixio.yaml:9: tools.sources[0].fil: there is no such key, did you mean" in done.stdout
+    assert "vixio.yaml:11: tools.sources[0].fil: there is no such key, did you mean" in done.stdout
 
 
 async def test_a_device_uses_it_and_follows_its_changes(site: Path, tmp_path: Path) -> None:

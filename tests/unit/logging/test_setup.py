@@ -25,18 +25,12 @@ _log = logging.getLogger("vixio.test")
 
 @pytest.fixture
 def stream() -> Iterator[io.StringIO]:
-    """Receives the log; ``logging`` and loguru are restored afterwards."""
-    root = logging.getLogger()
-    touched = [root, *map(logging.getLogger, ("vixio", *intercept.CHATTY))]
-    before = [(log, log.level, log.handlers[:]) for log in touched]
+    """Receives the log; loguru is restored afterwards."""
     yield io.StringIO()
     logs.flush_logs()
     loguru.remove()
     loguru.configure(extra={})
     loguru.add(sys.__stderr__ or io.StringIO())
-    for log, level, handlers in before:
-        log.setLevel(level)
-        log.handlers = handlers
 
 
 def lines(stream: io.StringIO) -> list[str]:
