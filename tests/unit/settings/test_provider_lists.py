@@ -58,7 +58,7 @@ def test_every_kind_may_be_a_list(tmp_path: Path) -> None:
 
 def test_the_documents_example_loads(tmp_path: Path) -> None:
     text = (ROOT / "docs/providers.md").read_text(encoding="utf-8")
-    chapter = text.partition("## Several in a row")[2].partition("\n## ")[0]
+    chapter = text.partition("## Fallback lists")[2].partition("\n## ")[0]
     (example,) = re.findall(r"```yaml\n(.*?)```", chapter, re.DOTALL)
     settings = load(tmp_path, example.replace("${OPENAI_API_KEY}", "k"))
     assert [each.name for each in settings.asr.each()] == ["openai", "pocketsphinx"]
