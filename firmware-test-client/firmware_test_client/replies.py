@@ -43,6 +43,7 @@ class Reply:
     aborted: bool = False  # the device sent `abort`
 
     too_early: int = 0  # packets after `tts start` that arrived before the device could play
+    too_early_ms: float = 0.0  # their duration
     frames: int = 0  # packets that arrived in Speaking
     played: int = 0
     played_ms: float = 0.0  # what the user heard of the reply
@@ -123,6 +124,7 @@ class Reply:
             "stop_lag_ms": None if self.stop_lag_ms is None else round(self.stop_lag_ms, 1),
             "audio_ms": round(self.audio_ms, 1),
             "too_early": self.too_early,
+            "too_early_ms": round(self.too_early_ms, 1),
             "frames": self.frames,
             "played": self.played,
             "played_ms": round(self.played_ms, 1),

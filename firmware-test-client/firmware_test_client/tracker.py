@@ -18,7 +18,7 @@ class _Pending:
     emotions: list[str] = field(default_factory=list)
     tool_calls: list[str] = field(default_factory=list)
     too_early: int = 0
-    clipped_ms: float = 0.0
+    too_early_ms: float = 0.0
 
 
 class ReplyTracker:
@@ -60,7 +60,7 @@ class ReplyTracker:
     def too_early(self, duration_ms: float) -> None:
         """Count a packet that was lost because the reply has not begun on the device."""
         self._pending.too_early += 1
-        self._pending.clipped_ms += duration_ms
+        self._pending.too_early_ms += duration_ms
 
     def start(self, now: float) -> None:
         """Begin a reply."""
@@ -76,7 +76,8 @@ class ReplyTracker:
             emotions=pending.emotions,
             tool_calls=pending.tool_calls,
             too_early=pending.too_early,
-            clipped_ms=pending.clipped_ms,
+            too_early_ms=pending.too_early_ms,
+            clipped_ms=pending.too_early_ms,
         )
         self._records.replies.append(self.current)
 

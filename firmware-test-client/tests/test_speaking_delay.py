@@ -21,7 +21,8 @@ async def test_audio_behind_tts_start_is_lost_until_the_device_speaks(
         await server.talk.audio(tone_packets(8))
         await server.talk.send({"type": "tts", "state": "stop"})
         reply = await device.wait_for_reply(after=0)
-        assert (reply.too_early, reply.clipped_ms, reply.played) == (2, 120.0, 8)
+        assert (reply.too_early, reply.too_early_ms) == (2, 120.0)
+        assert (reply.clipped_ms, reply.played) == (120.0, 8)
         assert device.counters.audio_before_speaking == 2
         assert device.counters.audio_outside_speaking == 2
 
