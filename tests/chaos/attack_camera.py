@@ -10,7 +10,7 @@ from tests.chaos.outcome import Outcome
 from tests.chaos.raw import Json, RawDevice, open_tcp
 from tests.chaos.spell import Spell
 
-ANSWER_S = 15.0
+ANSWER_S = 60.0
 """Within this the endpoint answers, or ends the request: it takes ten seconds of any."""
 
 PHOTO = b"\xff\xd8\xff\xe0\x00\x10JFIF" + bytes(500) + b"\xff\xd9"

@@ -11,7 +11,7 @@ from tests.chaos.raw import RawDevice
 from tests.chaos.rogue_mcp import KINDS
 from tests.chaos.rogue_service import REST_KINDS, WEB_KINDS
 
-BROKEN_S = 20.0
+BROKEN_S = 60.0
 """Seconds in which a turn with a broken tool has to end."""
 
 BACK_S = 40.0

@@ -46,7 +46,7 @@ def server(tools: list[Json], call: McpAnswer | None = None, *, page: int = 100)
     return answer
 
 
-async def ready(device: RawDevice, alias: str, *, seconds: float = 30.0) -> str:
+async def ready(device: RawDevice, alias: str, *, seconds: float = 90.0) -> str:
     """Ask until the session knows the tool ``alias``; return what the agent sees."""
     async with asyncio.timeout(seconds):
         while True:
@@ -281,7 +281,7 @@ async def biting_schemas(port: int) -> Outcome:
             port, f"127.66.34.{index + 1}", mcp=server([tool(name, schema=schema), tool("self.z")])
         ) as device:
             await ready(device, "self_z")
-            said = await device.ask(f"call {name.replace('.', '_')} {arguments}", seconds=25)
+            said = await device.ask(f"call {name.replace('.', '_')} {arguments}", seconds=60)
             outcome.done += 1
             outcome.saw(said.removeprefix("It was ").split(":")[0][:30] or "nothing")
             outcome.expect(await device.alive(), f"{name}: the connection was lost")

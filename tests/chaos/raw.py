@@ -18,7 +18,7 @@ CLOSE: Final = 0x8
 PING: Final = 0x9
 PONG: Final = 0xA
 
-CONNECT_S: Final = 10.0
+CONNECT_S: Final = 60.0
 _numbers = itertools.count(1)
 
 Json = dict[str, Any]
@@ -181,7 +181,7 @@ class RawDevice:
         if self.closed.is_set() or self._writer.transport.is_closing():
             raise ConnectionResetError("the server has closed")
         self._writer.write(data)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await self._writer.drain()
 
     async def text(self, text: str | bytes) -> None:
@@ -196,7 +196,7 @@ class RawDevice:
         """Send a binary frame."""
         await self.send(frame(BINARY, data))
 
-    async def until(self, type_: str, *, seconds: float = 20.0, **fields: Any) -> Json:  # noqa: ANN401  JSON
+    async def until(self, type_: str, *, seconds: float = 60.0, **fields: Any) -> Json:  # noqa: ANN401  JSON
         """Wait for a message with these fields, from now or before; take it out of ``said``."""
         wanted = {"type": type_, **fields}
         async with asyncio.timeout(seconds):
@@ -215,12 +215,12 @@ class RawDevice:
         try:
             self.said.clear()
             await self.json({"type": "ping"})
-            await self.until("pong", seconds=15)
+            await self.until("pong", seconds=60)
         except (OSError, TimeoutError):
             return False
         return True
 
-    async def ask(self, text: str, *, seconds: float = 20.0) -> str:
+    async def ask(self, text: str, *, seconds: float = 60.0) -> str:
         """Type something; return the sentences of the answer, once all is said."""
         self.said.clear()
         await self.json({"type": "listen", "state": "detect", "text": text})

@@ -184,7 +184,7 @@ async def _judged(scenario: Scenario, battle: Field, wait: float) -> Outcome:
 
 async def _turns(battle: Field, since: float, count: int) -> None:
     """Wait until ``count`` turns have been had since; bounded, for lost turns end too."""
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(240):
         await battle.healthy.wait_for_turns(since, count)
 
 

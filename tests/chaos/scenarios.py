@@ -125,7 +125,7 @@ async def _local_tools(field: Field) -> Outcome:
 
     async def one(name: str) -> None:
         outcome = await field.attack(
-            "typed", device_id=f"local-{name}", text=f"call tool_{name} {{}}", within=20
+            "typed", device_id=f"local-{name}", text=f"call tool_{name} {{}}", within=60
         )
         _add(total, outcome, name)
 
@@ -161,7 +161,7 @@ async def _descriptors(field: Field) -> Outcome:
         await field.server.call("limit_files", spare=-1)
     # asyncio pauses accepting for a second when it runs out.
     await asyncio.sleep(1.5)
-    after = await field.attack("typed", device_id="after", text="number 3", within=20)
+    after = await field.attack("typed", device_id="after", text="number 3", within=60)
     _add(outcome, after, "a device that comes afterwards")
     return outcome
 

@@ -91,8 +91,9 @@ class ChaosServer:
             self.lag_ms = max(self.lag_ms, lag)
 
     async def loaded(self) -> None:
-        """Return when all providers are loaded: what they hold is no growth."""
+        """Return when all providers and tool sources are loaded: what they hold is no growth."""
         await self.app.loaded()
+        await self.app.tools.ready(60.0)
 
     async def order(self, device: str, stage: str, kind: str, times: int = 1) -> None:
         """Order a fault."""

@@ -17,7 +17,7 @@ from tests.chaos.table import render
 )
 @pytest.mark.slow
 @pytest.mark.chaos
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(400)
 async def test_nothing_but_what_is_attacked_is_lost(tmp_path: Path) -> None:
     report = await run(tmp_path / "server.log", long=False, devices=6)
     assert report.passed, f"\n{render(report)}"
