@@ -182,11 +182,11 @@ async def test_an_unresponsive_process_loses_its_devices(tmp_path: Path) -> None
 async def is_said(device: SimulatedDevice, giver: Worker, text: str) -> None:
     """What one process says is played by the device, which is connected to another."""
     device_id = device.config.device_id.upper()  # in whichever spelling
+    before = len(device.replies)
     result = await giver.give(device_id, Say(text, wait=True))
-    assert result.value == {"status": "played", "heard": text}
-    reply = device.replies[-1]
+    assert result.value == {"status": "played", "heard": text}, result
+    reply = await device.wait_for_reply(after=before)
     assert reply.text == text
-    assert reply.ended
     assert not reply.cut
     assert reply.played == reply.frames > 0
     assert not reply.overflows
@@ -194,10 +194,12 @@ async def is_said(device: SimulatedDevice, giver: Worker, text: str) -> None:
 
 
 async def is_asked(device: SimulatedDevice, giver: Worker) -> None:
+    before = len(device.replies)
     result = await giver.give(device.config.device_id, Ask("what can you do", wait=True))
+    assert result.ok, result
     assert result.value["status"] == "played"
     assert result.value["heard"]
-    assert device.replies[-1].text == result.value["heard"]
+    assert (await device.wait_for_reply(after=before)).text == result.value["heard"]
 
 
 async def is_interrupted(device: SimulatedDevice, giver: Worker) -> None:

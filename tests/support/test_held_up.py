@@ -57,7 +57,9 @@ def test_who_shares_a_processor_waits_for_it() -> None:
 
 def test_a_loop_that_blocks_itself_was_not_held_up() -> None:
     held = HeldUp(os.getpid())
+    began = time.monotonic()
     held.look(0.0)
     time.sleep(0.3)
     held.look(1.0)
-    assert held.in_all(0, 2.0) < 0.2
+    # On a busy machine it waits for a processor behind its sleep.
+    assert held.in_all(0, 2.0) <= time.monotonic() - began - 0.3 + 0.001
