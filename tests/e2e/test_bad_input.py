@@ -20,10 +20,10 @@ FIRST, SECOND = "good morning", "what is the time"
 LIMIT = 65_536
 """Bytes of the largest message that is taken."""
 
-HELLO_TIMEOUT = 0.5
+HELLO_S, SOON_S = 60.0, 0.5
+"""Seconds for a hello: no machine is so slow; and for a device that never says it."""
 
 REFUSED: dict[str, tuple[Misbehaviour, str]] = {
-    "no hello": (Misbehaviour(hello="none"), "timeout"),
     "a listen first": (Misbehaviour(hello="wrong_text"), "missing"),
     "audio first": (Misbehaviour(hello="wrong_binary"), "missing"),
     "no audio format": (Misbehaviour(hello_body={"audio_params": None}), "audio_params"),
@@ -51,22 +51,32 @@ async def refused(server: RunningServer, misbehaviour: Misbehaviour) -> None:
 
 
 async def test_a_wrong_hello_is_refused_with_a_reason_and_counted() -> None:
-    config = settings(timeouts={"hello": HELLO_TIMEOUT})
+    config = settings(timeouts={"hello": HELLO_S})
     async with serving(config, asr=WaveformASR({}), agent=ScriptedAgentBackend()) as server:
         async with SimulatedDevice(server.device()) as bystander, asyncio.TaskGroup() as group:
             for misbehaviour, _ in REFUSED.values():
                 group.create_task(refused(server, misbehaviour))
             group.create_task(bystander.type_text("good morning"))
         assert bystander.replies[0].text == "You said good morning."
-        prefix = "xiaozhi.refused.hello."
-        counted = Counter(
-            {
-                name.removeprefix(prefix): number
-                for name, number in server.app.counters.snapshot().items()
-                if name.startswith(prefix)
-            }
-        )
-        assert counted == Counter(reason for _, reason in REFUSED.values())
+        assert refusals(server) == Counter(reason for _, reason in REFUSED.values())
+
+
+async def test_a_device_that_says_no_hello_is_refused_in_time() -> None:
+    config = settings(timeouts={"hello": SOON_S})
+    async with serving(config, asr=WaveformASR({}), agent=ScriptedAgentBackend()) as server:
+        await refused(server, Misbehaviour(hello="none"))
+        assert refusals(server) == Counter(["timeout"])
+
+
+def refusals(server: RunningServer) -> Counter[str]:
+    prefix = "xiaozhi.refused.hello."
+    return Counter(
+        {
+            name.removeprefix(prefix): number
+            for name, number in server.app.counters.snapshot().items()
+            if name.startswith(prefix)
+        }
+    )
 
 
 GARBAGE_TEXT = (
