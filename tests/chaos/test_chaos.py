@@ -11,10 +11,8 @@ from tests.chaos.run import run
 from tests.chaos.table import render
 
 
-@pytest.mark.skipif(
-    not sys.platform.startswith("linux"),
-    reason="every attacker has a loopback address of its own, and /proc tells what grows",
-)
+# Each attacker has a loopback address of its own, and /proc says what grows.
+@pytest.mark.skipif(sys.platform != "linux", reason="needs all of 127.0.0.0/8 and /proc")
 @pytest.mark.slow
 @pytest.mark.chaos
 @pytest.mark.timeout(400)

@@ -181,7 +181,7 @@ async def _ends(device: SimulatedDevice) -> bool:
     """Whether the connection is over, by a ping."""
     try:
         await device.ping(timeout=BOUND)
-    except Exception:  # noqa: BLE001 - in whichever way it ended
+    except Exception:  # noqa: BLE001 - a ping's failure of any kind is the end that is asked for
         return True
     return False
 

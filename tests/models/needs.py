@@ -16,5 +16,5 @@ def needs(extra: str, *packages: str) -> list[pytest.MarkDecorator]:
     missing = [package for package in packages if find_spec(package) is None]
     if missing:
         reason = f"no {', '.join(missing)}: run `make test-models`, or install the extra {extra!r}"
-        pytest.skip(reason, allow_module_level=True)
+        pytest.skip(reason, allow_module_level=True)  # the package is an extra of its own
     return [pytest.mark.models]

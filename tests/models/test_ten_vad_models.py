@@ -25,7 +25,7 @@ def library() -> ctypes.CDLL:
     try:
         return load_library()
     except ProviderUnavailable as missing:
-        pytest.skip(str(missing))
+        pytest.skip(str(missing))  # TEN publishes its library for few machines
 
 
 class TestTenVAD(VADContract):

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.held_up import HeldUp
 
+SCHEDSTAT = Path("/proc/self/schedstat")
 SPIN = "import time; end = time.monotonic() + 30\nwhile time.monotonic() < end: pass"
 
 
@@ -31,9 +32,7 @@ def test_a_process_that_is_gone_waits_for_nothing() -> None:
     assert held.in_all(0, 3) == 0
 
 
-@pytest.mark.skipif(
-    not Path("/proc/self/schedstat").exists(), reason="only Linux counts how long threads wait"
-)
+@pytest.mark.skipif(not SCHEDSTAT.exists(), reason="only Linux counts how long threads wait")
 def test_who_shares_a_processor_waits_for_it() -> None:
     core = min(os.sched_getaffinity(0))
     with (

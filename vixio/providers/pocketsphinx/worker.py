@@ -127,8 +127,7 @@ class Worker:
             return []
         try:
             spoken, answers = self._grammar(frame.json())
-        except Exception:
-            # The caller reports the utterance as failed, and the server forgets it.
+        except Exception:  # raised again: the caller reports it; here the utterance is released
             self._release(self._utterances.pop(frame.stream))
             raise
         if spoken.key != item.spoken.key:

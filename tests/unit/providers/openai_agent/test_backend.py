@@ -95,7 +95,7 @@ async def test_a_closed_backend_does_not_start_again(server: LLMServer) -> None:
         await _says(backend.create())
 
 
-@pytest.mark.skipif(find_spec("litellm") is not None, reason="LiteLLM is installed")
+@pytest.mark.skipif(find_spec("litellm") is not None, reason="only without LiteLLM")
 def test_without_its_extra_litellm_says_what_to_install() -> None:
     with pytest.raises(ProviderUnavailable, match=r"vixio\[litellm\]"):
         LiteLLMAgentBackend(LiteLLMAgentSettings(model="openai/x"))
