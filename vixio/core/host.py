@@ -6,6 +6,7 @@ import functools
 import logging
 from collections.abc import Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 from vixio.core import handover
@@ -80,11 +81,10 @@ class SessionHost:
         self._tool_host = tool_host
         self._toolsets: dict[str, ToolSet] = {}
         self._cluster = cluster or LocalCluster()
-        self._interruption = interruption
         self._tenancies: dict[str, Tenancy] = {}
         self.commands = SessionCommands(self._find, self._profile_of)
         self._cluster.commands.serve(self.commands)
-        self._encoders: ThreadPoolExecutor | None = None
+        self._shared = SharedParts(self.events, interruption=interruption)
 
     def tools(self, session_id: str) -> ToolSet:
         """Return the tool set of a session that is being set up or runs.
@@ -96,7 +96,8 @@ class SessionHost:
     async def start(self) -> None:
         """Accept devices. Raises ConfigError if a transport cannot; then none accepts any."""
         # Encoding is most of what a speaking device costs, and the codec lets other threads run.
-        self._encoders = ThreadPoolExecutor(own_threads(), thread_name_prefix="vixio-encode")
+        encoders = ThreadPoolExecutor(own_threads(), thread_name_prefix="vixio-encode")
+        self._shared = replace(self._shared, encoders=encoders)
         try:
             for transport in self.transports:
                 await transport.start(functools.partial(self.handle, transport))
@@ -109,9 +110,9 @@ class SessionHost:
         for transport in self.transports:
             await transport.stop()
         self.events.close()
-        if self._encoders is not None:
-            self._encoders.shutdown(wait=False, cancel_futures=True)
-            self._encoders = None
+        if self._shared.encoders is not None:
+            self._shared.encoders.shutdown(wait=False, cancel_futures=True)
+            self._shared = replace(self._shared, encoders=None)
 
     def serves(self, session_id: str) -> bool:
         """Return whether this session runs, or is being set up for a connected device."""
@@ -171,7 +172,7 @@ class SessionHost:
                 opened,
                 profile=profile,
                 make_engine=make_engine,
-                shared=SharedParts(self.events, self._encoders, self._interruption),
+                shared=self._shared,
             )
             self.sessions.add(session)
             tenancy.begin(session)

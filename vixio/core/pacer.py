@@ -22,6 +22,7 @@ from typing import Any
 from vixio.core.clock import now
 from vixio.core.metrics import Counters
 from vixio.core.transport import DeviceConnection
+from vixio.core.waiters import Waiters
 
 MAX_AHEAD_PACKETS = 36
 """Never more unplayed packets at the device: four less than its queue holds."""
@@ -71,13 +72,12 @@ class Pacer:
         self._head_start_ms = min(settings.head_start_ms, MAX_AHEAD_PACKETS * packet_ms)
         self._queue: deque[bytes | _Spoken] = deque()
         self._queued_ms = 0
-        self._changed = asyncio.Event()
-        self._room = asyncio.Event()
-        self._room.set()
+        self._changed = Waiters()
+        self._room = Waiters()
         self._finished = False
         self._stopped = False
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self._sending = False
+        self._send_ended = Waiters()
         self.put_sentences = 0
         """Sentences that were queued so far."""
         self._sentences: list[_Spoken] = []
@@ -114,14 +114,14 @@ class Pacer:
     def announce(self) -> None:
         """Send ``tts start`` now, ahead of the first packet. Idempotent."""
         self._announced = True
-        self._changed.set()
+        self._changed.wake()
 
     async def put_sentence(self, text: str) -> None:
         """Queue ``text`` as the subtitle of the audio that follows."""
         self.put_sentences += 1
         self._last_put = _Spoken(text)
         self._queue.append(self._last_put)
-        self._changed.set()
+        self._changed.wake()
 
     def break_off(self) -> None:
         """Note that the rest of the audio of the last sentence is missing: it is not heard."""
@@ -134,16 +134,15 @@ class Pacer:
             self._packet_at = now()
         for packet in packets:
             while self._queued_ms >= self._settings.buffer_ms:
-                self._room.clear()
                 await self._room.wait()
             self._queue.append(packet)
             self._queued_ms += self._packet_ms
-            self._changed.set()
+            self._changed.wake()
 
     def finish(self) -> None:
         """Mark the end of the reply: ``run`` ends once all of it has been played."""
         self._finished = True
-        self._changed.set()
+        self._changed.wake()
 
     def pause(self) -> None:
         """Stop sending; what the device already has plays on."""
@@ -158,7 +157,7 @@ class Pacer:
         if self._anchor is not None:
             # The loudspeaker has been silent since it played what it had.
             self._anchor += max(0.0, now() - self._anchor - self._sent_ms / 1000)
-        self._changed.set()
+        self._changed.wake()
 
     def stop(self) -> None:
         """Drop everything that is not sent yet and begin no further send. Idempotent.
@@ -168,12 +167,13 @@ class Pacer:
         self._stopped = True
         self._queue.clear()
         self._queued_ms = 0
-        self._room.set()
-        self._changed.set()
+        self._room.wake()
+        self._changed.wake()
 
     async def stopped(self) -> None:
         """Wait after :meth:`stop` until no send is in progress: no packet follows."""
-        await self._idle.wait()
+        while self._sending:
+            await self._send_ended.wait()
 
     def heard_ms(self) -> int:
         """Return how many milliseconds of the reply have come out of the loudspeaker."""
@@ -233,13 +233,12 @@ class Pacer:
             if self._announced and not self.started:
                 await self._start()
                 continue
-            self._changed.clear()
             await self._changed.wait()
         item = self._queue.popleft()
         if isinstance(item, bytes):
             self._queued_ms -= self._packet_ms
             if self._queued_ms < self._settings.buffer_ms:
-                self._room.set()
+                self._room.wake()
         return item
 
     async def _start(self) -> None:
@@ -291,11 +290,12 @@ class Pacer:
         self._sent_ms += self._packet_ms
 
     async def _send(self, message: Coroutine[Any, Any, None]) -> None:
-        self._idle.clear()
+        self._sending = True
         try:
             await message
         finally:
-            self._idle.set()
+            self._sending = False
+            self._send_ended.wake()
 
     async def _play_out(self) -> None:
         if self._anchor is None or self._stopped:

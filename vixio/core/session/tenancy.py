@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from vixio.core.cluster import Lease, LeaseLost, Leases, LossReason
 from vixio.core.transport import GOING_AWAY, REPLACED, DeviceConnection
+from vixio.core.waiters import Waiters
 
 if TYPE_CHECKING:
     from vixio.core.session.session import Session
@@ -22,7 +23,8 @@ class Tenancy:
         self._lease: Lease | None = None
         self._connection = connection
         self._session: asyncio.Future[Session | None] = asyncio.get_running_loop().create_future()
-        self._over = asyncio.Event()
+        self._over = False
+        self._ended = Waiters()
         self._closing: asyncio.Task[None] | None = None
 
     async def acquire(self, leases: Leases) -> None:
@@ -60,7 +62,8 @@ class Tenancy:
             self._session.set_result(None)
         if self._lease is not None:
             await self._lease.release()
-        self._over.set()
+        self._over = True
+        self._ended.wake()
 
     async def _lost(self, reason: LossReason) -> None:
         if reason is LossReason.TAKEN:
@@ -69,7 +72,8 @@ class Tenancy:
             closing = self._connection.close(GOING_AWAY, "the server was unresponsive")
         # The socket is often half dead: the next holder does not wait for it to close.
         self._closing = asyncio.create_task(closing)
-        await self._over.wait()
+        while not self._over:
+            await self._ended.wait()
 
 
 REPLACED_REASON = "replaced by a newer connection"

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from vixio.core.chunk import UserTurn
 from vixio.core.clock import now
+from vixio.core.waiters import Waiters
 
 
 class Utterances:
@@ -16,8 +17,7 @@ class Utterances:
 
     def __init__(self) -> None:
         self._turns: set[int] = set()
-        self._none = asyncio.Event()
-        self._none.set()
+        self._ended = Waiters()
         self.over_at = -math.inf
         """When the last one ended, or what was heard became void."""
 
@@ -30,27 +30,25 @@ class Utterances:
     def begin(self, turn_id: int) -> None:
         """An utterance began."""
         self._turns.add(turn_id)
-        self._none.clear()
 
     def end(self, turn_id: int) -> None:
         """Its words are known, or it was dropped."""
         self._turns.discard(turn_id)
         self.over_at = now()
-        if not self._turns:
-            self._none.set()
+        self._ended.wake()
 
     def clear(self) -> None:
         """All of them are void, and whatever else was heard."""
         self._turns.clear()
         self.over_at = now()
-        self._none.set()
+        self._ended.wake()
 
     async def over(self, seconds: float | None) -> None:
         """Wait until there is none, for ``seconds`` at most; None: without a limit."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while self._turns:
-                    await self._none.wait()
+                    await self._ended.wait()
 
 
 def joined(first: UserTurn | None, then: UserTurn) -> UserTurn:

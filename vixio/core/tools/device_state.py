@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from vixio.core.waiters import Waiters
+
 
 class DeviceToolsState:
     """Pending from the hello of a device that announces tools until its first list is there.
@@ -13,23 +15,24 @@ class DeviceToolsState:
     """
 
     def __init__(self) -> None:
-        self._known = asyncio.Event()
-        self._known.set()
+        self._pending = False
+        self._settled = Waiters()
         self._wait_s = 0.0
 
     @property
     def pending(self) -> bool:
         """Whether the first list is still on its way."""
-        return not self._known.is_set()
+        return self._pending
 
     def expect(self, wait_s: float) -> None:
         """Begin to be pending. A turn waits at most ``wait_s`` seconds after its end."""
         self._wait_s = wait_s
-        self._known.clear()
+        self._pending = True
 
     def settle(self) -> None:
         """The list is there, or will not come."""
-        self._known.set()
+        self._pending = False
+        self._settled.wake()
 
     async def settled(self, since: float) -> bool:
         """Wait for the list; return whether it is there.
@@ -41,7 +44,8 @@ class DeviceToolsState:
             return not self.pending
         try:
             async with asyncio.timeout(left):
-                await self._known.wait()
+                while self._pending:
+                    await self._settled.wait()
         except TimeoutError:
             return False
         return True

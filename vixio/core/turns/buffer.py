@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 
 from vixio.core.chunk import Chunk
+from vixio.core.waiters import Waiters
 
 AGENT_LIMIT = 100
 """Unread chunks above which the agent waits, so that a slow reader slows the model down."""
@@ -20,8 +21,8 @@ class ReplyBuffer:
 
     def __init__(self) -> None:
         self._waiting: deque[Chunk] = deque()
-        self._readable = asyncio.Event()
-        self._writable = asyncio.Event()
+        self._readable = Waiters()
+        self._writable = Waiters()
         self._finished = False
         self._error: Exception | None = None
 
@@ -35,26 +36,25 @@ class ReplyBuffer:
         if self._finished:
             return
         self._waiting.append(chunk)
-        self._readable.set()
+        self._readable.wake()
 
     async def room(self) -> None:
         """Wait until the agent may go on. The reader, and the loop's other tasks, come first."""
         await asyncio.sleep(0)
         while len(self._waiting) >= AGENT_LIMIT:
-            self._writable.clear()
             await self._writable.wait()
 
     def finish(self, error: Exception | None = None) -> None:
         """Mark the end. The reader gets what is left, then ``error`` if there is one."""
         if not self._finished:
             self._finished, self._error = True, error
-        self._readable.set()
+        self._readable.wake()
 
     def close(self) -> None:
         """Mark the end, and drop what has not been read."""
         self._waiting.clear()
         self._finished, self._error = True, None
-        self._readable.set()
+        self._readable.wake()
 
     async def head(self) -> Chunk | None:
         """Wait for the next chunk and return it without removing it; None at the end.
@@ -66,14 +66,14 @@ class ReplyBuffer:
                 if self._error is not None:
                     raise self._error
                 return None
-            self._readable.clear()
             await self._readable.wait()
         return self._waiting[0]
 
     def take(self) -> Chunk:
         """Remove and return the chunk that :meth:`head` has just returned."""
-        self._writable.set()
-        return self._waiting.popleft()
+        chunk = self._waiting.popleft()
+        self._writable.wake()
+        return chunk
 
 
 def from_any_thread(callback: Callable[[Chunk], None]) -> Callable[[Chunk], None]:

@@ -23,6 +23,7 @@ from vixio.core.timeouts import Timeouts
 from vixio.core.tools.runner import TurnTools
 from vixio.core.tools.types import ToolCallResult, ToolDefinition
 from vixio.core.turns.buffer import ReplyBuffer, from_any_thread
+from vixio.core.waiters import Waiters
 
 
 class TurnRunner:
@@ -83,8 +84,9 @@ class PreparedTurn:
         self._tools: TurnTools | None = None
         self._timer: asyncio.Timeout | None = None
         self._limit = runner.timeouts.agent_first
-        self._decided = asyncio.Event()
-        """Set by the commit, and by closing."""
+        self._decided = False
+        """By the commit, or by closing."""
+        self._decision = Waiters()
         self._committed = False
         self._ready = False
         """Whether the conversation before this turn is known."""
@@ -102,24 +104,26 @@ class PreparedTurn:
         waits for it. Raises ProviderError.
         """
         while (chunk := await self._buffer.head()) is not None:
-            if self._decided.is_set() or isinstance(chunk, TextDelta):
+            if self._decided or isinstance(chunk, TextDelta):
                 yield self._buffer.take()
             else:
-                await self._decided.wait()
+                await self._decision.wait()
 
     def commit(self) -> None:
         """Let the turn have its effects. Idempotent; nothing happens if the turn is closed."""
-        if self._decided.is_set():
+        if self._decided:
             return
         self._committed = True
-        self._decided.set()
+        self._decided = True
+        self._decision.wake()
         if self._ready:
             self._begin()
         self._restart_timer()
 
     async def aclose(self) -> None:
         """Stop the model and its tools. Effects of a committed turn stay. Idempotent."""
-        self._decided.set()
+        self._decided = True
+        self._decision.wake()
         self._buffer.close()
         self._task.cancel()
         await asyncio.wait((self._task,))
@@ -202,7 +206,8 @@ class PreparedTurn:
 
     async def _may_act(self) -> None:
         """Wait until the turn may have effects. Raises ToolError if it is closed instead."""
-        await self._decided.wait()
+        while not self._decided:
+            await self._decision.wait()
         if not self._committed:
             raise ToolError("disconnected", "the turn was given up")
 

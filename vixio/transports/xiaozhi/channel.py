@@ -14,6 +14,9 @@ from vixio.transports.admission.identity import Identity
 from vixio.transports.xiaozhi.framing import Version
 from vixio.transports.xiaozhi.inbox import Inbox
 
+ADDRESS_HEADERS = frozenset({"host", "x-forwarded-host", "x-forwarded-proto"})
+"""Headers that say by which address a device reached the server, in lower case."""
+
 
 class ChannelListener(Protocol):
     """Receives a channel's events. All methods return at once."""
@@ -44,7 +47,7 @@ class Channel(ABC):
     address: str
     """The client's address."""
     headers: Mapping[str, str]
-    """Of the request that opened the channel, names in lower case; empty if there was none."""
+    """:data:`ADDRESS_HEADERS` of the request that opened the channel; empty if there was none."""
     own_host: str
     """The server's address of this channel, as it stands in a URL."""
     behind_proxy: bool

@@ -21,6 +21,7 @@ from vixio.core.metrics import Counters
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.device import DeviceToolClientBase
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition, ToolOptions
+from vixio.core.waiters import Waiters
 from vixio.transports.xiaozhi.mcp_content import parse_answer, parse_error, parse_page
 
 _log = logging.getLogger(__name__)
@@ -83,18 +84,19 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
         self._max_pending_calls = max_pending_calls
         self._closed = False
         self._initialized = False
-        self._initializing: asyncio.Event | None = None
-        """Made by :meth:`initialize`; set when the first list is there or will not come."""
+        self._initializing = False
+        """Whether the first list is on its way: not yet there, nor known not to come."""
+        self._first_list = Waiters()
         self._relist_wanted = False
         self._relisting: asyncio.Task[None] | None = None
 
     async def initialize(self) -> bool:
         """Greet the device's tool server and list its tools; false if that fails or times out."""
-        self._initializing = asyncio.Event()
+        self._initializing = True
         try:
             return await self._initialize()
         finally:
-            self._initializing.set()
+            self._end_initializing()
 
     async def _initialize(self) -> bool:
         capabilities: JsonObject = {}
@@ -169,8 +171,7 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
     def cancel_all(self) -> None:
         """Fail every pending call at once, and every later one: the device is gone."""
         self._closed = True
-        if self._initializing is not None:
-            self._initializing.set()
+        self._end_initializing()
         if self._relisting is not None:
             self._relisting.cancel()
         for future in self._pending.values():
@@ -207,17 +208,20 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
 
     async def _listed(self, seconds: float) -> float:
         """Wait for the first list; return the seconds it took. Raises ToolError."""
-        if self._initializing is None or self._initializing.is_set():
-            return 0.0
         began = now()
         try:
             async with asyncio.timeout(seconds):
-                await self._initializing.wait()
+                while self._initializing:
+                    await self._first_list.wait()
         except TimeoutError:
             raise ToolError(
                 "timeout", f"the device did not list its tools within {seconds:g} s", retryable=True
             ) from None
         return now() - began
+
+    def _end_initializing(self) -> None:
+        self._initializing = False
+        self._first_list.wake()
 
     def _new_id(self) -> int:
         """Return an id that no pending request has."""

@@ -6,9 +6,10 @@ is closed.
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import Callable
+
+from vixio.core.waiters import Waiters
 
 HIGH_WATER = 64
 """Messages: 3.8 s of audio. Above it the network is paused: the kernel and the device buffer."""
@@ -23,13 +24,13 @@ class Inbox:
     Bounded: one read of the network may lie above the high-water mark, no more.
     """
 
-    __slots__ = ("_closed", "_messages", "_pause", "_paused", "_resume", "_waiter")
+    __slots__ = ("_arrived", "_closed", "_messages", "_pause", "_paused", "_resume")
 
     def __init__(self, pause: Callable[[], None], resume: Callable[[], None]) -> None:
         self._pause = pause
         self._resume = resume
         self._messages: deque[str | bytes] = deque()
-        self._waiter: asyncio.Future[None] | None = None
+        self._arrived = Waiters()
         self._paused = False
         self._closed = False
 
@@ -41,8 +42,7 @@ class Inbox:
         if self._closed:
             return
         self._messages.append(message)
-        if self._waiter is not None:
-            self._wake()
+        self._arrived.wake()
         if not self._paused and len(self._messages) > HIGH_WATER:
             self._paused = True
             self._pause()
@@ -52,11 +52,7 @@ class Inbox:
         while not self._messages:
             if self._closed:
                 raise EOFError
-            self._waiter = waiter = asyncio.get_running_loop().create_future()
-            try:
-                await waiter
-            finally:
-                self._waiter = None
+            await self._arrived.wait()
         message = self._messages.popleft()
         if self._paused and len(self._messages) <= LOW_WATER:
             self._paused = False
@@ -67,13 +63,7 @@ class Inbox:
         """Drop what waits and end the wait of the reader. Reading is resumed. Idempotent."""
         self._closed = True
         self._messages.clear()
-        if self._waiter is not None:
-            self._wake()
+        self._arrived.wake()
         if self._paused:  # the peer's answer to our close frame is still to be read
             self._paused = False
             self._resume()
-
-    def _wake(self) -> None:
-        waiter = self._waiter
-        if waiter is not None and not waiter.done():
-            waiter.set_result(None)

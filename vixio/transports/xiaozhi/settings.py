@@ -27,7 +27,7 @@ class CameraOffer(Protocol):
         *,
         trust_forwarded: bool,
     ) -> JsonObject:
-        """Return URL and token. ``headers`` of the device's request, names in lower case."""
+        """Return URL and token. ``headers``: those that the channel keeps of its request."""
         ...
 
 

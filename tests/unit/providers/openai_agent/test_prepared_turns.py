@@ -30,7 +30,7 @@ async def all_of(turn: PreparedTurn) -> list[Chunk]:
 
 async def call_waits(turn: PreparedTurn) -> None:
     """Wait until a tool call waits for the commit of ``turn``, which has no reader yet."""
-    await until(lambda: turn._decided._waiters)
+    await until(lambda: turn._decision._waiting)
 
 
 async def test_a_tool_with_effects_waits_for_the_commit(

@@ -16,10 +16,11 @@ from vixio.core.transport import GOING_AWAY
 from vixio.transports.admission.admission import Admission
 from vixio.transports.admission.listener import BACKLOG, NO_DESCRIPTORS, Listener
 from vixio.transports.admission.refusal import Refusal
-from vixio.transports.xiaozhi.channel import Carrier, Serve
+from vixio.transports.xiaozhi.channel import ADDRESS_HEADERS, Carrier, Serve
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 from vixio.transports.xiaozhi.websocket.channel import WebSocketChannel
 from vixio.transports.xiaozhi.websocket.handshakes import Handshakes
+from vixio.transports.xiaozhi.websocket.link import READ_BYTES
 from vixio.transports.xiaozhi.websocket.origin import OriginPolicy
 from vixio.transports.xiaozhi.websocket.quota import InputQuota
 from vixio.transports.xiaozhi.websocket.request import check_request, read_field, read_identity
@@ -49,6 +50,7 @@ class WebSocketCarrier(Carrier):
         self._connected: set[WebSocketChannel] = set()
         self._admitted: set[WebSocketChannel] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._read_buffer = bytearray(READ_BYTES)
 
     @property
     def port(self) -> int:
@@ -179,14 +181,20 @@ class WebSocketCarrier(Carrier):
             return refusal
         channel.identity = read_identity(request)
         channel.version = read_field(request, "Protocol-Version")
-        channel.headers = {name.lower(): value for name, value in request.headers.raw_items()}
+        channel.headers = {
+            key: value
+            for name, value in request.headers.raw_items()
+            if (key := name.lower()) in ADDRESS_HEADERS
+        }
         channel.own_host = _own_host(channel.tcp)
         channel.behind_proxy = behind_proxy
         return admission.check(channel.identity, channel.tracked)
 
     def _make_channel(self) -> WebSocketChannel:
         settings = self._settings
-        return WebSocketChannel(self, settings.timeouts.hello, settings.close_timeout)
+        return WebSocketChannel(
+            self, self._read_buffer, settings.timeouts.hello, settings.close_timeout
+        )
 
     async def _run(self, serve: Serve, channel: WebSocketChannel) -> None:
         try:

@@ -75,8 +75,14 @@ class WebSocketChannel(WebSocketLink, Channel):
     tracked: TrackedConnection
     quota: InputQuota
 
-    def __init__(self, owner: ChannelOwner, open_timeout: float, close_timeout: float) -> None:
-        super().__init__(MAX_MESSAGE_BYTES, open_timeout, close_timeout)
+    def __init__(
+        self,
+        owner: ChannelOwner,
+        read_buffer: bytearray,
+        open_timeout: float,
+        close_timeout: float,
+    ) -> None:
+        super().__init__(MAX_MESSAGE_BYTES, read_buffer, open_timeout, close_timeout)
         self.identity = Identity("")
         self.version = ""
         self.headers: Mapping[str, str] = {}

@@ -18,6 +18,7 @@ from websockets.protocol import State
 from websockets.server import ServerProtocol
 
 from vixio.core.errors import ConnectionClosed
+from vixio.core.waiters import Waiters
 
 READ_BYTES = 2 * 1024
 """Taken from the kernel at a time: some seconds of audio after a stall. 256 KB hold 40,000 tiny
@@ -35,24 +36,28 @@ class WebSocketLink(asyncio.BufferedProtocol):
     """One connection. Subclasses say what becomes of the request, of each frame, and of the end.
 
     ``open_timeout`` seconds for the request, ``close_timeout`` for the closing handshake: what
-    takes longer is aborted.
+    takes longer is aborted. The connections of one event loop share ``read_buffer``: asyncio fills
+    it and hands it over in one step, and what is in it is copied before the next one reads.
     """
 
     last_heard = 0.0
 
-    def __init__(self, max_size: int, open_timeout: float, close_timeout: float) -> None:
+    def __init__(
+        self, max_size: int, read_buffer: bytearray, open_timeout: float, close_timeout: float
+    ) -> None:
         self.loop = asyncio.get_running_loop()
         self.tcp: asyncio.Transport
         self._protocol = ServerProtocol(max_size=max_size)
-        self._buffer = bytearray(READ_BYTES)
+        self._read_buffer = read_buffer
         self._open_timeout = open_timeout
         self._close_timeout = close_timeout
         self._timer: asyncio.TimerHandle | None = None
         """Aborts: at first a request that does not come, later a close that is not answered."""
         self._closing = False
-        self._writable = asyncio.Event()
-        self._writable.set()
-        self._gone = asyncio.Event()
+        self._full = False
+        self._writable = Waiters()
+        self._is_gone = False
+        self._gone = Waiters()
 
     # ── for subclasses ──────────────────────────────────────────────────────────────────────────
 
@@ -124,7 +129,7 @@ class WebSocketLink(asyncio.BufferedProtocol):
     def send_now(self, data: str | bytes) -> bool:
         """Send a message without waiting; false, and nothing is sent, if it would have to wait."""
         protocol = self._protocol
-        if not self._writable.is_set() or protocol.state is not State.OPEN or self.tcp.is_closing():
+        if self._full or protocol.state is not State.OPEN or self.tcp.is_closing():
             return False
         if isinstance(data, str):
             protocol.send_text(data.encode())
@@ -135,13 +140,14 @@ class WebSocketLink(asyncio.BufferedProtocol):
 
     async def writable(self) -> None:
         """Wait until :meth:`send_now` may succeed. Raises ConnectionClosed if it never will."""
-        await self._writable.wait()
+        while self._full:
+            await self._writable.wait()
         if not self.is_open or self.tcp.is_closing():
             raise ConnectionClosed("the device is gone")
 
     def ping(self) -> None:
         """Send a ping, unless the peer is not reading. Its pong sets ``last_heard``."""
-        if self.is_open and self._writable.is_set():
+        if self.is_open and not self._full:
             self._protocol.send_ping(b"")
             self._flush()
 
@@ -153,7 +159,8 @@ class WebSocketLink(asyncio.BufferedProtocol):
             self._flush()
         elif not self._closing:
             self.abort()
-        await self._gone.wait()
+        while not self._is_gone:
+            await self._gone.wait()
 
     def abort(self) -> None:
         """End the TCP connection at once, whatever is still buffered."""
@@ -174,12 +181,12 @@ class WebSocketLink(asyncio.BufferedProtocol):
 
     def get_buffer(self, sizehint: int) -> bytearray:
         """Return where the next bytes are to be written."""
-        return self._buffer
+        return self._read_buffer
 
     def buffer_updated(self, nbytes: int) -> None:
         """Take the bytes that were written."""
         self.last_heard = self.loop.time()
-        self.feed(self._buffer[:nbytes])
+        self.feed(self._read_buffer[:nbytes])
 
     def feed(self, data: bytearray) -> None:
         """Parse what arrived, answer it, and hand its frames on."""
@@ -208,11 +215,12 @@ class WebSocketLink(asyncio.BufferedProtocol):
 
     def pause_writing(self) -> None:
         """Make senders wait."""
-        self._writable.clear()
+        self._full = True
 
     def resume_writing(self) -> None:
         """Let senders go on."""
-        self._writable.set()
+        self._full = False
+        self._writable.wake()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End all waits."""
@@ -220,8 +228,9 @@ class WebSocketLink(asyncio.BufferedProtocol):
         self._protocol.data_to_send()  # TCP is gone
         if self._timer is not None:
             self._timer.cancel()
-        self._writable.set()
-        self._gone.set()
+        self.resume_writing()
+        self._is_gone = True
+        self._gone.wake()
         self.ended()
         self.disconnected()
 
@@ -233,6 +242,8 @@ class WebSocketLink(asyncio.BufferedProtocol):
         response = self.requested(request)
         self._protocol.send_response(response)
         self._flush()
+        # The library's parser holds the request for as long as the connection lasts.
+        request.headers.clear()
         if self.is_open:
             if self._timer is not None:
                 self._timer.cancel()
