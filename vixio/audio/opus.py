@@ -1,8 +1,8 @@
 """Opus in both directions through libopus (opuslib's bindings), and the resampling around it.
 
 libopus decodes a stream of any rate to the requested rate, so the microphone comes out at
-``LISTEN_RATE`` whatever the device sends. Each object keeps its C buffers for its life: a frame
-costs one library call (which releases the GIL) and one copy.
+``LISTEN_RATE`` whatever the device sends. Each thread keeps the buffers that libopus writes to: a
+frame costs one library call (which releases the GIL) and one copy, and a device no memory for them.
 
 What the bindings, libopus and the resampler need is loaded by :func:`load_codec`, once, off the
 event loop: importing them takes tens of milliseconds and starts a process to find the library.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import threading
 from types import TracebackType
 from typing import Any, Final, Literal, Self
 
@@ -25,6 +26,8 @@ MAX_PACKET_MS: Final = 120
 
 MAX_PACKET_BYTES: Final = 4_000
 """Output buffer that libopus recommends (opus.h, opus_encode, ``max_data_bytes``)."""
+
+_DECODED_SAMPLES: Final = LISTEN_RATE * MAX_PACKET_MS // 1000
 
 AUTO_BITRATE: Final = "auto"
 
@@ -58,13 +61,10 @@ class OpusDecoder:
 
     def __init__(self) -> None:
         load_codec()
-        from opuslib.api import c_int16_pointer, decoder
+        from opuslib.api import decoder
 
         self._decode = decoder.libopus_decode
         self._state = LibopusState(decoder.create_state(LISTEN_RATE, 1), decoder.destroy)
-        self._samples = LISTEN_RATE * MAX_PACKET_MS // 1000
-        self._buffer = (ctypes.c_int16 * self._samples)()
-        self._out = ctypes.cast(self._buffer, c_int16_pointer)
 
     def decode(self, packet: bytes) -> bytes:
         """Return the packet's PCM; none if libopus refuses it, which leaves the state usable.
@@ -74,10 +74,11 @@ class OpusDecoder:
         # libopus treats an empty packet as a lost one and conceals it.
         if not packet or self._state.pointer is None:
             return b""
+        out = _buffers.pcm
         count: int = self._decode(
-            self._state.pointer, packet, len(packet), self._out, self._samples, 0
+            self._state.pointer, packet, len(packet), out, _DECODED_SAMPLES, 0
         )
-        return ctypes.string_at(self._buffer, count * BYTES_PER_SAMPLE) if count > 0 else b""
+        return ctypes.string_at(out, count * BYTES_PER_SAMPLE) if count > 0 else b""
 
     def close(self) -> None:
         """Free libopus's state; whatever is decoded later gives nothing."""
@@ -123,7 +124,6 @@ class OpusEncoder(AudioEncoder):
         if bitrate != AUTO_BITRATE:
             self._set(encoder.libopus_ctl, _SET_BITRATE, bitrate)
         self._pointer_type = c_int16_pointer
-        self._packet = ctypes.create_string_buffer(MAX_PACKET_BYTES)
         self._pending = bytearray()  # PCM at the output rate, less than a packet of it
         self._resampler: _Resampler | None = None
         self._carry = b""  # half a sample, when a provider's chunk ended inside one
@@ -176,16 +176,28 @@ class OpusEncoder(AudioEncoder):
         return [self._encode_packet(pcm[start : start + size]) for start in range(0, whole, size)]
 
     def _encode_packet(self, pcm: bytes) -> bytes:
+        out = _buffers.packet
         count: int = self._encode(
             self._state.pointer,
             ctypes.cast(ctypes.c_char_p(pcm), self._pointer_type),
             self._output.frame_samples,
-            self._packet,
+            out,
             MAX_PACKET_BYTES,
         )
         if count <= 0:  # the format was checked when the state was made: cannot be bad input
             raise RuntimeError(f"libopus failed to encode: {count}")
-        return ctypes.string_at(self._packet, count)
+        return ctypes.string_at(out, count)
+
+
+class _Buffers(threading.local):
+    """What libopus writes to: read before the thread does anything else."""
+
+    def __init__(self) -> None:
+        self.pcm = (ctypes.c_int16 * _DECODED_SAMPLES)()
+        self.packet = ctypes.create_string_buffer(MAX_PACKET_BYTES)
+
+
+_buffers: Final = _Buffers()
 
 
 class _Resampler:
