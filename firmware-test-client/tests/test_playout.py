@@ -37,7 +37,7 @@ class Observer:
         self.drained.set()
 
     async def silence(self) -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await self.drained.wait()
 
 

@@ -52,7 +52,7 @@ def openai(*, stream: bool) -> ASRCreator:
                     base_url=server.base_url,
                     stream=stream,
                     retries=0,
-                    timeout=0.5 if mishap is Mishap.STALL else 10,
+                    timeout=2.0 if mishap is Mishap.STALL else 10,
                 )
             )
 
@@ -79,7 +79,7 @@ def funasr_server(flavour: Flavour, mode: str) -> ASRCreator:
     async def made(mishap: Mishap | None) -> AsyncIterator[ASRProvider]:
         fault = None if mishap is None else faults[mishap]
         async with FunASRServer(flavour, transcribe=recognise, fault=fault) as server:
-            timeout = 0.5 if mishap is Mishap.STALL else 10
+            timeout = 2.0 if mishap is Mishap.STALL else 10
             settings = {"url": server.url, "mode": mode, "timeout": timeout}
             yield FunASRServerASRProvider(FunASRServerSettings.model_validate(settings))
 

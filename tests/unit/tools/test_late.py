@@ -38,7 +38,7 @@ class Voice:
 
     async def next(self) -> tuple[str, Sequence[HistoryItem]]:
         """Return the next delivery."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             return await self.said.get()
 
 

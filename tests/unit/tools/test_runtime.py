@@ -218,7 +218,7 @@ async def test_a_source_serves_only_so_many_calls_at_once() -> None:
         for session in sessions
         for tool in session.toolset.definitions()
     ]
-    await asyncio.wait_for(full.wait(), 5)
+    await asyncio.wait_for(full.wait(), 30)
     go.set()
     assert await asyncio.gather(*calls) == ["done"] * 6
     assert most == 2

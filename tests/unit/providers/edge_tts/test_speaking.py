@@ -102,10 +102,15 @@ async def test_entities_count_as_they_are_sent() -> None:
 @pytest.mark.parametrize("stage", ["start", "middle", "end"])
 async def test_a_stall_ends_in_its_time(stage: Any) -> None:  # noqa: ANN401 - a literal
     async with speaking(Fault(stall=stage), timeout=0.2) as (tts, service):
-        with pytest.raises(ProviderTimeout, match="no speech within"):
-            await say(tts, SENTENCE)
+        while (
+            not service.held.is_set()
+        ):  # on a busy machine the time may be over before it is asked
+            with pytest.raises(ProviderTimeout, match="no speech within"):
+                await say(tts, SENTENCE)
         async with asyncio.timeout(BOUND):
             await service.gone.wait()
+        # Nor is a whole sentence always heard in it.
+        tts._settings = tts._settings.model_copy(update={"timeout": BOUND})
         assert await say(tts, SENTENCE)
 
 
@@ -121,7 +126,7 @@ async def test_a_cut_is_an_error_and_no_end(stage: Any) -> None:  # noqa: ANN401
 
 
 async def test_a_complete_sentence_does_not_wait_for_the_closing_handshake() -> None:
-    async with speaking(Fault(deaf=True), timeout=0.6) as (tts, service):
+    async with speaking(Fault(deaf=True), timeout=BOUND) as (tts, service):
         pcm = await say(tts, SENTENCE)
         assert service.talking == 1  # the closing handshake is not complete
         assert pcm_seconds(pcm, tts.sample_rate) == pytest.approx(len(SENTENCE) * 0.048, abs=0.1)

@@ -23,9 +23,9 @@ APIS: tuple[Api, ...] = ("chat_completions", "responses")
 LIMIT = 30.0
 
 
-def agent_of(server: LLMServer, api: Api) -> OpenAIAgentProvider:
+def agent_of(server: LLMServer, api: Api, stall_timeout: float = LIMIT) -> OpenAIAgentProvider:
     return OpenAIAgentProvider(
-        "sk-x", "stand-in", server.base_url, api=api, retries=0, stall_timeout=0.2
+        "sk-x", "stand-in", server.base_url, api=api, retries=0, stall_timeout=stall_timeout
     )
 
 
@@ -94,7 +94,7 @@ async def test_an_answer_that_is_cancelled(server: LLMServer, api: Api) -> None:
 async def test_an_answer_that_breaks_off(
     server: LLMServer, api: Api, ending: type[Cut] | type[Stall]
 ) -> None:
-    agent = agent_of(server, api)
+    agent = agent_of(server, api, stall_timeout=0.2)
     server.script(answer(api, "One ", ending()))
     with left_open() as names:
         async with aclosing(reply(agent)) as events:

@@ -157,8 +157,8 @@ async def test_the_pause_that_the_server_asks_for_is_known(server: LLMServer) ->
 @pytest.mark.parametrize("said", ["", "well"])
 async def test_a_stall(server: LLMServer, said: str) -> None:
     server.script(text(said, Stall()) if said else Answer([], before_head=Stall()))
-    backend = _backend(server, first_token_timeout=1.0, stall_timeout=0.2)
-    error, heard = await _fails(backend)
+    limits = {"stall_timeout": 0.2} if said else {"first_token_timeout": 1.0}
+    error, heard = await _fails(_backend(server, **limits))
     assert isinstance(error, ProviderTimeout)
     assert heard == said
 

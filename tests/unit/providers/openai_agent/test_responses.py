@@ -206,7 +206,8 @@ async def test_a_stall(server: LLMServer, said: str) -> None:
     if said:
         stream.message(said, end=False)
     server.script(Answer([*stream.steps, Stall()]))
-    error, heard = await _fails(_agent(server, first_token_timeout=0.1, stall_timeout=0.1))
+    limits = {"stall_timeout": 0.1} if said else {"first_token_timeout": 0.5}
+    error, heard = await _fails(_agent(server, **limits))
     assert isinstance(error, ProviderTimeout)
     assert heard == said
     assert ("further" if said else "first") in str(error)

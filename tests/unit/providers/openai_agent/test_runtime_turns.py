@@ -187,7 +187,7 @@ async def test_what_a_tool_says_comes_in_the_order_of_the_reply(
         context.say(f"I am looking for {what}")
         context.show("searching…")
         await asyncio.to_thread(context.say, "This takes a moment.")
-        await asyncio.wait_for(heard.wait(), 5)
+        await asyncio.wait_for(heard.wait(), 30)
         return "found"
 
     async with made(ToolRuntime([Shelf(func_to_tool_definition(search))]), backend) as talk:

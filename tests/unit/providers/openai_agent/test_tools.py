@@ -221,7 +221,7 @@ async def test_cancellation_is_not_swallowed() -> None:
 
     tool = OpenAIAgentToolConverter().convert(_local(slow))
     task = asyncio.ensure_future(_invoke(tool, "{}"))
-    await asyncio.wait_for(started.wait(), 1)
+    await asyncio.wait_for(started.wait(), 30)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -213,7 +213,7 @@ async def test_a_slow_service_times_out_and_the_connection_is_closed() -> None:
                 await asyncio.sleep(0.05)  # a service that trickles
 
         service.on("/weather", trickle)
-        slow = tool(service, options=ToolOptions(timeout=0.4))
+        slow = tool(service, options=ToolOptions(timeout=2.0))
         async with offered(slow) as runtime:
             result = await call(runtime, {"city": "Rome"})
             assert (result.error_type, result.retryable) == ("timeout", True)

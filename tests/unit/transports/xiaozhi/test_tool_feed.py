@@ -193,7 +193,7 @@ async def test_pending_calls_fail_the_moment_the_device_goes(how: str) -> None:
         else:
             async with server.client("aa"):
                 pass
-        results = await asyncio.wait_for(asyncio.gather(*calls), 1.0)
+        results = await asyncio.wait_for(asyncio.gather(*calls), BOUND_S)
         assert {(result.error_type, result.retryable) for result in results} == {
             ("disconnected", True)
         }
@@ -232,7 +232,7 @@ async def test_the_list_of_the_last_connection_stands_in_for_the_new_one() -> No
 
 
 async def test_it_is_withdrawn_when_the_device_lists_nothing() -> None:
-    async with running(tool_initialize_timeout=0.05) as server:
+    async with running(tool_initialize_timeout=2.0) as server:
         async with server.client("aa", HELLO_MCP) as client:
             lists = await listen(server)
             await Device(client, "lamp").greet()

@@ -133,14 +133,12 @@ async def test_a_replaced_device_that_is_gone_ends_in_a_second() -> None:
     async with running() as server, raw_client(server.transport.port, "aa") as dead:
         await dead.hello()
         first = await server.session()
-        loop = asyncio.get_running_loop()
-        began = loop.time()
         async with server.client("aa"):
-            await first.wait_ended()  # the handler ends at once …
-            assert loop.time() - began < 0.5
-            # … and the socket, whose peer answers no close frame, is aborted.
+            await first.wait_ended()
+            # The handler has not waited for the socket, whose peer answers no close frame …
+            assert server.admission.admitted == 2
+            # … and which is aborted.
             await until(lambda: server.admission.admitted == 1)
-            assert loop.time() - began < 2.0
 
 
 async def test_a_handler_that_fails_is_closed_1011_and_says_nothing_of_why() -> None:
@@ -198,7 +196,7 @@ async def test_the_stop_does_not_wait_for_a_device_that_reads_nothing() -> None:
         async with raw_client(port, receive_buffer=4_096) as stuck:
             await stuck.hello()
             await asyncio.wait_for(blocked.wait(), BOUND_S)
-            await asyncio.wait_for(server.transport.stop(), 4.0)
+            await asyncio.wait_for(server.transport.stop(), BOUND_S)
         spare[1].close()
 
 
