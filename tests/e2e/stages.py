@@ -105,7 +105,7 @@ class Bench:
         await device.say(WORDS[stage])
         if manual:
             await device.release()
-        await until(lambda: self.at(device, stage), what=f"the stage {stage}", seconds=10)
+        await until(lambda: self.at(device, stage), what=f"the stage {stage}")
 
     def in_hand(self) -> dict[str, int]:
         """Return all that the providers still hold; all zero without a session."""

@@ -32,14 +32,14 @@ from vixio.core.history import (
     UserMessage,
 )
 
-SOON = 1.0
+SOON = 4.0
 """Seconds from the arrival of the cause, in which the rest of what was under way may still come.
 
-An uninterrupted reply lasts 5 s longer. How soon it is to the millisecond is tested
+An uninterrupted reply lasts 9 s longer. How soon it is to the millisecond is tested
 on a clock of its own, in tests/session/.
 """
 
-VOICE_NOTICED = 0.5
+VOICE_NOTICED = 2.0
 """Seconds from a voice's first sound to the decision that it is one, on a busy machine."""
 
 DRILLING = 2.0
@@ -94,9 +94,8 @@ async def interrupted(held: Bench, stage: str, name: str, all_idle: asyncio.Barr
         assert_played_well(reply)
         assert_nothing_wrong(device)
         history = held.server.app.host.histories.get(config.device_id).items()
-        # On a busy machine the cause itself takes a while to arrive, and the user hears on.
-        played = device.replies[count - 1].played_ms / 1000 if stage == "speaking" else 0.0
-        assert_remembered(history, stage, heard, max(heard, played))
+        arrived = device.replies[count - 1].audio_ms / 1000 if stage == "speaking" else 0.0
+        assert_remembered(history, stage, heard, arrived)
         await all_idle.wait()
     finally:
         await device.close()
@@ -147,12 +146,13 @@ def is_cause(frame: Frame) -> bool:
 
 
 def assert_remembered(
-    history: Sequence[HistoryItem], stage: str, before_cause: float, in_all: float
+    history: Sequence[HistoryItem], stage: str, played: float, arrived: float
 ) -> None:
     """Only what was heard, and every tool call closed.
 
-    ``before_cause``, ``in_all``: seconds of the interrupted reply that the device had played when
-    the cause left it, and at its end.
+    Seconds of the interrupted reply: ``played`` by the device when the cause left it, and
+    ``arrived`` there at all. On a busy machine the cause takes a while to arrive, and the user
+    hears on.
     """
     first = UserMessage(WORDS[stage])
     rest = [UserMessage(NEXT), AssistantMessage(ANSWER)]
@@ -173,7 +173,7 @@ def assert_remembered(
         assert isinstance(told, AssistantMessage)
         assert STORY.startswith(told.text)
         letter = 0.05  # ScriptedTTS: 50 ms each
-        assert before_cause / letter - 4 <= len(told.text) <= in_all / letter + 12
+        assert played / letter - 4 <= len(told.text) <= arrived / letter + 1
 
 
 async def test_each_cause_at_each_stage() -> None:
