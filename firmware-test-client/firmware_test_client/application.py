@@ -6,13 +6,13 @@ Follows main/application.cc; each method names the function that it follows.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 from firmware_test_client.config import DeviceConfig, ListeningMode
 from firmware_test_client.errors import DeviceError
 from firmware_test_client.framing import AudioPacket
-from firmware_test_client.main_task import MainTask
+from firmware_test_client.main_task import MainTask, Slow, Work
 from firmware_test_client.mcp.faults import FaultyOutbox
 from firmware_test_client.mcp.hardware import Hardware
 from firmware_test_client.mcp.server import McpServer
@@ -127,12 +127,12 @@ class Application:
             await asyncio.wait(self._background)
         self.playout.close()
 
-    def _run_beside(self, work: Awaitable[None]) -> None:
-        task = asyncio.ensure_future(work)
+    def _run_beside(self, work: Slow) -> None:
+        task = asyncio.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
 
-    def _schedule_mcp(self, work: Callable[[], Awaitable[None] | None]) -> None:
+    def _schedule_mcp(self, work: Work) -> None:
         if not self.config.misbehaviour.mcp.concurrent:
             self.main.schedule(work)
             return
@@ -311,7 +311,7 @@ class Application:
         else:
             self._records.violations.append(f"useless tts message: {body}")
 
-    def _tts_start(self, arrived: float) -> Awaitable[None] | None:
+    def _tts_start(self, arrived: float) -> Slow | None:
         """The task that OnIncomingJson schedules, then HandleStateChangedEvent."""
         at_once = self.state is DeviceState.SPEAKING
         return self._speaking.start(arrived, self._loop.time(), at_once=at_once)

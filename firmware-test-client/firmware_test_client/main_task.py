@@ -7,10 +7,15 @@ seconds delays the handling of `tts start` and the microphone's packets by two s
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
-Work = Callable[[], Awaitable[None] | None]
+Slow = Coroutine[Any, Any, None]
+"""Work that takes its time."""
+
+Work = Callable[[], Slow | None]
 
 
 class MainTask:
@@ -28,7 +33,7 @@ class MainTask:
         return self._slow is not None
 
     def schedule(self, work: Work) -> None:
-        """Run `work` after everything scheduled before it; an awaitable result is awaited."""
+        """Run `work` after everything scheduled before it; a coroutine is awaited."""
         self._queue.append(work)
         self._drain()
 
@@ -47,15 +52,21 @@ class MainTask:
             while self._queue:
                 slow = self._queue.popleft()()
                 if slow is not None:
-                    self._slow = asyncio.ensure_future(self._finish(slow))
+                    self._slow = asyncio.create_task(self._finish(slow))
+                    self._slow.add_done_callback(functools.partial(_close, slow))
                     return
         finally:
             self._running = False
 
-    async def _finish(self, slow: Awaitable[None]) -> None:
+    async def _finish(self, slow: Slow) -> None:
         try:
             await slow
         finally:
             self._slow = None
             self._on_free()
             self._drain()
+
+
+def _close(work: Slow, _: asyncio.Task[None]) -> None:
+    """Close work that was never begun: its task was cancelled before the first step."""
+    work.close()

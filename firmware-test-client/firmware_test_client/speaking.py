@@ -8,7 +8,9 @@ lost: it is dropped in another state, or cleared by the reset.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+
+from firmware_test_client.main_task import Slow
 
 
 class SpeakingSwitch:
@@ -25,7 +27,7 @@ class SpeakingSwitch:
         self._switch = switch
         self._due: tuple[float, float] | None = None  # when, and arrival of `tts start`
 
-    def start(self, arrived: float, now: float, *, at_once: bool) -> Awaitable[None] | None:
+    def start(self, arrived: float, now: float, *, at_once: bool) -> Slow | None:
         """Handle a `tts start`; the main task is busy while the result is awaited."""
         self._due = (now + self._delay, arrived)
         if at_once or not self._delay:

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from firmware_test_client.main_task import Slow, Work
 from firmware_test_client.mcp.properties import PropertyError, value_as_int
 from firmware_test_client.mcp.tool import NO_ANSWER, Tool, ToolResult, dumps, result_json
 
@@ -19,7 +20,7 @@ _PAGE_RESERVE: Final = 30  # bytes kept for the end of the page, same place
 
 Answer = Callable[[int, str, str], None]
 """Takes id, the name of the method or tool, and `"result":…` or `"error":…`."""
-Schedule = Callable[[Callable[[], Awaitable[None] | None]], None]
+Schedule = Callable[[Work], None]
 
 
 @dataclass(slots=True)
@@ -181,7 +182,7 @@ class McpServer:
         self.calls.append(record)
         self.schedule(lambda: self._run(record, tool))
 
-    def _run(self, record: ToolCallRecord, tool: Tool) -> Awaitable[None] | None:
+    def _run(self, record: ToolCallRecord, tool: Tool) -> Slow | None:
         try:
             result = tool.callback(**record.arguments)
         except Exception as error:  # noqa: BLE001  DoToolCall answers whatever the tool throws
