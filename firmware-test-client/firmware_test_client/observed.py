@@ -24,8 +24,8 @@ from firmware_test_client.state import DeviceState
 from firmware_test_client.timeline import loudspeaker_side, write_conversation
 
 T = TypeVar("T")
-REPLY_TIMEOUT = 30.0  # seconds; the speech itself is not counted
-WAIT_TIMEOUT = 10.0  # seconds
+REPLY_TIMEOUT = 90.0  # seconds, more than a server gives a turn; the speech itself is not counted
+WAIT_TIMEOUT = 30.0  # seconds; these catch what never comes, on a busy machine too
 
 
 class ObservedDevice:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from vixio.testing import ScriptedAgentBackend, ScriptedTTS, ToolUse
 from vixio.testing.providers import Step
 
 SLOW = 8.0
-"""Seconds that the held stage takes if nothing ends it."""
+"""Seconds that a held stage takes by itself; a test that ends each in time may take more."""
 
 STAGES = ("asr", "model", "tool", "tts", "speaking")
 
@@ -40,31 +40,34 @@ LATE = "Late."
 """What the model says when it is not held any more."""
 SENTENCE = "One two three four five six seven eight nine ten. "
 STORY = SENTENCE * 4
+LONG_STORY = SENTENCE * 12
 HELD_TTS = "Slowly spoken."
 
 
-def script(text: str) -> Sequence[Step]:
-    """Return the agent's reply to ``text``."""
-    if text == WORDS["model"]:
-        return (SLOW, LATE)
-    if text == WORDS["tool"]:
-        return (ToolUse(ALIAS, {}), "Drilled.")
-    if text == WORDS["tts"]:
-        return (HELD_TTS,)
-    if text == WORDS["speaking"]:
-        return (STORY,)
-    return (ANSWER,)
+def replies(slow: float, story: str) -> Callable[[str], Sequence[Step]]:
+    """Return what the agent replies to each text."""
+    scripts: dict[str, Sequence[Step]] = {
+        WORDS["model"]: (slow, LATE),
+        WORDS["tool"]: (ToolUse(ALIAS, {}), "Drilled."),
+        WORDS["tts"]: (HELD_TTS,),
+        WORDS["speaking"]: (story,),
+    }
+    return lambda text: scripts.get(text, (ANSWER,))
 
 
 class HeldTTS(ScriptedTTS):
     """Takes long for one sentence."""
+
+    def __init__(self, slow: float) -> None:
+        super().__init__()
+        self._slow = slow
 
     async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
         """Yield silence, at once or late."""
         if text == HELD_TTS:
             self.running += 1
             try:
-                await asyncio.sleep(SLOW)
+                await asyncio.sleep(self._slow)
             finally:
                 self.running -= 1
         async for pcm in super().synthesize(text, language=language):
@@ -136,12 +139,13 @@ def drill(seconds: float = SLOW) -> Tool:
 
 
 @asynccontextmanager
-async def bench() -> AsyncIterator[Bench]:
-    """Run a server that can be held at every stage."""
+async def bench(slow: float = SLOW, story: str = STORY) -> AsyncIterator[Bench]:
+    """Run a server that can be held at every stage, for ``slow`` seconds if nothing ends it."""
     recogniser = WaveformASR(
-        await recordings([*WORDS.values(), NEXT]), {WORDS["asr"]: (SLOW, WORDS["asr"])}
+        await recordings([*WORDS.values(), NEXT]), {WORDS["asr"]: (slow, WORDS["asr"])}
     )
-    vad, agent, tts = SileroVADProvider(), ScriptedAgentBackend(script), HeldTTS()
+    vad, tts = SileroVADProvider(), HeldTTS(slow)
+    agent = ScriptedAgentBackend(replies(slow, story))
     async with serving(settings(), vad=vad, asr=recogniser, agent=agent, tts=tts) as server:
         yield Bench(server, vad, recogniser, agent, tts)
 

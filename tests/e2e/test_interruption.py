@@ -4,6 +4,7 @@ starts clean."""
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -13,9 +14,10 @@ from tests.e2e.checks import assert_nothing_wrong, assert_played_well, received,
 from tests.e2e.stages import (
     ANSWER,
     HEARD_FRAMES,
+    LONG_STORY,
     NEXT,
+    SENTENCE,
     STAGES,
-    STORY,
     WORDS,
     Bench,
     bench,
@@ -32,17 +34,23 @@ from vixio.core.history import (
     UserMessage,
 )
 
-SOON = 4.0
+SOON = 15.0
 """Seconds from the arrival of the cause, in which the rest of what was under way may still come.
 
-An uninterrupted reply lasts 9 s longer. How soon it is to the millisecond is tested
+An uninterrupted reply lasts 29 s longer. How soon it is to the millisecond is tested
 on a clock of its own, in tests/session/.
 """
+
+FRAME_S = 0.06
+"""Of the server's speech."""
 
 VOICE_NOTICED = 2.0
 """Seconds from a voice's first sound to the decision that it is one, on a busy machine."""
 
-DRILLING = 2.0
+NEVER = 60.0
+"""Seconds of a stage that only an interruption ends."""
+
+DRILLING = 8.0
 """Seconds of the device's tool; its answer comes after the call was cancelled."""
 
 
@@ -94,8 +102,7 @@ async def interrupted(held: Bench, stage: str, name: str, all_idle: asyncio.Barr
         assert_played_well(reply)
         assert_nothing_wrong(device)
         history = held.server.app.host.histories.get(config.device_id).items()
-        arrived = device.replies[count - 1].audio_ms / 1000 if stage == "speaking" else 0.0
-        assert_remembered(history, stage, heard, arrived)
+        assert_remembered(history, stage, heard, arrived_before_stop(device))
         await all_idle.wait()
     finally:
         await device.close()
@@ -118,6 +125,14 @@ async def next_turn(device: SimulatedDevice) -> Reply:
 
 def heard_seconds(device: SimulatedDevice) -> float:
     return sum(heard.duration for heard in device.heard)
+
+
+def arrived_before_stop(device: SimulatedDevice) -> float:
+    """Return the seconds of the first reply that arrived, played or not: one that aborts plays none
+    of what is still on its way."""
+    names = [what(frame) for frame in received(device)]
+    frames = names[: names.index("tts stop")].count("audio")
+    return frames * FRAME_S
 
 
 def assert_clean_cut(device: SimulatedDevice, since: int, *, must_stop: bool) -> None:
@@ -171,29 +186,41 @@ def assert_remembered(
         said, told = before
         assert said == first
         assert isinstance(told, AssistantMessage)
-        assert STORY.startswith(told.text)
+        assert LONG_STORY.startswith(told.text)
         letter = 0.05  # ScriptedTTS: 50 ms each
-        assert played / letter - 4 <= len(told.text) <= arrived / letter + 1
+        assert len(told.text) >= played / letter - 4
+        # What a sentence is cut to is the share of it that was heard, of the part that there is: on
+        # a busy machine the voice may not have spoken the rest yet. That share is tested on a clock
+        # of its own, in tests/session/. A sentence of which nothing arrived was not heard.
+        begun = math.ceil(arrived / (letter * len(SENTENCE)))
+        assert len(told.text) <= begun * len(SENTENCE)
 
 
 async def test_each_cause_at_each_stage() -> None:
-    async with bench() as held:
+    async with bench(slow=NEVER, story=LONG_STORY) as held:
         pairs = list(product(STAGES, CAUSES))
         barrier = asyncio.Barrier(len(pairs) + 1)
         async with asyncio.TaskGroup() as group:
             for stage, name in pairs:
                 work = interrupted(held, stage, name, barrier)
                 group.create_task(work, name=f"{name} at {stage}")
-            async with asyncio.timeout(40):
+            await until(
+                lambda: held.server.count("xiaozhi.mcp.late_answer") == len(CAUSES),
+                what="the tool's answers",
+                seconds=90,
+            )
+            async with asyncio.timeout(90):
                 await barrier.wait()
             assert not any(held.working().values()), "the old turns are still worked on"
-        assert held.server.count("xiaozhi.mcp.late_answer") == len(CAUSES), "the tool's"
         assert held.server.count("session.defect") == 0
 
 
 async def test_a_repeated_listen_start_interrupts_what_is_spoken_only() -> None:
     """In auto mode the firmware repeats it by itself: while thinking it means nothing."""
-    async with bench() as held, SimulatedDevice(held.server.device()) as device:
+    async with (
+        bench(slow=NEVER, story=LONG_STORY) as held,
+        SimulatedDevice(held.server.device()) as device,
+    ):
         held.recogniser.outcomes[WORDS["speaking"]] = (0.6, WORDS["speaking"])
         turn = asyncio.create_task(device.ask(WORDS["speaking"]))
         session = held.server.session(device.config.device_id)
@@ -218,7 +245,10 @@ async def test_a_repeated_listen_start_interrupts_what_is_spoken_only() -> None:
 
 
 async def test_voice_interrupts_in_realtime_mode() -> None:
-    async with bench() as held, SimulatedDevice(held.server.device(mode="realtime")) as device:
+    async with (
+        bench(slow=NEVER, story=LONG_STORY) as held,
+        SimulatedDevice(held.server.device(mode="realtime")) as device,
+    ):
         await held.bring_to(device, "speaking")
         since = len(device.frames)
         spoken = await device.say(NEXT)
@@ -238,7 +268,10 @@ async def test_voice_interrupts_in_realtime_mode() -> None:
 
 
 async def test_who_goes_on_before_the_answer_in_realtime_mode_is_answered_once() -> None:
-    async with bench() as held, SimulatedDevice(held.server.device(mode="realtime")) as device:
+    async with (
+        bench(slow=NEVER, story=LONG_STORY) as held,
+        SimulatedDevice(held.server.device(mode="realtime")) as device,
+    ):
         await held.bring_to(device, "model")
         await device.say(NEXT)
         reply = await device.wait_for_reply(after=0)

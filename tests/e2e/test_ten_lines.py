@@ -26,7 +26,7 @@ async def test_a_device_is_answered_by_the_programs_own_tool(tmp_path: Path) -> 
         (ota,) = re.findall(r"http://\S+", line)
         async with SimulatedDevice(DeviceConfig(ota_url=ota)) as device:
             spoken = await device.ask("what is the lucky number")
-            assert re.fullmatch(ANSWER, spoken.text), spoken.text
+            assert re.fullmatch(ANSWER, spoken.text), "".join((spoken.text, *server.err))
             typed = await device.type_text("what is the lucky number")
             assert re.fullmatch(ANSWER, typed.text), typed.text
             assert_nothing_wrong(device)

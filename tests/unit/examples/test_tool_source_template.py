@@ -21,7 +21,7 @@ SETTINGS = """
 server: {{host: 127.0.0.1, port: 0, http_port: 0}}
 memory: {{store: none}}
 asr: {{name: pocketsphinx, timeout: 60}}
-timeouts: {{asr: 70}}
+timeouts: {{turn: 180, asr: 70, agent_first: 120, tts: 60}}
 tools:
   sources:
     - type: sheet
@@ -90,7 +90,7 @@ async def test_a_device_uses_it_and_follows_its_changes(site: Path, tmp_path: Pa
         (ota,) = re.findall(r"http://\S+", await server.line("OTA URL"))
         async with SimulatedDevice(DeviceConfig(ota_url=ota)) as device:
             reply = await device.ask("what is the pool temperature")
-            assert reply.text == "The pool temperature is 24 degrees."
+            assert reply.text == "The pool temperature is 24 degrees.", "".join(server.err)
             new = sheet.with_suffix(".new")
             new.write_text("opening hours: nine to five\n", encoding="utf-8")
             new.replace(sheet)
