@@ -165,7 +165,8 @@ async def device_tool(port: int, *, kind: str, number: int) -> Outcome:
         outcome.saw(said[:40] or "no words")
         outcome.expect(said, "the broken turn ended without a word")
         said = await device.ask("call self_it {}")
-        outcome.expect(said == "It was good: whole", f"the next call said {said!r}"[:200])
+        # On a busy machine an apology for what came too late may follow.
+        outcome.expect(said.startswith("It was good: whole"), f"the next call said {said!r}"[:200])
         if kind == "late":
             await asyncio.sleep(3)
             whole = await device.ask("number 4")

@@ -24,16 +24,18 @@ _SETTINGS: dict[str, Any] = {
     "memory": {"store": "none"},
     "timeouts": {
         "hello": 3,
-        "turn": 8,
-        "asr": 2,
-        "agent_first": 2,
+        "turn": 12,
+        "vad": 4,
+        "asr": 4,
+        "agent_first": 4,
         "agent_next": 4,
-        "tts": 2,
+        "tts": 4,
         "device_tool": 2,
         "vision": 2,
     },
 }
-"""As shipped, but for the times that a fault may take: the run shall not wait for them."""
+"""As shipped, but for the times that a fault may take: the run does not wait for them for long. On
+a busy machine what works takes seconds, too."""
 
 
 def settings(service_port: int) -> dict[str, Any]:

@@ -8,10 +8,10 @@ from typing import Final, TypeVar
 
 from firmware_test_client.errors import ConnectError
 
-PATIENCE_S: Final = 60.0
+PATIENCE_S: Final = 150.0
 """An attack is over by then, or the server has stopped for good."""
 
-AGAIN_S: Final = 0.5
+AGAIN_S: Final = 1.0
 
 T = TypeVar("T")
 
@@ -21,7 +21,7 @@ class Refused(Exception):
 
 
 async def admitted(come: Callable[[], Awaitable[T]]) -> T:
-    """Return what ``come`` does, once it is not asked to wait any more (503)."""
+    """Return what ``come`` does, once it is not asked to wait any more (503, 429)."""
     loop = asyncio.get_running_loop()
     end = loop.time() + PATIENCE_S
     while True:
@@ -34,4 +34,6 @@ async def admitted(come: Callable[[], Awaitable[T]]) -> T:
 
 
 def _asked_to_wait(error: ConnectError | Refused) -> bool:
-    return error.status == 503 if isinstance(error, ConnectError) else " 503 " in str(error)
+    if isinstance(error, ConnectError):
+        return error.status in {429, 503}
+    return any(status in str(error) for status in (" 429 ", " 503 "))

@@ -27,11 +27,11 @@ from vixio.tools.source import ToolSource
 def settings(**sections: dict[str, Any]) -> Settings:
     """Return settings for free loopback ports; ``sections`` as in a settings file.
 
-    Recogniser and voice have time to compute on a machine that others keep busy.
+    Detector, recogniser and voice have time to compute on a machine that others keep busy.
     """
     server = {"host": "127.0.0.1", "port": 0, "http_port": 0, **sections.pop("server", {})}
     memory = {"store": "none", **sections.pop("memory", {})}
-    timeouts = {"asr": 60, "tts": 60, **sections.pop("timeouts", {})}
+    timeouts = {"vad": 30, "asr": 60, "tts": 60, **sections.pop("timeouts", {})}
     own = {"server": server, "memory": memory, "timeouts": timeouts}
     return Settings.model_validate({**own, **sections})
 

@@ -38,7 +38,7 @@ from vixio.core.session.speech import Priority
 
 NEWS = "The washing machine is done."
 LONG = "One, two, three, four, five, six, seven, eight, nine, ten, eleven, twelve, thirteen."
-BOUND = 30.0
+BOUND = 90.0
 MANY = 60
 """Connections of which all to one of two processes do not happen by chance."""
 

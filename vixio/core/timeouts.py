@@ -13,6 +13,8 @@ class Timeouts:
     """For a device's hello; the firmware gives up after 10 s. The connection is closed."""
     turn: float = 60.0
     """For the making of one reply. Playing it does not count."""
+    vad: float = 2.0
+    """For the detector's answer to a piece of audio."""
     asr: float = 15.0
     """For the words after the end of speech."""
     asr_feed: float = 5.0

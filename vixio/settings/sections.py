@@ -287,6 +287,7 @@ class TimeoutSettings(Section):
 
     hello: Seconds = _DEFAULT.hello
     turn: Seconds = _DEFAULT.turn
+    vad: Seconds = _DEFAULT.vad
     asr: Seconds = _DEFAULT.asr
     agent_first: Seconds = _DEFAULT.agent_first
     agent_next: Seconds = _DEFAULT.agent_next

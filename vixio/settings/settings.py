@@ -145,7 +145,7 @@ class Settings(Section):
 
     def vad_settings(self) -> VADSettings:
         """Return the hysteresis of the VAD station."""
-        return fill(VADSettings, self.listening)
+        return replace(fill(VADSettings, self.listening), timeout=self.timeouts.vad)
 
     def turn_settings(self) -> TurnSettings:
         """Return when a turn is over."""

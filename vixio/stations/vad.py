@@ -21,6 +21,7 @@ from vixio.core.chunk import (
 from vixio.core.clock import now as clock_now
 from vixio.core.errors import ProviderError, describe
 from vixio.core.station import Emit, ListeningStation, StationContext
+from vixio.core.timeouts import Timeouts
 from vixio.core.watchdog import Watchdog
 from vixio.providers.vad import VADProvider, VADStream
 
@@ -39,7 +40,7 @@ class VADSettings:
     exit_threshold: float = 0.35
     min_speech_ms: int = 96
     min_pause_ms: int = 64
-    timeout: float = 2.0
+    timeout: float = Timeouts().vad
     recovery: float = 2.0
 
 

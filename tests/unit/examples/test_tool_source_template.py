@@ -21,7 +21,7 @@ SETTINGS = """
 server: {{host: 127.0.0.1, port: 0, http_port: 0}}
 memory: {{store: none}}
 asr: {{name: pocketsphinx, timeout: 60}}
-timeouts: {{turn: 180, asr: 70, agent_first: 120, tts: 60}}
+timeouts: {{turn: 180, vad: 30, asr: 70, agent_first: 120, tts: 60}}
 tools:
   sources:
     - type: sheet
