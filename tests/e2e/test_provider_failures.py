@@ -18,7 +18,7 @@ from vixio.testing.providers import Step
 
 BROKEN = ProviderError("scripted", "out of order")
 FOREVER = 1_000.0
-TIMEOUTS = {"asr": 2.0, "agent_first": 1.5, "agent_next": 1.5, "tts": 1.5}
+TIMEOUTS = {"vad": 2.0, "asr": 2.0, "agent_first": 1.5, "agent_next": 1.5, "tts": 1.5}
 SETTINGS = settings(timeouts=TIMEOUTS)
 
 FAILED, TIMEOUT, NO_ANSWER = "went wrong", "too long", "no answer"
