@@ -44,7 +44,8 @@ def said(number: int) -> list[HistoryItem]:
 def need(*modules: str) -> None:
     for module in modules:
         if importlib.util.find_spec(module) is None:
-            pytest.skip(f"{module} is not installed (an extra of Vixio's)")
+            # An extra: the default set-up of the tests has no database driver.
+            pytest.skip(f"{module} is not installed; `make test-stores` installs it")
 
 
 @pytest.fixture(scope="module")

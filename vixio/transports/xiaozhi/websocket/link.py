@@ -56,8 +56,8 @@ class WebSocketLink(asyncio.BufferedProtocol):
         self._closing = False
         self._full = False
         self._writable = Waiters()
-        self._is_gone = False
-        self._gone = Waiters()
+        self._gone = False
+        self._end = Waiters()
 
     # ── for subclasses ──────────────────────────────────────────────────────────────────────────
 
@@ -159,8 +159,8 @@ class WebSocketLink(asyncio.BufferedProtocol):
             self._flush()
         elif not self._closing:
             self.abort()
-        while not self._is_gone:
-            await self._gone.wait()
+        while not self._gone:
+            await self._end.wait()
 
     def abort(self) -> None:
         """End the TCP connection at once, whatever is still buffered."""
@@ -229,8 +229,8 @@ class WebSocketLink(asyncio.BufferedProtocol):
         if self._timer is not None:
             self._timer.cancel()
         self.resume_writing()
-        self._is_gone = True
-        self._gone.wake()
+        self._gone = True
+        self._end.wake()
         self.ended()
         self.disconnected()
 
