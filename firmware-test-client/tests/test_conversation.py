@@ -78,6 +78,7 @@ async def test_early_stop_in_auto_plays_the_rest_then_listens(server: ScriptedSe
         assert reply.stop_lag_ms < -400
         assert reply.clipped_ms == 2 * 60  # what arrived after the stop
         assert device.counters.audio_outside_speaking == 2
+        await server.talk.until(lambda: len(server.talk.bodies("listen", "start")) == 2)
         starts = [frame for frame in device.frames if (frame.body or {}).get("state") == "start"]
         assert reply.playout_end is not None
         assert starts[-1].direction == "out"

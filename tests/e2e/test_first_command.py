@@ -24,10 +24,6 @@ SLOW = {"at once": 0.0, "in mid utterance": 0.4, "after the utterance": 1.3}
 """Seconds for each answer of the device. It gives two: to `initialize` and to `tools/list`."""
 
 
-PATIENT = settings(timeouts={"tool_list": 20})
-"""Waits as long as a busy machine may need."""
-
-
 def voice() -> ScriptedTTS:
     """Return a voice that speaks quickly, because its speech is not checked."""
     return ScriptedTTS(seconds_per_char=0.01)
@@ -57,7 +53,7 @@ def assert_done(device: SimulatedDevice, reply: Reply) -> None:
 @pytest.mark.parametrize("delay", SLOW.values(), ids=SLOW)
 async def test_push_to_talk_that_opens_the_connection(delay: float) -> None:
     async with (
-        serving(PATIENT, tts=voice()) as server,
+        serving(tts=voice()) as server,
         switched_on(
             SimulatedDevice(server.device(mode="manual", misbehaviour=slow(delay)))
         ) as device,
@@ -69,7 +65,7 @@ async def test_push_to_talk_that_opens_the_connection(delay: float) -> None:
     ("mode", "delay"), [*(("auto", delay) for delay in SLOW.values()), ("realtime", 0.4)]
 )
 async def test_speech_right_after_the_hello(mode: str, delay: float) -> None:
-    async with serving(PATIENT, tts=voice()) as server:
+    async with serving(tts=voice()) as server:
         device = SimulatedDevice(server.device(mode=mode, misbehaviour=slow(delay)))
         await prepare(COMMAND, device.config.voice, device.config.uplink_rate)  # not meanwhile
         async with device:
@@ -83,7 +79,7 @@ async def test_typed_at_once_on_five_fresh_connections(delay: float) -> None:
             assert_done(device, await device.type_text(COMMAND))
 
     async with (
-        serving(PATIENT, asr=WaveformASR({}), tts=voice()) as server,
+        serving(asr=WaveformASR({}), tts=voice()) as server,
         asyncio.TaskGroup() as group,
     ):
         for _ in range(5):
