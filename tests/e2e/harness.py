@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from firmware_test_client import DeviceConfig
+from tests.support import patient
 from tests.support.waiting import until
 from vixio.core.session.events import Event, TurnEnded
 from vixio.core.session.session import Session
@@ -23,18 +24,6 @@ from vixio.server import Providers, Server
 from vixio.settings import Settings
 from vixio.tools.source import ToolSource
 
-PATIENT = {
-    "hello": 60,
-    "turn": 180,
-    "vad": 30,
-    "asr": 60,
-    "agent_first": 120,
-    "agent_next": 120,
-    "tts": 60,
-    "tool_list": 20,
-}
-"""Seconds, for the models that compute and the processes that start."""
-
 NO_GAPS = {"jitter_ms": 5_000, "stall_ms": 60_000}
 """A device that lives in the server's process sends nothing while the machine holds up both."""
 
@@ -47,9 +36,9 @@ def settings(**sections: dict[str, Any]) -> Settings:
     server = {"host": "127.0.0.1", "port": 0, "http_port": 0, **sections.pop("server", {})}
     memory = {"store": "none", **sections.pop("memory", {})}
     listening = {**NO_GAPS, **sections.pop("listening", {})}
-    timeouts = {**PATIENT, **sections.pop("timeouts", {})}
-    own = {"server": server, "memory": memory, "listening": listening, "timeouts": timeouts}
-    return Settings.model_validate({**own, **sections})
+    own = {"server": server, "memory": memory, "listening": listening}
+    limits = patient.sections(**sections.pop("timeouts", {}))
+    return Settings.model_validate({**own, **limits, **sections})
 
 
 @dataclass

@@ -18,10 +18,6 @@ STOP_TIMEOUT = 30.0
 a busy machine five; this catches the one that never ends."""
 
 
-PATIENT = "timeouts: {turn: 180, vad: 30, asr: 60, agent_first: 120, tts: 60}\n"
-"""Settings of a server on a machine that others keep busy: its models compute, and the
-first turn waits for the import of the agent SDK."""
-
 OWN_PORTS = (15_000, 32_000)
 """Below the dynamic ports of Linux (32768 to 60999), macOS and Windows (from 49152)."""
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
-from tests.e2e.processes import PATIENT, START_TIMEOUT, STOP_TIMEOUT, free_ports
+from tests.e2e.processes import START_TIMEOUT, STOP_TIMEOUT, free_ports
+from tests.support import patient
 from tests.support.clusters import machine
 from tests.support.waiting import until
 from vixio.cluster.workers.channel import Channel
@@ -115,7 +116,7 @@ async def worker(
 @asynccontextmanager
 async def two_workers(directory: Path) -> AsyncIterator[Machine]:
     config = directory / "vixio.yaml"
-    config.write_text("memory: {store: none}\nlogging: {level: WARNING}\n" + PATIENT)
+    config.write_text("memory: {store: none}\nlogging: {level: WARNING}\n" + patient.YAML)
     ports = free_ports(2)
     async with machine() as made, AsyncExitStack() as stack:
         observer = await made.join()

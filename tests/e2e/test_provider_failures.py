@@ -18,7 +18,7 @@ from vixio.testing.providers import Step
 
 BROKEN = ProviderError("scripted", "out of order")
 FOREVER = 1_000.0
-TIMEOUTS = {"vad": 2.0, "asr": 2.0, "agent_first": 1.5, "agent_next": 1.5, "tts": 1.5}
+TIMEOUTS = {"asr": 2.0, "agent_first": 1.5, "agent_next": 1.5, "tts": 1.5}
 SETTINGS = settings(timeouts=TIMEOUTS)
 
 FAILED, TIMEOUT, NO_ANSWER = "went wrong", "too long", "no answer"
@@ -186,8 +186,9 @@ async def test_a_detector(hangs: bool) -> None:
     vad = ScriptedVAD()
     recogniser = WaveformASR(await recordings([SOUND]))
     agent = ScriptedAgentBackend()
+    config = settings(timeouts={**TIMEOUTS, "vad": 2.0})
     async with (
-        serving(SETTINGS, vad=vad, asr=recogniser, agent=agent, tts=ScriptedTTS()) as server,
+        serving(config, vad=vad, asr=recogniser, agent=agent, tts=ScriptedTTS()) as server,
         SimulatedDevice(server.device()) as device,
     ):
         await device.wait_for(lambda: device.listening, what="listening")

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong
-from tests.e2e.processes import PATIENT, running
+from tests.e2e.processes import running
+from tests.support import patient
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "ten_lines.py"
 ANSWER = r"The lucky number is \d{1,2}\."
-CONFIG = "server: {host: 127.0.0.1, port: 0, http_port: 0}\nmemory: {store: none}\n" + PATIENT
+CONFIG = "server: {host: 127.0.0.1, port: 0, http_port: 0}\nmemory: {store: none}\n" + patient.YAML
 
 
 async def test_a_device_is_answered_by_the_programs_own_tool(tmp_path: Path) -> None:

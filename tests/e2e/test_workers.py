@@ -17,7 +17,9 @@ from typing import Any
 import pytest
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
-from tests.e2e.processes import PATIENT, STOP_TIMEOUT, Running, free_ports, running
+from firmware_test_client.errors import Disconnected
+from tests.e2e.processes import STOP_TIMEOUT, Running, free_ports, running
+from tests.support import patient
 from tests.support.llm_server import LLMServer, text
 
 VIXIO = Path(sys.executable).with_name("vixio")
@@ -68,7 +70,7 @@ class Served:
 async def two_processes(directory: Path, config: str = "") -> AsyncIterator[Served]:
     port, http_port = free_ports(2)
     path = directory / "vixio.yaml"
-    path.write_text(f"server: {{workers: 2}}\nmemory: {{store: none}}\n{PATIENT}{config}")
+    path.write_text(f"server: {{workers: 2}}\nmemory: {{store: none}}\n{patient.YAML}{config}")
     command = (VIXIO, "serve", "--config", path, "--host", "127.0.0.1", "--port", str(port))
     async with running((*command, "--http-port", str(http_port)), directory) as server:
         ota = f"http://127.0.0.1:{http_port}/xiaozhi/ota/"
@@ -181,7 +183,7 @@ async def _ends(device: SimulatedDevice) -> bool:
     """Whether the connection is over, by a ping."""
     try:
         await device.ping(timeout=BOUND)
-    except Exception:  # noqa: BLE001 - a ping's failure of any kind is the end that is asked for
+    except Disconnected:
         return True
     return False
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong
 from tests.e2e.processes import running
+from tests.support import patient
 
 ROOT = Path(__file__).resolve().parents[3]
 TEMPLATE = ROOT / "examples" / "tool_source_template"
@@ -20,8 +21,6 @@ SERVE = "from vixio.cli.commands import main; main()"
 SETTINGS = """
 server: {{host: 127.0.0.1, port: 0, http_port: 0}}
 memory: {{store: none}}
-asr: {{name: pocketsphinx, timeout: 60}}
-timeouts: {{turn: 180, vad: 30, asr: 70, agent_first: 120, tts: 60}}
 tools:
   sources:
     - type: sheet
@@ -38,7 +37,7 @@ def environment(site: Path, config: Path) -> dict[str, str]:
 
 def configured(directory: Path, option: str) -> Path:
     config = directory / "vixio.yaml"
-    config.write_text(SETTINGS.format(option=option), encoding="utf-8")
+    config.write_text(SETTINGS.format(option=option) + patient.YAML, encoding="utf-8")
     return config
 
 
@@ -78,7 +77,7 @@ def test_a_configuration_that_uses_it_is_checked(site: Path, tmp_path: Path) -> 
 
     wrong = configured(tmp_path, "file: house.txt\n      fil: x")
     done = run(site, wrong, "-c", SERVE, "check")
-    assert "vixio.yaml:11: tools.sources[0].fil: there is no such key, did you mean" in done.stdout
+    assert "vixio.yaml:9: tools.sources[0].fil: there is no such key, did you mean" in done.stdout
 
 
 async def test_a_device_uses_it_and_follows_its_changes(site: Path, tmp_path: Path) -> None:
