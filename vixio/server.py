@@ -163,7 +163,7 @@ class Server:
         own_logging = not logging.getLogger().handlers
         if own_logging:
             configure_logging(self.settings.logging.level, json=self.settings.logging.as_json)
-        if (workers := self.settings.server.workers) > 1:
+        if (workers := self.settings.server.workers) != 1:
             _log.warning(
                 "server.workers applies to `vixio serve` only, one process serves all devices",
                 extra={"workers": workers},

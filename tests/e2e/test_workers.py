@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import sys
 import urllib.request
@@ -186,6 +187,38 @@ async def _ends(device: SimulatedDevice) -> bool:
     except Disconnected:
         return True
     return False
+
+
+@pytest.mark.parametrize("one_core", [True, False])
+async def test_the_number_of_processes_may_be_chosen(tmp_path: Path, one_core: bool) -> None:
+    """On one core it is the plain server, without other processes."""
+    port, http_port = free_ports(2)
+    confined = (
+        "import os, sys\n"
+        "cores = sorted(os.sched_getaffinity(0))\n"
+        f"os.sched_setaffinity(0, cores[:1] if {one_core} else cores)\n"
+        "os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    command = (sys.executable, "-c", confined, VIXIO, "serve", "--workers", "auto")
+    where = ("--host", "127.0.0.1", "--port", str(port), "--http-port", str(http_port))
+    async with running((*command, *where), tmp_path) as server:
+        ota = f"http://127.0.0.1:{http_port}/xiaozhi/ota/"
+        assert ota in await server.line("OTA URL")
+        using = await server.line("silero")
+        async with SimulatedDevice(DeviceConfig(ota_url=ota)) as device:
+            assert (await device.type_text("hello")).text
+        page = await Served(server, ota, http_port).health()
+        await server.stop(signal.SIGTERM)
+        assert server.process.returncode == 0
+    (line,) = (line for line in server.err if "number of processes chosen" in line)
+    found = re.search(r"processes=(\d+)", line)
+    assert found is not None, line
+    if one_core:
+        assert "1 core" in line
+        assert found[1] == "1"
+    assert len(page.get("workers", [page])) == int(found[1])
+    assert (f"{found[1]} processes" in using) == (found[1] != "1")
+    assert "Traceback" not in "".join(server.out + server.err)
 
 
 async def test_a_port_that_is_taken_is_one_line_and_status_2(tmp_path: Path) -> None:

@@ -25,14 +25,18 @@ _log = logging.getLogger(__name__)
 @click.option("--host", metavar="ADDRESS", help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65_535), help="Port of the WebSocket; 0: any.")
 @click.option("--http-port", type=click.IntRange(0, 65_535), help="Port of OTA; 0: any.")
-@click.option("--workers", type=click.IntRange(1, 64), help="Processes that share the ports.")
+@click.option(
+    "--workers",
+    metavar="N|auto",
+    help="Processes that share the ports; auto: as many as cores and memory allow.",
+)
 @click.option("--log-level", type=click.Choice(LEVELS, case_sensitive=False), help="What to log.")
 def serve(
     config: Path | None,
     host: str | None,
     port: int | None,
     http_port: int | None,
-    workers: int | None,
+    workers: str | None,
     log_level: str | None,
 ) -> None:
     """Run the server.
@@ -47,13 +51,18 @@ def serve(
 
     def load() -> Settings:
         return override(
-            load_settings(path), host=host, port=port, http_port=http_port, log_level=log_level
+            load_settings(path),
+            host=host,
+            port=port,
+            http_port=http_port,
+            workers=workers,
+            log_level=log_level,
         )
 
     settings = load()
     configure_logging(settings.logging.level, json=settings.logging.as_json)
     _log.info("settings loaded", extra={"source": source})
-    processes = workers or settings.server.workers
+    processes = _processes(settings)
     try:
         if processes == 1:
             asyncio.run(_serve_alone(settings, source, load))
@@ -61,6 +70,20 @@ def serve(
             asyncio.run(_supervise(settings, source, path, processes, log_level))
     finally:
         flush_logs()
+
+
+def _processes(settings: Settings) -> int:
+    """Return how many processes to start, and log why if that was left to us."""
+    if settings.server.workers != "auto":
+        return settings.server.workers
+    from vixio.cluster.workers.choice import choose_processes
+
+    choice = choose_processes(settings)
+    _log.info(
+        "number of processes chosen",
+        extra={"processes": choice.processes, "reason": choice.reason},
+    )
+    return choice.processes
 
 
 async def _serve_alone(settings: Settings, source: str, load: Callable[[], Settings]) -> None:

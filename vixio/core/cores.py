@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
+from functools import cache
+
+from vixio.core.control_group import cpu_limit
 
 _sharing = 1
+_cpu_limit = cache(cpu_limit)
 
 
 def share_cores(processes: int) -> None:
@@ -13,11 +18,16 @@ def share_cores(processes: int) -> None:
     _sharing = max(1, processes)
 
 
+def processor_time() -> float:
+    """Return how many cores' time this process may use: 1.5 in a container limited to that."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    limit = _cpu_limit()
+    return min(allowed or 1, math.inf if limit is None else limit)
+
+
 def usable_cores() -> int:
-    """Return how many cores this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return max(1, len(os.sched_getaffinity(0)))
-    return os.cpu_count() or 1
+    """Return how many cores this process may run on at a time."""
+    return max(1, math.ceil(processor_time()))
 
 
 def own_cores() -> int:

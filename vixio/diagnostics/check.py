@@ -15,6 +15,7 @@ from time import perf_counter
 from typing import Protocol, TypeVar
 
 from vixio.cli.banner import EVERY_ADDRESS, reachable_host
+from vixio.cluster.workers.choice import choose_processes
 from vixio.core.audio import BYTES_PER_SAMPLE, pcm_seconds
 from vixio.core.errors import ConfigError, VixioError
 from vixio.core.metrics import Counters
@@ -281,6 +282,18 @@ async def _ports(settings: Settings) -> str:
     return f"{shown[0]} (WebSocket) and {shown[1]} (OTA) are free on {server.host}"
 
 
+async def _workers(settings: Settings) -> str:
+    workers = settings.server.workers
+    if workers != "auto":
+        return _processes(workers)
+    choice = await asyncio.to_thread(choose_processes, settings)
+    return f"{_processes(choice.processes)}, chosen from {choice.reason}"
+
+
+def _processes(number: int) -> str:
+    return f"{number} process" + ("es" if number > 1 else "")
+
+
 async def _auth(settings: Settings) -> str:
     # That a secret is there when it is needed, the settings themselves have seen to.
     auth = settings.server.auth
@@ -329,6 +342,7 @@ PROBES: dict[str, Probe] = {
     "tools": _tools,
     "memory": _memory,
     "ports": _ports,
+    "workers": _workers,
     "auth": _auth,
     "address": _address,
 }

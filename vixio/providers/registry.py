@@ -65,6 +65,11 @@ class ProviderFactory(Generic[SettingsT, ProviderT_co]):
 
     Raises ProviderUnavailable or ConfigError.
     """
+    memory_mb: Callable[[SettingsT], int] = lambda _: 0
+    """About how much memory each server process needs for it, its worker processes included.
+
+    ``server.workers: auto`` starts no more processes than the machine has memory for.
+    """
 
 
 _OPENAI_AGENT = "vixio.providers.openai_agent.backend"

@@ -46,10 +46,11 @@ def override(
     host: str | None = None,
     port: int | None = None,
     http_port: int | None = None,
+    workers: str | int | None = None,
     log_level: str | None = None,
 ) -> Settings:
     """Return the settings with the options of the command line applied. Raises ConfigError."""
-    server = {"host": host, "port": port, "http_port": http_port}
+    server = {"host": host, "port": port, "http_port": http_port, "workers": workers}
     changed = {key: value for key, value in server.items() if value is not None}
     try:
         return settings.model_copy(

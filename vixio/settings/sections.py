@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     SecretStr,
@@ -23,6 +24,8 @@ from vixio.core.timeouts import Timeouts
 
 MIN_SECRET_BYTES = 16
 """A shorter secret can be guessed from one captured token."""
+
+MAX_WORKERS = 64
 
 LogLevel = Literal["TRACE", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 
@@ -58,6 +61,15 @@ def _check_instructions(value: str) -> str:
     check_instructions(value)
     return value
 
+
+def _check_workers(value: object) -> object:
+    number = int(value) if isinstance(value, str) and value.isdecimal() else value
+    if number == "auto" or (type(number) is int and 1 <= number <= MAX_WORKERS):
+        return number
+    raise ValueError(f"expected a number from 1 to {MAX_WORKERS}, or auto, found {value!r}")
+
+
+Workers = Annotated[int | Literal["auto"], BeforeValidator(_check_workers)]
 
 LanguageTag = Annotated[str, AfterValidator(_check_language)]
 """BCP 47."""
@@ -147,9 +159,9 @@ class ServerSettings(Section):
     """OTA, vision and the health page."""
     public_host: str = ""
     """Host in the URLs that devices get from OTA; empty: the one through which the device came."""
-    workers: int = Field(default=1, ge=1, le=64)
-    """Processes of `vixio serve` that share the ports, each with its own models; one per core, on
-    Linux. A program (``Server.run``) is one process."""
+    workers: Workers = 1
+    """Processes of `vixio serve` that share the ports, each with its own models, on Linux; auto: as
+    many as its cores and memory allow. A program (``Server.run``) is one process."""
     max_connections: int = Field(default=1_000, ge=1, le=100_000)
     trusted_proxies: tuple[str, ...] = ("127.0.0.1", "::1")
     """Addresses or networks whose X-Forwarded-* headers are used."""

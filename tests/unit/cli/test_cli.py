@@ -126,6 +126,16 @@ def test_a_mistake_in_a_fresh_process(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("workers", ["many", "0", "65", "-1", "1.5", ""])
+def test_a_wrong_number_of_workers_is_one_line(workers: str) -> None:
+    done = CliRunner().invoke(main, ["serve", "--workers", workers])
+    assert done.exit_code == 2
+    assert done.stderr == (
+        "vixio: command line: workers: expected a number from 1 to 64, or auto, "
+        f"found {workers!r}\n"
+    )
+
+
 def test_a_mistake_on_the_command_line() -> None:
     assert CliRunner().invoke(main, ["serve", "--port", "70000"]).exit_code == 2
     done = CliRunner().invoke(main, ["serve", "--port", "8003"])

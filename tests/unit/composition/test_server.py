@@ -10,9 +10,9 @@ from vixio import Providers, Server, Settings
 from vixio.testing import ScriptedAgentBackend, ScriptedASR, ScriptedTTS, ScriptedVAD
 
 
-@pytest.mark.parametrize(("workers", "lines"), [(1, []), (3, [3])])
+@pytest.mark.parametrize(("workers", "lines"), [(1, []), (3, [3]), ("auto", ["auto"])])
 def test_several_workers_in_a_program_are_a_warning(
-    workers: int,
+    workers: int | str,
     lines: list[int],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,

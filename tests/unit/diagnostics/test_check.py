@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -181,6 +182,15 @@ async def test_a_port_that_is_taken(kit: Kit, tmp_path: Path) -> None:
 async def test_an_address_of_another_machine(kit: Kit, tmp_path: Path) -> None:
     parts = await run(tmp_path, "server: {host: 192.0.2.7, port: 0, http_port: 0}")
     assert failed(parts)["ports"].startswith("192.0.2.7:0 cannot be opened")
+
+
+async def test_the_number_of_processes(kit: Kit, tmp_path: Path) -> None:
+    parts = await run(tmp_path)
+    assert parts["workers"].detail == "1 process"
+    parts = await run(tmp_path, "server: {host: 127.0.0.1, port: 0, http_port: 0, workers: 3}")
+    assert parts["workers"].detail == "3 processes"
+    parts = await run(tmp_path, "server: {host: 127.0.0.1, port: 0, http_port: 0, workers: auto}")
+    assert re.fullmatch(r"\d+ process(es)?, chosen from \S.*", parts["workers"].detail)
 
 
 async def test_authentication_is_told(kit: Kit, tmp_path: Path) -> None:

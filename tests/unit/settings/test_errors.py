@@ -102,6 +102,18 @@ def failure(path: Path, environment: dict[str, str] | None = None) -> str:
             ":3: listening.end_silence_ms: expected a number from 100 to 10000, found 5",
         ),
         ("server: {port: 1.5}", ":1: server.port: expected a whole number, found 1.5"),
+        (
+            "server: {workers: many}",
+            ":1: server.workers: expected a number from 1 to 64, or auto, found 'many'",
+        ),
+        (
+            "server: {workers: 65}",
+            ":1: server.workers: expected a number from 1 to 64, or auto, found 65",
+        ),
+        (
+            "server: {workers: 1.5}",
+            ":1: server.workers: expected a number from 1 to 64, or auto, found 1.5",
+        ),
         ("server: {port: }", ":1: server.port: expected a valid integer, found nothing"),
         (
             "timeouts: {turn: 0}",

@@ -22,6 +22,7 @@ from vixio.bench.load.processes import Cores, usable_cores
 from vixio.bench.load.providers import Delays
 from vixio.bench.load.runner import Options, Step
 from vixio.bench.load.server import TUNINGS, UVLOOP
+from vixio.cluster.workers.choice import SERVER_MB, Machine, choose
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--generators", type=int, metavar="N", help="processes that play the devices")
     add("--pin", action="store_true", help="keep server and generators on cores of their own")
     add("--server-cores", type=int, default=1, metavar="N", help="with --pin: the server's cores")
-    add("--workers", type=int, default=1, metavar="N", help="server processes on one port (Linux)")
+    add(
+        "--workers",
+        default="1",
+        metavar="N|auto",
+        help="server processes on one port (Linux); auto: as many as vixio serve chooses",
+    )
     add("--asr-ms", type=float, default=0, metavar="MS", help="delay of the scripted ASR")
     add("--agent-ms", type=float, default=0, metavar="MS", help="delay of the scripted agent")
     add("--tts-ms", type=float, default=0, metavar="MS", help="delay of the scripted TTS")
@@ -92,7 +98,7 @@ def _steps(options: argparse.Namespace) -> list[Asked]:
                 step.devices,
                 step.ramp,
                 step.pinned and several,
-                step.processes if sys.platform == "linux" else 1,
+                _processes(str(step.processes), Cores()) if sys.platform == "linux" else 1,
             )
             for step in SERIES
         ]
@@ -123,6 +129,18 @@ def _settings(changes: Sequence[str]) -> dict[str, Any]:
     return sections
 
 
+def _processes(workers: str, cores: Cores) -> int:
+    """Return the number of the server's processes. Raises ValueError."""
+    if workers == "auto":
+        machine = Machine.find()
+        if cores.server:
+            machine = replace(machine, cores=len(cores.server))
+        return choose(machine, SERVER_MB).processes
+    if not workers.isdecimal() or int(workers) < 1:
+        raise ValueError(f"--workers: expected a number of at least 1, or auto, not {workers!r}")
+    return int(workers)
+
+
 def main(argv: Sequence[str]) -> int:
     """Run the command; return its exit status: 1 if a mark is missed, 2 for a wrong request."""
     options = _parser().parse_args(list(argv))
@@ -135,8 +153,7 @@ def main(argv: Sequence[str]) -> int:
             raise ValueError(
                 f"--tune: expected {UVLOOP}, {', '.join(TUNINGS)}, not {unknown.pop()!r}"
             )
-        if options.workers < 1:
-            raise ValueError("--workers: expected a number of at least 1")
+        processes = _processes(options.workers, cores)
         if options.plot is not None and options.plot.suffix != ".svg":
             raise ValueError("--plot writes SVG: name the file *.svg")
     except ValueError as error:
@@ -151,7 +168,7 @@ def main(argv: Sequence[str]) -> int:
         delays=Delays(options.asr_ms / 1000, options.agent_ms / 1000, options.tts_ms / 1000),
         settings=settings,
         tune=tune,
-        processes=options.workers,
+        processes=processes,
     )
     try:
         results = asyncio.run(_run(steps, run))

@@ -136,4 +136,4 @@ def _create(settings: EspeakSettings) -> EspeakTTSProvider:
     return EspeakTTSProvider(settings)
 
 
-FACTORY = ProviderFactory(settings_model=EspeakSettings, create=_create)
+FACTORY = ProviderFactory(settings_model=EspeakSettings, create=_create, memory_mb=lambda _: 30)

@@ -205,4 +205,8 @@ def _closed() -> ProviderError:
     return ProviderError(NAME, "the provider is closed", retryable=False)
 
 
-FACTORY = ProviderFactory(settings_model=FunASRSettings, create=FunASRProvider)
+FACTORY = ProviderFactory(
+    settings_model=FunASRSettings,
+    create=FunASRProvider,
+    memory_mb=lambda _: 1_500,  # docs/providers.md has the figures of each model
+)

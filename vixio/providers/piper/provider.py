@@ -13,6 +13,7 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
 from vixio.core.errors import ProviderUnavailable
+from vixio.providers.inference.memory import models_mb
 from vixio.providers.local_voice.provider import LocalVoiceProvider
 from vixio.providers.piper.phonemes import EspeakPhonemes
 from vixio.providers.registry import ProviderFactory
@@ -179,4 +180,8 @@ def _create(settings: PiperSettings) -> PiperTTSProvider:
     return PiperTTSProvider(settings)
 
 
-FACTORY = ProviderFactory(settings_model=PiperSettings, create=_create)
+FACTORY = ProviderFactory(
+    settings_model=PiperSettings,
+    create=_create,
+    memory_mb=lambda settings: models_mb([settings.model]),
+)

@@ -261,4 +261,8 @@ def _worker_settings(settings: PocketSphinxSettings) -> WorkerSettings:
     )
 
 
-FACTORY = ProviderFactory(settings_model=PocketSphinxSettings, create=PocketSphinxASRProvider)
+FACTORY = ProviderFactory(
+    settings_model=PocketSphinxSettings,
+    create=PocketSphinxASRProvider,
+    memory_mb=lambda _: 105,  # scripts/measure_providers.py, as for the voice eSpeak NG
+)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE
 from vixio.core.errors import ProviderError
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
+from vixio.providers.inference.memory import models_mb
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.sherpa_onnx.asr_model import OfflineModel, OnlineModel, load, warm_up
 from vixio.providers.sherpa_onnx.asr_settings import SherpaASRSettings
@@ -228,4 +229,8 @@ def _create(settings: SherpaASRSettings) -> SherpaASRProvider:
     return SherpaASRProvider(settings)
 
 
-FACTORY = ProviderFactory(settings_model=SherpaASRSettings, create=_create)
+FACTORY = ProviderFactory(
+    settings_model=SherpaASRSettings,
+    create=_create,
+    memory_mb=lambda settings: models_mb(settings.folder.glob("*.onnx")),
+)

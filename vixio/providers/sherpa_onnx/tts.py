@@ -11,6 +11,7 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
 from vixio.core.errors import ProviderUnavailable
+from vixio.providers.inference.memory import models_mb
 from vixio.providers.local_voice.phonemes import Phonemes
 from vixio.providers.local_voice.provider import LocalVoiceProvider
 from vixio.providers.registry import ProviderFactory
@@ -170,4 +171,8 @@ def _create(settings: SherpaTTSSettings) -> SherpaTTSProvider:
     return SherpaTTSProvider(settings)
 
 
-FACTORY = ProviderFactory(settings_model=SherpaTTSSettings, create=_create)
+FACTORY = ProviderFactory(
+    settings_model=SherpaTTSSettings,
+    create=_create,
+    memory_mb=lambda settings: models_mb(settings.folder.glob("*.onnx")),
+)

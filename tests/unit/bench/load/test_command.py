@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from vixio.bench.load.command import _parser, _settings, _steps
+from vixio.bench.load.command import _parser, _processes, _settings, _steps
 from vixio.bench.load.control import Line
 from vixio.bench.load.marks import SERIES
 from vixio.bench.load.mixes import MIXES
@@ -15,6 +15,7 @@ from vixio.bench.load.processes import Cores, usable_cores
 from vixio.bench.load.providers import Delays
 from vixio.bench.load.server import ServerPlan
 from vixio.bench.load.server import _settings as server_settings
+from vixio.cluster.workers.choice import SERVER_MB, Machine, choose
 
 PLAN = ServerPlan(Line(1, "token", "server"), port=0, delays=Delays(asr=0.1), tune=("gc-off",))
 
@@ -74,6 +75,12 @@ def test_changed_settings_reach_the_server_beside_its_own() -> None:
     assert settings.server.limits.loop_lag_ms == 0
     assert settings.server.limits.connects_per_address == 0
     assert settings.server.host == "127.0.0.1"
+
+
+def test_auto_is_what_the_product_chooses() -> None:
+    assert _processes("auto", Cores()) == choose(Machine.find(), SERVER_MB).processes
+    assert _processes("auto", Cores(server=(0,))) == 1
+    assert _processes("3", Cores(server=(0,))) == 3
 
 
 @pytest.mark.skipif(len(usable_cores()) < 2, reason="needs two cores")

@@ -93,6 +93,7 @@ def test_axes_have_round_steps(most: float, step: float) -> None:
         ["--devices", "0"],
         ["--mix", "slow", "--devices", "2"],
         ["--workers", "0"],
+        ["--workers", "many"],
         ["--set", "gather=3"],
         ["--tune", "wishing"],
         ["--plot", "x.png"],
