@@ -30,3 +30,15 @@ def test_twenty_devices_are_all_answered(tmp_path: Path) -> None:
     # Times are for the benchmark on a quiet machine: here other tests run beside it.
     assert step["share"]["count"] >= DEVICES
     assert counts.get("dropped", 0) == 0
+
+
+@pytest.mark.load
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_the_first_question_after_a_start_is_answered(tmp_path: Path) -> None:
+    """The device asks as soon as it is greeted, long before the default set is loaded."""
+    figures = tmp_path / "start.json"
+    assert main(["--mix", "start", "--generators", "1", "--json", str(figures)]) == 0
+    (step,) = json.loads(figures.read_text(encoding="utf-8"))["steps"]
+    assert step["trouble"] == []  # no notice that it is still loading came before the answer
+    assert step["seconds"]["first_answer"] > 0

@@ -12,7 +12,9 @@ from typing import Final
 from firmware_test_client import DeviceConfig, Reply, SimulatedDevice
 from firmware_test_client.errors import ConnectError, DeviceError
 from firmware_test_client.pcm import Pcm
+from vixio.bench.load.control import BenchError
 from vixio.bench.load.mixes import Behaviour
+from vixio.core.messages import LOADING, message
 
 ANSWER_LIMIT_S: Final = 10.0
 """A turn without an end so long after it was due is lost."""
@@ -23,6 +25,9 @@ MONOLOGUE_MS: Final = 60_000
 """Length of one answer where the devices only speak."""
 ROOM_DBFS: Final = -45.0
 """RMS of the room's noise: loud enough that DTX never sets in, so every packet is a whole one."""
+LOADING_NOTICE: Final = message(LOADING, "en")
+FAILURES: Final = {message(key, "en") for key in ("failed", "timeout", "no_answer")}
+"""Spoken instead of an answer."""
 _LOOK_S: Final = 0.1
 _REFUSED_RETRY_S: Final = 5.0
 """Seconds of the server's Retry-After for a refused device."""
@@ -62,8 +67,12 @@ class LoadDevice:
         pause: tuple[float, float],
         notes: Notes,
         blocked: float = 0.0,
+        asks: str = "",
     ) -> None:
-        """``blocked``: seconds for which the scripted ASR may keep this device waiting."""
+        """``blocked``: seconds for which the scripted ASR may keep this device waiting.
+
+        ``asks``: typed when it is greeted for the first time.
+        """
         self.number = number
         self._voice = voice
         self._behaviour = behaviour
@@ -83,6 +92,10 @@ class LoadDevice:
         self.device = SimulatedDevice(self._config)
         self._measured = 0
         self.measuring = False
+        self._asks = asks
+        self.first_answer: asyncio.Future[tuple[float, int]] = asyncio.Future()
+        """When the first audio of the answer to ``asks`` arrived (time.monotonic), and how many
+        notices that the server is still loading came before it."""
 
     async def connect(self) -> None:
         """Connect; tries again until there is a server. Notes how long the last try took."""
@@ -105,6 +118,11 @@ class LoadDevice:
 
     async def live(self) -> None:
         """Play its part of the mix; reconnect whenever the server closes the connection."""
+        if self._asks:
+            try:
+                self.first_answer.set_result(await self._ask(self._asks))
+            except (BenchError, DeviceError) as error:
+                self.first_answer.set_exception(error)
         while True:
             await self._live_connected()
             self._note_replies(final=True)
@@ -136,6 +154,15 @@ class LoadDevice:
                         self.device.disconnect_hard("reset")
                     return
         self._notes.counts["dropped"] += self._behaviour != "churn"
+
+    async def _ask(self, question: str) -> tuple[float, int]:
+        """Type it, again after each notice that the server is still loading; see first_answer."""
+        notices = 0
+        while (reply := await self.device.type_text(question)).text == LOADING_NOTICE:
+            notices += 1
+        if reply.text in FAILURES or reply.first_audio is None:
+            raise BenchError(f"the answer to {question!r} was {reply.text!r}")
+        return reply.first_audio, notices
 
     async def _talk(self) -> None:
         """Say the number; check that it comes back."""

@@ -58,6 +58,7 @@ class Generator:
         return {
             "prepare": self._prepare,
             "ramp": self._ramp,
+            "answers": self._answers,
             "begin": self._begin,
             "figures": self._figures,
             "now": self._now,
@@ -81,6 +82,7 @@ class Generator:
                     (asked["pause"][0], asked["pause"][1]),
                     self._notes,
                     asked["blocks"] if number == BLOCKED else 0.0,
+                    asked["asks"],
                 )
             )
         self._lag.start()
@@ -104,6 +106,11 @@ class Generator:
         # A refused device keeps trying, but the measurement does not wait for it.
         await asyncio.wait(coming, timeout=asked["seconds"] + RAMP_GRACE_S)
         return {"hello_ms": self._notes.hello_ms, "counts": dict(self._notes.counts)}
+
+    async def _answers(self, _: Json) -> Json:
+        """Wait for the first answer of each device that asks as soon as it is greeted."""
+        answers = [await device.first_answer for device in self._devices]
+        return {"at": [at for at, _ in answers], "notices": sum(count for _, count in answers)}
 
     async def _begin(self, _: Json) -> Json:
         """What follows is measured."""

@@ -20,7 +20,7 @@ class Mix:
     1.7 s of speech, 0.5 s until it counts as ended and a reply of 3 s, the default makes a device
     speak 30 % of the time. ``slow``: half of the devices meet slow providers in the second half.
     ``restart``: the server is killed and started again in the middle. ``default_set``: the server
-    runs the product's own providers.
+    runs the product's own providers. ``asks``: typed by each device as soon as it is greeted.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Mix:
     slow: bool = False
     restart: bool = False
     default_set: bool = False
+    asks: str = ""
 
 
 _ALL: Final = (
@@ -50,8 +51,8 @@ _ALL: Final = (
     Mix("slow", "half of the devices get a slow ASR, one a blocking one, half-way", "talk",
         devices=100, hold=80, slow=True),
     Mix("churn", "conversations, connects and drops without end", "churn", hold=1_200),
-    Mix("start", "the product's own default set: start, first device, memory", "idle",
-        devices=1, hold=2, default_set=True),
+    Mix("start", "the product's own default set: start, first device, first answer, memory",
+        "idle", devices=1, hold=2, default_set=True, asks="what time is it"),
 )  # fmt: skip
 
 MIXES: Final = {mix.name: mix for mix in _ALL}

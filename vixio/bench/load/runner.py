@@ -154,6 +154,7 @@ class Step:
                     behaviour=self._mix.behaviour,
                     pause=self._mix.pause,
                     blocks=BLOCK_S if self._mix.slow else 0.0,
+                    asks=self._mix.asks,
                 )
                 for index, child in enumerate(self._generators)
             )
@@ -175,8 +176,20 @@ class Step:
             self.result.seconds["first_device"] = round(time.monotonic() - self.server.started, 3)
             await self.server.ask("loaded", timeout=120)
             self.result.seconds["loaded"] = round(time.monotonic() - self.server.started, 3)
+        if self._mix.asks:
+            await self._first_answers()
         if self._mix.hold > 3:
             await self._wait(SETTLE_S, "settles")
+
+    async def _first_answers(self) -> None:
+        """Note when the first device's question was answered, counted from the server's start."""
+        answers = await asyncio.gather(
+            *(child.peer.ask("answers", timeout=120) for child in self._generators)
+        )
+        first = min(at for answer in answers for at in answer["at"])
+        self.result.seconds["first_answer"] = round(first - self.server.started, 3)
+        if notices := sum(answer["notices"] for answer in answers):
+            self.result.trouble.append(f"{notices} notices of loading before the first answer")
 
     async def _measure(self) -> None:
         befores = await self._begin_generators()

@@ -1,0 +1,86 @@
+"""The benchmark's device that asks as soon as it is greeted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+
+from firmware_test_client import DeviceError
+from firmware_test_client.pcm import room_noise
+from tests.e2e.harness import RunningServer, serving, settings
+from tests.support.waiting import until
+from vixio.bench.load.control import BenchError
+from vixio.bench.load.device import LoadDevice, Notes
+from vixio.core.errors import ProviderError
+from vixio.core.messages import LOADING
+from vixio.testing import ScriptedAgentBackend, ScriptedASR, ScriptedTTS, ScriptedVAD
+from vixio.testing.providers import Step
+
+QUESTION = "what time is it"
+NOTICES = 2
+
+
+class Agent:
+    """A script that raises the reasons, then answers."""
+
+    def __init__(self, *reasons: str) -> None:
+        self._reasons = list(reasons)
+
+    def __call__(self, text: str) -> Sequence[Step]:
+        """Return the next step."""
+        if self._reasons:
+            return [ProviderError("scripted", "scripted", reason=self._reasons.pop(0))]
+        return ["It is noon."]
+
+
+@asynccontextmanager
+async def asking(agent: Agent) -> AsyncIterator[tuple[LoadDevice, RunningServer]]:
+    backend = ScriptedAgentBackend(agent)
+    tts = ScriptedTTS(seconds_per_char=0.02)
+    async with serving(
+        settings(), vad=ScriptedVAD(), asr=ScriptedASR(), agent=backend, tts=tts
+    ) as server:
+        device = LoadDevice(
+            0,
+            room_noise(0.1, 16_000, None),
+            server.ws_url,
+            "idle",
+            (1.0, 1.0),
+            Notes(),
+            asks=QUESTION,
+        )
+        await device.connect()
+        living = asyncio.create_task(device.live())
+        try:
+            yield device, server
+        finally:
+            living.cancel()
+            await asyncio.wait([living])
+            await device.device.close()
+
+
+async def test_the_first_answer_is_the_one_behind_the_notices_of_loading() -> None:
+    async with asking(Agent(*[LOADING] * NOTICES)) as (device, _):
+        at, notices = await device.first_answer
+        assert notices == NOTICES
+        answer = device.device.replies[NOTICES]
+        assert answer.text == "It is noon."
+        assert at == answer.first_audio
+        assert len(device.device.replies) == NOTICES + 1  # it asks no more
+
+
+async def test_an_apology_is_no_answer() -> None:
+    async with asking(Agent("service")) as (device, _):
+        with pytest.raises(BenchError, match="went wrong"):
+            await device.first_answer
+
+
+async def test_a_connection_that_ends_is_no_answer() -> None:
+    async with asking(Agent(*[LOADING] * 1_000)) as (device, server):
+        await until(lambda: device.device.replies, what="a notice")
+        await server.app.stop()
+        with pytest.raises(DeviceError):
+            await device.first_answer
