@@ -42,3 +42,19 @@ def test_the_first_question_after_a_start_is_answered(tmp_path: Path) -> None:
     (step,) = json.loads(figures.read_text(encoding="utf-8"))["steps"]
     assert step["trouble"] == []  # no notice that it is still loading came before the answer
     assert step["seconds"]["first_answer"] > 0
+
+
+@pytest.mark.load
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_real_providers_answer_over_http(tmp_path: Path) -> None:
+    figures = tmp_path / "load.json"
+    devices = ["--devices", "4", "--generators", "1", "--turns", "8", "--providers", "http"]
+    assert main(["--mix", "converse", *devices, "--hold", "4", "--json", str(figures)]) == 0
+    (step,) = json.loads(figures.read_text(encoding="utf-8"))["steps"]
+    assert step["turns"] >= 8
+    assert step["trouble"] == []
+    assert {"lost", "crossed", "unheard"}.isdisjoint(step["counts"])
+    assert step["answered"]["count"] > step["turns"]  # words, answer and voice of each
+    assert {"agent", "listening"} <= set(step["work"])  # of the small parts there is no sample
+    assert 0 < step["listening_cpu"] < 1

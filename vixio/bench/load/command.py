@@ -22,6 +22,7 @@ from vixio.bench.load.processes import Cores, usable_cores
 from vixio.bench.load.providers import Delays
 from vixio.bench.load.runner import Options, Step
 from vixio.bench.load.server import TUNINGS, UVLOOP
+from vixio.bench.load.services.choice import CHOICES, SCRIPTED
 from vixio.cluster.workers.choice import SERVER_MB, Machine, choose
 
 
@@ -36,6 +37,8 @@ class Asked:
     """On a core of its own whatever the others do."""
     processes: int = 1
     """Of the server, where the command line does not say."""
+    providers: str = SCRIPTED
+    """The same."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -60,6 +63,12 @@ def _parser() -> argparse.ArgumentParser:
         default="1",
         metavar="N|auto",
         help="server processes on one port (Linux); auto: as many as vixio serve chooses",
+    )
+    add(
+        "--providers",
+        default=SCRIPTED,
+        choices=CHOICES,
+        help="http: the real OpenAI-compatible ones, against stand-ins that answer at once",
     )
     add("--asr-ms", type=float, default=0, metavar="MS", help="delay of the scripted ASR")
     add("--agent-ms", type=float, default=0, metavar="MS", help="delay of the scripted agent")
@@ -99,6 +108,7 @@ def _steps(options: argparse.Namespace) -> list[Asked]:
                 step.ramp,
                 step.pinned and several,
                 _processes(str(step.processes), Cores()) if sys.platform == "linux" else 1,
+                step.providers,
             )
             for step in SERIES
         ]
@@ -169,6 +179,7 @@ def main(argv: Sequence[str]) -> int:
         settings=settings,
         tune=tune,
         processes=processes,
+        providers=options.providers,
     )
     try:
         results = asyncio.run(_run(steps, run))
@@ -192,7 +203,11 @@ async def _run(steps: Sequence[Asked], options: Options) -> list[Result]:
 
 
 def _for_step(options: Options, step: Asked) -> Options:
-    options = replace(options, processes=max(options.processes, step.processes))
+    options = replace(
+        options,
+        processes=max(options.processes, step.processes),
+        providers=options.providers if options.providers != SCRIPTED else step.providers,
+    )
     if not step.pinned or options.cores.server:
         return options
     cores = Cores.split(pinned=True, server=1)

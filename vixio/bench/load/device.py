@@ -91,11 +91,14 @@ class LoadDevice:
         )
         self.device = SimulatedDevice(self._config)
         self._measured = 0
+        self._packets = 0
         self.measuring = False
         self._asks = asks
         self.first_answer: asyncio.Future[tuple[float, int]] = asyncio.Future()
         """When the first audio of the answer to ``asks`` arrived (time.monotonic), and how many
         notices that the server is still loading came before it."""
+        self.may_talk = asyncio.Event()
+        """Until it is set the device only listens."""
 
     async def connect(self) -> None:
         """Connect; tries again until there is a server. Notes how long the last try took."""
@@ -130,14 +133,21 @@ class LoadDevice:
             self._renew()
             await self.connect()
 
+    @property
+    def packets(self) -> int:
+        """Packets of its microphone that were sent."""
+        return self._packets + self.device.counters.binary_out
+
     def _renew(self) -> None:
         """Switch on anew: a device remembers nothing of the connection before."""
+        self._packets = self.packets
         self.device = SimulatedDevice(self._config)
         self._measured = 0
 
     async def _live_connected(self) -> None:
         """Return when the connection is over."""
         turns = self._random.randint(1, 4)
+        await self._until(self.may_talk.is_set, float("inf"))
         if self._behaviour in {"talk", "churn"}:  # not all in step
             await self._rest(self._random.uniform(0.3, sum(self._pause)))
         while self.device.connected:

@@ -17,6 +17,9 @@ GENERATOR_LAG_MS: Final = 15.0
 GENERATOR_CPU: Final = 0.85
 """So much of its core and it has no room for a burst."""
 
+PACKET_S: Final = 0.06
+"""Length of the packets that the devices send."""
+
 NONE: Final = Spread(0, 0.0, 0.0, 0.0, 0.0)
 
 
@@ -66,6 +69,20 @@ class Result:
     response: Spread = NONE
     """At the device: end of the last word → first audio."""
     hello: Spread = NONE
+    providers: str = "scripted"
+    slowness: float = 1.0
+    """How many times as long this core takes as that of docs/performance.md
+    (:mod:`vixio.bench.load.calibration`); below 1 it is faster."""
+    listening_cpu: float = 0.0
+    """Seconds a second that one device costs while it only listens; 0: not measured."""
+    turn_cpu_ms: float = 0.0
+    """Processor time of a turn, beside what listening costs; 0: not measured."""
+    work: dict[str, float] = field(default_factory=dict)
+    """Processor time by part (:mod:`vixio.bench.load.work`): ms a turn, listening included; in
+    mixes without turns ms in each second of a device."""
+    answered: Spread = NONE
+    """The stand-ins' own time for an answer."""
+    services_cpu: float = 0.0
     server_cpu: float = 0.0
     cpu_by_thread: dict[str, float] = field(default_factory=dict)
     """The same by thread, those of a hundredth of a core and more."""
@@ -96,9 +113,19 @@ class Result:
     trouble: list[str] = field(default_factory=list)
 
     @property
+    def slower(self) -> float:
+        """The factor of all marks that are times: a slow machine gets more, a fast one no less."""
+        return max(1.0, self.slowness)
+
+    @property
     def bad_frames(self) -> int:
         """Late frames, underruns and overflows at the devices."""
         return sum(self.counts.get(name, 0) for name in ("late_frames", "underruns", "overflows"))
+
+    @property
+    def late_turns(self) -> int:
+        """Turns whose answer was late, or never came."""
+        return sum(self.counts.get(name, 0) for name in ("late_turns", "lost"))
 
     @property
     def bad_turns(self) -> int:
@@ -125,6 +152,10 @@ def put_server(result: Result, before: Json, figures: Json, delays_ms: float) ->
         name: round(seconds / elapsed, 3)
         for name, seconds in sorted(figures["cpu_by_thread"].items())
         if seconds / elapsed >= 0.01
+    }
+    per = result.turns or elapsed * max(1, after["connected"])
+    result.work = {
+        part: round(1000 * seconds / per, 3) for part, seconds in figures["work"].items()
     }
     result.rss = after["rss_kb"]
     result.loop_lag = Spread(**figures["loop_lag_ms"])
@@ -169,6 +200,25 @@ def put_generators(result: Result, befores: list[Json], figures: list[Json]) -> 
         result.generator_limits.append(
             f"a generator used {result.generator_busiest:.0%} of its core"
         )
+
+
+def put_services(result: Result, before: Json, figures: Json) -> None:
+    """Take the stand-ins' report, and check whether they kept up."""
+    now = figures["now"]
+    result.answered = Spread(**figures["answered_ms"])
+    result.services_cpu = round((now["cpu"] - before["cpu"]) / (now["at"] - before["at"]), 3)
+    lag = figures["loop_lag_ms"]["p99"]
+    if lag > GENERATOR_LAG_MS:
+        result.generator_limits.append(f"the stand-ins' loop ran {lag:.0f} ms late (p99)")
+    if result.services_cpu > GENERATOR_CPU:
+        result.generator_limits.append(f"the stand-ins used {result.services_cpu:.0%} of a core")
+
+
+def put_turn_cost(result: Result, seconds: float, packet_seconds: float) -> None:
+    """Take the processor time of the turns, without listening, and that of a packet heard."""
+    result.listening_cpu = round(packet_seconds / PACKET_S, 6)
+    if result.turns:
+        result.turn_cpu_ms = round(1000 * max(0.0, seconds) / result.turns, 2)
 
 
 def growth(series: list[Json], settle: float) -> dict[str, Growth]:

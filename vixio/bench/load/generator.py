@@ -59,6 +59,7 @@ class Generator:
             "prepare": self._prepare,
             "ramp": self._ramp,
             "answers": self._answers,
+            "talk": self._talk,
             "begin": self._begin,
             "figures": self._figures,
             "now": self._now,
@@ -112,6 +113,12 @@ class Generator:
         answers = [await device.first_answer for device in self._devices]
         return {"at": [at for at, _ in answers], "notices": sum(count for _, count in answers)}
 
+    async def _talk(self, _: Json) -> Json:
+        """All may speak."""
+        for device in self._devices:
+            device.may_talk.set()
+        return {}
+
     async def _begin(self, _: Json) -> Json:
         """What follows is measured."""
         self._notes.clear()
@@ -119,7 +126,7 @@ class Generator:
         for device in self._devices:
             device.skip_replies()
             device.measuring = True
-        return asdict(look())
+        return await self._now({})
 
     async def _now(self, _: Json) -> Json:
         for task in self._living:
@@ -129,6 +136,7 @@ class Generator:
             **asdict(look()),
             "connected": sum(device.device.connected for device in self._devices),
             "turns": self._notes.counts["turns"],
+            "packets": sum(device.packets for device in self._devices),
             "lag_p99": Spread.of(self._lag.lags[-250:]).p99,
         }
 

@@ -21,6 +21,8 @@ class Mix:
     speak 30 % of the time. ``slow``: half of the devices meet slow providers in the second half.
     ``restart``: the server is killed and started again in the middle. ``default_set``: the server
     runs the product's own providers. ``asks``: typed by each device as soon as it is greeted.
+    ``quiet``: seconds in which all only listen, before the first turn: what that costs is not part
+    of a turn.
     """
 
     name: str
@@ -35,13 +37,16 @@ class Mix:
     restart: bool = False
     default_set: bool = False
     asks: str = ""
+    quiet: float = 0.0
 
 
 _ALL: Final = (
     Mix("idle", "connected, microphone off", "idle", devices=200),
     Mix("listen", "all listening to noise", "listen", devices=200),
     Mix("talk", "conversations; each device speaks 30 % of the time", "talk", hold=40),
-    Mix("solo", "one device, turn upon turn", "talk", hold=120, devices=1, pause=(0.1, 0.3)),
+    Mix("solo", "one device, turn upon turn", "talk", hold=120, devices=1,
+        pause=(0.1, 0.3), quiet=5.0),
+    Mix("converse", "all in conversation, turn upon turn", "talk", pause=(0.1, 0.3), quiet=5.0),
     Mix("speak", "all speaking without a pause", "speak", devices=200, hold=60),
     Mix("tools", "conversations with a call of a device's tool in every turn", "talk",
         hold=40, tool="self.audio_speaker.set_volume"),

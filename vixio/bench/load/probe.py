@@ -16,6 +16,7 @@ from typing import Any, Final
 from vixio.bench.load.control import Handler, Json
 from vixio.bench.load.providers import Delays
 from vixio.bench.load.usage import LoopLag, Spread, cpu_by_thread, look
+from vixio.bench.load.work import WorkSampler
 from vixio.composition.run import freeze_memory
 from vixio.core.audio import LISTEN_RATE, pcm_seconds
 from vixio.core.clock import now
@@ -105,6 +106,7 @@ class Probe:
         self._vad = vad
         self._delays = delays
         self._lag = LoopLag()
+        self._work = WorkSampler()
         self._max_notes = max_notes
         self._turns: deque[Json] = deque(maxlen=max_notes)
         self._turns_seen = self._answered = 0
@@ -125,10 +127,12 @@ class Probe:
     def start(self) -> None:
         """Begin to watch."""
         self._lag.start()
+        self._work.start()
         self._collecting = asyncio.create_task(self._collect_all())
 
     async def stop(self) -> None:
         """Watch no more."""
+        self._work.stop()
         await self._lag.stop()
         self._events.close()
         if self._collecting is not None:
@@ -146,6 +150,7 @@ class Probe:
         self._turns.clear()
         self._turns_seen = self._answered = 0
         self._lag.reset()
+        self._work.reset()
         if self._vad is not None:
             self._vad.lags = array("f")
         self._counted = self._app.counters.snapshot()
@@ -164,12 +169,14 @@ class Probe:
     async def _figures(self, _: Json) -> Json:
         self._collect()
         counters = self._app.counters.snapshot()
+        by_thread = {
+            name: seconds - self._threads_before.get(name, 0.0)
+            for name, seconds in cpu_by_thread().items()
+        }
         return {
             "now": await self._now({}),
-            "cpu_by_thread": {
-                name: seconds - self._threads_before.get(name, 0.0)
-                for name, seconds in cpu_by_thread().items()
-            },
+            "cpu_by_thread": by_thread,
+            "work": self._work.seconds(by_thread),
             "turns": list(self._turns),
             "answered": self._answered,
             "loop_lag_ms": asdict(Spread.of(self._lag.lags)),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from vixio.bench.load.control import BenchError, Hub, Peer
 from vixio.bench.load.generator import GeneratorPlan
 from vixio.bench.load.server import ServerPlan
+from vixio.bench.load.services.main import ServicesPlan
 
 _END_S = 10.0
 """A process that has not ended so long after its line was closed is killed."""
@@ -93,6 +94,12 @@ async def start_generators(hub: Hub, count: int, cores: Sequence[int]) -> list[C
             )
         )
     )
+
+
+async def start_services(hub: Hub, tool: str, cores: Sequence[int]) -> Child:
+    """Start the stand-ins, on the last of ``cores`` if there are any."""
+    plan = ServicesPlan(hub.line("services"), tuple(cores[-1:]), tool)
+    return await _start(hub, "vixio.bench.load.services.main", plan.to_json(), "services", 0)
 
 
 async def _start(

@@ -31,7 +31,7 @@ from vixio.providers.tts import TTSProvider
 
 RATE: Final = 24_000
 """Hz; what cloud voices give, and what devices play."""
-_PIECE_MS: Final = 200
+PIECE_MS: Final = 200
 """Of audio in each piece, as streaming services send it."""
 _TEXT: Final = (
     "The weather tomorrow will be mild and mostly sunny, with a light wind from the west. "
@@ -189,7 +189,7 @@ class CannedTTS(TTSProvider):
     async def start(self) -> None:
         """Make the speech."""
         if not self._speech:
-            self._speech = await asyncio.to_thread(_make_speech)
+            self._speech = await asyncio.to_thread(make_speech)
 
     async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
         """Yield as much speech as ``text`` says."""
@@ -197,7 +197,7 @@ class CannedTTS(TTSProvider):
             await asyncio.sleep(self._delays.tts)
         match = re.search(r"(\d+) ms", text)
         left = 2 * RATE * int(match[1] if match else SENTENCE_MS) // 1000
-        size, at = 2 * RATE * _PIECE_MS // 1000, 0
+        size, at = 2 * RATE * PIECE_MS // 1000, 0
         while left > 0:
             piece = self._speech[at : at + min(size, left)]
             at = (at + size) % (len(self._speech) - size)
@@ -208,7 +208,7 @@ class CannedTTS(TTSProvider):
         """Nothing to release."""
 
 
-def _make_speech() -> bytes:
+def make_speech() -> bytes:
     import soxr
 
     from vixio.providers.espeak_process.library import load_espeak

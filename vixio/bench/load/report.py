@@ -15,6 +15,7 @@ from vixio import __version__
 from vixio.bench.load.figures import Result
 from vixio.bench.load.marks import Verdict
 from vixio.bench.load.usage import Spread
+from vixio.bench.load.work import PARTS
 
 DISTURBED_CORES: Final = 0.5
 """Of other work; more, and the figures are not of this server alone."""
@@ -44,9 +45,11 @@ def table(results: Sequence[Result]) -> str:
     """Return one column a step, one line a figure; what no step has is left out."""
     rows: list[tuple[str, list[str]]] = [
         ("mix", [result.mix for result in results]),
+        ("providers", [result.providers for result in results]),
         ("devices", [str(result.devices) for result in results]),
         ("connected at the end", [str(result.connected) for result in results]),
         ("server processes", [str(result.processes) for result in results]),
+        ("core, times the reference's time", [f"{result.slowness:.2f}" for result in results]),
         ("held, s", [f"{result.hold:.0f}" for result in results]),
     ]
 
@@ -60,6 +63,9 @@ def table(results: Sequence[Result]) -> str:
         add(f"  {name}", [_spread(r.stages.get(stage)) for r in results])
     for group in dict.fromkeys(name for r in results for name in r.groups):
         add(f"  {group}", [_spread(r.groups.get(group)) for r in results])
+    add("CPU of a turn, ms ³", [f"{r.turn_cpu_ms:.1f}" if r.turn_cpu_ms else "" for r in results])
+    for part in (part for part in PARTS if any(part in r.work for r in results)):
+        add(f"  {part}", [f"{r.work[part]:.2f}" if part in r.work else "" for r in results])
     add("held for the device, ms ²", [_spread(r.held) for r in results])
     add("last word → sound, ms", [_spread(r.response) for r in results])
     add("capture → decision, ms", [_spread(r.decision_lag) for r in results])
@@ -72,6 +78,10 @@ def table(results: Sequence[Result]) -> str:
             [f"{r.cpu_by_thread[name]:.3f}" if name in r.cpu_by_thread else "" for r in results],
         )
     add("  s a device-second", [f"{r.cpu_per_device:.5f}" for r in results])
+    add(
+        "  while it only listens",
+        [f"{r.listening_cpu:.5f}" if r.listening_cpu else "" for r in results],
+    )
     add("memory, MB (idle)", [f"{r.rss / 1024:.0f} ({r.idle_rss / 1024:.0f})" for r in results])
     add(
         "  KB a device",
@@ -99,6 +109,8 @@ def table(results: Sequence[Result]) -> str:
     add("  CPU, cores (busiest)", [f"{r.generator_cpu:.2f} ({r.generator_busiest:.2f})"
                                    for r in results])  # fmt: skip
     add("  loop late p99, ms", [f"{r.generator_lag:.1f}" for r in results])
+    add("stand-ins answered in, ms", [_spread(r.answered) for r in results])
+    add("  CPU, cores", [f"{r.services_cpu:.2f}" if r.services_cpu else "" for r in results])
     add("other work, cores", [f"{r.others:.2f}" for r in results])
     return "\n".join([*_columns(rows), "", "Distributions are p50 / p95 / p99.", _NOTE])
 
@@ -112,7 +124,8 @@ _STAGE_NAMES = {
 }
 _NOTE = (
     "¹ end of turn decided → first frame sent, less the scripted providers' delays and less ².\n"
-    "² the first frame was ready and waited until the device could play (output.start_lead_ms)."
+    "² the first frame was ready and waited until the device could play (output.start_lead_ms).\n"
+    "³ beside listening; the parts below include it. Without turns: ms in each second of a device."
 )
 
 

@@ -8,14 +8,24 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from vixio.bench.load.calibration import slowness
 from vixio.bench.load.control import BenchError, Hub, Json
-from vixio.bench.load.figures import Result, growth, put_generators, put_server, share
+from vixio.bench.load.figures import (
+    Result,
+    growth,
+    put_generators,
+    put_server,
+    put_services,
+    put_turn_cost,
+    share,
+)
 from vixio.bench.load.mixes import BLOCKED, Mix
 from vixio.bench.load.probe import MANY_NOTES
-from vixio.bench.load.processes import Child, Cores, start_generators
+from vixio.bench.load.processes import Child, Cores, start_generators, start_services
 from vixio.bench.load.providers import Delays
 from vixio.bench.load.server import ServerPlan
 from vixio.bench.load.server_group import ServerGroup, start_server_group
+from vixio.bench.load.services.choice import SCRIPTED, sections
 from vixio.bench.load.usage import Spread, children_kb, machine_busy
 
 IDLE_S = 1.0
@@ -50,6 +60,8 @@ class Options:
     tune: tuple[str, ...] = ()
     processes: int = 1
     """Of the server, on one port."""
+    providers: str = SCRIPTED
+    """Whose turns are measured."""
 
 
 class Step:
@@ -73,7 +85,10 @@ class Step:
         self._hold = options.hold if options.hold is not None else mix.hold
         self._series: list[Json] = []
         self._idle_cpu = 0.0
+        self._packet_cpu = 0.0
+        """Seconds that a packet of the microphone costs while all only listen."""
         self._generators: list[Child] = []
+        self._services: Child | None = None
         self._server: ServerGroup | None = None
         self.result = Result(
             mix.name,
@@ -81,17 +96,24 @@ class Step:
             server_cores=len(options.cores.server),
             processes=options.processes,
             generators=min(options.generators, devices),
+            providers=options.providers,
         )
 
     async def run(self) -> Result:
         """Return the figures. Raises BenchError."""
+        self.result.slowness = round(await asyncio.to_thread(slowness), 2)
         try:
             self._generators = await start_generators(
                 self._hub, self.result.generators, self._options.cores.generators
             )
+            if self._options.providers != SCRIPTED:
+                self._services = await start_services(
+                    self._hub, self._mix.tool, self._options.cores.generators
+                )
             await self._start_server()
             await self._idle()
             await self._come()
+            await self._begin_turns()
             await self._measure()
             return self.result
         finally:
@@ -99,6 +121,8 @@ class Step:
                 await child.end()
             if self._server is not None:
                 await self._server.end()
+            if self._services is not None:
+                await self._services.end()
 
     @property
     def server(self) -> ServerGroup:
@@ -120,6 +144,9 @@ class Step:
             max_connections=max(1_000, 2 * self._devices),
             delays=Delays(delays.asr, delays.agent, delays.tts),
             tool=self._mix.tool,
+            services=sections(self._options.providers, self._services.peer.said)
+            if self._services is not None
+            else {},
             settings=self._options.settings,
             tune=self._options.tune,
             processes=self._options.processes,
@@ -191,8 +218,22 @@ class Step:
         if notices := sum(answer["notices"] for answer in answers):
             self.result.trouble.append(f"{notices} notices of loading before the first answer")
 
+    async def _begin_turns(self) -> None:
+        """Have the devices speak; find out first what it costs to listen to them."""
+        if self._mix.quiet:
+            devices, before = await self._now_of_generators(), await self.server.ask("now")
+            await self._wait(self._mix.quiet, "only listens")
+            devices_after, after = await self._now_of_generators(), await self.server.ask("now")
+            packets = _packets(devices_after) - _packets(devices)
+            used = after["cpu"] - before["cpu"] - self._idle_cpu * (after["at"] - before["at"])
+            self._packet_cpu = max(0.0, used / max(1, packets))
+        await asyncio.gather(*(child.peer.ask("talk") for child in self._generators))
+        if self._mix.quiet:
+            await self._wait(SETTLE_S, "settles")
+
     async def _measure(self) -> None:
         befores = await self._begin_generators()
+        services_before = await self._services.peer.ask("begin") if self._services else {}
         before = await self.server.ask("begin")
         began, busy_before = time.monotonic(), machine_busy()
         if self._mix.slow:
@@ -210,7 +251,13 @@ class Step:
         put_server(result, before, figures, 1000 * (delays.asr + delays.agent + delays.tts))
         result.server_counters.update(refused)
         put_generators(result, befores, generators)
-        ours = result.server_cpu + result.generator_cpu
+        if self._services is not None:
+            put_services(result, services_before, await self._services.peer.ask("figures"))
+        if self._packet_cpu:
+            packets = _packets([each["now"] for each in generators]) - _packets(befores)
+            used = figures["now"]["cpu"] - before["cpu"] - self._idle_cpu * result.hold
+            put_turn_cost(result, used - packets * self._packet_cpu, self._packet_cpu)
+        ours = result.server_cpu + result.generator_cpu + result.services_cpu
         result.others = round(max(0.0, busy / elapsed - ours), 2)
         there = max(1, result.connected)
         result.cpu_per_device = round((result.server_cpu - self._idle_cpu) / there, 6)
@@ -224,6 +271,9 @@ class Step:
             result.memory_per_device = 0.0  # indistinguishable from the memory of its own start
             result.counts["children_rss_kb"] = sum(map(children_kb, self.server.pids))
         await asyncio.gather(*(child.peer.ask("leave", timeout=60) for child in self._generators))
+
+    async def _now_of_generators(self) -> list[Json]:
+        return list(await asyncio.gather(*(child.peer.ask("now") for child in self._generators)))
 
     async def _begin_generators(self) -> list[Json]:
         return list(await asyncio.gather(*(child.peer.ask("begin") for child in self._generators)))
@@ -310,6 +360,10 @@ class Step:
                 f"{cpu:.0%} of a core, {point['rss_kb'] // 1024} MB, loop late "
                 f"{point['lag_p99']:.0f} ms · generators {worst:.0f} ms"
             )
+
+
+def _packets(devices: list[Json]) -> int:
+    return sum(device["packets"] for device in devices)
 
 
 def _number(turn: Json) -> int:

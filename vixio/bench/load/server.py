@@ -52,6 +52,8 @@ class ServerPlan:
     max_connections: int = 5_000
     delays: Delays = field(default_factory=Delays)
     tool: str = ""
+    services: dict[str, Any] = field(default_factory=dict)
+    """Sections of real providers, with the addresses of their stand-ins; empty: scripted ones."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Sections of the settings file that differ from the defaults."""
     tune: tuple[str, ...] = ()
@@ -92,12 +94,14 @@ async def serve(plan: ServerPlan) -> None:
         app = Server(settings, context=context)
     else:
         vad = TimedVAD(settings.vad.create())
-        providers = Providers(
-            vad,
-            MarkerASR(plan.delays),
-            EchoBackend(plan.delays, plan.tool),
-            CannedTTS(plan.delays),
-        )
+        providers = Providers(vad)
+        if not plan.services:
+            providers = Providers(
+                vad,
+                MarkerASR(plan.delays),
+                EchoBackend(plan.delays, plan.tool),
+                CannedTTS(plan.delays),
+            )
         app = Server(settings, providers, context=context)
     await app.start()
     probe = Probe(app, vad, plan.delays, plan.max_notes)
@@ -157,8 +161,13 @@ def _settings(plan: ServerPlan) -> Settings:
         "max_connections": plan.max_connections,
     }
     server = {**where, **server}
-    sections: dict[str, Any] = {"memory": {"store": "none"}, **plan.settings, "server": server}
-    if not plan.default_set:
+    sections: dict[str, Any] = {
+        "memory": {"store": "none"},
+        **plan.services,
+        **plan.settings,
+        "server": server,
+    }
+    if not (plan.default_set or plan.services):
         sections["asr"] = brought(ASRSection)
         sections["agent"] = brought(AgentSection)
         sections["tts"] = brought(TTSSection)

@@ -56,10 +56,11 @@ def test_the_share_leaves_out_scripted_delays_and_unanswered_turns() -> None:
     }
     failed = {"outcome": "failed:timeout", "share": None, "held": None, "stages": [None] * 5}
     figures = {
-        "now": {"at": 120.0, "cpu": 6.0, "rss_kb": 5},
+        "now": {"at": 120.0, "cpu": 6.0, "rss_kb": 5, "connected": 1},
         "answered": 1,
         "turns": [answered, failed],
         "cpu_by_thread": {"MainThread": 3.0, "vixio-silero": 1.0, "idle": 0.0},
+        "work": {"agent": 0.005, "pacing": 0.002},
         "loop_lag_ms": spread,
         "decision_lag_ms": spread,
         "counters": {},
@@ -67,6 +68,7 @@ def test_the_share_leaves_out_scripted_delays_and_unanswered_turns() -> None:
     result = Result("talk", 1)
     put_server(result, {"at": 100.0, "cpu": 2.0}, figures, 300.0)
     assert result.turns == 1
+    assert result.work == {"agent": 5.0, "pacing": 2.0}
     assert result.share.p50 == 10.0
     assert result.held.p50 == 150.0
     assert result.stages["turn_end"].p50 == 305.0

@@ -9,6 +9,7 @@ import pytest
 from vixio.bench.load.figures import Growth, Result
 from vixio.bench.load.marks import MARKS, SERIES, Verdict, judge
 from vixio.bench.load.mixes import MIXES
+from vixio.bench.load.services.choice import HTTP
 from vixio.bench.load.usage import Spread
 
 
@@ -18,14 +19,21 @@ def spread(p50: float, p95: float, p99: float) -> Spread:
 
 FLAT = {name: Growth(1, 1, 50) for name in ("rss_kb", "tasks", "threads", "descriptors")}
 QUICK = {"others, all quick": spread(5, 10, 12), "others, some slow": spread(5, 10, 12)}
+HTTP_SOLO = Result("solo", 1, server_cores=1, providers=HTTP, share=spread(11, 20, 30))
+HTTP_50 = Result("converse", 50, server_cores=1, providers=HTTP, share=spread(20, 55, 90))
 GOOD = {
     "listening devices on": Result(
         "listen", 200, server_cores=1, decision_lag=spread(8, 13, 20), server_cpu=0.5
     ),
     "CPU of a listening": Result("listen", 200, cpu_per_device=0.0026),
     "memory of a listening": Result("listen", 200, memory_per_device=108),
+    "single listening": Result("listen", 1, server_cores=1, cpu_per_device=0.006),
     "turn, one device": Result("solo", 1, share=spread(3, 8, 12)),
     "50 devices in conversation": Result("talk", 50, share=spread(8, 12, 15)),
+    "one core, one device": HTTP_SOLO,
+    "one core, 50 all": HTTP_50,
+    "one core, 100 all": replace(HTTP_50, devices=100, share=spread(40, 140, 190)),
+    "CPU of a turn over HTTP": replace(HTTP_50, turn_cpu_ms=14.0),
     "devices in conversation, generators": Result("talk", 400, share=spread(20, 60, 90)),
     "speaking for 60 s": Result("speak", 200, hold=60, counts={"frames": 200_000}),
     "ASR of 300 ms": Result("slow", 100, groups=QUICK),
@@ -48,6 +56,11 @@ GOOD = {
     "nothing grows": Result("churn", 20, hold=1_200, growth=FLAT),
 }
 BAD = {
+    "single listening": replace(GOOD["single listening"], cpu_per_device=0.009),
+    "one core, one device": replace(HTTP_SOLO, share=spread(13, 14, 15)),
+    "one core, 50 all": replace(HTTP_50, counts={"turns": 100, "late_turns": 1}),
+    "one core, 100 all": replace(HTTP_50, devices=100, share=spread(40, 151, 190)),
+    "CPU of a turn over HTTP": replace(HTTP_50, turn_cpu_ms=15.5),
     "listening devices on": replace(GOOD["listening devices on"], decision_lag=spread(8, 130, 200)),
     "CPU of a listening": Result("listen", 200, cpu_per_device=0.0041),
     "memory of a listening": Result("listen", 200, memory_per_device=280),
@@ -106,6 +119,18 @@ def test_the_mark_of_one_core_asks_for_one_core() -> None:
     assert verdict("listening devices on", unpinned).ok is None
 
 
+def test_a_slow_machine_has_more_time_and_a_fast_one_no_less() -> None:
+    about, missed = "50 devices in conversation", BAD["50 devices in conversation"]
+    assert verdict(about, replace(missed, slowness=1.9)).ok is True
+    assert verdict(about, replace(missed, slowness=0.5)).ok is False
+    assert verdict(about, replace(GOOD[about], slowness=0.5)).ok is True
+
+
+def test_real_providers_do_not_answer_for_scripted_ones() -> None:
+    about = "turn, one device"
+    assert verdict(about, replace(GOOD[about], providers=HTTP)).ok is None
+
+
 def test_a_bad_turn_or_a_tired_generator_is_a_miss() -> None:
     crossed = Result("talk", 3, counts={"turns": 10, "crossed": 1})
     assert verdict("turns lost", crossed).ok is False
@@ -120,6 +145,7 @@ def test_the_series_covers_all_marks_but_the_long_run() -> None:
             mark.mix == step.mix
             and mark.devices <= step.devices <= mark.most
             and (not mark.one_core or step.pinned)
+            and mark.providers == step.providers
             and (
                 mark.ramp is None
                 or (step.ramp is not None and mark.ramp[0] <= step.ramp <= mark.ramp[1])

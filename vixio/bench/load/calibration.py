@@ -1,0 +1,73 @@
+"""How fast this machine's core is, so that marks mean the same on each machine.
+
+A fixed amount of the kind of work that the server does on one core: Python code, JSON, numpy on
+small arrays, and Opus. Its time is compared with that on the machine of docs/performance.md.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Final
+
+import numpy as np
+
+from vixio.audio.opus import OpusDecoder, OpusEncoder
+from vixio.core.audio import AudioFormat
+
+REFERENCE_S: Final = 0.1
+"""The time of one round there."""
+
+ROUNDS: Final = 9
+"""Of which the median counts: the speed of a shared machine varies from second to second."""
+
+_RATE: Final = 24_000
+_SECONDS: Final = 2
+
+
+def slowness() -> float:
+    """Return how many times as long as the reference this core takes; below 1 it is faster.
+
+    Takes about two seconds.
+    """
+    times = sorted(_round() for _ in range(ROUNDS))
+    return times[ROUNDS // 2] / REFERENCE_S
+
+
+def _round() -> float:
+    began = time.process_time()
+    _python()
+    _arrays()
+    _codec()
+    return time.process_time() - began
+
+
+def _python() -> None:
+    message = {"type": "tts", "state": "sentence_start", "text": "The weather is mild.", "n": 0}
+    seen: dict[str, int] = {}
+    for number in range(6_000):
+        message["n"] = number
+        parsed = json.loads(json.dumps(message))
+        key = f"{parsed['type']}.{number % 97}"
+        seen[key] = seen.get(key, 0) + len(parsed)
+    if sum(seen.values()) != 24_000:
+        raise AssertionError(seen)
+
+
+def _arrays() -> None:
+    samples = np.arange(1_440, dtype=np.int16)
+    for _ in range(600):
+        floats = samples.astype(np.float32) / 32_768
+        np.clip(np.rint(floats * 0.8 * 32_768), -32_768, 32_767).astype("<i2").tobytes()
+
+
+def _codec() -> None:
+    generator = np.random.default_rng(1)
+    time_ = np.arange(_RATE * _SECONDS) / _RATE
+    voice = 6_000 * np.sin(2 * np.pi * 180 * time_) * np.sin(2 * np.pi * 3 * time_) ** 2
+    pcm = (voice + generator.normal(0, 200, len(time_))).astype("<i2").tobytes()
+    encoder = OpusEncoder(AudioFormat(sample_rate=_RATE, frame_ms=60), complexity=0)
+    with OpusDecoder() as decoder:
+        for packet in encoder.encode(pcm, _RATE):
+            decoder.decode(packet)
+    encoder.close()
