@@ -19,7 +19,7 @@ from vixio.core.audio import AudioFormat
 async def test_every_number_survives_opus_both_ways() -> None:
     for index in range(0, 16, 3):
         number, sound = await (await Speaker.create(index)).next()
-        encoder, pcm = OpusEncoder(AudioFormat(16_000, 60)), b""
+        encoder, pcm = OpusEncoder(AudioFormat(16_000, 60), application="voip"), b""
         with OpusDecoder() as decoder:
             for packet in [*encoder.encode(sound.data, 16_000), *encoder.flush()]:
                 pcm += decoder.decode(packet)

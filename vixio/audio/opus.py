@@ -29,10 +29,13 @@ MAX_PACKET_BYTES: Final = 4_000
 
 _DECODED_SAMPLES: Final = LISTEN_RATE * MAX_PACKET_MS // 1000
 
-AUTO_BITRATE: Final = "auto"
+_BITS_PER_SAMPLE: Final = 2
+"""Of the transform coder, unless a bitrate is set."""
+
+Application = Literal["lowdelay", "audio", "voip"]
 
 # opus_defines.h
-_APPLICATION_VOIP: Final = 2048
+_APPLICATIONS: Final[dict[Application, int]] = {"voip": 2048, "audio": 2049, "lowdelay": 2051}
 _SET_BITRATE: Final = 4002
 _SET_COMPLEXITY: Final = 4010
 _SET_SIGNAL: Final = 4024
@@ -99,17 +102,18 @@ class OpusDecoder:
 class OpusEncoder(AudioEncoder):
     """The PCM of one reply to packets of ``output``.
 
-    ``complexity`` 0…10; ``bitrate`` in bit/s or "auto". The application is VOIP: for synthetic
-    speech at 24 kHz it chooses the speech coder (SILK) at every complexity, where AUDIO below
-    complexity 7 does not look at the signal and takes the music coder, whose spectrum lies further
-    from the original (log-spectral distance 13.5 dB against 9.2 at about 26 kbit/s).
+    ``application``: "lowdelay" is the transform coder alone (CELT), "voip" the speech coder (SILK,
+    with CELT above 8 kHz), "audio" one of the two, as libopus sees fit. ``complexity`` 0…10;
+    ``bitrate`` in bit/s; None is two bits a sample for "lowdelay" (48 kbit/s at 24 kHz), else what
+    libopus chooses (25 kbit/s). ``scripts/measure_opus.py`` compares cost and quality.
     """
 
     def __init__(
         self,
         output: AudioFormat,
-        complexity: int = 5,
-        bitrate: int | Literal["auto"] = AUTO_BITRATE,
+        complexity: int = 0,
+        bitrate: int | None = None,
+        application: Application = "lowdelay",
     ) -> None:
         load_codec()
         from opuslib.api import c_int16_pointer, encoder
@@ -117,11 +121,14 @@ class OpusEncoder(AudioEncoder):
         self.packet_ms = output.frame_ms
         self._output = output
         self._encode = encoder.libopus_encode
-        state = encoder.create_state(output.sample_rate, 1, _APPLICATION_VOIP)
+        state = encoder.create_state(output.sample_rate, 1, _APPLICATIONS[application])
         self._state = LibopusState(state, encoder.destroy)
         self._set(encoder.libopus_ctl, _SET_COMPLEXITY, complexity)
-        self._set(encoder.libopus_ctl, _SET_SIGNAL, _SIGNAL_VOICE)
-        if bitrate != AUTO_BITRATE:
+        if application == "voip":
+            self._set(encoder.libopus_ctl, _SET_SIGNAL, _SIGNAL_VOICE)
+        if bitrate is None and application == "lowdelay":
+            bitrate = _BITS_PER_SAMPLE * output.sample_rate
+        if bitrate is not None:
             self._set(encoder.libopus_ctl, _SET_BITRATE, bitrate)
         self._pointer_type = c_int16_pointer
         self._pending = bytearray()  # PCM at the output rate, less than a packet of it

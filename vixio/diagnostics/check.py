@@ -144,7 +144,12 @@ async def _opus(settings: Settings) -> str:
 
     await asyncio.to_thread(load_codec)
     output = settings.audio_format()
-    encoder = OpusEncoder(output, settings.output.opus_complexity)
+    encoder = OpusEncoder(
+        output,
+        settings.output.opus_complexity,
+        settings.output.opus_bitrate,
+        settings.output.opus_application,
+    )
     packets = encoder.encode(bytes(output.frame_bytes), output.sample_rate) + encoder.flush()
     if not packets or not OpusDecoder().decode(packets[0]):
         raise ConfigError("libopus does not decode what it encodes; install it anew")

@@ -276,7 +276,11 @@ class OutputSettings(Section):
     sample_rate: Literal[8_000, 12_000, 16_000, 24_000, 48_000] = 24_000
     """Hz."""
     frame_ms: Literal[20, 40, 60] = 60
+    opus_application: Literal["lowdelay", "voip"] = "lowdelay"
+    """The transform coder, or the speech coder: half of the bitrate, several times the work."""
     opus_complexity: int = Field(default=0, ge=0, le=10)
+    opus_bitrate: Annotated[int, Field(ge=6_000, le=510_000)] | None = None
+    """Bit/s; None: two bits a sample, for "voip" about one."""
     start_lead_ms: int = Field(default=160, ge=0, le=2_000)
     """From ``tts start`` to the first audio: what reaches a device before it can play is lost."""
     head_start_ms: int = Field(default=300, ge=0, le=2_000)

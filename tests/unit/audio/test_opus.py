@@ -8,9 +8,10 @@ import pytest
 from tests.unit.transports.xiaozhi.support import opus_packets, rms, tone
 from vixio.audio import libopus
 from vixio.audio.libopus import MISSING_LIBOPUS, load_libopus
-from vixio.audio.opus import OpusDecoder, OpusEncoder, load_codec
+from vixio.audio.opus import Application, OpusDecoder, OpusEncoder, load_codec
 from vixio.core.audio import AudioFormat, pcm_seconds
 from vixio.core.errors import ConfigError
+from vixio.diagnostics.spoken import spoken
 
 
 def decode_at(rate: int, packets: list[bytes]) -> bytes:
@@ -119,6 +120,22 @@ def test_the_bitrate_is_obeyed() -> None:
     rich, poor = (OpusEncoder(AudioFormat(24_000, 60), 5, rate) for rate in (48_000, 12_000))
     sizes = [sum(map(len, encoder.encode(pcm, 24_000))) for encoder in (rich, poor)]
     assert sizes[0] > 2 * sizes[1]
+
+
+@pytest.mark.parametrize("rate", [16_000, 24_000])
+@pytest.mark.parametrize(
+    ("application", "celt", "bits_per_sample"), [("lowdelay", True, 2.0), ("voip", False, 1.0)]
+)
+async def test_the_application_chooses_coder_and_bitrate(
+    application: Application, celt: bool, bits_per_sample: float, rate: int
+) -> None:
+    speech = await spoken("The volume is now at thirty percent. Please tell me what to do next.")
+    encoder = OpusEncoder(AudioFormat(rate, 60), application=application)
+    packets = encoder.encode(speech, 16_000) + encoder.flush()
+    # RFC 6716 §3.1: configurations 16 to 31 are CELT only.
+    assert {packet[0] >> 3 >= 16 for packet in packets} == {celt}
+    loud = [len(packet) * 8 for packet in packets if len(packet) > 30]
+    assert sum(loud) / len(loud) / (rate * 0.06) == pytest.approx(bits_per_sample, rel=0.2)
 
 
 def test_a_closed_encoder_gives_nothing() -> None:

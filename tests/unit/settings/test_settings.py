@@ -10,6 +10,7 @@ import yaml
 from pydantic import BaseModel
 
 from vixio.cli.scaffold import template
+from vixio.composition.ports import xiaozhi_settings
 from vixio.core.audio import AudioFormat
 from vixio.core.device import Device
 from vixio.core.errors import ConfigError
@@ -63,7 +64,8 @@ def test_every_key_reaches_its_part(tmp_path: Path) -> None:
         listening: {threshold: 0.6, exit_threshold: 0.2, min_speech_ms: 11, min_pause_ms: 12,
           end_silence_ms: 700, pre_roll_ms: 13, max_utterance_ms: 9000, jitter_ms: 14,
           stall_ms: 1500, interruption: pause}
-        output: {sample_rate: 16000, frame_ms: 20, head_start_ms: 120}
+        output: {sample_rate: 16000, frame_ms: 20, head_start_ms: 120, opus_application: voip,
+          opus_complexity: 4, opus_bitrate: 17000}
         timeouts: {turn: 1, asr: 2, agent_first: 3, agent_next: 4, tts: 5, vad: 6}
         """,
     )
@@ -77,6 +79,8 @@ def test_every_key_reaches_its_part(tmp_path: Path) -> None:
         turn=1, asr=2, asr_feed=2, agent_first=3, agent_next=4, tts=5, vad=6
     )
     assert settings.audio_format() == AudioFormat(16_000, 20)
+    opus = xiaozhi_settings(settings, None, share_port=False)
+    assert (opus.opus_application, opus.opus_complexity, opus.opus_bitrate) == ("voip", 4, 17_000)
 
 
 def test_options_stand_beside_the_name(tmp_path: Path) -> None:

@@ -143,7 +143,12 @@ class XiaozhiConnection(DeviceConnection):
     def new_encoder(self) -> AudioEncoder:
         """Return an encoder with a fresh state, as the device's decoder has after "tts start"."""
         settings = self._settings
-        return OpusEncoder(self.output, settings.opus_complexity, settings.opus_bitrate)
+        return OpusEncoder(
+            self.output,
+            settings.opus_complexity,
+            settings.opus_bitrate,
+            settings.opus_application,
+        )
 
     async def send_audio(self, packet: bytes, timestamp_ms: int) -> None:
         """Send one packet in the binary protocol's version."""

@@ -48,8 +48,10 @@ class XiaozhiSettings:
     output_sample_rate: int = 24_000
     """Rate (Hz) of the speech sent; most devices' loudspeakers run at 24 kHz."""
     output_frame_ms: int = 60
+    opus_application: Literal["lowdelay", "voip"] = "lowdelay"
     opus_complexity: int = 0
-    opus_bitrate: int | Literal["auto"] = "auto"
+    opus_bitrate: int | None = None
+    """Bit/s; None: the encoder's choice."""
     wake_words: Sequence[str] = DEFAULT_WAKE_WORDS
 
     tool_initialize_timeout: float = 10.0
@@ -82,8 +84,8 @@ class XiaozhiSettings:
             raise ConfigError(f"output_frame_ms must be one of {FRAME_DURATIONS_MS}")
         if not 0 <= self.opus_complexity <= 10:
             raise ConfigError("opus_complexity must lie between 0 and 10")
-        if self.opus_bitrate != "auto" and not 6_000 <= self.opus_bitrate <= 510_000:
-            raise ConfigError('opus_bitrate must be "auto" or lie between 6000 and 510000')
+        if self.opus_bitrate is not None and not 6_000 <= self.opus_bitrate <= 510_000:
+            raise ConfigError("opus_bitrate must lie between 6000 and 510000")
 
     @property
     def output(self) -> AudioFormat:

@@ -49,7 +49,7 @@ def rms(pcm: bytes) -> float:
 
 def opus_packets(seconds: float = 0.3, rate: int = 16_000, frame_ms: int = 60) -> list[bytes]:
     """Return a tone as a device would send it."""
-    encoder = OpusEncoder(AudioFormat(rate, frame_ms))
+    encoder = OpusEncoder(AudioFormat(rate, frame_ms), application="voip")
     return encoder.encode(tone(rate, seconds), rate) + encoder.flush()
 
 
