@@ -15,6 +15,7 @@ from typing import Final, Literal, Protocol
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
+from websockets.protocol import State
 
 from firmware_test_client.errors import ConnectError, Disconnected
 from firmware_test_client.records import CloseInfo
@@ -38,7 +39,7 @@ class ChannelObserver(Protocol):
 
 
 class Channel:
-    """One connection. `send` never waits; a writer task keeps the order.
+    """One connection. `send` never waits; what cannot be written at once, a writer task writes.
 
     Args:
         observer: receives messages and the end.
@@ -100,12 +101,33 @@ class Channel:
         ]
 
     def send(self, data: str | bytes) -> bool:
-        """Queue a message; False when there is no connection."""
-        if not self.open:
+        """Write or queue a message; False when there is no connection."""
+        if self._socket is None or self._closed:
             return False
+        if not self._outgoing and self._may_write.is_set() and self._send_now(self._socket, data):
+            return True
         self._outgoing.append(data)
         self._written.clear()
         self._wake.set()
+        return True
+
+    def _send_now(self, connection: ClientConnection, data: str | bytes) -> bool:
+        """Write a message if the transport takes it now; return whether it did.
+
+        `connection.send` and a task's turn to call it would be most of the cost of a device that
+        only talks.
+        """
+        protocol = connection.protocol
+        if connection.paused or protocol.state is not State.OPEN:
+            return False
+        if connection.transport.is_closing():
+            return False
+        self._observer.on_sent(data)
+        if isinstance(data, str):
+            protocol.send_text(data.encode())
+        else:
+            protocol.send_binary(data)
+        connection.send_data()
         return True
 
     async def flush(self) -> None:

@@ -45,6 +45,14 @@ class Spoken:
 
 
 @dataclass(frozen=True, slots=True)
+class _Voice:
+    start: float
+    end: float
+    samples: npt.NDArray[np.int16]
+    packets: tuple[bytes, ...]  # in the room's noise; empty with an own encoder
+
+
+@dataclass(frozen=True, slots=True)
 class _Echo:
     start: float
     end: float
@@ -72,10 +80,11 @@ class Microphone:
         self._format = format_
         self._emit = emit
         self._shared = shared
+        self._noise_packets: tuple[bytes, ...] = ()
         self._frame = format_.frame_ms / 1000
         self._encoder: Encoder | None = None
         self._noise = noise_samples(format_.rate, format_.noise_dbfs).samples
-        self._voices: list[Spoken] = []
+        self._voices: list[_Voice] = []
         self._echoes: list[_Echo] = []
         self._timer: asyncio.TimerHandle | None = None
         self._origin = 0.0  # start of frame 0
@@ -91,6 +100,8 @@ class Microphone:
         """Switch on; the first packet leaves after the warm-up and one frame."""
         self._cancel()
         self.on = True
+        if self._shared:
+            self._noise_packets = encoded_noise(self._format)
         self._origin, self._count = self._loop.time() + WARM_UP, 0
         self._schedule()
 
@@ -114,7 +125,8 @@ class Microphone:
             start + utterance.voice_end,
             utterance,
         )
-        self._voices.append(spoken)
+        packets = encoded_speech(utterance, self._format) if self._shared else ()
+        self._voices.append(_Voice(start, spoken.end, utterance.pcm.samples, packets))
         return spoken
 
     def overhear(self, pcm: Pcm, start: float, gain_db: float) -> None:
@@ -137,29 +149,30 @@ class Microphone:
         index = self._count
         self._count += 1
         self._schedule()
-        self._voices = [voice for voice in self._voices if voice.end > start]
-        heard = [voice for voice in self._voices if voice.start < start + self._frame]
-        self._echoes = [echo for echo in self._echoes if echo.end > start]
+        heard: list[_Voice] = []
+        if self._voices:
+            self._voices = [voice for voice in self._voices if voice.end > start]
+            heard = [voice for voice in self._voices if voice.start < start + self._frame]
+        if self._echoes:
+            self._echoes = [echo for echo in self._echoes if echo.end > start]
         if self._shared:
             self._emit(self._cached_packet(start, index, heard))
         else:
             self._emit(self._encoded_packet(start, index, heard))
 
-    def _cached_packet(self, start: float, index: int, heard: list[Spoken]) -> bytes:
+    def _cached_packet(self, start: float, index: int, heard: list[_Voice]) -> bytes:
         for voice in heard:
-            packets = encoded_speech(voice.utterance, self._format)
             at = round((start - voice.start) / self._frame)
-            if 0 <= at < len(packets):
-                return packets[at]
-        noise = encoded_noise(self._format)
-        return noise[index % len(noise)]
+            if 0 <= at < len(voice.packets):
+                return voice.packets[at]
+        return self._noise_packets[index % len(self._noise_packets)]
 
-    def _encoded_packet(self, start: float, index: int, heard: list[Spoken]) -> bytes:
+    def _encoded_packet(self, start: float, index: int, heard: list[_Voice]) -> bytes:
         count = self._format.frame_samples
         at = index * count % len(self._noise)
         frame = self._noise[at : at + count].astype(np.int32)
         for voice in heard:
-            self._mix(frame, voice.utterance.pcm.samples, start - voice.start)
+            self._mix(frame, voice.samples, start - voice.start)
         for echo in self._echoes:
             self._mix(frame, echo.samples, start - echo.start)
         if self._encoder is None:

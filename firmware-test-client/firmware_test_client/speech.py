@@ -22,6 +22,10 @@ Speech = str | Path | Pcm
 _VOICE_LEVEL = 330  # of 32768, about -40 dBFS: below it a 10 ms block counts as silence
 _NOISE_SECONDS = 4.2  # of room noise, a multiple of 20, 40 and 60 ms; then it repeats
 
+_MANY_UTTERANCES = 4096
+"""Kept in each cache: more than devices with words of their own in one process, or each of them
+would encode its words again each time."""
+
 
 @dataclass(frozen=True, slots=True)
 class StreamFormat:
@@ -79,7 +83,7 @@ async def prepare(speech: Speech, voice: Voice, rate: int) -> Utterance:
     return await asyncio.to_thread(_cached_utterance, "", speech, rate)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=_MANY_UTTERANCES)
 def _cached_utterance(text: str, pcm: Pcm, rate: int) -> Utterance:
     return _utterance(text, pcm.resampled(rate))
 
@@ -99,7 +103,7 @@ def noise_samples(rate: int, dbfs: float | None) -> Pcm:
     return room_noise(_NOISE_SECONDS, rate, dbfs)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=_MANY_UTTERANCES)
 def encoded_speech(utterance: Utterance, format_: StreamFormat) -> tuple[bytes, ...]:
     """The utterance in the room's noise as packets of an encoder of its own."""
     frame = format_.frame_samples

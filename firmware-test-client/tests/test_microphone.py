@@ -13,6 +13,7 @@ from scripted_server import ScriptedServer, tone_packets
 from firmware_test_client import DeviceConfig, Pcm, SimulatedDevice, SpeechError, Voice
 from firmware_test_client.framing import AudioPacket
 from firmware_test_client.records import Counters
+from firmware_test_client.speech import StreamFormat, Utterance, encoded_speech
 from firmware_test_client.uplink import SEND_QUEUE_PACKETS, Uplink
 
 
@@ -160,3 +161,18 @@ async def test_the_loudspeaker_reaches_the_microphone(
 def test_echo_needs_decoded_audio() -> None:
     with pytest.raises(ValueError, match="echo_db"):
         DeviceConfig(ws_url="ws://127.0.0.1:9/", echo_db=-6.0, decode=False)
+
+
+def test_a_thousand_voices_are_encoded_once_each() -> None:
+    """Devices with words of their own in one process do not drive each other out of the cache."""
+    format_ = StreamFormat.of(DeviceConfig(ws_url="ws://none"))
+    voices = [
+        Utterance(f"device {number}", Pcm(bytes(2 * format_.frame_samples), format_.rate), 0.0, 0.0)
+        for number in range(1_000)
+    ]
+    for voice in voices:
+        encoded_speech(voice, format_)
+    before = encoded_speech.cache_info().misses
+    for voice in voices:
+        encoded_speech(voice, format_)
+    assert encoded_speech.cache_info().misses == before

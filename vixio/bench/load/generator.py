@@ -73,7 +73,7 @@ class Generator:
         for index in range(asked["first"], asked["total"], asked["step"]):
             number, voice = index, utterance.pcm
             if speaks:
-                number, voice = await asyncio.to_thread(_marked, utterance, index)
+                number, voice = await _marked(utterance.pcm, index)
             self._devices.append(
                 LoadDevice(
                     number,
@@ -169,18 +169,22 @@ class Generator:
         return {}
 
 
-def _marked(utterance: Utterance, index: int) -> tuple[int, Pcm]:
-    """Return a number for device ``index`` that survives Opus in this voice, and the sound."""
+async def _marked(voice: Pcm, index: int) -> tuple[int, Pcm]:
+    """Return a number for device ``index`` that survives Opus in this voice, and the sound.
+
+    The sound is then encoded, as the device sends it.
+    """
     for number in (index % _SPARE, index % _SPARE + _SPARE):
-        voice = from_samples(marker.mark(utterance.pcm.samples, number), _RATE)
-        if _survives(voice, number):
-            return number, voice
+        marked = from_samples(marker.mark(voice.samples, number), _RATE)
+        utterance = await prepare(marked, Voice(), _RATE)
+        if await asyncio.to_thread(_survives, utterance, number):
+            return number, marked
     raise BenchError(f"no marker for device {index} can be heard")
 
 
-def _survives(voice: Pcm, number: int) -> bool:
+def _survives(utterance: Utterance, number: int) -> bool:
     format_ = StreamFormat.of(DeviceConfig(ws_url="ws://none", noise_dbfs=ROOM_DBFS))
-    packets = encoded_speech(Utterance("", voice, 0.0, voice.duration), format_)
+    packets = encoded_speech(utterance, format_)
     reader = marker.MarkerReader()
     with OpusDecoder() as decoder:
         for packet in packets:
