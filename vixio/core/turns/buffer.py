@@ -12,6 +12,10 @@ from vixio.core.waiters import Waiters
 AGENT_LIMIT = 100
 """Unread chunks above which the agent waits, so that a slow reader slows the model down."""
 
+AGENT_BURST = 16
+"""Unread chunks that the agent may add before the reader and the loop's other tasks come first.
+A model's words often arrive several at a time, and a turn of a busy loop takes milliseconds."""
+
 TOOL_LIMIT = 200
 """Unread chunks above which those of tools are dropped: a tool cannot wait for the reader."""
 
@@ -39,7 +43,9 @@ class ReplyBuffer:
         self._readable.wake()
 
     async def room(self) -> None:
-        """Wait until the agent may go on. The reader, and the loop's other tasks, come first."""
+        """Wait until the agent may go on: at once for a few chunks, then the reader comes first."""
+        if len(self._waiting) < AGENT_BURST and not self._finished:
+            return
         await asyncio.sleep(0)
         while len(self._waiting) >= AGENT_LIMIT:
             await self._writable.wait()

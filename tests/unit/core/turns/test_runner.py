@@ -232,3 +232,48 @@ async def test_the_history_is_awaited_before_the_turn_is_put_into_it() -> None:
         arrived.set()
         await all_of(turn)
     assert len(talk.history.items()) == 2
+
+
+class _Writer(ScriptedAgent):
+    """Yields words without ever waiting; counts them."""
+
+    def __init__(self, words: int) -> None:
+        super().__init__(lambda text: ())
+        self._words = words
+        self.written = 0
+
+    async def reply(self, request: AgentRequest) -> AsyncIterator[AgentEvent]:
+        for _ in range(self._words):
+            self.written += 1
+            yield TextDelta(request.turn_id, "word ")
+
+
+@on_virtual_time
+async def test_words_that_come_together_are_read_together() -> None:
+    """Each turn of a busy loop takes milliseconds, and a sentence has ten words."""
+    runner, _ = runner_of(agent=_Writer(10))
+    loop = asyncio.get_running_loop()
+    turns = 0
+
+    def count() -> None:
+        nonlocal turns
+        turns += 1
+        loop.call_soon(count)
+
+    async with aclosing(runner.prepare(UserTurn(1, "hello"))) as turn:
+        turn.commit()
+        events = turn.events()
+        await anext(events)
+        count()
+        assert len([chunk async for chunk in events]) == 9
+    assert turns < 5
+
+
+@on_virtual_time
+async def test_an_agent_that_never_waits_ends_with_its_turn() -> None:
+    agent = _Writer(10_000)
+    runner, _ = runner_of(agent=agent)
+    async with aclosing(runner.prepare(UserTurn(1, "hello"))) as turn:
+        turn.commit()
+        await anext(turn.events())
+    assert agent.written < 100
