@@ -66,7 +66,8 @@ def _codec() -> None:
     time_ = np.arange(_RATE * _SECONDS) / _RATE
     voice = 6_000 * np.sin(2 * np.pi * 180 * time_) * np.sin(2 * np.pi * 3 * time_) ** 2
     pcm = (voice + generator.normal(0, 200, len(time_))).astype("<i2").tobytes()
-    encoder = OpusEncoder(AudioFormat(sample_rate=_RATE, frame_ms=60), complexity=0)
+    # Not the server's default, which may change: the reference would no longer be the same work.
+    encoder = OpusEncoder(AudioFormat(_RATE, 60), complexity=0, application="voip")
     with OpusDecoder() as decoder:
         for packet in encoder.encode(pcm, _RATE):
             decoder.decode(packet)
