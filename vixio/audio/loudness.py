@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Blocks = NDArray[np.float32]
-    Values = NDArray[np.float64]
 
 BLOCKS_PER_SECOND = 100
 """A block is measured as one, and the gain is a straight line within it."""
@@ -29,6 +28,8 @@ FULL_SCALE = 32_768.0
 
 CEILING = 10 ** (-1 / 20)
 """No sample is louder than this part of full scale; the codec may overshoot by the rest."""
+
+MAX_SAMPLE = CEILING * FULL_SCALE
 
 SILENCE = 10 ** (-50 / 10)
 """Mean square below which a block is silent, of full scale."""
@@ -48,8 +49,15 @@ UNSURE_S = 0.3
 NEW_S = 1.5
 """So much speech of a voice may be heard to be adjusted; then it is known."""
 
-SLEW_DB_S, NEW_SLEW_DB_S, RELEASE_DB_S = 6.0, 40.0, 40.0
-"""How fast the gain moves: of a known voice, of a new one, and back after a peak."""
+
+def _factor(decibels: float) -> float:
+    return float(10 ** (decibels / 20))
+
+
+STEP = _factor(6.0 / BLOCKS_PER_SECOND)
+NEW_STEP = _factor(40.0 / BLOCKS_PER_SECOND)
+RELEASE_STEP = _factor(40.0 / BLOCKS_PER_SECOND)
+"""How far the gain moves in a block: of a known voice, of a new one, and back after a peak."""
 
 CHANGED = 4.0
 """A sentence whose mean square is by this factor another is of a voice that was set anew."""
@@ -67,13 +75,13 @@ class VoiceLevel:
     mean_square: float = 0.0
     seconds: float = 0.0
 
-    def add(self, loud: Values) -> None:
+    def add(self, loud: list[float]) -> None:
         """Take the mean squares of further blocks of speech."""
         new = len(loud) / BLOCKS_PER_SECOND
-        if not len(loud):
+        if not loud:
             return
         known = min(self.seconds, MEMORY_S)
-        total = self.mean_square * known + float(loud.sum()) / BLOCKS_PER_SECOND
+        total = self.mean_square * known + sum(loud) / BLOCKS_PER_SECOND
         self.mean_square = total / (known + new)
         self.seconds += new
 
@@ -122,13 +130,15 @@ class Leveller:
         self._target = target
         self._level = level
         self._size = sample_rate // BLOCKS_PER_SECOND
-        self._ramp = (np.arange(self._size, dtype=np.float32) + 1) / self._size
+        self._to_mean_square = np.float32(1 / (self._size * FULL_SCALE**2))
+        up = np.arange(1, self._size + 1, dtype=np.float32) / self._size
+        self._ramps = np.stack((1 - up, up))  # the shares of both borders' gains in a block
         self._held = b""
         self._measured = 0  # blocks at the beginning of what is held
-        self._gain_db: float | None = self._wanted() if level.seconds else None
+        self._gain: float | None = self._wanted() if level.seconds else None
         self._edge: float | None = None
-        self._room_db = math.inf
-        self._since_speech = HANG_BLOCKS + 1
+        self._room = math.inf
+        self._silent_blocks = HANG_BLOCKS
         self._loudest = 0.0
         self._sentence = VoiceLevel()
 
@@ -156,58 +166,56 @@ class Leveller:
     def _level_blocks(self, pcm: bytes) -> bytes:
         """Return all blocks but the last, which is only looked at."""
         np = self._np
-        samples = np.frombuffer(pcm, "<i2").astype(np.float32) / FULL_SCALE
-        blocks: Blocks = samples.reshape(-1, self._size)
-        power: Values = np.einsum("ij,ij->i", blocks, blocks, dtype=np.float64) / self._size
-        self._measure(power[self._measured :])
+        blocks: Blocks = np.frombuffer(pcm, "<i2").astype(np.float32).reshape(-1, self._size)
+        # Few blocks, much to decide for each: with so few numbers Python is faster than NumPy.
+        powers: list[float] = (np.vecdot(blocks, blocks) * self._to_mean_square).tolist()
+        peaks: list[float] = np.abs(blocks).max(axis=1).tolist()
+        self._measure(powers[self._measured :])
         self._measured = 1
-        edges = self._edges(power, np.abs(blocks).max(axis=1).astype(np.float64))
-        steps = np.diff(edges)
-        gains = edges[:-1, None] + steps[:, None] * self._ramp
-        scaled = np.rint(blocks[:-1] * gains * FULL_SCALE)
-        return bytes(np.clip(scaled, -32_768, 32_767).astype("<i2").tobytes())
+        edges = self._edges(powers, peaks)
+        scaled = np.array((edges[:-1], edges[1:]), np.float32).T @ self._ramps
+        scaled *= blocks[:-1]
+        return bytes(np.rint(scaled, out=scaled).astype("<i2").tobytes())
 
-    def _measure(self, power: Values) -> None:
-        speech = power[power > SILENCE]
-        if not len(speech):
+    def _measure(self, powers: list[float]) -> None:
+        speech = [power for power in powers if power > SILENCE]
+        if not speech:
             return
-        self._loudest = max(self._loudest, float(speech.max()))
-        loud = speech[speech >= self._loudest * PAUSE]
+        self._loudest = max(self._loudest, *speech)
+        loud = [power for power in speech if power >= self._loudest * PAUSE]
         self._level.add(loud)
         self._sentence.add(loud)
 
     def _wanted(self) -> float:
         change = self._target - self._level.estimate(self._target)
-        return min(max(change, -MAX_CUT_DB), MAX_BOOST_DB)
+        return _factor(min(max(change, -MAX_CUT_DB), MAX_BOOST_DB))
 
-    def _edges(self, power: Values, peaks: Values) -> Values:
-        """Return the gain at the borders of the blocks, from before the first on."""
-        np = self._np
-        count = len(power)
-        numbers = np.arange(count)
+    def _edges(self, powers: list[float], peaks: list[float]) -> list[float]:
+        """Return the gain at the border in front of each block."""
         wanted = self._wanted()
-        now = wanted if self._gain_db is None else self._gain_db
-        new = self._level.seconds < NEW_S
-        step = (NEW_SLEW_DB_S if new else SLEW_DB_S) / BLOCKS_PER_SECOND
-        way = np.clip(wanted - now, -step * numbers, step * numbers)
-        slow = 10 ** ((now + way) / 20)
-        # A border belongs to the speech if the block on either side of it does.
-        active = power > SILENCE
-        last = np.maximum.accumulate(np.where(active, numbers, -self._since_speech))
-        speech = numbers - last <= HANG_BLOCKS
-        speech[:-1] |= speech[1:]
-        gains = np.where(speech, slow, np.minimum(slow, 1.0))
-        # Room up to the ceiling, which after a peak comes back slowly.
-        room_db = 20 * np.log10(CEILING / np.maximum(peaks, 1e-6))
-        room_db[1:] = np.minimum(room_db[1:], room_db[:-1])
-        back = RELEASE_DB_S / BLOCKS_PER_SECOND * numbers
-        falling = np.minimum.accumulate(np.append(self._room_db, room_db[1:] - back[1:]))
-        room_db = np.minimum(room_db, falling + back)
-        edges: Values = np.minimum(gains, 10 ** (room_db / 20))
-        if self._edge is not None:
-            edges[0] = self._edge
-        self._edge = float(edges[-1])
-        self._gain_db = now + float(way[-1])
-        self._room_db = float(room_db[-1])
-        self._since_speech = min(int(count - 1 - last[-1]), HANG_BLOCKS + 1)
+        gain = wanted if self._gain is None else self._gain
+        step = NEW_STEP if self._level.seconds < NEW_S else STEP
+        room, silent = self._room, self._silent_blocks
+        if self._edge is None:
+            edges, before, start = list[float](), 0.0, 0
+        else:
+            edges, before, start = [self._edge], peaks[0], 1
+        following = (*powers[start + 1 :], 0.0)
+        for power, peak, after in zip(powers[start:], peaks[start:], following, strict=True):
+            if gain < wanted:
+                gain = min(gain * step, wanted)
+            elif gain > wanted:
+                gain = max(gain / step, wanted)
+            # Room up to the ceiling on either side, which after a peak comes back slowly.
+            highest = peak if peak > before else before
+            room *= RELEASE_STEP
+            if room * highest > MAX_SAMPLE:
+                room = MAX_SAMPLE / highest
+            before = peak
+            edge = gain if gain < room else room
+            silent = 0 if power > SILENCE else silent + 1
+            if silent > HANG_BLOCKS and after <= SILENCE and edge > 1.0:
+                edge = 1.0
+            edges.append(edge)
+        self._gain, self._edge, self._room, self._silent_blocks = gain, edges[-1], room, silent
         return edges
