@@ -125,8 +125,9 @@ class PreparedTurn:
         self._decided = True
         self._decision.wake()
         self._buffer.close()
-        self._task.cancel()
-        await asyncio.wait((self._task,))
+        if not self._task.done():  # the last words wait for this, so not a turn of the loop longer
+            self._task.cancel()
+            await asyncio.wait((self._task,))
 
     # ── asking ───────────────────────────────────────────────────────────────────────────────
 
