@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,16 @@ import pytest
 
 from vixio.core.errors import ProviderUnavailable
 from vixio.diagnostics.spoken import spoken
-from vixio.providers.silero_vad.model import WINDOW, WINDOW_BYTES, SileroModel, find_model
+from vixio.providers.batched_vad.direct import MAX_WINDOWS
+from vixio.providers.silero_vad import model as module
+from vixio.providers.silero_vad.model import (
+    MODEL_FILE,
+    SEQUENCE_FILE,
+    WINDOW,
+    WINDOW_BYTES,
+    SileroModel,
+    find_model,
+)
 
 Floats = npt.NDArray[np.float32]
 
@@ -88,6 +98,24 @@ async def test_a_batch_gives_what_each_gives_alone(model: SileroModel) -> None:
             assert heard == pytest.approx(alone[device][step], abs=1e-6)
 
 
+async def test_windows_in_a_row_give_what_each_gives_alone(model: SileroModel) -> None:
+    windows = cut(await spoken("The quick brown fox jumps over the lazy dog."))
+    assert len(windows) > 40
+    model.forget(3)
+    alone = [model.run([3], [each])[0] for each in windows]
+    assert max(alone) > 0.5 > min(alone)
+    model.forget(3)
+    heard: list[float] = []
+    number = 0
+    while len(heard) < len(windows):
+        number = number % MAX_WINDOWS + 1
+        some = windows[len(heard) : len(heard) + number]
+        heard += model.run_sequence(3, b"".join(some))
+        # The other way goes on from the same state.
+        heard += [model.run([3], [each])[0] for each in windows[len(heard) : len(heard) + 1]]
+    assert heard == pytest.approx(alone, abs=1e-5)
+
+
 def test_forgetting_one_slot_leaves_the_others(model: SileroModel) -> None:
     noise = np.random.default_rng(5).normal(0, 3000, (20, WINDOW)).astype("<i2")
     windows = [row.tobytes() for row in noise]
@@ -105,6 +133,16 @@ def test_forgetting_one_slot_leaves_the_others(model: SileroModel) -> None:
 def test_the_package_is_never_imported(model: SileroModel) -> None:
     assert find_model().is_file()
     assert "silero_vad" not in sys.modules  # its __init__ imports torch
+
+
+def test_an_older_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = ModuleSpec("silero_vad", None, is_package=True)
+    spec.submodule_search_locations = [str(tmp_path)]
+    monkeypatch.setattr(module, "find_spec", lambda _: spec)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / MODEL_FILE).touch()
+    with pytest.raises(ProviderUnavailable, match=rf"carries no {SEQUENCE_FILE}: pip install"):
+        find_model()
 
 
 def test_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:

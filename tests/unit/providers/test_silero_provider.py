@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from vixio.core.errors import ProviderError, ProviderUnavailable
+from vixio.diagnostics.spoken import spoken
 from vixio.providers import registry
 from vixio.providers.silero_vad import provider as module
 from vixio.providers.silero_vad.provider import SileroSettings, SileroVADProvider
@@ -48,6 +49,29 @@ async def test_many_devices_come_and_go() -> None:
             assert len({tuple(each) for each in heard}) <= 2  # equal up to the last bit
             for each in streams:
                 each.close()
+    finally:
+        await provider.close()
+
+
+async def test_a_device_is_heard_alike_alone_and_in_a_crowd() -> None:
+    provider = SileroVADProvider()
+    await provider.start()
+    try:
+        pcm = await spoken("Please set the volume to thirty percent.")
+        packets = [pcm[start : start + 1920] for start in range(0, len(pcm), 1920)]
+        lone = provider.open()
+        alone = [each for packet in packets for each in await lone.process(packet)]
+        assert max(alone) > 0.5
+        device, others = provider.open(), [provider.open() for _ in range(20)]
+        heard: list[float] = []
+        async with asyncio.timeout(60):
+            for number, packet in enumerate(packets):
+                crowd = others if number % 8 < 4 else []
+                answers = await asyncio.gather(
+                    *(each.process(packet) for each in crowd), device.process(packet)
+                )
+                heard += answers[-1]
+        assert heard == pytest.approx(alone, abs=1e-4)
     finally:
         await provider.close()
 

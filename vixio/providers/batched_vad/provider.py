@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 from pydantic import BaseModel, ConfigDict, Field
 
 from vixio.core.audio import BYTES_PER_SAMPLE
-from vixio.core.errors import ProviderError
+from vixio.core.errors import ProviderError, as_provider_error
 from vixio.providers.batched_vad.worker import BatchWorker, Job, Lane, WindowModel
 from vixio.providers.vad import VADProvider, VADStream
 
@@ -30,7 +30,7 @@ class BatchSettings(BaseModel):
 
 
 class BatchedVADProvider(VADProvider):
-    """One network, one thread, for all devices of the event loop that started it.
+    """One network for all devices of the event loop that started it.
 
     A vendor's class defines ``name``, ``window_samples`` and :meth:`load`.
     """
@@ -99,10 +99,19 @@ class BatchedVADProvider(VADProvider):
         heappush(self._free, lane.slot)
 
     async def run(self, lane: Lane, pcm: bytes, *, forget: bool) -> list[float]:
-        """Run whole windows of ``lane`` after those that it already waits for."""
+        """Run whole windows of ``lane`` after those that it already waits for.
+
+        Does not suspend the caller where the worker runs them on the event loop.
+        """
         if self._worker is None:
             state = "closed" if self._closed else "not started"
             raise ProviderError(self.name, f"it is {state}", retryable=False)
+        try:
+            answer = self._worker.run_here(lane, pcm, forget=forget)
+        except Exception as error:  # any of the runtime
+            raise as_provider_error(self.name, error, "inference") from error
+        if answer is not None:
+            return answer
         future: asyncio.Future[list[float]] = asyncio.get_running_loop().create_future()
         self._pending.add(future)
         try:

@@ -1,4 +1,4 @@
-"""One thread that runs the windows of all devices, many in one call.
+"""Runs the windows of all devices: many in one call of a thread, or a few on the event loop.
 
 A device's windows depend on each other, so a batch holds at most one window of each device, and
 further windows go into the next batches. In a batch of 8, Silero takes half the time per window,
@@ -6,6 +6,9 @@ and waking the thread costs more than computing a window. Therefore the thread c
 until ``interval`` seconds after the start of the previous round. Two kinds of window do not wait:
 one after a pause of all devices, and one of a device that was served less than ``interval`` ago,
 because that device is catching up after a stall.
+
+While few devices send, the loop runs a packet's windows itself, in :meth:`BatchWorker.run_here`.
+Both ways use the same model and the same state; the thread's lock keeps them apart.
 """
 
 from __future__ import annotations
@@ -18,11 +21,12 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from vixio.core.errors import ProviderError
+from vixio.providers.batched_vad.direct import DirectRuns
 from vixio.providers.inference.thread import InferenceThread, settle
 
 
 class WindowModel(Protocol):
-    """A network and the state of all devices, one slot each. Only the worker thread calls it.
+    """A network and the state of all devices, one slot each. Called by one thread at a time.
 
     ``name``: the provider's, for errors. ``window_bytes``: PCM of one window.
     """
@@ -35,6 +39,9 @@ class WindowModel(Protocol):
 
     def run(self, slots: Sequence[int], windows: Sequence[bytes]) -> list[float]:
         """Return the speech probability of one window for each of ``slots``, all different."""
+
+    def run_sequence(self, slot: int, pcm: bytes) -> list[float]:
+        """Return the probabilities of the successive windows in ``pcm``, at most MAX_WINDOWS."""
 
     def release(self, slot: int) -> None:
         """Free the resources of ``slot``; it may be used again after :meth:`forget`."""
@@ -95,6 +102,7 @@ class BatchWorker(InferenceThread["Job | Lane"]):
         self._gathering = False
         self._urgent = False
         self._turn: deque[Lane] = deque()
+        self._direct = DirectRuns()
         super().__init__(f"vixio-vad-{model.name}")
 
     def submit(self, item: Job | Lane) -> None:
@@ -106,6 +114,28 @@ class BatchWorker(InferenceThread["Job | Lane"]):
             if self._idle or (urgent and self._gathering):
                 self._idle = self._gathering = False
                 self._changed.notify()
+
+    def run_here(self, lane: Lane, pcm: bytes, *, forget: bool) -> list[float] | None:
+        """Run whole windows of ``lane`` on the event loop and return their probabilities.
+
+        None: they have to be submitted, because the thread is busy or the better place for them.
+        Raises whatever the model raises.
+        """
+        began = time.monotonic()
+        if not self._direct.allows(began, len(pcm) // self._model.window_bytes):
+            return None
+        # The thread is idle only when no job is left, so windows stay in order; and it cannot
+        # leave its wait, and so not touch the model, while the lock is held.
+        with self._changed:
+            if not self._idle or self._stopping:
+                return None
+            try:
+                if forget:
+                    self._model.forget(lane.slot)
+                return self._model.run_sequence(lane.slot, pcm)
+            finally:
+                lane.ran = time.monotonic()
+                self._direct.took(lane.ran - began, lane.ran)
 
     def _serve(self) -> None:
         try:

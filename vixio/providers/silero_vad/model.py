@@ -1,8 +1,9 @@
-"""The Silero network: its model file, its input and its state.
+"""The Silero network: its model files, its input and its state.
 
 The input is a window of 512 samples, preceded by the last 64 samples of the previous window. The
 state of a device is (2, 128) (``OnnxWrapper`` in the ``silero-vad`` distribution). Both are stored
-in arrays with one row (slot) per device. Not thread-safe: only the worker thread uses it.
+in arrays with one row (slot) per device. Not thread-safe. Two sessions use them: one runs a window
+each of several devices, the other successive windows of one device (``sequence``).
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from vixio.core.errors import ProviderUnavailable
+from vixio.providers.silero_vad.sequence import SequenceNetwork
 
 NAME = "silero"
 
@@ -31,23 +33,27 @@ MODEL_FILE = "silero_vad_op18_ifless.onnx"
 """The fastest file with the reference file's output: 56 µs a window instead of 65 without batching,
 equal from a batch of 8. The output of ``silero_vad_half.onnx`` differs."""
 
-_INSTALL = "pip install --no-deps 'silero-vad>=6.2,<7'"
+SEQUENCE_FILE = "silero_vad_16k_sequence.onnx"
+"""The same weights, for successive windows of one device. In the package since 6.2.2."""
+
+_INSTALL = "pip install --no-deps 'silero-vad>=6.2.2,<7'"
 
 Floats = npt.NDArray[np.float32]
 
 
 def find_model() -> Path:
-    """Return the path of the model file.
+    """Return the path of the model file; :data:`SEQUENCE_FILE` is beside it.
 
     The package is not imported, because its ``__init__`` imports torch. Raises ProviderUnavailable
-    if the package is not installed or lacks the file.
+    if the package is not installed or lacks a file.
     """
     spec = find_spec("silero_vad")
     if spec is None or not spec.submodule_search_locations:
         raise ProviderUnavailable(NAME, f"its model is not installed: {_INSTALL}")
     path = Path(spec.submodule_search_locations[0], "data", MODEL_FILE)
-    if not path.is_file():
-        raise ProviderUnavailable(NAME, f"silero-vad carries no {MODEL_FILE}: {_INSTALL}")
+    for file in (path, path.with_name(SEQUENCE_FILE)):
+        if not file.is_file():
+            raise ProviderUnavailable(NAME, f"silero-vad carries no {file.name}: {_INSTALL}")
     return path
 
 
@@ -66,7 +72,10 @@ class SileroModel:
     window_bytes = WINDOW_BYTES
 
     def __init__(self, path: Path, max_batch: int) -> None:
-        self._session = _load(path)
+        self._session: _Session = _load(path)
+        self._sequence = SequenceNetwork(
+            _load(path.with_name(SEQUENCE_FILE)), _CONTEXT + WINDOW, _STATE
+        )
         self._rate = np.array(16_000, dtype=np.int64)
         # Buffers of a batch. A batch of n uses the first n rows, which are contiguous.
         self._input: Floats = np.zeros((max_batch, _CONTEXT + WINDOW), np.float32)
@@ -108,6 +117,26 @@ class SileroModel:
         probabilities: list[float] = output[:, 0].tolist()
         return probabilities
 
+    def run_sequence(self, slot: int, pcm: bytes) -> list[float]:
+        """Return the speech probabilities of successive windows of ``slot``.
+
+        ``pcm`` is at most ``MAX_WINDOWS`` whole windows. Otherwise as :meth:`run`.
+        """
+        samples = np.frombuffer(pcm, dtype="<i2").reshape(-1, WINDOW)
+        number = len(samples)
+        network = self._sequence
+        rows = network.input[:number]
+        np.multiply(samples, _SCALE, out=rows[:, _CONTEXT:])
+        rows[0, :_CONTEXT] = self._context[slot]
+        rows[1:, :_CONTEXT] = rows[:-1, WINDOW:]
+        network.hidden[:] = self._hidden[slot]
+        network.cell[:] = self._cell[slot]
+        probabilities = network.run(number)
+        self._hidden[slot] = network.new_hidden
+        self._cell[slot] = network.new_cell
+        self._context[slot] = rows[-1, WINDOW:]
+        return probabilities
+
     def release(self, slot: int) -> None:
         """Do nothing: the slot's row is reused by its next owner."""
 
@@ -127,7 +156,7 @@ def _resized(rows: Floats, number: int) -> Floats:
     return larger
 
 
-def _load(path: Path) -> _Session:
+def _load(path: Path) -> Any:  # noqa: ANN401  untyped
     try:
         import onnxruntime
     except ImportError as error:
@@ -140,11 +169,8 @@ def _load(path: Path) -> _Session:
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3  # errors only: each unused initializer of the file is a warning
     try:
-        session = onnxruntime.InferenceSession(
-            str(path), options, providers=["CPUExecutionProvider"]
-        )
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the runtime's classes of errors have no common base
         raise ProviderUnavailable(
             NAME, f"cannot load {path.name} ({type(error).__name__}): {_INSTALL}"
         ) from error
-    return cast(_Session, session)

@@ -27,9 +27,10 @@ class SileroVADProvider(BatchedVADProvider):
     def load(self) -> SileroModel:
         """Return the network from the file in the ``silero-vad`` package."""
         model = SileroModel(find_model(), self._settings.max_batch)
-        # Warm-up: the first run allocates.
+        # Warm-up: the first runs allocate.
         model.forget(0)
         model.run([0], [bytes(WINDOW_BYTES)])
+        model.run_sequence(0, bytes(2 * WINDOW_BYTES))
         return model
 
 

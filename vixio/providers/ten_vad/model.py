@@ -1,4 +1,4 @@
-"""The native detectors of all devices, one per slot. Only the worker thread uses them."""
+"""The native detectors of all devices, one per slot. Not thread-safe."""
 
 from __future__ import annotations
 
@@ -34,6 +34,12 @@ class TenModel:
         The library has no batching: each window takes about 70 µs.
         """
         return [self._of(slot).process(window) for slot, window in zip(slots, windows, strict=True)]
+
+    def run_sequence(self, slot: int, pcm: bytes) -> list[float]:
+        """Return the speech probabilities of the successive windows of ``slot`` in ``pcm``."""
+        process = self._of(slot).process
+        starts = range(0, len(pcm), WINDOW_BYTES)
+        return [process(pcm[start : start + WINDOW_BYTES]) for start in starts]
 
     def _of(self, slot: int) -> Detector:
         if slot not in self._detectors:  # an earlier forget() failed
