@@ -52,8 +52,8 @@ class Overload:
         self._next_at = float("-inf")
         self.active = False
         """Whether the process is overloaded."""
-        self.lag = 0.0
-        """The median of the window, in seconds; 0 before the window is full."""
+        self._full = False
+        """Whether the window is full."""
 
     def start(self) -> None:
         """Begin to sample the running loop. Idempotent."""
@@ -72,8 +72,12 @@ class Overload:
         self._samples.clear()
         self._began = None
         self._recovered_at = self._next_at = float("-inf")
-        self.active = False
-        self.lag = 0.0
+        self.active = self._full = False
+
+    @property
+    def lag(self) -> float:
+        """The median of the window, in seconds; 0 before the window is full."""
+        return statistics.median(late for _, late, _ in self._samples) if self._full else 0.0
 
     def admit(self) -> bool:
         """Whether one more device may be admitted; it is counted."""
@@ -98,10 +102,11 @@ class Overload:
             samples.popleft()
         if at - self._began < WINDOW_S or len(samples) < MIN_SAMPLES:
             return
-        self.lag = statistics.median(late for _, late, _ in samples)
+        self._full = True
         first_at, _, first_worked = samples[0]
         by_own_work = worked - first_worked >= OWN_WORK * (at - first_at)
         limit = self._limit * (CALM if self.active else 1.0)
+        # The median last: it sorts the window, which an idle process is spared.
         self.active = self._limit > 0 and by_own_work and self.lag > limit
         if self.active:
             self._recovered_at = at + RECOVERY_S
