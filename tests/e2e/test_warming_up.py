@@ -84,6 +84,19 @@ def assert_answered(reply: Reply) -> None:
     assert_played_well(reply)
 
 
+async def test_a_question_right_behind_the_hello_is_answered() -> None:
+    async with (
+        serving(settings(), loaded=False) as server,
+        SimulatedDevice(server.device(listen_on_connect=False)) as device,
+    ):
+        reply = await device.type_text("what time is it")
+        assert reply.text.startswith("It is ")
+        assert_played_well(reply)
+        assert not device.alerts
+        assert len(device.replies) == 1
+        assert_nothing_wrong(device)
+
+
 @pytest.mark.usefixtures("impatient")
 async def test_a_slow_recogniser() -> None:
     asr = SlowASR(await recordings([SOUND]))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from vixio.cli.config import choose_config, config_option
+from vixio.core.garbage import collect_rarely
 
 if TYPE_CHECKING:
     from vixio.settings import Settings
@@ -87,6 +88,7 @@ def _processes(settings: Settings) -> int:
 
 
 async def _serve_alone(settings: Settings, source: str, load: Callable[[], Settings]) -> None:
+    collect_rarely()
     from vixio import server
     from vixio.composition.run import stop_on_signals
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import signal
 from collections.abc import Callable
 from typing import Protocol
 
 from vixio.core.errors import ProviderUnavailable
+from vixio.core.garbage import collect_rarely, freeze_memory
 from vixio.transports.admission.listener import raise_descriptor_limit
 
 _log = logging.getLogger(__name__)
@@ -24,15 +24,6 @@ class Application(Protocol):
     async def start(self) -> None: ...
     async def loaded(self) -> None: ...
     async def stop(self) -> None: ...
-
-
-def freeze_memory() -> None:
-    """Exclude what is loaded from the garbage collector: it stays until the process ends.
-
-    A full collection over the agent SDK's classes would stop all devices for a tenth of a second.
-    """
-    gc.collect()
-    gc.freeze()
 
 
 def stop_on_signals() -> asyncio.Event:
@@ -59,6 +50,7 @@ async def run(app: Application, stop: asyncio.Event, listening: Callable[[], Non
     log, and the turns that need it fail.
     """
     raise_descriptor_limit()
+    collect_rarely()
     await app.start()
     try:
         listening()

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from vixio.core.errors import ConfigError
-from vixio.core.imports import SDK_IMPORT
+from vixio.core.imports import sdk_import
 from vixio.memory.store import MemoryStore
 
 NEEDS = {"sqlalchemy": ("sqlalchemy", "greenlet"), "redis": ("redis",)}
@@ -22,12 +22,12 @@ def check_installed(store: str) -> None:
 def make_store(store: str, path: str, url: str) -> MemoryStore:
     """Return a store, not opened yet. May import for seconds. Raises StoreFailed."""
     if store == "sqlalchemy":
-        with SDK_IMPORT:
+        with sdk_import():
             from vixio.memory.sqlalchemy_store import SQLAlchemyStore
 
         return SQLAlchemyStore(url)
     if store == "redis":
-        with SDK_IMPORT:
+        with sdk_import():
             from vixio.memory.redis_store import RedisStore
 
         return RedisStore(url)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from vixio.core.imports import SDK_IMPORT
+from vixio.core.imports import sdk_import
 from vixio.memory.store import IO_TIMEOUT_S, SessionStore, StoreFailed
 
 if TYPE_CHECKING:
@@ -160,5 +160,5 @@ def _seconds(timestamp: str) -> float:
 
 
 def _load_sdk() -> None:
-    with SDK_IMPORT:
+    with sdk_import():
         import agents.memory  # noqa: F401 - under the lock: two threads must not import it at once

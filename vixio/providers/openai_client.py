@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
-from vixio.core.imports import SDK_IMPORT
+from vixio.core.imports import sdk_import
 
 if TYPE_CHECKING:
     import openai
@@ -138,7 +138,7 @@ class SharedClient:
         return ProviderError(self._provider, f"it is {state}", retryable=False)
 
     def _make(self) -> openai.AsyncOpenAI:
-        with SDK_IMPORT:
+        with sdk_import():
             import openai
 
             import vixio.providers.openai_errors  # noqa: F401 - loaded for later

@@ -17,9 +17,9 @@ from vixio.bench.load.control import Handler, Json
 from vixio.bench.load.providers import Delays
 from vixio.bench.load.usage import LoopLag, Spread, cpu_by_thread, look
 from vixio.bench.load.work import WorkSampler
-from vixio.composition.run import freeze_memory
 from vixio.core.audio import LISTEN_RATE, pcm_seconds
 from vixio.core.clock import now
+from vixio.core.garbage import freeze_memory
 from vixio.core.metrics import TurnTimeline
 from vixio.core.session.events import TurnEnded
 from vixio.providers.vad import VADProvider, VADStream

@@ -16,6 +16,7 @@ from vixio.bench.load.control import Line, attend
 from vixio.bench.load.providers import CannedTTS, Delays, EchoBackend, MarkerASR
 from vixio.bench.load.usage import look, pin
 from vixio.core.cores import share_cores
+from vixio.core.garbage import collect_rarely, freeze_memory
 
 if TYPE_CHECKING:
     from vixio.cluster.context import ClusterContext
@@ -84,7 +85,6 @@ async def serve(plan: ServerPlan) -> None:
     """Run the server until the bench hangs up."""
     share_cores(plan.processes)  # before anything asks how many threads it may have
     from vixio.bench.load.probe import Probe, TimedVAD
-    from vixio.composition.run import freeze_memory
     from vixio.server import Providers, Server
 
     settings = _settings(plan)
@@ -178,6 +178,7 @@ def main(argv: list[str]) -> None:
     """Run the process; the one argument is a :class:`ServerPlan` as JSON."""
     plan = ServerPlan.from_json(argv[0])
     pin(plan.cores)  # before any thread is started
+    collect_rarely()
     from vixio.logging.setup import configure_logging
 
     configure_logging("WARNING")

@@ -17,6 +17,7 @@ from vixio.cluster.workers.channel import Channel
 from vixio.cluster.workers.cluster import WorkerCluster
 from vixio.core.cores import share_cores
 from vixio.core.errors import VixioError
+from vixio.core.garbage import collect_rarely
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ async def _main(descriptor: int) -> None:
 
 async def _serve(plan: Plan, channel: Channel) -> None:
     share_cores(plan.processes)  # before anything asks how many threads it may have
+    collect_rarely()
     from vixio import server as application
     from vixio.cluster.context import ClusterContext
     from vixio.composition.reload import Reloader, on_hangup

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from vixio.core.errors import ProviderError, ProviderUnavailable
-from vixio.core.imports import SDK_IMPORT
+from vixio.core.imports import sdk_import
 from vixio.providers.agent import AgentBackend, AgentProvider
 from vixio.providers.openai_agent.settings import (
     LiteLLMAgentSettings,
@@ -87,7 +87,7 @@ class SharedModelBackend(AgentBackend):
         """Make the model, in a thread, after the SDK was imported. Raises ProviderUnavailable."""
 
     def _load(self) -> Runtime:
-        with SDK_IMPORT:
+        with sdk_import():
             from agents import FunctionTool
 
             from vixio.providers.openai_agent import run, tools  # noqa: F401 - run: no tracing

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from vixio.core.errors import ToolError
-from vixio.core.imports import SDK_IMPORT
+from vixio.core.imports import sdk_import
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
 from vixio.tools.mcp.config import STEADY_SECONDS, McpServerConfig
@@ -182,7 +182,7 @@ class McpSource(ToolSource):
 
 
 def _load() -> type[McpConnection]:
-    with SDK_IMPORT:
+    with sdk_import():
         from vixio.tools.mcp.connection import McpConnection
 
     return McpConnection
