@@ -138,7 +138,7 @@ def test_a_backlog_is_for_the_thread() -> None:
     assert runs.allows(2.0, MAX_WINDOWS)
 
 
-def test_a_run_that_held_the_loop_has_consequences_for_a_while() -> None:
+def test_a_run_that_took_long_has_consequences_for_a_while() -> None:
     runs = DirectRuns()
     assert runs.allows(1.0, 2)
     runs.took(LONGEST_S / 2, 1.0)

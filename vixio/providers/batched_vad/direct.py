@@ -21,15 +21,16 @@ conversation. From there on the thread's batches are cheaper."""
 PERIOD_S: Final = 0.06
 """A device sends a packet every 60 ms."""
 
-LONGEST_S: Final = 0.005
-"""A direct run that has held the event loop for longer sends jobs to the thread ..."""
+LONGEST_S: Final = 0.004
+"""A direct run that took more processor time sends jobs to the thread ..."""
 
 REST_S: Final = 5.0
-"""... for this time: the machine is slow or busy, and other devices wait meanwhile."""
+"""... for this time: the machine is too slow to hold up its event loop. Time in which the loop's
+thread had no core does not count: the batch thread would have waited as well, twice."""
 
 
 class DirectRuns:
-    """The rate and the duration of recent jobs. Times are readings of one monotonic clock (s)."""
+    """The rate of recent jobs and their cost. Times are readings of one monotonic clock (s)."""
 
     __slots__ = ("_recent", "_rests_until")
 
@@ -45,6 +46,6 @@ class DirectRuns:
         return few and windows <= MAX_WINDOWS and at >= self._rests_until
 
     def took(self, seconds: float, at: float) -> None:
-        """Note how long a direct run that ended ``at`` has held the loop."""
+        """Note the processor time of a direct run that ended ``at``."""
         if seconds > LONGEST_S:
             self._rests_until = at + REST_S

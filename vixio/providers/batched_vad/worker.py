@@ -121,21 +121,21 @@ class BatchWorker(InferenceThread["Job | Lane"]):
         None: they have to be submitted, because the thread is busy or the better place for them.
         Raises whatever the model raises.
         """
-        began = time.monotonic()
-        if not self._direct.allows(began, len(pcm) // self._model.window_bytes):
+        if not self._direct.allows(time.monotonic(), len(pcm) // self._model.window_bytes):
             return None
         # The thread is idle only when no job is left, so windows stay in order; and it cannot
         # leave its wait, and so not touch the model, while the lock is held.
         with self._changed:
             if not self._idle or self._stopping:
                 return None
+            worked = time.thread_time()
             try:
                 if forget:
                     self._model.forget(lane.slot)
                 return self._model.run_sequence(lane.slot, pcm)
             finally:
                 lane.ran = time.monotonic()
-                self._direct.took(lane.ran - began, lane.ran)
+                self._direct.took(time.thread_time() - worked, lane.ran)
 
     def _serve(self) -> None:
         try:
