@@ -15,8 +15,9 @@ MAX_WINDOWS: Final = 4
 """Of one direct run: an Opus packet of 120 ms in windows of 32 ms. More is a backlog."""
 
 FEW_JOBS: Final = 12
-"""With fewer jobs within ``PERIOD_S`` they run on the loop: about as many devices in a
-conversation. From there on the thread's batches are cheaper."""
+"""With fewer jobs within ``PERIOD_S``, so with fewer devices that listen, they run on the loop.
+Batches in the thread are cheaper from about 20 devices on (docs/engineering/performance.md); jobs
+that come together hold the loop for their sum, which this limit keeps to some milliseconds."""
 
 PERIOD_S: Final = 0.06
 """A device sends a packet every 60 ms."""
