@@ -4,7 +4,7 @@ The firmware handles ``tts start`` on its main task, which then resets the decod
 (main/application.cc, OnIncomingJson and HandleStateChangedEvent): audio that arrives before that is
 lost. So the first packet follows ``tts start`` by a lead. Its decode queue holds 40 packets and
 drops the newest when it is full (main/audio/audio_service.h, MAX_DECODE_PACKETS_IN_QUEUE), so the
-packets are paced: a short head start, then absolute deadlines.
+packets are paced: a short head start, then two at a time by absolute deadlines.
 
 The loudspeaker is modelled by one number, the ``anchor``: the moment at which the reply's first
 millisecond was played. ``tts stop`` is sent when by this model the last one was played, because
@@ -26,6 +26,10 @@ from vixio.core.waiters import Waiters
 
 MAX_AHEAD_PACKETS = 36
 """Never more unplayed packets at the device: four less than its queue holds."""
+
+EARLY_PACKETS = 1.5
+"""What is due within this many packets is sent at once: two packets at a wake-up, since a timer and
+a task's step cost more than the sending."""
 
 DRIFT_RESYNC_S = 0.02
 """The device starves when a packet comes this much later than its turn to be played."""
@@ -69,7 +73,7 @@ class Pacer:
         self._counters = counters
         self._packet_ms = packet_ms
         self._settings = settings
-        self._head_start_ms = min(settings.head_start_ms, MAX_AHEAD_PACKETS * packet_ms)
+        self._head_start_ms = min(settings.head_start_ms, (MAX_AHEAD_PACKETS - 1) * packet_ms)
         self._queue: deque[bytes | _Spoken] = deque()
         self._queued_ms = 0
         self._changed = Waiters()
@@ -99,9 +103,9 @@ class Pacer:
         return self.started_at is not None
 
     @property
-    def fed(self) -> bool:
-        """Whether a packet has been put."""
-        return self._packet_at is not None
+    def unsent_ms(self) -> int:
+        """Milliseconds of audio that are queued."""
+        return self._queued_ms
 
     @property
     def held(self) -> float:
@@ -275,7 +279,7 @@ class Pacer:
             self._anchor = max(now(), self._silent_from)
         due = self._anchor + self._sent_ms / 1000
         wait = due - self._head_start_ms / 1000 - now()
-        if wait > 0:
+        if wait > EARLY_PACKETS * self._packet_ms / 1000:
             await asyncio.sleep(wait)
         if self._stopped:
             return

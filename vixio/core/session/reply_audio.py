@@ -6,15 +6,20 @@ import asyncio
 from concurrent.futures import Executor
 from typing import Final
 
+from vixio.core.audio import pcm_bytes
 from vixio.core.pacer import Pacer
 from vixio.core.transport import AudioEncoder, DeviceConnection
 
-FIRST_PIECE_MS: Final = 120
-"""PCM of a reply encoded on the event loop, in 0.4 ms: the first sound waits for no thread. It
-plays while the next piece is encoded in one, which a busy machine may not run for a while."""
+LOOP_PIECE_S: Final = 0.12
+"""PCM encoded on the event loop in one go, in 0.1 ms."""
 
-ENCODE_PIECE_MS: Final = 600
-"""PCM encoded in one go in a thread: 2 ms of work, far more than the hop costs."""
+THREAD_PIECE_S: Final = 0.6
+"""PCM encoded in a thread in one go: a hop costs about as much as encoding a third of it."""
+
+AHEAD_MS: Final = 600
+"""Unsent audio from which on PCM is gathered for a thread. Below it everything is encoded at once,
+on the event loop: the first sound waits for no thread, which a busy machine may not run for a
+while, and what is held back is never more than what is still to be sent."""
 
 
 class ReplyAudio:
@@ -27,28 +32,20 @@ class ReplyAudio:
         self._pacer = pacer
         self._threads = threads
         self._encoder: AudioEncoder | None = None
+        self._held = b""
+        self._rate = 0
 
     async def put(self, pcm: bytes, rate: int) -> None:
         """Encode and queue ``pcm`` at ``rate`` Hz; waits while the pacer has enough."""
-        if self._encoder is None:  # not before: most replies of a user in a hurry have no sound
-            self._encoder = self._connection.new_encoder()
-        encoder = self._encoder
-        start = 0
-        while start < len(pcm):
-            here = self._threads is None or not self._pacer.fed
-            end = start + 2 * rate * (FIRST_PIECE_MS if here else ENCODE_PIECE_MS) // 1000
-            piece = pcm[start:end]
-            if here:
-                packets = encoder.encode(piece, rate)
-                await asyncio.sleep(0)
-            else:
-                loop = asyncio.get_running_loop()
-                packets = await loop.run_in_executor(self._threads, encoder.encode, piece, rate)
-            await self._pacer.put_packets(packets)
-            start = end
+        if rate != self._rate:
+            await self._encode_rest()
+            self._rate = rate
+        self._held += pcm
+        await self._encode_pieces()
 
     async def flush(self) -> None:
-        """Queue what the encoder holds back: the tail of a sentence."""
+        """Queue all that is held back: the tail of a sentence."""
+        await self._encode_rest()
         if self._encoder is not None:
             await self._pacer.put_packets(self._encoder.flush())
 
@@ -58,3 +55,34 @@ class ReplyAudio:
         A thread that still encodes holds it until it has done.
         """
         self._encoder = None
+        self._held = b""
+
+    async def _encode_pieces(self) -> None:
+        """Encode what is held, but for a part that is too short for a thread and has time."""
+        for_thread = pcm_bytes(THREAD_PIECE_S, self._rate)
+        while self._held:
+            if self._threads is None or self._pacer.unsent_ms < AHEAD_MS:
+                await self._encode(pcm_bytes(LOOP_PIECE_S, self._rate), None)
+            elif len(self._held) >= for_thread:
+                await self._encode(for_thread, self._threads)
+            else:
+                return
+
+    async def _encode_rest(self) -> None:
+        await self._encode_pieces()
+        if self._held:
+            await self._encode(len(self._held), self._threads)
+
+    async def _encode(self, size: int, threads: Executor | None) -> None:
+        """Encode ``size`` bytes; without ``threads`` on the event loop, which then moves on."""
+        if self._encoder is None:  # not before: most replies of a user in a hurry have no sound
+            self._encoder = self._connection.new_encoder()
+        encoder, piece = self._encoder, self._held[:size]
+        self._held = self._held[size:]
+        if threads is None:
+            packets = encoder.encode(piece, self._rate)
+            await asyncio.sleep(0)
+        else:
+            loop = asyncio.get_running_loop()
+            packets = await loop.run_in_executor(threads, encoder.encode, piece, self._rate)
+        await self._pacer.put_packets(packets)
