@@ -51,6 +51,7 @@ SHARED = (
     "vixio.providers.local_voice",
     "vixio.providers.openai_client",
     "vixio.providers.openai_errors",
+    "vixio.providers.openai_status",
     "vixio.providers.sensevoice_tags",
     "vixio.providers.spoken_text",
     "vixio.providers.tool_words",

@@ -21,6 +21,9 @@ NEEDS_MP3 = "MP3 needs: pip install 'vixio[mp3]'"
 _SLICE = 2_048
 """Bytes decoded in one step: at most one or two seconds of speech, which take 1 to 5 ms."""
 
+_PCM_SLICE = 48_000
+"""The same of PCM, raw or in WAV: a second at 24 kHz, which needs hardly any work."""
+
 
 def load(provider: str, asked: AudioFormatName) -> None:
     """Import the decoders' libraries. Blocking, for some tenths of a second the first time.
@@ -74,6 +77,11 @@ class AudioStreamDecoder:
     def kind(self) -> str:
         """The detected format: pcm, wav, mp3 or opus; empty while unknown."""
         return self._kind or ""
+
+    @property
+    def step(self) -> int:
+        """Bytes to feed at a time, so that no step takes long."""
+        return _PCM_SLICE if self._kind in (Kind.PCM, Kind.WAV) else _SLICE
 
     def feed(self, data: bytes) -> bytes:
         """Take the next bytes of the response; return the PCM that is ready, in whole samples.
@@ -187,11 +195,14 @@ async def decoded(
     try:
         async with closing(pieces) as incoming:
             async for piece in incoming:
-                for start in range(0, len(piece), _SLICE):
+                start = 0
+                while start < len(piece):
                     if start:
                         await asyncio.sleep(0)
-                    if pcm := decoder.feed(piece[start : start + _SLICE]):
+                    end = start + decoder.step
+                    if pcm := decoder.feed(piece[start:end]):
                         yield pcm
+                    start = end
         if pcm := decoder.finish():
             yield pcm
     finally:

@@ -9,7 +9,8 @@ from agents.exceptions import AgentsException, MaxTurnsExceeded
 
 from vixio.core.errors import ProviderError
 from vixio.providers import openai_errors
-from vixio.providers.openai_errors import one_line
+from vixio.providers.openai_errors import message_of
+from vixio.providers.openai_status import one_line
 
 
 def classify(provider: str, error: Exception, first_token_timeout: float = 0.0) -> ProviderError:
@@ -17,5 +18,6 @@ def classify(provider: str, error: Exception, first_token_timeout: float = 0.0) 
     if isinstance(error, MaxTurnsExceeded):
         return ProviderError(provider, "too many rounds of tool calls", retryable=False)
     if isinstance(error, AgentsException):
-        return ProviderError(provider, f"unusable answer: {one_line(error)}", reason="service")
+        text = f"unusable answer: {one_line(message_of(error))}"
+        return ProviderError(provider, text, reason="service")
     return openai_errors.classify(provider, error, first_token_timeout)

@@ -28,7 +28,7 @@ from vixio.core.generators import closing_all
 from vixio.providers.openai_agent.errors import classify
 from vixio.providers.openai_agent.model_call import CallModel, EventStream, ModelCall
 from vixio.providers.openai_agent.settings import TurnSettings
-from vixio.providers.openai_errors import classify_code
+from vixio.providers.openai_status import of_code
 
 _log = logging.getLogger(__name__)
 
@@ -150,10 +150,10 @@ class GuardedModel(CallModel):
     def _checked(self, event: TResponseStreamEvent) -> TResponseStreamEvent:
         """Return ``event``. Raises an error that it reports, as in the Responses API."""
         if isinstance(event, ResponseErrorEvent):
-            raise classify_code(self._name, event.code or "", event.message)
+            raise of_code(self._name, event.code or "", event.message)
         if isinstance(event, ResponseFailedEvent):
             error = event.response.error
-            raise classify_code(
+            raise of_code(
                 self._name, error.code if error else "", error.message if error else "no answer"
             )
         if isinstance(event, ResponseIncompleteEvent):

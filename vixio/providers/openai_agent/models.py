@@ -17,6 +17,7 @@ from openai.types.shared import Reasoning
 from vixio.core.errors import ProviderUnavailable
 from vixio.providers.fallback.circuit_breaker import BreakerSettings, CircuitBreaker
 from vixio.providers.fallback.time_shares import TimeLimit
+from vixio.providers.openai_agent.chat_client import ChatClient
 from vixio.providers.openai_agent.fallback_model import FallbackModel, ModelCandidate
 from vixio.providers.openai_agent.guarded_model import GuardedModel
 from vixio.providers.openai_agent.phrasebook import PhraseBookModel
@@ -26,6 +27,7 @@ from vixio.providers.openai_agent.settings import (
     PhraseBookAgentSettings,
     SamplingSettings,
 )
+from vixio.providers.openai_client import SharedClient, connection_limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,36 +46,42 @@ class SharedModel:
 
 def openai_model(name: str, settings: OpenAIAgentSettings) -> SharedModel:
     """Return a model behind one of OpenAI's APIs, with a connection pool of its own."""
-    key = settings.api_key.get_secret_value() if settings.api_key is not None else ""
-    if not key and settings.base_url:
-        key = "none"  # local servers need none, but the client requires one
-    client = openai.AsyncOpenAI(
-        api_key=key or None,
-        base_url=settings.base_url,
-        # GuardedModel limits the wait for tokens; these limits catch hanging connections.
-        timeout=openai.Timeout(
-            max(settings.first_token_timeout, settings.stall_timeout) + 5,
-            connect=settings.connect_timeout,
-        ),
-        max_retries=0,  # GuardedModel retries, and never after the first token
-    )
+    # GuardedModel limits the wait for tokens; these limits catch hanging connections.
+    timeout = max(settings.first_token_timeout, settings.stall_timeout)
+    client = SharedClient(name, "agent", settings, timeout=timeout)
     sampling = _sampling(settings)
-    official = urlsplit(str(client.base_url)).hostname == "api.openai.com"
+    official = urlsplit(client.base_url).hostname == "api.openai.com"
     if official or settings.api == "responses" or settings.store:
         sampling = replace(sampling, store=settings.store)  # other servers do not know the field
     label = f"{name}/{settings.model}"
     if settings.api == "chat_completions":
-        chat = OpenAIChatCompletionsModel(settings.model, client)
+        client.open()
+        chat = OpenAIChatCompletionsModel(settings.model, ChatClient(client, name).for_sdk())
         guarded = GuardedModel(chat, name, settings, label=label, settings=sampling)
         return SharedModel(guarded, client.close)
     if settings.reasoning_effort not in (None, "none") and not settings.store:
         # Reasoning that the server does not store is sent back, encrypted, in the next round.
         sampling = replace(sampling, response_include=["reasoning.encrypted_content"])
-    responses = OpenAIResponsesModel(settings.model, client)
+    responses_client = _responses_client(settings, timeout)
+    responses = OpenAIResponsesModel(settings.model, responses_client)
     guarded = GuardedModel(
         responses, name, settings, label=label, settings=sampling, fit=for_responses
     )
-    return SharedModel(guarded, client.close, image_outputs=True)
+    return SharedModel(guarded, responses_client.close, image_outputs=True)
+
+
+def _responses_client(settings: OpenAIAgentSettings, timeout: float) -> openai.AsyncOpenAI:
+    """Return OpenAI's own client, for the API of which only OpenAI knows all events."""
+    key = settings.api_key.get_secret_value() if settings.api_key is not None else ""
+    if not key and settings.base_url:
+        key = "none"  # local servers need none, but the client requires one
+    return openai.AsyncOpenAI(
+        api_key=key or None,
+        base_url=settings.base_url,
+        timeout=openai.Timeout(timeout + 5, connect=settings.connect_timeout),
+        max_retries=0,  # GuardedModel retries, and never after the first token
+        http_client=openai.DefaultAsyncHttpxClient(limits=connection_limits()),
+    )
 
 
 def for_responses(items: Sequence[TResponseInputItem]) -> list[TResponseInputItem]:

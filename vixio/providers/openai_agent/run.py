@@ -12,6 +12,7 @@ from agents import (
     Agent,
     FunctionTool,
     Model,
+    ModelSettings,
     RunConfig,
     RunContextWrapper,
     RunHooks,
@@ -75,6 +76,7 @@ class LiveAgent(Agent[TurnRecord]):
             name="assistant",
             instructions=instructions or None,
             model=model,
+            model_settings=ModelSettings(),  # the default is a deep copy, made each time
             reset_tool_choice=False,
         )
         self.limits = limits

@@ -9,6 +9,7 @@ import asyncio
 import json
 import logging
 import struct
+from collections.abc import AsyncIterator
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -16,8 +17,9 @@ from pydantic import Field
 
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes, pcm_seconds
 from vixio.core.errors import ProviderError
+from vixio.core.generators import closing_all
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
-from vixio.providers.openai_client import OpenAIConnection, SharedClient
+from vixio.providers.openai_client import OpenAIConnection, SharedClient, events
 from vixio.providers.openai_speech.hints import prompt_of, readable, terms_of
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.sensevoice_tags import parse_tags
@@ -73,7 +75,7 @@ class OpenAIASRProvider(ASRProvider):
         self._client = SharedClient(NAME, "asr", self._settings, timeout=self._settings.timeout)
 
     async def start(self) -> None:
-        """Import the client, which takes a second. Raises ProviderUnavailable without a key."""
+        """Make the client. Raises ProviderUnavailable without a key."""
         await self._client.start()
 
     def open(self, hints: SpeechHints) -> OpenAIASRStream:
@@ -134,35 +136,35 @@ class OpenAIASRStream(ASRStream):
     def _usable(self) -> None:
         if self._closed:
             raise ProviderError(NAME, "the stream is closed", retryable=False)
-        self._client.get()
+        self._client.check()
 
     async def _ask(self, sent: tuple[str, bytes, str], language: str) -> str:
         """Return the transcript. The response's content type shows whether it is a stream."""
         self.partial = ""
         fields = self._fields(language)
-        create = self._client.get().audio.transcriptions.with_streaming_response.create
-        model, extra = self._settings.model, self._settings.extra_body
-        if not self._settings.stream:
-            async with create(file=sent, model=model, extra_body=extra, **fields) as response:
-                return _words_of(await response.read())
-        async with create(
-            file=sent, model=model, extra_body=extra, stream=True, **fields
-        ) as response:
-            if "text/event-stream" not in response.headers.get("content-type", ""):
-                return _words_of(await response.read())  # whisper-1 does not stream
-            return await self._follow(await response.parse())
+        response = await self._client.post_form("audio/transcriptions", fields, sent)
+        media = response.headers.get("content-type", "")
+        # whisper-1 does not stream, even if asked to.
+        if not (self._settings.stream and "text/event-stream" in media):
+            return _words_of(await self._client.read(response))
+        try:
+            async with closing_all(events(response, NAME)) as incoming:
+                return await self._follow(incoming)
+        finally:
+            await response.aclose()
 
-    async def _follow(self, events: Any) -> str:  # noqa: ANN401 - the client's stream of events
+    async def _follow(self, incoming: AsyncIterator[dict[str, Any]]) -> str:
         whole: str | None = None
         rest = asyncio.timeout(None)
         try:
             async with rest:
-                async for event in events:
-                    kind, text = getattr(event, "type", None), getattr(event, "text", None)
+                async for event in incoming:
+                    kind, text = event.get("type"), event.get("text")
                     if whole is not None:
                         continue
                     if kind == "transcript.text.delta":
-                        self.report_partial((self.partial + event.delta)[:MAX_WORDS])
+                        words = self.partial + str(event.get("delta") or "")
+                        self.report_partial(words[:MAX_WORDS])
                     elif kind is None and isinstance(text, str):
                         # Untyped events with one segment each: faster-whisper's older servers.
                         words = f"{self.partial} {text.strip()}".strip()
@@ -178,10 +180,10 @@ class OpenAIASRStream(ASRStream):
         return whole
 
     def _fields(self, language: str) -> dict[str, Any]:
-        """Return the optional fields that are set: servers refuse fields that they do not know."""
+        """Return the fields that are set: servers refuse those that they do not know."""
         settings = self._settings
         terms = () if settings.hints == "off" else terms_of(self._hints.tools)
-        fields: dict[str, Any] = {}
+        fields: dict[str, Any] = {"model": settings.model}
         prompt = settings.prompt.strip()
         if settings.hints == "prompt":
             prompt = prompt_of(
@@ -198,7 +200,9 @@ class OpenAIASRStream(ASRStream):
             fields["language"] = language
         if settings.temperature is not None:
             fields["temperature"] = settings.temperature
-        return fields
+        if settings.stream:
+            fields["stream"] = True
+        return {**fields, **(settings.extra_body or {})}
 
     def _language(self) -> str:
         wanted = self._settings.language or self._hints.language

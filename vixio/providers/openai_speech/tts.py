@@ -8,20 +8,24 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
-from typing import Any, Final, Literal, Protocol
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import Field
 
 from vixio.core.audio import pcm_bytes
 from vixio.core.errors import ProviderError
+from vixio.core.generators import closing_all
 from vixio.core.streams import closing
 from vixio.providers.audio_stream import AudioStreamDecoder, decoded, load
 from vixio.providers.openai_client import OpenAIConnection, SharedClient
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.spoken_text import clean, split
 from vixio.providers.tts import TTSProvider
+
+if TYPE_CHECKING:
+    import httpx2
 
 _log = logging.getLogger(__name__)
 
@@ -33,17 +37,6 @@ _SLOWEST: Final = 1.0
 abbreviation takes some seconds, at the lowest speed four times as long."""
 
 _RATE: Final = re.compile(r"\brate\s*=\s*(\d{4,6})\b")
-
-
-class _Response(Protocol):
-    """The part of the client's streamed response that is used here."""
-
-    @property
-    def headers(self) -> Mapping[str, str]: ...
-
-    async def close(self) -> None: ...
-
-    def iter_bytes(self) -> AsyncIterator[bytes]: ...
 
 
 class OpenAITTSSettings(OpenAIConnection):
@@ -75,7 +68,7 @@ class OpenAITTSProvider(TTSProvider):
         self.sample_rate = self._settings.sample_rate
 
     async def start(self) -> None:
-        """Import the client and decoders. Raises ProviderUnavailable without key or extra."""
+        """Make the client, import decoders. Raises ProviderUnavailable without key or extra."""
         await asyncio.to_thread(load, NAME, self._settings.response_format)
         await self._client.start()
 
@@ -85,11 +78,11 @@ class OpenAITTSProvider(TTSProvider):
         The model detects the language from the text, so ``language`` is not used. A text longer
         than ``max_chars`` takes one request a piece. Raises ProviderError.
         """
-        self._client.get()  # raises if closed, even where there is nothing to speak
+        self._client.check()  # raises if closed, even where there is nothing to speak
         for piece in split(clean(text), lambda _: self._settings.max_chars):
             async with closing(self._speak(piece)) as speech:
                 async for pcm in speech:
-                    self._client.get()
+                    self._client.check()
                     yield pcm
 
     async def close(self) -> None:
@@ -115,66 +108,47 @@ class OpenAITTSProvider(TTSProvider):
             _log.debug("sentence spoken", extra={"provider": NAME, "format": decoder.kind})
 
     @asynccontextmanager
-    async def _answer(self, text: str) -> AsyncIterator[_Response]:
+    async def _answer(self, text: str) -> AsyncIterator[httpx2.Response]:
         """Request speech and yield its response. Leaving the context ends the request."""
-        entered: Any = None
-
-        async def ask() -> _Response:
-            nonlocal entered
-            manager = self._client.get().audio.speech.with_streaming_response.create(
-                model=settings.model,
-                voice=settings.voice,
-                input=text,
-                response_format=settings.response_format,
-                extra_body=extra or None,
-            )
-            response = await manager.__aenter__()
-            entered = manager
-            return response
-
-        settings = self._settings
-        extra = dict(settings.extra_body or {})
+        settings, client = self._settings, self._client
+        body: dict[str, Any] = {
+            "input": text,
+            "model": settings.model,
+            "voice": settings.voice,
+            "response_format": settings.response_format,
+        }
         # Sent only where set: servers refuse fields that they do not know.
         if settings.speed is not None:
-            extra.setdefault("speed", settings.speed)
+            body["speed"] = settings.speed
         if settings.instructions:
-            extra.setdefault("instructions", settings.instructions)
+            body["instructions"] = settings.instructions
+        body |= settings.extra_body or {}
+        response = await client.bounded(
+            client.retried(lambda: client.post_json("audio/speech", body)),
+            "speech",
+            settings.timeout,
+        )
         try:
-            yield await self._client.bounded(self._client.retried(ask), "speech", settings.timeout)
+            yield response
         finally:
-            if entered is not None:
-                await entered.__aexit__(None, None, None)
+            await response.aclose()
 
-    async def _pieces(self, response: _Response, deadline: float) -> AsyncIterator[bytes]:
+    async def _pieces(self, response: httpx2.Response, deadline: float) -> AsyncIterator[bytes]:
         """Yield the body as it arrives. Raises ProviderError."""
-        body = response.iter_bytes()
         left = max(0.0, deadline - asyncio.get_running_loop().time())
-        try:
+        client = self._client
+        async with closing_all(response.aiter_bytes()) as body:
             while True:
-                piece = await self._client.bounded(self._client.run(_next(body)), "speech", left)
+                piece = await client.bounded(client.run(_next(body)), "speech", left)
                 if piece is None:
                     return
                 if piece:
                     yield piece
                     left = self._settings.timeout
-        finally:
-            await response.close()
-            await _end(body)
 
 
 async def _next(body: AsyncIterator[bytes]) -> bytes | None:
     return await anext(body, None)
-
-
-async def _end(body: AsyncIterator[bytes]) -> None:
-    """Run the client's nested generators to their end.
-
-    ``aclose()`` ends only the outermost one; the inner ones would wait for the garbage collector.
-    """
-    with suppress(Exception):  # several classes of error report that the response is closed
-        async with asyncio.timeout(1.0):
-            async for _ in body:
-                pass
 
 
 def _stated_rate(content_type: str) -> int | None:

@@ -7,8 +7,9 @@ Ollama and vLLM all accept. Nothing is stored on the server.
 from __future__ import annotations
 
 import base64
+import json
 import re
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -16,9 +17,6 @@ from vixio.core.errors import ProviderError
 from vixio.providers.openai_client import OpenAIConnection, SharedClient
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.vision import Photo, VisionProvider
-
-if TYPE_CHECKING:
-    from openai.types.chat import ChatCompletion
 
 NAME = "openai"
 
@@ -55,27 +53,27 @@ class OpenAIVisionProvider(VisionProvider):
         self._client = SharedClient(NAME, "vision", self._settings, timeout=self._settings.timeout)
 
     async def start(self) -> None:
-        """Import the client, which takes a second. Raises ProviderUnavailable without a key."""
+        """Make the client. Raises ProviderUnavailable without a key."""
         await self._client.start()
 
     async def explain(self, photo: Photo, question: str, *, language: str = "") -> str:
         """Ask the model. Raises ProviderError."""
         settings = self._settings
 
-        async def request() -> ChatCompletion:
-            return await self._client.get().chat.completions.create(
-                model=settings.model,
-                messages=self._messages(photo, question, language),
-                max_tokens=settings.max_tokens,
-                extra_body=settings.extra_body,
-            )
+        body = {
+            "model": settings.model,
+            "messages": self._messages(photo, question, language),
+            "max_tokens": settings.max_tokens,
+            **(settings.extra_body or {}),
+        }
+
+        async def request() -> bytes:
+            return await self._client.read(await self._client.post_json("chat/completions", body))
 
         answer = await self._client.bounded(
             self._client.retried(request), "answer", settings.timeout
         )
-        message = answer.choices[0].message if answer.choices else None
-        text = _THOUGHTS.sub("", (message.content or message.refusal or "") if message else "")
-        text = text.strip()[:MAX_ANSWER_CHARS]
+        text = _THOUGHTS.sub("", _words_of(answer)).strip()[:MAX_ANSWER_CHARS]
         if not text:
             raise ProviderError(NAME, "the model's answer is empty", reason="service")
         return text
@@ -84,7 +82,7 @@ class OpenAIVisionProvider(VisionProvider):
         """Close the connections; questions in progress fail. Idempotent."""
         await self._client.close()
 
-    def _messages(self, photo: Photo, question: str, language: str) -> Any:  # noqa: ANN401 - the client's type is a union of forty
+    def _messages(self, photo: Photo, question: str, language: str) -> list[dict[str, Any]]:
         url = f"data:{photo.media_type};base64,{base64.b64encode(photo.data).decode()}"
         image: dict[str, str] = {"url": url}
         if self._settings.detail is not None:
@@ -102,6 +100,17 @@ class OpenAIVisionProvider(VisionProvider):
                 ],
             },
         ]
+
+
+def _words_of(body: bytes) -> str:
+    """Return the text of the first choice, or its refusal; empty if there is none."""
+    try:
+        choices = json.loads(body)["choices"]
+        message = choices[0]["message"] if choices else {}
+        return str(message.get("content") or message.get("refusal") or "")
+    except (ValueError, LookupError, TypeError, AttributeError):
+        text = "the server's answer is no chat completion"
+        raise ProviderError(NAME, text, reason="service") from None
 
 
 def _create(settings: OpenAIVisionSettings) -> OpenAIVisionProvider:

@@ -140,16 +140,14 @@ async def test_partial_words_grow(server: SpeechServer, make_asr: MakeASR) -> No
     asr = await make_asr(stream=True)
     stream = asr.open(SpeechHints())
     await stream.feed(SAID)
-    finishing = asyncio.create_task(stream.finish())
     seen: list[str] = []
+    stream.on_partial = seen.append
     async with asyncio.timeout(LIMIT):
-        while not finishing.done():
-            if stream.partial not in ("", *seen):
-                seen.append(stream.partial)
-            await asyncio.sleep(0)
+        assert (await stream.finish()).text == WORDS
     await stream.close()
-    assert (await finishing).text == WORDS
     assert all(WORDS.startswith(each) for each in seen)
+    assert seen == sorted(seen, key=len)
+    assert len(seen) > 1
     assert seen[-1] == WORDS
 
 

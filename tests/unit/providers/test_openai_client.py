@@ -1,0 +1,146 @@
+"""The client of OpenAI-compatible servers: whom it tells what, and how its requests end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from pydantic import SecretStr
+
+from tests.support.speech_server import Fault, SpeechServer
+from vixio.core.errors import ProviderError
+from vixio.providers.openai_client import OpenAIConnection, SharedClient
+
+LIMIT = 30.0
+
+
+@pytest.fixture
+async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SpeechServer]:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.delenv(name, raising=False)
+    async with SpeechServer() as made:
+        yield made
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def client_of(**options: object) -> SharedClient:
+    client = SharedClient("openai", "tts", OpenAIConnection.model_validate(options), timeout=LIMIT)
+    await client.start()
+    return client
+
+
+async def speak(client: SharedClient) -> bytes:
+    async def work() -> bytes:
+        body = {"input": "hello", "response_format": "pcm"}
+        return await client.read(await client.post_json("audio/speech", body))
+
+    return await client.run(work())
+
+
+async def test_the_key_of_the_environment_stays_with_its_own_server(
+    server: SpeechServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-account")
+    monkeypatch.setenv("OPENAI_ORG_ID", "org")
+    client = await client_of(base_url=server.base_url)
+    assert await speak(client)
+    await client.close()
+    headers = server.requests[-1].headers
+    assert headers["authorization"] == "Bearer none"
+    assert "openai-organization" not in headers
+
+
+async def test_the_environment_may_name_server_key_and_account(
+    server: SpeechServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-account")
+    monkeypatch.setenv("OPENAI_ORG_ID", "org")
+    client = await client_of()
+    assert await speak(client)
+    await client.close()
+    headers = server.requests[-1].headers
+    assert headers["authorization"] == "Bearer sk-of-the-account"
+    assert headers["openai-organization"] == "org"
+    client = await client_of(api_key=SecretStr("sk-mine"))
+    assert await speak(client)
+    await client.close()
+    assert server.requests[-1].headers["authorization"] == "Bearer sk-mine"
+
+
+async def test_closing_fails_the_requests_and_leaves_their_tasks_alone(
+    server: SpeechServer,
+) -> None:
+    faults = [Fault(stall="head"), Fault(stall="body")]
+    server.fail(*faults)
+    client = await client_of(base_url=server.base_url)
+
+    async def ask() -> str:
+        try:
+            await speak(client)
+        except ProviderError as error:
+            await asyncio.sleep(0)  # it was called off, and its task was not
+            return str(error)
+        return "answered"
+
+    asking = [asyncio.create_task(ask()) for _ in faults]
+    async with asyncio.timeout(LIMIT):
+        for fault in faults:
+            await fault.reached.wait()
+        await client.close()
+        told = await asyncio.gather(*asking)
+    assert all("closed" in each for each in told)
+    with pytest.raises(ProviderError, match="closed"):
+        await speak(client)
+
+
+async def test_a_cancelled_request_is_cancelled_even_while_the_client_closes(
+    server: SpeechServer,
+) -> None:
+    fault = Fault(stall="head")
+    server.fail(fault)
+    client = await client_of(base_url=server.base_url)
+    asking = asyncio.create_task(speak(client))
+    async with asyncio.timeout(LIMIT):
+        await fault.reached.wait()
+        closing = asyncio.create_task(client.close())
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        await closing
+
+
+async def test_fields_of_a_form_have_brackets(server: SpeechServer) -> None:
+    client = await client_of(base_url=server.base_url)
+    fields = {
+        "model": "m",
+        "stream": False,
+        "words": ["a", "b"],
+        "options": {"beam": 5, "tags": ["x"]},
+    }
+    file = ("speech.wav", _WAV, "audio/wav")
+
+    async def work() -> bytes:
+        return await client.read(await client.post_form("audio/transcriptions", fields, file))
+
+    assert await client.run(work())
+    await client.close()
+    request = server.requests[-1]
+    assert request.fields == {
+        "model": ["m"],
+        "stream": ["false"],
+        "words[]": ["a", "b"],
+        "options[beam]": ["5"],
+        "options[tags][]": ["x"],
+    }
+    assert request.files["file"] == (file[0], file[2], file[1])
+
+
+def _wav() -> bytes:
+    from tests.support.sounds import wav
+
+    return wav(bytes(3_200), 16_000)
+
+
+_WAV = _wav()

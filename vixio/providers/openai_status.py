@@ -1,0 +1,107 @@
+"""What an answer of an OpenAI-compatible server means that is none: status and code, for people.
+
+Used for answers that Vixio reads itself and, by ``openai_errors``, for those that a client read.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from vixio.core.errors import REQUEST, ProviderError, ProviderUnavailable
+
+_MAX_DETAIL = 200
+_QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "Arrearage"})
+_SECRET = re.compile(r"\b(?:sk|pk|rk|gsk|xai)-[\w*.-]{6,}|\bBearer\s+\S+|\b[A-Za-z0-9_-]{40,}\b")
+
+
+def of_status(
+    provider: str, status: int, code: str, message: str, headers: Mapping[str, str]
+) -> ProviderError:
+    """Return the error of an answer with an HTTP ``status``; ``message``: of its body."""
+    if status in (401, 403):
+        # The body quotes part of the key, so the message leaves it out.
+        text = f"the model's server refuses the api_key ({status})"
+        return ProviderUnavailable(provider, text, reason="no_key")
+    if status == 404:
+        text = f"no such model or base_url (404): {one_line(message)}"
+        return ProviderUnavailable(provider, text, reason="no_model")
+    if status == 402 or (status == 429 and code in _QUOTA_CODES):
+        text = f"the account's quota is used up ({status})"
+        return ProviderUnavailable(provider, text, reason="quota")
+    pause = _retry_after(headers)
+    if status == 429:
+        text = "too many requests for the model's server (429)"
+        return ProviderError(provider, text, reason="busy", retry_after=pause)
+    retryable = status >= 500 or status in (408, 409)
+    return ProviderError(
+        provider,
+        f"the model's server answers {status}: {one_line(message)}",
+        retryable=retryable,
+        reason="service" if retryable else REQUEST,
+        retry_after=pause,
+    )
+
+
+def of_body(provider: str, status: int, body: bytes, headers: Mapping[str, str]) -> ProviderError:
+    """Return the error of an answer with an HTTP ``status`` and ``body``, JSON or not."""
+    try:
+        parsed = json.loads(body)
+    except ValueError:
+        parsed = None
+    error = parsed.get("error", parsed) if isinstance(parsed, dict) else None
+    if not isinstance(error, dict):
+        said = error if isinstance(error, str) else body.decode("utf-8", "replace")
+        return of_status(provider, status, "", said or "no reason given", headers)
+    message = str(error.get("message") or error)
+    return of_status(provider, status, str(error.get("code") or ""), message, headers)
+
+
+def of_code(provider: str, code: str, message: str) -> ProviderError:
+    """Return the error that a server reports within a stream, after the HTTP status."""
+    if code in _QUOTA_CODES:
+        return ProviderUnavailable(provider, f"the quota is used up ({code})", reason="quota")
+    if code == "rate_limit_exceeded":
+        return ProviderError(provider, f"too many requests ({code})", reason="busy")
+    if code.startswith("invalid_") or code == "context_length_exceeded":
+        text = f"the model's server refuses the request: {one_line(message)}"
+        return ProviderError(provider, text, retryable=False, reason=REQUEST)
+    text = f"the model's server reports: {one_line(message)}"
+    return ProviderError(provider, text, reason="service")
+
+
+def unreachable(provider: str, cause: str) -> ProviderError:
+    """Return the error of a connection that could not be made, or broke before the answer."""
+    text = f"the model's server cannot be reached: {one_line(cause)}"
+    return ProviderError(provider, text, reason="unreachable")
+
+
+def one_line(text: str) -> str:
+    """Return ``text`` on one line, shortened and without keys."""
+    return _SECRET.sub("***", " ".join(text.split()))[:_MAX_DETAIL]
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return ``Retry-After`` in seconds (RFC 9110 §10.2.3: a number or a date), None if absent."""
+    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
+        return milliseconds / 1000
+    text = headers.get("retry-after")
+    if text is None or (seconds := _number(text)) is not None:
+        return None if text is None else seconds
+    try:
+        at = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return max(0.0, (at - datetime.now(UTC)).total_seconds()) if at.tzinfo else None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if 0 <= number < math.inf else None
