@@ -23,6 +23,8 @@ LATE_LIMIT_S: Final = 2.0
 scripted provider that blocks is not counted."""
 MONOLOGUE_MS: Final = 60_000
 """Length of one answer where the devices only speak."""
+TURN_S: Final = 6.0
+"""Speech, silence and answer: devices that all began within less of it would stay in step."""
 ROOM_DBFS: Final = -45.0
 """RMS of the room's noise: loud enough that DTX never sets in, so every packet is a whole one."""
 LOADING_NOTICE: Final = message(LOADING, "en")
@@ -149,7 +151,7 @@ class LoadDevice:
         turns = self._random.randint(1, 4)
         await self._until(self.may_talk.is_set, float("inf"))
         if self._behaviour in {"talk", "churn"}:  # not all in step
-            await self._rest(self._random.uniform(0.3, sum(self._pause)))
+            await self._rest(self._random.uniform(0.3, max(TURN_S, sum(self._pause))))
         while self.device.connected:
             if self._behaviour in {"idle", "listen"}:
                 await self._rest(60.0)

@@ -21,7 +21,13 @@ from vixio.bench.load.figures import (
 )
 from vixio.bench.load.mixes import BLOCKED, Mix
 from vixio.bench.load.probe import MANY_NOTES
-from vixio.bench.load.processes import Child, Cores, start_generators, start_services
+from vixio.bench.load.processes import (
+    Child,
+    Cores,
+    start_generators,
+    start_services,
+    usable_cores,
+)
 from vixio.bench.load.providers import Delays
 from vixio.bench.load.server import ServerPlan
 from vixio.bench.load.server_group import ServerGroup, start_server_group
@@ -32,6 +38,8 @@ IDLE_S = 1.0
 """How long the idle server is watched before the devices come."""
 SETTLE_S = 3.0
 """Between the last connect and the measurement."""
+ALL_TALK_S = 7.0
+"""Between the permission to speak and the measurement: then each device is in a turn."""
 _LOOK_S = 1.0
 SLOW_ASR_S = 0.3
 BLOCK_S = 2.0
@@ -101,7 +109,7 @@ class Step:
 
     async def run(self) -> Result:
         """Return the figures. Raises BenchError."""
-        self.result.slowness = round(await asyncio.to_thread(slowness), 2)
+        self.result.slowness = round(await slowness(len(usable_cores())), 2)
         try:
             self._generators = await start_generators(
                 self._hub, self.result.generators, self._options.cores.generators
@@ -229,7 +237,7 @@ class Step:
             self._packet_cpu = max(0.0, used / max(1, packets))
         await asyncio.gather(*(child.peer.ask("talk") for child in self._generators))
         if self._mix.quiet:
-            await self._wait(SETTLE_S, "settles")
+            await self._wait(ALL_TALK_S, "settles")
 
     async def _measure(self) -> None:
         befores = await self._begin_generators()

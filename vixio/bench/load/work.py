@@ -38,7 +38,7 @@ _PLACES: Final = (
     ("session", ("/vixio/core/session/reply", "/vixio/core/session/dialogue")),
     ("listening", ("/vixio/transports/", "/vixio/stations/", "/vixio/core/session/session",
                    "/vixio/providers/", "/vixio/audio/opus.py:OpusDecoder")),
-    ("bench", ("/vixio/bench/",)),
+    ("bench", ("/vixio/bench/load/usage", "/vixio/bench/load/probe")),
     (IDLE, ("/selectors.py:EpollSelector.select",)),
 )  # fmt: skip
 """Parts, with pieces of ``file:function``. A stack counts for the first part that it touches."""

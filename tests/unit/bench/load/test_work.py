@@ -46,5 +46,5 @@ def test_the_part_that_works_gets_the_time() -> None:
     assert parts["levelling"] > parts[OTHER] > 0.0
 
 
-def test_a_core_has_a_speed() -> None:
-    assert slowness() > 0.0
+async def test_a_core_has_a_speed() -> None:
+    assert await slowness(2) > 0.0
