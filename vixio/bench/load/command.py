@@ -111,6 +111,7 @@ def _steps(options: argparse.Namespace) -> list[Asked]:
                 step.providers,
             )
             for step in SERIES
+            if step.cores <= len(usable_cores())
         ]
     steps: list[Asked] = []
     for name in (options.mix or "talk").split(","):
