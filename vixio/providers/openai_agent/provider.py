@@ -71,11 +71,17 @@ class OpenAIAgentProvider(AgentProvider):
         self._listed = None
 
     async def update_tools(self, tools: Sequence[Tool | ToolDefinition]) -> None:
-        """Replace the changing tools; the running turn's next model call sees them."""
+        """Replace the changing tools; the running turn's next model call sees them.
+
+        They are converted here, as a device's are when it connects, so that no turn waits for it.
+        """
         new = tuple(tools)
-        if new != self._dynamic:
-            self._dynamic = new
-            self._listed = None
+        if new == self._dynamic:
+            return
+        self._dynamic = new
+        self._listed = None
+        if self._backend.loaded is not None:
+            await self._current(self._backend.loaded)
 
     async def reply(self, request: AgentRequest) -> AsyncIterator[AgentEvent]:
         """Write the reply; see :meth:`~vixio.providers.agent.AgentProvider.reply`."""
