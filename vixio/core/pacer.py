@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,9 @@ MAX_AHEAD_PACKETS = 36
 EARLY_PACKETS = 1.5
 """What is due within this many packets is sent at once: two packets at a wake-up, since a timer and
 a task's step cost more than the sending."""
+
+LOW_MS = 240
+"""With less audio queued, :attr:`Pacer.more` is asked for what is held back."""
 
 DRIFT_RESYNC_S = 0.02
 """The device starves when a packet comes this much later than its turn to be played."""
@@ -82,6 +85,8 @@ class Pacer:
         self._stopped = False
         self._sending = False
         self._send_ended = Waiters()
+        self.more: Callable[[], list[bytes]] = list
+        """Returns further packets of the last sentence, at once; none if nothing is held back."""
         self.put_sentences = 0
         """Sentences that were queued so far."""
         self._sentences: list[_Spoken] = []
@@ -139,9 +144,12 @@ class Pacer:
         for packet in packets:
             while self._queued_ms >= self._settings.buffer_ms:
                 await self._room.wait()
-            self._queue.append(packet)
-            self._queued_ms += self._packet_ms
+            self._append((packet,))
             self._changed.wake()
+
+    def _append(self, packets: Sequence[bytes]) -> None:
+        self._queue.extend(packets)
+        self._queued_ms += len(packets) * self._packet_ms
 
     def finish(self) -> None:
         """Mark the end of the reply: ``run`` ends once all of it has been played."""
@@ -241,6 +249,8 @@ class Pacer:
         item = self._queue.popleft()
         if isinstance(item, bytes):
             self._queued_ms -= self._packet_ms
+            if self._queued_ms < LOW_MS:
+                self._append(self.more())
             if self._queued_ms < self._settings.buffer_ms:
                 self._room.wake()
         return item

@@ -19,7 +19,8 @@ THREAD_PIECE_S: Final = 0.6
 AHEAD_MS: Final = 600
 """Unsent audio from which on PCM is gathered for a thread. Below it everything is encoded at once,
 on the event loop: the first sound waits for no thread, which a busy machine may not run for a
-while, and what is held back is never more than what is still to be sent."""
+while. What is held back when the pacer runs low is encoded then: the next PCM may be far off,
+behind a tool's call or a slow model."""
 
 
 class ReplyAudio:
@@ -34,6 +35,8 @@ class ReplyAudio:
         self._encoder: AudioEncoder | None = None
         self._held = b""
         self._rate = 0
+        self._encoding = False
+        pacer.more = self._more
 
     async def put(self, pcm: bytes, rate: int) -> None:
         """Encode and queue ``pcm`` at ``rate`` Hz; waits while the pacer has enough."""
@@ -77,8 +80,8 @@ class ReplyAudio:
         """Encode ``size`` bytes; without ``threads`` on the event loop, which then moves on."""
         if self._encoder is None:  # not before: most replies of a user in a hurry have no sound
             self._encoder = self._connection.new_encoder()
-        encoder, piece = self._encoder, self._held[:size]
-        self._held = self._held[size:]
+        encoder, piece = self._encoder, self._take(size)
+        self._encoding = True  # stays so if this is cancelled: a thread may still encode
         if threads is None:
             packets = encoder.encode(piece, self._rate)
             await asyncio.sleep(0)
@@ -86,3 +89,17 @@ class ReplyAudio:
             loop = asyncio.get_running_loop()
             packets = await loop.run_in_executor(threads, encoder.encode, piece, self._rate)
         await self._pacer.put_packets(packets)
+        self._encoding = False
+
+    def _more(self) -> list[bytes]:
+        """Encode a piece of what is held back, for the pacer that runs low.
+
+        Nothing while packets are on their way to it already: these come first.
+        """
+        if self._encoding or self._encoder is None or not self._held:
+            return []
+        return self._encoder.encode(self._take(pcm_bytes(LOOP_PIECE_S, self._rate)), self._rate)
+
+    def _take(self, size: int) -> bytes:
+        piece, self._held = self._held[:size], self._held[size:]
+        return piece

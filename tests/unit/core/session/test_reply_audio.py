@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ from vixio.core.pacer import Pacer
 from vixio.core.session.reply_audio import AHEAD_MS, LOOP_PIECE_S, THREAD_PIECE_S, ReplyAudio
 from vixio.core.transport import AudioEncoder
 from vixio.testing import ManualConnection
+from vixio.testing.clock import run_virtual
 
 RATE = 24_000
 PACKET_MS = 60
@@ -112,6 +114,31 @@ async def test_what_is_held_back_keeps_its_rate(threads: ThreadPoolExecutor) -> 
     assert lengths == pytest.approx({RATE: 0.9, 16_000: 0.3})
     rates = [rate for _, _, rate in device.encoder.pieces]
     assert rates == sorted(rates, reverse=True)
+
+
+def test_what_is_held_back_is_sent_before_the_device_runs_dry(threads: ThreadPoolExecutor) -> None:
+    """The next sentence may be far off; so may the next piece of this one."""
+
+    async def reply() -> None:
+        device, counters = Device(), Counters()
+        pacer = Pacer(device, counters, PACKET_MS)
+        audio = ReplyAudio(device, pacer, threads)
+        said = sound(1.08)
+        for start in range(0, len(said), 4_800):
+            await audio.put(said[start : start + 4_800], RATE)
+        queued = pacer.unsent_ms
+        assert queued < 1_080  # some of it is held back
+        running = asyncio.create_task(pacer.run())
+        await device.wait_for("audio", 18)
+        await audio.put(said[: len(said) // 9], RATE)
+        await audio.flush()
+        await device.wait_for("audio", 20)
+        pacer.finish()
+        await running
+        assert b"".join(pcm for _, pcm, _ in device.encoder.pieces) == said + said[: len(said) // 9]
+        assert counters.get("pacer.starved") == 0
+
+    run_virtual(reply())
 
 
 async def test_after_the_end_nothing_held_back_is_encoded(threads: ThreadPoolExecutor) -> None:
