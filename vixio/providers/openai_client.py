@@ -246,6 +246,10 @@ class SharedClient:
     def _gone(self, state: str) -> ProviderError:
         return ProviderError(self._provider, f"it is {state}", retryable=False)
 
+    def _wrong(self, what: str, reason: str) -> ProviderUnavailable:
+        text = f"{what}; see {self._section} in the settings, or the environment"
+        return ProviderUnavailable(self._provider, text, reason=reason)
+
     def _classified(self, error: Exception) -> ProviderError:
         import httpx2
 
@@ -269,12 +273,18 @@ class SharedClient:
                 f"no key: set {self._section}.api_key, or OPENAI_API_KEY",
                 reason="no_key",
             )
+        if not (key.isascii() and key.isprintable()):  # a header cannot carry them
+            raise self._wrong("the api_key has line breaks or letters that no key has", "no_key")
         headers = {"Authorization": f"Bearer {key or 'none'}"}
         for name, variable in _ACCOUNT_HEADERS:
             if not settings.base_url and (value := os.environ.get(variable)):
                 headers[name] = value
+        try:
+            url = httpx2.URL(self.base_url)
+        except httpx2.InvalidURL as error:
+            raise self._wrong(f"the base_url is none: {error}", "no_model") from None
         client = httpx2.AsyncClient(
-            base_url=self.base_url,
+            base_url=url,
             headers=headers,
             timeout=httpx2.Timeout(self._timeout + _SPARE, connect=settings.connect_timeout),
             limits=connection_limits(),
@@ -305,12 +315,18 @@ _ACCOUNT_HEADERS: Final = (
 async def events(response: httpx2.Response, provider: str) -> AsyncIterator[dict[str, Any]]:
     """Yield the JSON objects of a stream of server-sent events. Raises ProviderError.
 
-    An ``error`` among them is raised, ``[DONE]`` ends them.
+    An ``error`` among them is raised, ``[DONE]`` ends them. So is an answer that is no stream.
     """
     import httpx2
 
+    if "json" in response.headers.get("content-type", ""):
+        _no_stream(await response.aread(), provider)
+    # Some servers name no content type or a wrong one, and the reader insists on it.
+    response.headers["content-type"] = "text/event-stream"
     incoming = aiter(httpx2.EventSource(response))
     async for event in incoming:
+        if not event.data:
+            continue  # a sign of life: nothing to dispatch (HTML standard, section 9.2.6)
         if event.data.startswith("[DONE]"):
             # A connection is reused only if its response has been read to the end.
             with suppress(TimeoutError, httpx2.TransportError):
@@ -324,11 +340,26 @@ async def events(response: httpx2.Response, provider: str) -> AsyncIterator[dict
             raise ProviderError(provider, "an event that is no JSON", reason="service") from None
         if not isinstance(body, dict):
             continue
-        if error := body.get("error"):
-            known = error if isinstance(error, dict) else {"message": str(error)}
-            code, message = str(known.get("code") or ""), str(known.get("message") or known)
-            raise openai_status.of_code(provider, code, message)
+        _raise_error(body, provider)
         yield body
+
+
+def _no_stream(answer: bytes, provider: str) -> None:
+    """Raise ProviderError if ``answer`` is JSON; a stream that is only called so is not."""
+    try:
+        body = json.loads(answer)
+    except ValueError:
+        return
+    if isinstance(body, dict):
+        _raise_error(body, provider)
+    raise ProviderError(provider, "the server's answer is no stream", reason="service")
+
+
+def _raise_error(body: Mapping[str, Any], provider: str) -> None:
+    if error := body.get("error"):
+        known = error if isinstance(error, dict) else {"message": str(error)}
+        code, message = str(known.get("code") or ""), str(known.get("message") or known)
+        raise openai_status.of_code(provider, code, message)
 
 
 def _flat(items: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - pairs of JSON

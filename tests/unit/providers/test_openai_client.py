@@ -9,7 +9,9 @@ import pytest
 from pydantic import SecretStr
 
 from tests.support.speech_server import Fault, SpeechServer
-from vixio.core.errors import ProviderError
+from vixio.core.errors import ProviderError, ProviderUnavailable
+from vixio.providers.openai_agent.models import openai_model
+from vixio.providers.openai_agent.settings import OpenAIAgentSettings
 from vixio.providers.openai_client import OpenAIConnection, SharedClient
 
 LIMIT = 30.0
@@ -67,6 +69,24 @@ async def test_the_environment_may_name_server_key_and_account(
     assert await speak(client)
     await client.close()
     assert server.requests[-1].headers["authorization"] == "Bearer sk-mine"
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("api_key", "schl\u00fcssel"),
+        ("api_key", "sk-abc\n"),
+        ("base_url", "http://host:port/v1"),
+        ("base_url", "http://[::1/v1"),
+    ],
+)
+async def test_an_impossible_option_is_named_in_one_line(option: str, value: str) -> None:
+    with pytest.raises(ProviderUnavailable, match=f"{option}.*tts") as raised:
+        await client_of(**{"base_url": "http://127.0.0.1/v1", option: value})
+    assert "\n" not in str(raised.value)
+    options = {"base_url": "http://a/v1", option: value}
+    with pytest.raises(ProviderUnavailable, match=f"{option}.*agent"):
+        openai_model("openai", OpenAIAgentSettings.model_validate(options))
 
 
 async def test_closing_fails_the_requests_and_leaves_their_tasks_alone(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 ModelT = TypeVar("ModelT", bound=pydantic.BaseModel)
 
-_CHUNK: Final = frozenset(ChatCompletionChunk.model_fields) - {"usage"}
+_CHUNK: Final = frozenset(ChatCompletionChunk.model_fields)
 _CHOICE: Final = frozenset({"index", "delta", "finish_reason", "logprobs"})
 _DELTA: Final = frozenset({"role", "content"})
 _EXTRA: Final = frozenset({"extra_body", "extra_headers", "extra_query", "timeout"})

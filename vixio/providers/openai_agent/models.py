@@ -50,8 +50,7 @@ def openai_model(name: str, settings: OpenAIAgentSettings) -> SharedModel:
     timeout = max(settings.first_token_timeout, settings.stall_timeout)
     client = SharedClient(name, "agent", settings, timeout=timeout)
     sampling = _sampling(settings)
-    official = urlsplit(client.base_url).hostname == "api.openai.com"
-    if official or settings.api == "responses" or settings.store:
+    if _is_official(client.base_url) or settings.api == "responses" or settings.store:
         sampling = replace(sampling, store=settings.store)  # other servers do not know the field
     label = f"{name}/{settings.model}"
     if settings.api == "chat_completions":
@@ -68,6 +67,13 @@ def openai_model(name: str, settings: OpenAIAgentSettings) -> SharedModel:
         responses, name, settings, label=label, settings=sampling, fit=for_responses
     )
     return SharedModel(guarded, responses_client.close, image_outputs=True)
+
+
+def _is_official(url: str) -> bool:
+    try:
+        return urlsplit(url).hostname == "api.openai.com"
+    except ValueError:  # no URL at all: the client's making says so
+        return False
 
 
 def _responses_client(settings: OpenAIAgentSettings, timeout: float) -> openai.AsyncOpenAI:

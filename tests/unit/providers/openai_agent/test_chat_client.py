@@ -9,7 +9,8 @@ import openai
 import pytest
 from openai.types.chat import ChatCompletionChunk
 
-from tests.support.llm_server import Call, LLMServer, calls, text
+from tests.support.llm_server import Answer, Call, LLMServer, calls, text
+from vixio.core.errors import ProviderError
 from vixio.providers.openai_agent.chat_client import ChatClient, text_chunk
 from vixio.providers.openai_agent.settings import OpenAIAgentSettings
 from vixio.providers.openai_client import SharedClient
@@ -41,10 +42,11 @@ async def by_openai(server: LLMServer, **fields: Any) -> list[ChatCompletionChun
 async def by_ours(server: LLMServer, **fields: Any) -> list[ChatCompletionChunk]:  # noqa: ANN401 - JSON
     client = SharedClient("m", "agent", OpenAIAgentSettings(base_url=server.base_url), timeout=30.0)
     await client.start()
-    stream = await ChatClient(client, "m").create(model="m", messages=MESSAGES, **fields)
-    got = [chunk async for chunk in stream]
-    await client.close()
-    return got
+    try:
+        stream = await ChatClient(client, "m").create(model="m", messages=MESSAGES, **fields)
+        return [chunk async for chunk in stream]
+    finally:
+        await client.close()
 
 
 @pytest.mark.parametrize(
@@ -78,6 +80,39 @@ async def test_a_call_is_read_as_the_client_does(server: LLMServer) -> None:
     assert answers[0] == answers[1]
 
 
+@pytest.mark.parametrize("media", ["", "text/plain", "application/json", "text/event-stream"])
+async def test_a_stream_by_any_name_is_read(server: LLMServer, media: str) -> None:
+    answer = text("Hello ", "there.")
+    signs = ["retry: 3000\n\n", "event: ping\ndata:\n\n", ": still there\n\n"]
+    answer.steps[:0] = signs
+    answer.headers = {"content-type": media} if media else {}
+    server.script(answer)
+    chunks = await by_ours(server, stream=True)
+    said = [choice.delta.content or "" for chunk in chunks for choice in chunk.choices]
+    assert "".join(said) == "Hello there."
+
+
+@pytest.mark.parametrize(
+    ("body", "told", "retryable"),
+    [
+        (
+            '{"error": {"message": "no such voice", "code": "invalid_model"}}',
+            "no such voice",
+            False,
+        ),
+        ('{"error": "too busy"}', "too busy", True),
+        ('{"choices": []}', "no stream", True),
+    ],
+)
+async def test_an_error_with_status_200_is_an_error(
+    server: LLMServer, body: str, told: str, retryable: bool
+) -> None:
+    server.script(Answer([body], headers={"content-type": "application/json; charset=utf-8"}))
+    with pytest.raises(ProviderError, match=told) as raised:
+        await by_ours(server, stream=True)
+    assert raised.value.retryable == retryable
+
+
 async def test_a_connection_serves_many_answers(server: LLMServer) -> None:
     client = SharedClient("m", "agent", OpenAIAgentSettings(base_url=server.base_url), timeout=30.0)
     await client.start()
@@ -104,6 +139,7 @@ def test_whatever_is_not_plain_text_is_no_text_chunk(delta: dict[str, Any]) -> N
     assert text_chunk({**body, "choices": [choice]}) is None
     plain = {**choice, "delta": {"content": "a"}}
     assert text_chunk({**body, "choices": [plain]}) is not None
+    assert text_chunk({**body, "choices": [plain], "usage": None}) is not None  # asked for usage
     assert text_chunk({**body, "choices": [{**plain, "logprobs": {"content": []}}]}) is None
     assert text_chunk({**body, "choices": [plain], "usage": {"total_tokens": 1}}) is None
     assert text_chunk({**body, "choices": [plain], "new": 1}) is None
