@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 
 from vixio.audio.opus import OpusDecoder, OpusEncoder
+from vixio.bench.load.control import BenchError
 from vixio.core.audio import AudioFormat
 
 REFERENCE_S: Final = 0.037
@@ -36,7 +37,7 @@ async def slowness(cores: int) -> float:
     """Return how many times as long as the reference a core takes; below 1 it is faster.
 
     As many ``cores`` work at the same time as will do so under load, since two that share a
-    physical one are slower together. Takes about three seconds.
+    physical one are slower together. Takes about three seconds. Raises BenchError.
     """
     workers = [
         await asyncio.create_subprocess_exec(
@@ -45,6 +46,8 @@ async def slowness(cores: int) -> float:
         for _ in range(max(1, min(cores, MOST_CORES)))
     ]
     said = await asyncio.gather(*(worker.communicate() for worker in workers))
+    if failed := next((worker for worker in workers if worker.returncode), None):
+        raise BenchError(f"the speed of a core cannot be measured: status {failed.returncode}")
     times = [float(out) for out, _ in said]
     return statistics.median(times) / REFERENCE_S
 

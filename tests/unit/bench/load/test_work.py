@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
+import sys
 import time
 
 import numpy as np
+import pytest
 
 from vixio.audio.loudness import Leveller, VoiceLevel
 from vixio.bench.load.calibration import slowness
+from vixio.bench.load.control import BenchError
 from vixio.bench.load.work import OTHER, OTHER_THREADS, WorkSampler
 
 
@@ -48,3 +52,11 @@ def test_the_part_that_works_gets_the_time() -> None:
 
 async def test_a_core_has_a_speed() -> None:
     assert await slowness(2) > 0.0
+
+
+async def test_a_measurement_that_fails_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))
+    with pytest.raises(BenchError, match="status 1$"):
+        await slowness(2)
