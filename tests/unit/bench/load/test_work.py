@@ -58,5 +58,5 @@ async def test_a_measurement_that_fails_is_told_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "executable", shutil.which("false"))
-    with pytest.raises(BenchError, match="status 1$"):
+    with pytest.raises(BenchError, match=r"status 1$"):
         await slowness(2)
