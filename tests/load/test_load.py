@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from firmware_test_client import DeviceConfig, SimulatedDevice
 from vixio.bench.load.command import main
+from vixio.bench.load.control import Hub
+from vixio.bench.load.processes import start_server, start_services
+from vixio.bench.load.server import ServerPlan
+from vixio.bench.load.services.choice import EDGE, sections
 
 DEVICES = 20
+
+needs_edge = pytest.mark.skipif(
+    not (find_spec("edge_tts") and find_spec("miniaudio")), reason="needs the extra edge"
+)
 
 
 @pytest.mark.load
@@ -58,3 +69,34 @@ def test_real_providers_answer_over_http(tmp_path: Path) -> None:
     assert step["answered"]["count"] > step["turns"]  # words, answer and voice of each
     assert {"agent", "listening"} <= set(step["work"])  # of the small parts there is no sample
     assert 0 < step["listening_cpu"] < 1
+
+
+@pytest.mark.load
+@pytest.mark.slow
+@needs_edge
+async def test_the_server_speaks_with_the_voice_of_the_stand_in() -> None:
+    """Its address is not among the settings: without it the server would call Microsoft's."""
+    providers = "http,funasr-server,edge"
+    async with Hub() as hub:
+        services = await start_services(hub, providers, "", ())
+        try:
+            said = services.peer.said
+            plan = ServerPlan(
+                hub.line("server"), services=sections(providers, said), edge=said[EDGE]
+            )
+            server = await start_server(hub, plan)
+            try:
+                await services.peer.ask("begin")
+                url = f"ws://127.0.0.1:{server.peer.said['port']}/xiaozhi/v1/"
+                async with SimulatedDevice(DeviceConfig(ws_url=url)) as device:
+                    question = {"type": "listen", "state": "detect", "text": "device 7"}
+                    await device.send_json(question)
+                    await device.wait_for_frame("audio")
+                    assert device.replies[0].text == "Device 7 in turn 1 for 3000 ms."
+                async with asyncio.timeout(10):
+                    while (await services.peer.ask("figures"))["answered_ms"]["count"] < 2:
+                        pass  # the agent's answer and the voice's, which ends after its first sound
+            finally:
+                await server.end()
+        finally:
+            await services.end()

@@ -22,7 +22,7 @@ from vixio.bench.load.processes import Cores, usable_cores
 from vixio.bench.load.providers import Delays
 from vixio.bench.load.runner import Options, Step
 from vixio.bench.load.server import TUNINGS, UVLOOP
-from vixio.bench.load.services.choice import CHOICES, SCRIPTED
+from vixio.bench.load.services.choice import SCRIPTED, parse
 from vixio.cluster.workers.choice import SERVER_MB, Machine, choose
 
 
@@ -67,8 +67,10 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--providers",
         default=SCRIPTED,
-        choices=CHOICES,
-        help="http: the real OpenAI-compatible ones, against stand-ins that answer at once",
+        metavar="NAME,…",
+        help="http: the real OpenAI-compatible ones, against stand-ins that answer at once; "
+        "http,funasr-server: with a FunASR server as recogniser; http,edge: with Edge's voice; "
+        "or both",
     )
     add("--asr-ms", type=float, default=0, metavar="MS", help="delay of the scripted ASR")
     add("--agent-ms", type=float, default=0, metavar="MS", help="delay of the scripted agent")
@@ -157,6 +159,7 @@ def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(list(argv))
     try:
         steps = _steps(options)
+        providers = parse(options.providers)
         cores = Cores.split(options.pin, options.server_cores)
         settings = _settings(options.set)
         tune = tuple(name for name in options.tune.split(",") if name)
@@ -180,7 +183,7 @@ def main(argv: Sequence[str]) -> int:
         settings=settings,
         tune=tune,
         processes=processes,
-        providers=options.providers,
+        providers=providers,
     )
     try:
         results = asyncio.run(_run(steps, run))

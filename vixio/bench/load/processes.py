@@ -96,9 +96,9 @@ async def start_generators(hub: Hub, count: int, cores: Sequence[int]) -> list[C
     )
 
 
-async def start_services(hub: Hub, tool: str, cores: Sequence[int]) -> Child:
+async def start_services(hub: Hub, providers: str, tool: str, cores: Sequence[int]) -> Child:
     """Start the stand-ins, on the last of ``cores`` if there are any."""
-    plan = ServicesPlan(hub.line("services"), tuple(cores[-1:]), tool)
+    plan = ServicesPlan(hub.line("services"), providers, tuple(cores[-1:]), tool)
     return await _start(hub, "vixio.bench.load.services.main", plan.to_json(), "services", 0)
 
 

@@ -31,7 +31,7 @@ from vixio.bench.load.processes import (
 from vixio.bench.load.providers import Delays
 from vixio.bench.load.server import ServerPlan
 from vixio.bench.load.server_group import ServerGroup, start_server_group
-from vixio.bench.load.services.choice import SCRIPTED, sections
+from vixio.bench.load.services.choice import EDGE, SCRIPTED, sections
 from vixio.bench.load.usage import Spread, children_kb, machine_busy
 
 IDLE_S = 1.0
@@ -116,7 +116,10 @@ class Step:
             )
             if self._options.providers != SCRIPTED:
                 self._services = await start_services(
-                    self._hub, self._mix.tool, self._options.cores.generators
+                    self._hub,
+                    self._options.providers,
+                    self._mix.tool,
+                    self._options.cores.generators,
                 )
             await self._start_server()
             await self._idle()
@@ -143,6 +146,7 @@ class Step:
 
     async def _start_server(self, port: int = 0, http_port: int = 0) -> None:
         delays = self._options.delays
+        services = self._services.peer.said if self._services is not None else {}
         plan = ServerPlan(
             self._hub.line("server"),
             port=port,
@@ -152,9 +156,8 @@ class Step:
             max_connections=max(1_000, 2 * self._devices),
             delays=Delays(delays.asr, delays.agent, delays.tts),
             tool=self._mix.tool,
-            services=sections(self._options.providers, self._services.peer.said)
-            if self._services is not None
-            else {},
+            services=sections(self._options.providers, services),
+            edge=services.get(EDGE, ""),
             settings=self._options.settings,
             tune=self._options.tune,
             processes=self._options.processes,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from vixio.bench.load.control import Line, attend
 from vixio.bench.load.providers import CannedTTS, Delays, EchoBackend, MarkerASR
+from vixio.bench.load.services.edge import redirect
 from vixio.bench.load.usage import look, pin
 from vixio.core.cores import share_cores
 from vixio.core.garbage import collect_rarely, freeze_memory
@@ -55,6 +56,9 @@ class ServerPlan:
     tool: str = ""
     services: dict[str, Any] = field(default_factory=dict)
     """Sections of real providers, with the addresses of their stand-ins; empty: scripted ones."""
+    edge: str = ""
+    """Address of the stand-in for Edge's voices, for which there is no setting; empty: there is
+    none."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Sections of the settings file that differ from the defaults."""
     tune: tuple[str, ...] = ()
@@ -87,6 +91,8 @@ async def serve(plan: ServerPlan) -> None:
     from vixio.bench.load.probe import Probe, TimedVAD
     from vixio.server import Providers, Server
 
+    if plan.edge:
+        redirect(plan.edge)
     settings = _settings(plan)
     context, listening = await _context(plan)
     vad: TimedVAD | None = None

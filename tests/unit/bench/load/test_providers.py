@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.support.waiting import until
-from vixio.bench.load import marker
+from tests.unit.bench.load.marked import sound
 from vixio.bench.load.providers import (
     RATE,
     SENTENCE_MS,
@@ -28,12 +28,6 @@ from vixio.providers.agent import AgentEvent, AgentRequest
 from vixio.providers.asr import SpeechHints
 from vixio.stations.speech_text import clean
 from vixio.testing import run_virtual
-
-
-def sound(number: int) -> bytes:
-    generator = np.random.default_rng(1)
-    voice = np.round(generator.normal(0, 400, 2 * LISTEN_RATE)).astype("<i2")
-    return marker.mark(voice, number).tobytes()
 
 
 def heard(delays: Delays, pcm: bytes) -> tuple[str, float]:

@@ -11,7 +11,7 @@ import numpy as np
 import openai
 import pytest
 
-from vixio.bench.load import marker
+from tests.unit.bench.load.marked import sound
 from vixio.bench.load.providers import RATE, SENTENCE_MS
 from vixio.bench.load.services.choice import HTTP, SCRIPTED, sections
 from vixio.bench.load.services.http import HttpService
@@ -29,19 +29,13 @@ SPEECH = b"\x01\x02" * RATE
 """A second of it."""
 
 
-def sound(number: int, seconds: float = 3.0) -> bytes:
-    generator = np.random.default_rng(1)
-    voice = np.round(generator.normal(0, 400, round(seconds * LISTEN_RATE))).astype("<i2")
-    return marker.mark(voice, number).tobytes()
-
-
 @asynccontextmanager
 async def service(tool: str = "") -> AsyncIterator[Settings]:
     """Settings whose providers talk to a stand-in."""
     http = HttpService(OpenAIService(SPEECH, tool))
     url = f"http://127.0.0.1:{await http.start()}/v1"
     try:
-        yield Settings.model_validate(sections(HTTP, {"url": url}))
+        yield Settings.model_validate(sections(HTTP, {HTTP: url}))
     finally:
         http.stop()
 
@@ -53,7 +47,7 @@ def test_scripted_providers_need_no_sections() -> None:
 def test_a_plan_survives_its_way_to_the_process() -> None:
     from vixio.bench.load.control import Line
 
-    plan = ServicesPlan(Line(1, "t", "services"), (3,), "self.lamp")
+    plan = ServicesPlan(Line(1, "t", "services"), "http,edge", (3,), "self.lamp")
     assert ServicesPlan.from_json(plan.to_json()) == plan
 
 

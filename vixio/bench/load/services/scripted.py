@@ -31,8 +31,13 @@ def answer_to(question: str, turn: int) -> list[str]:
     return [f"{word} " for word in words]
 
 
+def length_ms(text: str) -> int:
+    """Return how long the speech is that ``text`` asks for."""
+    match = re.search(r"(\d+) ms", text)
+    return int(match[1]) if match else SENTENCE_MS
+
+
 def spoken(text: str, speech: bytes) -> bytes:
     """Return as much of ``speech`` (PCM at ``RATE``), over and over, as ``text`` asks for."""
-    match = re.search(r"(\d+) ms", text)
-    size = BYTES_PER_SAMPLE * RATE * int(match[1] if match else SENTENCE_MS) // 1000
+    size = BYTES_PER_SAMPLE * RATE * length_ms(text) // 1000
     return (speech * (size // len(speech) + 1))[:size]
