@@ -1,7 +1,8 @@
 """The limits of the control groups (containers, systemd units) that this process is in.
 
 The kernel's Documentation/admin-guide/cgroup-v2.rst (``cpu.max``, ``memory.max``) and
-cgroup-v1/memory.rst, scheduler/sched-bwc.rst (``cpu.cfs_quota_us``) describe the files.
+cgroup-v1/memory.rst, scheduler/sched-bwc.rst (``cpu.cfs_quota_us``) describe the files. An emulated
+kernel writes others; what cannot be read is no limit.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ def _folders(root: Path, controller: str) -> Iterator[Path]:
     In a container the path may be the host's, of which only the last folder, its own, is mounted.
     """
     for line in _text(root / "proc/self/cgroup").splitlines():
+        if line.count(":") < 2:
+            continue
         _, controllers, path = line.split(":", 2)
         if controllers and controller not in controllers.split(","):
             continue
@@ -59,7 +62,8 @@ def _left(folder: Path) -> int | None:
     if limit is None or used is None:
         return None
     # Cached files count as used, and give way.
-    statistics = dict(line.split(" ", 1) for line in _text(folder / "memory.stat").splitlines())
+    lines = (line.partition(" ") for line in _text(folder / "memory.stat").splitlines())
+    statistics = {name: value for name, _, value in lines}
     cached = statistics.get("total_inactive_file", statistics.get("inactive_file", "0"))
     return limit - used + (_number(cached) or 0)
 
@@ -68,7 +72,8 @@ def _machine(root: Path) -> int | None:
     for line in _text(root / "proc/meminfo").splitlines():
         name, _, size = line.partition(":")
         if name == "MemAvailable":
-            return int(size.removesuffix("kB")) * 1024
+            number = _number(size.removesuffix("kB").strip())
+            return None if number is None else number * 1024
     return None
 
 
@@ -79,6 +84,6 @@ def _number(text: str) -> int | None:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text().strip()
+        return path.read_text("utf-8", "surrogateescape").strip()  # as in the names of folders
     except OSError:
         return ""

@@ -17,7 +17,7 @@ def write(root: Path, files: dict[str, object]) -> None:
     for name, content in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{content}\n")
+        path.write_text(f"{content}\n", "utf-8", "surrogateescape")
 
 
 def test_a_container_of_version_2(tmp_path: Path) -> None:
@@ -106,6 +106,38 @@ def test_a_full_group_has_nothing_left(tmp_path: Path) -> None:
         },
     )
     assert memory_left(tmp_path) == 0
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"proc/self/cgroup": "no group"},
+        {"proc/self/cgroup": "0::/caf\udce9"},
+        {"proc/meminfo": "MemAvailable:"},
+        {"proc/meminfo": "MemAvailable: 12 MB"},
+    ],
+)
+def test_a_file_that_cannot_be_read_is_no_limit(tmp_path: Path, files: dict[str, object]) -> None:
+    """As where the kernel is emulated; the server starts nevertheless."""
+    write(tmp_path, files)
+    assert cpu_limit(tmp_path) is None
+    assert memory_left(tmp_path) is None
+
+
+def test_odd_statistics_are_left_out(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "proc/self/cgroup": "0::/",
+            "proc/meminfo": "MemAvailable: 0 kB",
+            "sys/fs/cgroup/memory.max": 100 * MB,
+            "sys/fs/cgroup/memory.current": 50 * MB,
+            "sys/fs/cgroup/memory.stat": f"anon\ninactive_file {10 * MB}",
+        },
+    )
+    assert memory_left(tmp_path) == 0
+    write(tmp_path, {"proc/meminfo": MEMINFO})
+    assert memory_left(tmp_path) == 60
 
 
 def test_a_system_without_such_files(tmp_path: Path) -> None:
