@@ -340,7 +340,7 @@ async def events(response: httpx2.Response, provider: str) -> AsyncIterator[dict
             raise ProviderError(provider, "an event that is no JSON", reason="service") from None
         if not isinstance(body, dict):
             continue
-        _raise_error(body, provider)
+        raise_error(body, provider)
         yield body
 
 
@@ -351,11 +351,12 @@ def _no_stream(answer: bytes, provider: str) -> None:
     except ValueError:
         return
     if isinstance(body, dict):
-        _raise_error(body, provider)
+        raise_error(body, provider)
     raise ProviderError(provider, "the server's answer is no stream", reason="service")
 
 
-def _raise_error(body: Mapping[str, Any], provider: str) -> None:
+def raise_error(body: Mapping[str, Any], provider: str) -> None:
+    """Raise the ``error`` of an answer or an event, as ProviderError; nothing if it has none."""
     if error := body.get("error"):
         known = error if isinstance(error, dict) else {"message": str(error)}
         code, message = str(known.get("code") or ""), str(known.get("message") or known)

@@ -19,7 +19,7 @@ from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes, pcm_secon
 from vixio.core.errors import ProviderError
 from vixio.core.generators import closing_all
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
-from vixio.providers.openai_client import OpenAIConnection, SharedClient, events
+from vixio.providers.openai_client import OpenAIConnection, SharedClient, events, raise_error
 from vixio.providers.openai_speech.hints import prompt_of, readable, terms_of
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.sensevoice_tags import parse_tags
@@ -229,6 +229,8 @@ def _words_of(body: bytes) -> str:
     except ValueError:
         raise ProviderError(NAME, "the server's answer is no JSON", reason="service") from None
     text = answer.get("text") if isinstance(answer, dict) else None
+    if text is None and isinstance(answer, dict):
+        raise_error(answer, NAME)  # some servers answer so with status 200
     if not isinstance(text, str):
         raise ProviderError(NAME, "the server's answer has no words in it", reason="service")
     return text

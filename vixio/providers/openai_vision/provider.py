@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from vixio.core.errors import ProviderError
-from vixio.providers.openai_client import OpenAIConnection, SharedClient
+from vixio.providers.openai_client import OpenAIConnection, SharedClient, raise_error
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.vision import Photo, VisionProvider
 
@@ -105,7 +105,9 @@ class OpenAIVisionProvider(VisionProvider):
 def _words_of(body: bytes) -> str:
     """Return the text of the first choice, or its refusal; empty if there is none."""
     try:
-        choices = json.loads(body)["choices"]
+        answer = json.loads(body)
+        raise_error(answer, NAME)  # some servers answer so with status 200
+        choices = answer["choices"]
         message = choices[0]["message"] if choices else {}
         return str(message.get("content") or message.get("refusal") or "")
     except (ValueError, LookupError, TypeError, AttributeError):

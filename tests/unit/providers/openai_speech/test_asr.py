@@ -193,6 +193,7 @@ FAULTS = {
     "garbage": (Fault(body=b"<html>oh no</html>"), "service", True),
     "list": (Fault(body=b"[1, 2]"), "service", True),
     "wordless": (Fault(body=b'{"words": 3}'), "service", True),
+    "in-disguise": (refusal(200, code="invalid_audio"), "request", False),
     "cut-head": (Fault(cut="head"), "unreachable", True),
     "cut-body": (Fault(cut="body"), "service", True),
     "cut-middle": (Fault(cut="middle"), "service", True),

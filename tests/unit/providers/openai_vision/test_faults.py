@@ -46,10 +46,21 @@ async def vision(server: LLMServer) -> AsyncIterator[OpenAIVisionProvider]:
         (failure(500, "broken"), "service", True),
         (Answer([], before_head=Cut()), "unreachable", True),
         (Answer(["{}"], headers={"content-type": "application/json"}), "service", True),
+        (failure(200, "no photo", "invalid_image"), "request", False),
         (whole(""), "service", True),
         (whole("<think>forever"), "service", True),
     ],
-    ids=["key", "model", "quota", "server", "cut", "nothing", "empty", "thoughts alone"],
+    ids=[
+        "key",
+        "model",
+        "quota",
+        "server",
+        "cut",
+        "nothing",
+        "in disguise",
+        "empty",
+        "thoughts alone",
+    ],
 )
 async def test_a_failure_is_classed(
     server: LLMServer, vision: OpenAIVisionProvider, answer: Answer, reason: str, retryable: bool
