@@ -7,7 +7,7 @@ import sys
 import threading
 
 import pytest
-from agents import FunctionTool, function_tool
+from agents import function_tool
 
 from tests.support.llm_server import Answer, Call, LLMServer, Stall, calls, refusal, text
 from vixio.core.chunk import TextDelta, ToolCalled, ToolReturned
@@ -22,7 +22,6 @@ from vixio.core.history import (
 from vixio.core.tools.function import FunctionCaller
 from vixio.core.tools.types import JsonObject, ToolDefinition
 from vixio.providers.agent import AgentEvent, AgentRequest
-from vixio.providers.openai_agent.backend import OpenAIAgentBackend
 from vixio.providers.openai_agent.provider import OpenAIAgentProvider
 
 LIMIT = 30.0
@@ -374,30 +373,3 @@ async def test_a_closed_agent_says_so(agent: OpenAIAgentProvider) -> None:
     await agent.close()
     with pytest.raises(ProviderError, match="closed"):
         await _turn(agent, AgentRequest(1, "?"))
-
-
-async def test_no_turn_waits_for_the_conversion_of_tools(
-    server: LLMServer, backend: OpenAIAgentBackend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    converted: list[str] = []
-    assert backend.loaded is not None
-    convert = backend.loaded.converter.convert
-
-    def noted(tool: ToolDefinition) -> FunctionTool:
-        converted.append(tool.name)
-        return convert(tool)
-
-    monkeypatch.setattr(backend.loaded.converter, "convert", noted)
-    agent = backend.create()
-    await agent.initialize()
-    await agent.update_tools([_tool("lamp.on"), _tool("lamp.off")])
-    assert converted == ["lamp.on", "lamp.off"]
-    server.script(text("Hello."), text("Hello."))
-    for number in (1, 2):
-        events = [event async for event in agent.reply(AgentRequest(number, "hi"))]
-        assert _said(events) == "Hello."
-    assert converted == ["lamp.on", "lamp.off"]
-    assert _offered(server.requests[0]) == ["lamp_on", "lamp_off"]
-    await agent.update_tools([_tool("lamp.on"), _tool("lamp.dim")])
-    assert converted[2:] == ["lamp.on", "lamp.dim"]  # its caller is another one
-    await agent.close()
