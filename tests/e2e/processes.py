@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-START_TIMEOUT = 40.0
+START_TIMEOUT = 120.0
 STOP_TIMEOUT = 30.0
 """Seconds. Taking apart a process that has loaded the agent SDK is most of a second of work, and of
 a busy machine five; this catches the one that never ends."""

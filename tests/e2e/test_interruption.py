@@ -140,6 +140,7 @@ def assert_clean_cut(device: SimulatedDevice, since: int, *, must_stop: bool) ->
     cause = next(frame for frame in device.frames[since:] if is_cause(frame))
     frames = [frame for frame in received(device, since) if frame.time >= cause.time]
     names = [what(frame) for frame in frames]
+    assert "stt" in names, "\n".join(map(str, device.frames[max(0, since - 12) :]))
     until_next = frames[: names.index("stt")]
     for frame in until_next:
         if what(frame) != "tts stop":
