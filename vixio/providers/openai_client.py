@@ -92,7 +92,8 @@ class SharedClient:
         self._provider = provider
         self._section = section
         self._settings = settings
-        self._timeout = timeout
+        self.timeout = timeout
+        """Seconds that an answer, and each further part of it, may take."""
         self._client: httpx2.AsyncClient | None = None
         self._starting = asyncio.Lock()
         self._running: set[asyncio.Task[Any]] = set()
@@ -256,7 +257,7 @@ class SharedClient:
         if isinstance(error, ProviderError):
             return error
         if isinstance(error, httpx2.TimeoutException):
-            return ProviderTimeout(self._provider, "answer", self._timeout)
+            return ProviderTimeout(self._provider, "answer", self.timeout)
         text = f"{type(error).__name__}: {openai_status.one_line(str(error))}"
         return ProviderError(self._provider, text, reason="service")
 
@@ -286,7 +287,7 @@ class SharedClient:
         client = httpx2.AsyncClient(
             base_url=url,
             headers=headers,
-            timeout=httpx2.Timeout(self._timeout + _SPARE, connect=settings.connect_timeout),
+            timeout=httpx2.Timeout(self.timeout + _SPARE, connect=settings.connect_timeout),
             limits=connection_limits(),
             follow_redirects=True,
         )

@@ -39,7 +39,7 @@ _PLACES: Final = (
     ("listening", ("/vixio/transports/", "/vixio/stations/", "/vixio/core/session/session",
                    "/vixio/providers/", "/vixio/audio/opus.py:OpusDecoder")),
     ("bench", ("/vixio/bench/load/usage", "/vixio/bench/load/probe")),
-    (IDLE, ("/selectors.py:EpollSelector.select",)),
+    (IDLE, ("/selectors.py:EpollSelector.select", "/selectors.py:KqueueSelector.select")),
 )  # fmt: skip
 """Parts, with pieces of ``file:function``. A stack counts for the first part that it touches."""
 

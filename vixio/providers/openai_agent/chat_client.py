@@ -30,7 +30,7 @@ ModelT = TypeVar("ModelT", bound=pydantic.BaseModel)
 _CHUNK: Final = frozenset(ChatCompletionChunk.model_fields)
 _CHOICE: Final = frozenset({"index", "delta", "finish_reason", "logprobs"})
 _DELTA: Final = frozenset({"role", "content"})
-_EXTRA: Final = frozenset({"extra_body", "extra_headers", "extra_query", "timeout"})
+_NOT_SENT: Final = frozenset({"extra_query", "timeout"})
 
 
 class ChatClient:
@@ -68,27 +68,28 @@ class ChatClient:
         body = {
             name: value
             for name, value in fields.items()
-            if name not in _EXTRA and not isinstance(value, Omit | NotGiven)
+            if name not in _NOT_SENT and not isinstance(value, Omit | NotGiven)
         }
         response = await self._client.post_json(
             "chat/completions", {**body, **(extra_body or {})}, extra_headers
         )
-        return ChatStream(response, self._provider)
+        return ChatStream(response, self._provider, self._client.timeout)
 
 
 class ChatStream:
     """The events of one answer. Raises ProviderError while it is read."""
 
-    def __init__(self, response: httpx2.Response, provider: str) -> None:
+    def __init__(self, response: httpx2.Response, provider: str, timeout: float) -> None:
         self.response = response
         self._provider = provider
+        self._timeout = timeout
 
     async def __aiter__(self) -> AsyncIterator[ChatCompletionChunk]:
         try:
             async for body in events(self.response, self._provider):
                 yield text_chunk(body) or ChatCompletionChunk.construct(**body)
         except httpx2.TimeoutException:
-            raise ProviderTimeout(self._provider, "further token", 0.0) from None
+            raise ProviderTimeout(self._provider, "further token", self._timeout) from None
         except httpx2.TransportError as error:
             raise unreachable(self._provider, str(error) or type(error).__name__) from error
 
