@@ -18,7 +18,6 @@ from vixio.core.chunk import (
     VoiceEnded,
     VoiceStarted,
 )
-from vixio.core.clock import now as clock_now
 from vixio.core.errors import ProviderError, describe
 from vixio.core.station import Emit, ListeningStation, StationContext
 from vixio.core.timeouts import Timeouts
@@ -100,7 +99,7 @@ class VADStation(ListeningStation):
         if self._stream is None or now < self._broken_until:
             return ()
         try:
-            with self._watchdog.until(clock_now() + self._settings.timeout):
+            with self._watchdog.until(now + self._settings.timeout):
                 probabilities = await self._stream.process(chunk.pcm)
         except TimeoutError:
             seconds = self._settings.timeout

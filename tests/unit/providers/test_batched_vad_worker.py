@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.waiting import until
 from vixio.core.errors import ProviderError
+from vixio.providers.batched_vad.direct import MAX_WINDOWS
 from vixio.providers.batched_vad.worker import BatchWorker, Job, Lane
 from vixio.providers.silero_vad.model import WINDOW_BYTES, SileroModel
 
@@ -42,15 +43,15 @@ class RecordingModel(SileroModel):
     def close(self) -> None:
         self.owners.append("close")
 
-    def run(self, slots: Sequence[int], windows: Sequence[bytes]) -> list[float]:
+    def run(self, slots: Sequence[int], pieces: Sequence[bytes]) -> list[list[float]]:
         self.batches.append(list(slots))
         self.times.append(time.monotonic())
         self.entered.set()
         assert self.gate.wait(LIMIT)
         if len(self.batches) - 1 == self.fault_at:
             raise RuntimeError("no memory")
-        assert all(len(each) == WINDOW_BYTES for each in windows)
-        return [float(each[0]) for each in windows]
+        assert all(0 < len(each) <= MAX_WINDOWS * WINDOW_BYTES for each in pieces)
+        return [[float(mark) for mark in each[::WINDOW_BYTES]] for each in pieces]
 
 
 class Bench:
@@ -98,18 +99,19 @@ async def test_what_waits_is_one_batch(bench: Bench) -> None:
     assert bench.model.batches == [[99], [0, 1, 2, 3, 4]]
 
 
-async def test_a_batch_holds_one_window_of_a_device(bench: Bench) -> None:
+async def test_a_batch_holds_a_few_windows_of_one_job_of_a_device(bench: Bench) -> None:
     _ = await bench.hold()
     first, second = Lane(1), Lane(2)
     futures = [
-        bench.submit(first, 10, 11, 12),
-        bench.submit(first, 13),
+        bench.submit(first, *range(10, 15)),
+        bench.submit(first, 15),
         bench.submit(second, 20, 21),
     ]
     bench.model.gate.set()
     async with asyncio.timeout(LIMIT):
-        assert await asyncio.gather(*futures) == [[10.0, 11.0, 12.0], [13.0], [20.0, 21.0]]
-    assert bench.model.batches[1:] == [[1, 2], [1, 2], [1], [1]]
+        assert await asyncio.gather(*futures) == [[10, 11, 12, 13, 14], [15], [20, 21]]
+    assert MAX_WINDOWS == 4
+    assert bench.model.batches[1:] == [[1, 2], [1], [1]]
 
 
 async def test_a_batch_has_a_limit_and_every_lane_gets_its_turn(bench: Bench) -> None:
@@ -119,8 +121,11 @@ async def test_a_batch_has_a_limit_and_every_lane_gets_its_turn(bench: Bench) ->
     bench.model.gate.set()
     async with asyncio.timeout(LIMIT):
         await asyncio.gather(*futures)
-    assert all(len(each) <= 8 for each in bench.model.batches)
-    assert {slot for batch in bench.model.batches[1:3] for slot in batch} == set(range(12))
+    assert bench.model.batches[1:] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]]
+    futures = [bench.submit(lane, 1, 2, 3) for lane in lanes[:4]]
+    async with asyncio.timeout(LIMIT):
+        assert await asyncio.gather(*futures) == [[1, 2, 3]] * 4
+    assert all(len(each) <= 3 for each in bench.model.batches[4:])
 
 
 async def test_one_wake_up_of_the_loop_a_batch(
@@ -213,11 +218,12 @@ async def test_newcomers_do_not_join_one_by_one() -> None:
     bench = Bench(interval=30.0)
     try:
         bench.model.gate.clear()
-        long = bench.submit(Lane(1), 1, 2, 3)
+        marks = list(range(1, 2 * MAX_WINDOWS + 2))
+        long = bench.submit(Lane(1), *marks)
         assert await asyncio.to_thread(bench.model.entered.wait, LIMIT)
         _ = bench.submit(Lane(2), 4)
         bench.model.gate.set()
-        assert await asyncio.wait_for(long, LIMIT) == [1.0, 2.0, 3.0]
+        assert await asyncio.wait_for(long, LIMIT) == marks
         assert bench.model.batches == [[1], [1], [1]]
     finally:
         await bench.end()

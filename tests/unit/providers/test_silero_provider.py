@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from vixio.core.errors import ProviderError, ProviderUnavailable
 from vixio.diagnostics.spoken import spoken
 from vixio.providers import registry
-from vixio.providers.silero_vad import provider as module
+from vixio.providers.silero_vad import model as module
 from vixio.providers.silero_vad.provider import SileroSettings, SileroVADProvider
 
 WINDOW = bytes(1024)

@@ -12,7 +12,7 @@ from collections import deque
 from typing import Final
 
 MAX_WINDOWS: Final = 4
-"""Of one direct run: an Opus packet of 120 ms in windows of 32 ms. More is a backlog."""
+"""Of a device in one call: an Opus packet of 120 ms in windows of 32 ms. More is a backlog."""
 
 FEW_JOBS: Final = 12
 """With fewer jobs within ``PERIOD_S``, so with fewer devices that listen, they run on the loop.

@@ -1,8 +1,9 @@
 """Runs the windows of all devices: many in one call of a thread, or a few on the event loop.
 
-A device's windows depend on each other, so a batch holds at most one window of each device, and
-further windows go into the next batches. In a batch of 8, Silero takes half the time per window,
-and waking the thread costs more than computing a window. Therefore the thread collects windows
+A device's windows depend on each other, so a batch holds the windows of one packet of each device
+(:data:`~vixio.providers.batched_vad.direct.MAX_WINDOWS`), and further ones go into the next
+batches. In a batch of 8 devices, Silero takes half the time per window, and waking the thread costs
+more than computing a window. Therefore the thread collects windows
 until ``interval`` seconds after the start of the previous round. Two kinds of window do not wait:
 one after a pause of all devices, and one of a device that was served less than ``interval`` ago,
 because that device is catching up after a stall.
@@ -21,7 +22,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from vixio.core.errors import ProviderError
-from vixio.providers.batched_vad.direct import DirectRuns
+from vixio.providers.batched_vad.direct import MAX_WINDOWS, DirectRuns
 from vixio.providers.inference.thread import InferenceThread, settle
 
 
@@ -37,11 +38,11 @@ class WindowModel(Protocol):
     def forget(self, slot: int) -> None:
         """Reset the state of ``slot``; called before the first window of each owner."""
 
-    def run(self, slots: Sequence[int], windows: Sequence[bytes]) -> list[float]:
-        """Return the speech probability of one window for each of ``slots``, all different."""
+    def run(self, slots: Sequence[int], pieces: Sequence[bytes]) -> list[list[float]]:
+        """Return the probabilities of the successive windows of each of ``slots``, all different.
 
-    def run_sequence(self, slot: int, pcm: bytes) -> list[float]:
-        """Return the probabilities of the successive windows in ``pcm``, at most MAX_WINDOWS."""
+        Each piece is PCM of 1 to MAX_WINDOWS whole windows.
+        """
 
     def release(self, slot: int) -> None:
         """Free the resources of ``slot``; it may be used again after :meth:`forget`."""
@@ -132,7 +133,7 @@ class BatchWorker(InferenceThread["Job | Lane"]):
             try:
                 if forget:
                     self._model.forget(lane.slot)
-                return self._model.run_sequence(lane.slot, pcm)
+                return self._model.run((lane.slot,), (pcm,))[0]
             finally:
                 lane.ran = time.monotonic()
                 self._direct.took(time.thread_time() - worked, lane.ran)
@@ -197,14 +198,15 @@ class BatchWorker(InferenceThread["Job | Lane"]):
         return not stopping
 
     def _run_batch(self) -> list[tuple[Job, Exception | None]]:
-        """Run the next window of each lane in the queue; return the completed jobs."""
+        """Run the next windows of each lane in the queue; return the completed jobs."""
         lanes: list[Lane] = []
         slots: list[int] = []
         fresh: list[int] = []
-        windows: list[bytes] = []
+        pieces: list[bytes] = []
         finished: list[tuple[Job, Exception | None]] = []
         size = self._model.window_bytes
-        while self._turn and len(lanes) < self._max_batch:
+        left = self._max_batch * size
+        while self._turn and left > 0:
             lane = self._turn.popleft()
             if lane.closed:
                 finished.extend((job, self._closed()) for job in lane.jobs)
@@ -215,24 +217,26 @@ class BatchWorker(InferenceThread["Job | Lane"]):
                 fresh.append(lane.slot)
             lanes.append(lane)
             slots.append(lane.slot)
-            windows.append(job.pcm[job.done : job.done + size])
+            piece = job.pcm[job.done : job.done + min(left, MAX_WINDOWS * size)]
+            pieces.append(piece)
+            left -= len(piece)
         if not lanes:
             return finished
         error: Exception | None = None
-        probabilities: list[float] = []
+        answers: list[list[float]] = []
         try:
             for slot in fresh:
                 self._model.forget(slot)
-            probabilities = self._model.run(slots, windows)
+            answers = self._model.run(slots, pieces)
         except Exception as raised:  # noqa: BLE001 - any error of the runtime fails these jobs
             error = raised
         now = time.monotonic()
         for position, lane in enumerate(lanes):
             lane.ran = now
             job = lane.jobs[0]
-            job.done += size
+            job.done += len(pieces[position])
             if error is None:
-                job.probabilities.append(probabilities[position])
+                job.probabilities += answers[position]
             if error is not None or job.done == len(job.pcm):
                 lane.jobs.popleft()
                 finished.append((job, error))

@@ -1,9 +1,8 @@
-"""The Silero network: its model files, its input and its state.
+"""The Silero network as the worker's model: its weights' file, its input and the devices' state.
 
 The input is a window of 512 samples, preceded by the last 64 samples of the previous window. The
-state of a device is (2, 128) (``OnnxWrapper`` in the ``silero-vad`` distribution). Both are stored
-in arrays with one row (slot) per device. Not thread-safe. Two sessions use them: one runs a window
-each of several devices, the other successive windows of one device (``sequence``).
+state of a device is twice 128 numbers (``OnnxWrapper`` in the ``silero-vad`` distribution), kept
+in an array with one row (slot) per device. Not thread-safe.
 """
 
 from __future__ import annotations
@@ -11,49 +10,44 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from vixio.core.errors import ProviderUnavailable
-from vixio.providers.silero_vad.sequence import SequenceNetwork
+from vixio.providers.silero_vad.lone import LoneRun
+from vixio.providers.silero_vad.network import CONTEXT, STATE, WINDOW, build_network
+from vixio.providers.silero_vad.onnx_file import Floats
 
 NAME = "silero"
 
-WINDOW = 512
-"""New samples in each run, at 16 kHz: 32 ms."""
-WINDOW_BYTES = WINDOW * 2
-_CONTEXT = 64
-_STATE = 128
-_SCALE = np.float32(1 / 32768)
+WINDOW_BYTES: Final = WINDOW * 2
+_CONTEXT_BYTES: Final = CONTEXT * 2
+_ROW_BYTES: Final = _CONTEXT_BYTES + WINDOW_BYTES
+_NO_CONTEXT: Final = bytes(_CONTEXT_BYTES)
+_OUTPUTS: Final = ("probabilities", "after")
 _FIRST_SLOTS = 16
 
 MODEL_FILE = "silero_vad_op18_ifless.onnx"
-"""The fastest file with the reference file's output: 56 µs a window instead of 65 without batching,
-equal from a batch of 8. The output of ``silero_vad_half.onnx`` differs."""
-
-SEQUENCE_FILE = "silero_vad_16k_sequence.onnx"
-"""The same weights, for successive windows of one device. In the package since 6.2.2."""
+"""Its weights are used. ``silero_vad_16k.safetensors`` has those of another version, and so the
+output of ``silero_vad_half.onnx`` differs."""
 
 _INSTALL = "pip install --no-deps 'silero-vad>=6.2.2,<7'"
 
-Floats = npt.NDArray[np.float32]
-
 
 def find_model() -> Path:
-    """Return the path of the model file; :data:`SEQUENCE_FILE` is beside it.
+    """Return the path of the model file.
 
     The package is not imported, because its ``__init__`` imports torch. Raises ProviderUnavailable
-    if the package is not installed or lacks a file.
+    if the package is not installed or lacks the file.
     """
     spec = find_spec("silero_vad")
     if spec is None or not spec.submodule_search_locations:
         raise ProviderUnavailable(NAME, f"its model is not installed: {_INSTALL}")
     path = Path(spec.submodule_search_locations[0], "data", MODEL_FILE)
-    for file in (path, path.with_name(SEQUENCE_FILE)):
-        if not file.is_file():
-            raise ProviderUnavailable(NAME, f"silero-vad carries no {file.name}: {_INSTALL}")
+    if not path.is_file():
+        raise ProviderUnavailable(NAME, f"silero-vad carries no {path.name}: {_INSTALL}")
     return path
 
 
@@ -71,71 +65,69 @@ class SileroModel:
     name = NAME
     window_bytes = WINDOW_BYTES
 
-    def __init__(self, path: Path, max_batch: int) -> None:
-        self._session: _Session = _load(path)
-        self._sequence = SequenceNetwork(
-            _load(path.with_name(SEQUENCE_FILE)), _CONTEXT + WINDOW, _STATE
-        )
-        self._rate = np.array(16_000, dtype=np.int64)
-        # Buffers of a batch. A batch of n uses the first n rows, which are contiguous.
-        self._input: Floats = np.zeros((max_batch, _CONTEXT + WINDOW), np.float32)
-        self._gathered: Floats = np.zeros(2 * max_batch * _STATE, np.float32)
-        self._hidden: Floats = np.zeros((_FIRST_SLOTS, _STATE), np.float32)
-        self._cell: Floats = np.zeros((_FIRST_SLOTS, _STATE), np.float32)
-        self._context: Floats = np.zeros((_FIRST_SLOTS, _CONTEXT), np.float32)
+    def __init__(self, path: Path) -> None:
+        session = _load(path)
+        self._session: _Session = session
+        self._lone = LoneRun(session)
+        self._state: Floats = np.zeros((_FIRST_SLOTS, 2 * STATE), np.float32)
+        self._context = [_NO_CONTEXT] * _FIRST_SLOTS
 
     def forget(self, slot: int) -> None:
         """Reset the state of ``slot``."""
         if slot >= len(self._context):
             self._grow(slot + 1)
-        self._hidden[slot] = 0
-        self._cell[slot] = 0
-        self._context[slot] = 0
+        self._state[slot] = 0
+        self._context[slot] = _NO_CONTEXT
 
-    def run(self, slots: Sequence[int], windows: Sequence[bytes]) -> list[float]:
-        """Return the speech probability of one window for each of ``slots``, all different.
+    def run(self, slots: Sequence[int], pieces: Sequence[bytes]) -> list[list[float]]:
+        """Return the speech probabilities of the successive windows of each of ``slots``.
 
-        Each window is ``WINDOW_BYTES`` of PCM. A slot is used only after :meth:`forget`. If the
-        runtime raises, no slot has changed.
+        The slots all differ; each has a piece of PCM of at least one whole window. A slot is used
+        only after :meth:`forget`. If the runtime raises, no slot has changed.
         """
-        number = len(slots)
-        index = np.array(slots, dtype=np.intp)
-        samples = np.frombuffer(b"".join(windows), dtype="<i2").reshape(number, WINDOW)
-        batch = self._input[:number]
-        np.multiply(samples, _SCALE, out=batch[:, _CONTEXT:])
-        batch[:, :_CONTEXT] = self._context[index]
-        state = self._gathered[: 2 * number * _STATE].reshape(2, number, _STATE)
-        # mode="clip" writes directly into `out`; all indices are in range.
-        np.take(self._hidden, index, axis=0, out=state[0], mode="clip")
-        np.take(self._cell, index, axis=0, out=state[1], mode="clip")
-        output, after = self._session.run(
-            ("output", "stateN"), {"input": batch, "state": state, "sr": self._rate}
+        if len(slots) == 1:
+            return [self._run_lone(slots[0], pieces[0])]
+        context = self._context
+        rows: list[bytes] = []
+        lengths: list[int] = []
+        first: list[int] = []
+        for slot, piece in zip(slots, pieces, strict=True):
+            first.append(len(rows))
+            pcm = context[slot] + piece
+            rows += [pcm[at : at + _ROW_BYTES] for at in range(0, len(piece), WINDOW_BYTES)]
+            lengths.append(len(rows) - first[-1])
+        # A lane that has ended repeats its last row, which its length leaves out.
+        lanes = list(zip(first, lengths, strict=True))
+        steps = range(max(lengths))
+        grid = [[start + min(step, length - 1) for start, length in lanes] for step in steps]
+        probabilities, after = self._session.run(
+            _OUTPUTS,
+            {
+                "audio": np.frombuffer(b"".join(rows), "<i2").reshape(-1, CONTEXT + WINDOW),
+                "steps": np.array(grid, np.int64),
+                "lengths": np.array(lengths, np.int32),
+                "state": self._state,
+                "slots": np.array(slots, np.int64),
+            },
         )
-        self._hidden[index] = after[0]
-        self._cell[index] = after[1]
-        self._context[index] = batch[:, WINDOW:]
-        probabilities: list[float] = output[:, 0].tolist()
-        return probabilities
+        self._state[slots] = after
+        for slot, piece in zip(slots, pieces, strict=True):
+            context[slot] = piece[-_CONTEXT_BYTES:]
+        heard: list[float] = probabilities.tolist()
+        number = len(lanes)
+        return [heard[lane : length * number : number] for lane, length in enumerate(lengths)]
 
-    def run_sequence(self, slot: int, pcm: bytes) -> list[float]:
-        """Return the speech probabilities of successive windows of ``slot``.
-
-        ``pcm`` is at most ``MAX_WINDOWS`` whole windows. Otherwise as :meth:`run`.
-        """
-        samples = np.frombuffer(pcm, dtype="<i2").reshape(-1, WINDOW)
-        number = len(samples)
-        network = self._sequence
-        rows = network.input[:number]
-        np.multiply(samples, _SCALE, out=rows[:, _CONTEXT:])
-        rows[0, :_CONTEXT] = self._context[slot]
-        rows[1:, :_CONTEXT] = rows[:-1, WINDOW:]
-        network.hidden[:] = self._hidden[slot]
-        network.cell[:] = self._cell[slot]
-        probabilities = network.run(number)
-        self._hidden[slot] = network.new_hidden
-        self._cell[slot] = network.new_cell
-        self._context[slot] = rows[-1, WINDOW:]
-        return probabilities
+    def _run_lone(self, slot: int, piece: bytes) -> list[float]:
+        lone = self._lone
+        samples = np.frombuffer(self._context[slot] + piece, "<i2")
+        number = len(samples) // WINDOW
+        for row in range(number):
+            lone.audio[row] = samples[row * WINDOW : row * WINDOW + CONTEXT + WINDOW]
+        lone.state[:] = self._state[slot]
+        heard = lone.run(number)
+        self._state[slot] = lone.after
+        self._context[slot] = piece[-_CONTEXT_BYTES:]
+        return heard
 
     def release(self, slot: int) -> None:
         """Do nothing: the slot's row is reused by its next owner."""
@@ -145,15 +137,10 @@ class SileroModel:
 
     def _grow(self, needed: int) -> None:
         size = max(needed, 2 * len(self._context))
-        self._hidden = _resized(self._hidden, size)
-        self._cell = _resized(self._cell, size)
-        self._context = _resized(self._context, size)
-
-
-def _resized(rows: Floats, number: int) -> Floats:
-    larger = np.zeros((number, rows.shape[1]), np.float32)
-    larger[: len(rows)] = rows
-    return larger
+        state = np.zeros((size, 2 * STATE), np.float32)
+        state[: len(self._state)] = self._state
+        self._state = state
+        self._context += [_NO_CONTEXT] * (size - len(self._context))
 
 
 def _load(path: Path) -> Any:  # noqa: ANN401  untyped
@@ -167,9 +154,9 @@ def _load(path: Path) -> Any:  # noqa: ANN401  untyped
     options.inter_op_num_threads = 1
     # A spinning thread pool would use the CPU between the runs.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = 3  # errors only: each unused initializer of the file is a warning
     try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        network = build_network(path)
+        return onnxruntime.InferenceSession(network, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the runtime's classes of errors have no common base
         raise ProviderUnavailable(
             NAME, f"cannot load {path.name} ({type(error).__name__}): {_INSTALL}"

@@ -28,15 +28,14 @@ class TenModel:
         self.release(slot)
         self._detectors[slot] = Detector(self._library)
 
-    def run(self, slots: Sequence[int], windows: Sequence[bytes]) -> list[float]:
-        """Return the speech probability of one window for each of ``slots``.
+    def run(self, slots: Sequence[int], pieces: Sequence[bytes]) -> list[list[float]]:
+        """Return the speech probabilities of the successive windows of each of ``slots``.
 
         The library has no batching: each window takes about 70 µs.
         """
-        return [self._of(slot).process(window) for slot, window in zip(slots, windows, strict=True)]
+        return [self._heard(slot, piece) for slot, piece in zip(slots, pieces, strict=True)]
 
-    def run_sequence(self, slot: int, pcm: bytes) -> list[float]:
-        """Return the speech probabilities of the successive windows of ``slot`` in ``pcm``."""
+    def _heard(self, slot: int, pcm: bytes) -> list[float]:
         process = self._of(slot).process
         starts = range(0, len(pcm), WINDOW_BYTES)
         return [process(pcm[start : start + WINDOW_BYTES]) for start in starts]
