@@ -20,7 +20,7 @@ SETUP_SCRIPTS := $(wildcard scripts/*.sh)
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run demo demo-tools test test-litellm test-models test-stores chaos tool-churn bench-speech lock audit docker clean
+.PHONY: help setup setup-dev run demo demo-tools test test-litellm test-models test-stores chaos tool-churn bench-speech phrasebook lock audit docker clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -90,6 +90,9 @@ tool-churn: setup-dev ## ten minutes of devices whose tools change every second 
 
 bench-speech: setup ## how much speech is understood, and how much is wrongly acted on
 	$(BIN)/vixio bench speech $(ARGS)
+
+phrasebook: setup-dev ## compile vixio/phrasebook/data/*.yaml, after a change of them
+	$(BIN)/python scripts/compile_phrasebook.py
 
 lock: setup-dev ## remake the requirements*.lock files from pyproject.toml (needs a network)
 	$(BIN)/python scripts/lock.py

@@ -1,9 +1,10 @@
 """The closed vocabulary that the offline assistant understands without a model.
 
 Sentence templates in YAML, one file per language (``data/en.yaml``, ``data/zh.yaml``), in the
-syntax of hassil. Each intent has a plain reply, or a tool call with its arguments and a reply that
-is filled from the tool's result. Tools without a template get automatic phrases. The same compiled
-phrases answer text (:meth:`CompiledPhrases.match`) and make the grammar of the speech recogniser
+syntax of hassil; ``make phrasebook`` compiles them into the files that are loaded. Each intent has
+a plain reply, or a tool call with its arguments and a reply that is filled from the tool's result.
+Tools without a template get automatic phrases. The same compiled phrases answer text
+(:meth:`CompiledPhrases.match`) and make the grammar of the speech recogniser
 (:meth:`CompiledPhrases.grammar`), so every recognised sentence is understood.
 
 Use in an agent::

@@ -8,7 +8,8 @@ from functools import lru_cache
 
 from vixio.phrasebook.compiled import CompiledPhrases
 from vixio.phrasebook.signature import ToolSignature, fingerprint
-from vixio.phrasebook.template import Language, load_language
+from vixio.phrasebook.stored import load_language
+from vixio.phrasebook.template import Language
 
 LANGUAGES = ("en", "zh")
 """The languages with a phrase book; the first one serves unknown languages."""
@@ -28,7 +29,8 @@ class PhraseBook:
     def load(cls, language: str = "") -> PhraseBook:
         """Return the book of a BCP 47 tag ("en-US" is English), the default one if it is unknown.
 
-        The same object each time. Raises ConfigError if a packaged file is broken.
+        Takes about 10 ms the first time; the same object each time. Raises ConfigError if a
+        packaged file is broken.
         """
         code = language.replace("_", "-").split("-")[0].lower()
         return _load(code if code in LANGUAGES else LANGUAGES[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from vixio.core.tools.toolset import safe_tool_name
+from vixio.core.tools.names import safe_tool_name
 from vixio.phrasebook import nodes
 from vixio.phrasebook.automatic import automatic_intents, first_sentence
 from vixio.phrasebook.grammar import Grammar, GrammarBuilder

@@ -1,30 +1,11 @@
-"""A sentence template as a small tree, made from hassil's syntax.
-
-``(a|b)`` alternatives, ``[a]`` optional, ``(a;b)`` any order, ``<rule>`` another template,
-``{slot}`` a value. One restriction in addition to hassil's: in languages that are written with
-spaces a group must end at the end of a word (write ``(light|lights)``, not ``light[s]``), since the
-recogniser works with whole words.
-"""
+"""A sentence template as a small tree of words, slots, rules, sequences and alternatives."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from hassil.expression import (
-    Alternative,
-    Expression,
-    Group,
-    ListReference,
-    Permutation,
-    RuleReference,
-    TextChunk,
-)
-from hassil.parse_expression import parse_sentence
-from hassil.parser import ParseError
-
-from vixio.phrasebook.text import is_han, tokenize
+from vixio.phrasebook.text import tokenize
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +47,6 @@ Node = Word | Slot | Rule | Seq | Alt
 
 NOTHING = Seq(())
 IMPOSSIBLE = Alt(())
-
-
-def parse(template: str) -> Node:
-    """Return the tree of a template. Raises ValueError that names the mistake."""
-    try:
-        sentence = parse_sentence(template)
-    except (ParseError, AssertionError) as error:  # hassil asserts on some malformed groups
-        raise ValueError(f"{template!r} is not a sentence template: {error}") from error
-    _refuse_cut_words(template)
-    return _convert(sentence.expression)
 
 
 def words(text: str) -> Node:
@@ -170,29 +141,3 @@ def _fill(node: Node, rules: Mapping[str, Node], depth: int) -> Node:
         return _fill(rules[leaf.name], rules, depth + 1)
 
     return replace(node, change)
-
-
-def _convert(expression: Expression) -> Node:
-    if isinstance(expression, TextChunk):
-        return words(expression.text)
-    if isinstance(expression, ListReference):
-        return Slot(expression.list_name)
-    if isinstance(expression, RuleReference):
-        return Rule(expression.rule_name)
-    if isinstance(expression, Permutation):
-        items = [_convert(item) for item in expression.items]
-        return alt(*(seq(*order) for order in itertools.permutations(items)))
-    if isinstance(expression, Alternative):
-        return alt(*(_convert(item) for item in expression.items))
-    if isinstance(expression, Group):
-        return seq(*(_convert(item) for item in expression.items))
-    raise ValueError(f"{type(expression).__name__} is not supported in templates")
-
-
-def _refuse_cut_words(template: str) -> None:
-    for left, right in itertools.pairwise(template):
-        opens = right in "([{<" and left not in " ([|;<{"
-        closes = left in ")]}>" and right not in " )]|;>}"
-        outside = left if opens else right
-        if (opens or closes) and outside.isalnum() and not is_han(outside):
-            raise ValueError(f"{template!r}: a group ends inside a word at {left + right!r}")

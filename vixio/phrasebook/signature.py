@@ -6,10 +6,12 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from vixio.core.tools.toolset import safe_tool_name
-from vixio.core.tools.types import ToolDefinition
+from vixio.core.tools.names import safe_tool_name
+
+if TYPE_CHECKING:
+    from vixio.core.tools.types import ToolDefinition
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,20 @@
-"""One language's YAML file as typed data; a mistake in it is reported with its place."""
+"""One language's phrase book as typed data; a mistake in it is reported with its place."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import resources
 from typing import Any
-
-import yaml
 
 from vixio.core.consent import CONSENT
 from vixio.core.errors import ConfigError
 from vixio.phrasebook import nodes
 from vixio.phrasebook.nodes import Node
 from vixio.phrasebook.text import Rewrite
+
+Parse = Callable[[str], Node]
+"""Returns the tree of a template. Raises ValueError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,34 +84,27 @@ class Language:
     """Yes and no, as answers to a question of the assistant."""
 
 
-def load_language(code: str) -> Language:
-    """Read the packaged file of ``code``. Raises ConfigError."""
-    folder = resources.files("vixio.phrasebook") / "data"
-    try:
-        text = (folder / f"{code}.yaml").read_text("utf-8")
-    except FileNotFoundError:
-        raise ConfigError(f"there is no phrase book for the language {code!r}") from None
-    names = (folder / "tool_names.yaml").read_text("utf-8")
-    return parse_language(code, text, names, f"{code}.yaml")
+def read_language(
+    code: str, data: Mapping[str, Any], tool_names: Mapping[str, Any], parse: Parse, name: str
+) -> Language:
+    """Read a phrase book from the content of its file and of ``tool_names.yaml``.
 
-
-def parse_language(code: str, text: str, tool_names: str, name: str) -> Language:
-    """Read a phrase book from YAML; ``name`` is for error messages."""
+    ``name`` is for error messages. Raises ConfigError.
+    """
     place = name
     try:
-        data = yaml.safe_load(text)
-        rules = {key: nodes.parse(value) for key, value in data.get("rules", {}).items()}
+        rules = {key: parse(value) for key, value in data.get("rules", {}).items()}
         place = f"{name}: politeness"
         politeness = data.get("politeness", {})
         before, after = (
-            nodes.fill(nodes.parse(politeness.get(key, "")), rules) for key in ("before", "after")
+            nodes.fill(parse(politeness.get(key, "")), rules) for key in ("before", "after")
         )
         intents = []
         for intent_name, entry in data["intents"].items():
             place = f"{name}: intents.{intent_name}"
-            intents.append(_intent(intent_name, entry, rules))
+            intents.append(_intent(intent_name, entry, rules, parse))
         place = f"{name}: automatic"
-        automatic = _automatic(data["automatic"], yaml.safe_load(tool_names), rules)
+        automatic = _automatic(data["automatic"], tool_names, rules, parse)
         place = f"{name}: rewrites"
         rewrites = tuple(
             Rewrite(re.compile(pattern, re.IGNORECASE), replacement)
@@ -124,7 +117,7 @@ def parse_language(code: str, text: str, tool_names: str, name: str) -> Language
             *(code, phrases, before, after, rewrites, tuple(intents), automatic, (on, off)),
             answers=_answers(code, phrases),
         )
-    except (yaml.YAMLError, ValueError, TypeError, KeyError, AttributeError, re.error) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, re.error) as error:
         what = str(error).replace("\n", " ")
         raise ConfigError(f"phrase book {place}: {type(error).__name__}: {what}") from error
 
@@ -135,12 +128,12 @@ def _answers(code: str, phrases: Mapping[str, str]) -> tuple[Intent, ...]:
     if words is None:
         return ()
     return tuple(
-        Intent(name, tuple(map(nodes.parse, said)), phrases["nothing_asked"], polite=True)
+        Intent(name, tuple(map(nodes.words, said)), phrases["nothing_asked"], polite=True)
         for name, said in (("yes", words.yes), ("no", words.no))
     )
 
 
-def _intent(name: str, entry: Mapping[str, Any], rules: Mapping[str, Node]) -> Intent:
+def _intent(name: str, entry: Mapping[str, Any], rules: Mapping[str, Node], parse: Parse) -> Intent:
     known = {
         *("sentences", "reply", "tool", "arguments", "lists", "missing", "then", "polite"),
         "example",
@@ -151,14 +144,12 @@ def _intent(name: str, entry: Mapping[str, Any], rules: Mapping[str, Node]) -> I
     tool = entry.get("tool", "")
     return Intent(
         name,
-        tuple(nodes.fill(nodes.parse(sentence), rules) for sentence in entry["sentences"]),
+        tuple(nodes.fill(parse(sentence), rules) for sentence in entry["sentences"]),
         entry["reply"],
         tool=tool,
         arguments=entry.get("arguments", {}),
         lists={
-            slot: tuple(
-                (nodes.fill(nodes.parse(said), rules), value) for value, said in values.items()
-            )
+            slot: tuple((nodes.fill(parse(said), rules), value) for value, said in values.items())
             for slot, values in entry.get("lists", {}).items()
         },
         missing=entry.get("missing", ""),
@@ -169,12 +160,12 @@ def _intent(name: str, entry: Mapping[str, Any], rules: Mapping[str, Node]) -> I
 
 
 def _automatic(
-    entry: Mapping[str, Any], names: Mapping[str, Any], rules: Mapping[str, Node]
+    entry: Mapping[str, Any], names: Mapping[str, Any], rules: Mapping[str, Node], parse: Parse
 ) -> Automatic:
-    def parse(text: str) -> Node:
+    def filled(text: str) -> Node:
         # <object>, <thing> and <action> are filled in when the tool is known.
         return nodes.replace(
-            nodes.parse(text),
+            parse(text),
             lambda leaf: (
                 nodes.fill(leaf, rules)
                 if isinstance(leaf, nodes.Rule) and leaf.name in rules
@@ -182,23 +173,23 @@ def _automatic(
             ),
         )
 
-    def parse_all(sections: Mapping[str, list[str]]) -> dict[str, tuple[Node, ...]]:
-        return {key: tuple(map(parse, sentences)) for key, sentences in sections.items()}
+    def filled_all(sections: Mapping[str, list[str]]) -> dict[str, tuple[Node, ...]]:
+        return {key: tuple(map(filled, sentences)) for key, sentences in sections.items()}
 
     return Automatic(
         queries=frozenset(names["queries"]),
         setters=frozenset(names["setters"]),
         verbs=frozenset(names["verbs"]),
         unspoken=frozenset(names.get("unspoken", ())),
-        verb_sentences=parse_all(entry["verbs"]),
-        sentences=parse_all(entry["sentences"]),
+        verb_sentences=filled_all(entry["verbs"]),
+        sentences=filled_all(entry["sentences"]),
         replies=entry["replies"],
-        words={key: nodes.parse(str(value)) for key, value in entry.get("words", {}).items()},
-        on_off=tuple((parse(said), value) for value, said in entry["on_off"].items()),
+        words={key: parse(str(value)) for key, value in entry.get("words", {}).items()},
+        on_off=tuple((filled(said), value) for value, said in entry["on_off"].items()),
         colours=tuple(
-            (parse(said), (int(r), int(g), int(b))) for said, (r, g, b) in entry["colours"].items()
+            (filled(said), (int(r), int(g), int(b))) for said, (r, g, b) in entry["colours"].items()
         ),
         units=tuple(
-            (frozenset(unit["arguments"]), parse(unit["say"])) for unit in entry.get("units", [])
+            (frozenset(unit["arguments"]), filled(unit["say"])) for unit in entry.get("units", [])
         ),
     )

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
-from importlib import resources
+from pathlib import Path
 
 import pytest
+import yaml
 
+from scripts.compile_phrasebook import compile_language, compile_text, parse
 from vixio.core.errors import ConfigError
-from vixio.phrasebook import nodes
-from vixio.phrasebook.template import load_language, parse_language
+from vixio.phrasebook import LANGUAGES, nodes, stored
+from vixio.phrasebook.stored import DATA, load_language
 
-DATA = resources.files("vixio.phrasebook") / "data"
 ENGLISH = (DATA / "en.yaml").read_text("utf-8")
 NAMES = (DATA / "tool_names.yaml").read_text("utf-8")
 
@@ -30,11 +31,37 @@ NAMES = (DATA / "tool_names.yaml").read_text("utf-8")
 )
 def test_a_mistake_is_one_line_that_names_the_place(old: str, new: str, place: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        parse_language("en", ENGLISH.replace(old, new, 1), NAMES, "en.yaml")
+        compile_text("en", ENGLISH.replace(old, new, 1), NAMES)
     message = str(caught.value)
     assert place in message
     assert "en.yaml" in message
     assert "\n" not in message
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_the_compiled_file_is_that_of_the_templates(code: str) -> None:
+    compiled = (DATA / f"{code}.json").read_text("utf-8")
+    assert compiled == compile_language(code), "run `make phrasebook`"
+
+
+def test_a_compiled_book_is_the_book() -> None:
+    compiled = load_language("en")
+    names = [intent.name for intent in compiled.intents]
+    assert names == list(yaml.safe_load(ENGLISH)["intents"])
+    greeting = compiled.intents[names.index("greeting")]
+    assert parse("(hello|hi|hey) [there]") in greeting.sentences
+    assert dict(compiled.automatic.on_off) == {parse("on"): True, parse("off"): False}
+
+
+def test_a_template_that_is_not_compiled_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (DATA / "en.json").read_text("utf-8")
+    assert '"how do you do": [' in text
+    (tmp_path / "en.json").write_text(text.replace('"how do you do": [', '"": ["seq"], "x": [', 1))
+    monkeypatch.setattr(stored, "DATA", tmp_path)
+    with pytest.raises(ConfigError, match="'how do you do' is not compiled: run make phrasebook"):
+        load_language("en")
 
 
 def test_an_unknown_language_is_named() -> None:
@@ -43,15 +70,13 @@ def test_an_unknown_language_is_named() -> None:
 
 
 def test_rules_without_end_are_refused() -> None:
-    rules = {"a": nodes.parse("x <b>"), "b": nodes.parse("<a>")}
+    rules = {"a": parse("x <b>"), "b": parse("<a>")}
     with pytest.raises(ValueError, match="in a circle"):
-        nodes.fill(nodes.parse("<a>"), rules)
+        nodes.fill(parse("<a>"), rules)
 
 
 def test_permutations_and_groups() -> None:
-    node = nodes.parse("(red;green) light")
-    orders = nodes.parse("(red green|green red)")
+    node = parse("(red;green) light")
+    orders = parse("(red green|green red)")
     assert node == nodes.seq(orders, nodes.Word("light"))
-    assert nodes.parse("[a] b") == nodes.seq(
-        nodes.alt(nodes.Word("a"), nodes.NOTHING), nodes.Word("b")
-    )
+    assert parse("[a] b") == nodes.seq(nodes.alt(nodes.Word("a"), nodes.NOTHING), nodes.Word("b"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vixio.core.tools.toolset import safe_tool_name
+from vixio.core.tools.names import safe_tool_name
 from vixio.phrasebook import ToolSignature
 
 
