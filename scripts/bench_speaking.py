@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from time import process_time, thread_time
 from typing import Any
@@ -36,9 +36,9 @@ class Device(ManualConnection):
         """Return the real one."""
         return OpusEncoder(self.output)
 
-    async def send_audio(self, packet: bytes, timestamp_ms: int) -> None:
-        """Take a packet."""
-        self.packets += 1
+    async def send_audio(self, packets: Sequence[bytes], timestamp_ms: int) -> None:
+        """Take packets."""
+        self.packets += len(packets)
 
 
 class CountingThreads(ThreadPoolExecutor):

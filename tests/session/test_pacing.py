@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 from itertools import pairwise
 
@@ -13,7 +13,7 @@ from tests.session.conversation import Conversation, on_virtual_time
 from vixio.core.audio import AudioFormat, pcm_bytes
 from vixio.core.chunk import TextInput
 from vixio.core.pacer import MAX_AHEAD_PACKETS, PacerSettings
-from vixio.testing import ManualConnection, ScriptedTTS
+from vixio.testing import ManualConnection, ScriptedAgent, ScriptedTTS
 
 HEAD_START_S = PacerSettings().head_start_ms / 1000
 DEVICE_DELAY_S = PacerSettings().device_delay_ms / 1000
@@ -65,6 +65,35 @@ async def test_twenty_at_once_are_all_on_schedule() -> None:
             await talk.device.wait_for("stop")
             assert_on_schedule(talk.device)
             assert talk.counters.get("pacer.starved") == 0
+
+
+class CountingConnection(ManualConnection):
+    """Notes how many packets came at a time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.numbers: list[int] = []
+
+    async def send_audio(self, packets: Sequence[bytes], timestamp_ms: int) -> None:
+        """Take the packets."""
+        self.numbers.append(len(packets))
+        await super().send_audio(packets, timestamp_ms)
+
+
+@on_virtual_time
+async def test_packets_that_are_due_together_are_sent_together() -> None:
+    device = CountingConnection()
+    words = "An answer of one sentence that takes about two seconds to say."
+    talk = Conversation(device=device, agent=ScriptedAgent(lambda _: (words,)))
+    async with talk.running():
+        device.put(TextInput("a question of some length, for an answer of some length"))
+        await device.wait_for("stop")
+    assert sum(device.numbers) == len(device.all("audio"))
+    head, steady, last = device.numbers[:4], device.numbers[4:-1], device.numbers[-1]
+    assert len(steady) > 3
+    assert set(steady) == {2}
+    assert max(head) > 1
+    assert last in (1, 2)
 
 
 class SlowTTS(ScriptedTTS):

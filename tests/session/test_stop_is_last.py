@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
@@ -21,11 +22,11 @@ TIMER_RESOLUTION_S = 5e-10
 class YieldingConnection(ManualConnection):
     """A carrier whose sends let other tasks run before the message is on the wire."""
 
-    async def send_audio(self, packet: bytes, timestamp_ms: int) -> None:
-        """Record the packet some loop iterations later."""
+    async def send_audio(self, packets: Sequence[bytes], timestamp_ms: int) -> None:
+        """Record the packets some loop iterations later."""
         for _ in range(5):
             await asyncio.sleep(0)
-        await super().send_audio(packet, timestamp_ms)
+        await super().send_audio(packets, timestamp_ms)
 
 
 def storyteller(device: ManualConnection) -> Conversation:

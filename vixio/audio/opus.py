@@ -42,13 +42,21 @@ _SET_SIGNAL: Final = 4024
 _SIGNAL_VOICE: Final = 3001
 
 
-@functools.cache
-def load_codec() -> None:
-    """Load libopus, its bindings and the resampler. Idempotent, blocking, thread-safe.
+def load_decoder() -> None:
+    """Load what a decoder needs: libopus and its bindings. Idempotent, blocking, thread-safe.
 
     Raises ConfigError with one line that says how to install libopus if it is missing.
     """
     load_libopus()
+
+
+@functools.cache
+def load_codec() -> None:
+    """Load what an encoder needs too: numpy and the resampler. Idempotent, blocking, thread-safe.
+
+    Raises ConfigError with one line that says how to install libopus if it is missing.
+    """
+    load_decoder()
     import numpy as np
     import opuslib.api.encoder
     import soxr
@@ -63,7 +71,7 @@ class OpusDecoder:
     """A device's microphone stream to PCM at ``LISTEN_RATE``. State of one connection."""
 
     def __init__(self) -> None:
-        load_codec()
+        load_decoder()
         from opuslib.api import decoder
 
         self._decode = decoder.libopus_decode

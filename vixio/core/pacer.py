@@ -27,7 +27,7 @@ from vixio.core.waiters import Waiters
 MAX_AHEAD_PACKETS = 36
 """Never more unplayed packets at the device: four less than its queue holds."""
 
-EARLY_PACKETS = 1.5
+EARLY_PACKETS = 1.25
 """What is due within this many packets is sent at once: two packets at a wake-up, since a timer and
 a task's step cost more than the sending."""
 
@@ -76,6 +76,7 @@ class Pacer:
         self._counters = counters
         self._packet_ms = packet_ms
         self._settings = settings
+        self._early = EARLY_PACKETS * packet_ms / 1000
         self._head_start_ms = min(settings.head_start_ms, (MAX_AHEAD_PACKETS - 1) * packet_ms)
         self._queue: deque[bytes | _Spoken] = deque()
         self._queued_ms = 0
@@ -235,7 +236,7 @@ class Pacer:
             if isinstance(item, _Spoken):
                 await self._send_sentence(item)
             else:
-                await self._send_packet(item)
+                await self._send_packets(item)
         await self._play_out()
 
     async def _next(self) -> bytes | _Spoken | None:
@@ -246,6 +247,9 @@ class Pacer:
                 await self._start()
                 continue
             await self._changed.wait()
+        return self._pop()
+
+    def _pop(self) -> bytes | _Spoken:
         item = self._queue.popleft()
         if isinstance(item, bytes):
             self._queued_ms -= self._packet_ms
@@ -282,26 +286,36 @@ class Pacer:
         self._sentences.append(sentence)
         await self._send(self._connection.send_sentence(sentence.text))
 
-    async def _send_packet(self, packet: bytes) -> None:
+    async def _send_packets(self, first: bytes) -> None:
+        """Send ``first`` when it is due, and what is due with it by the same write."""
         if not self._sent_ms:
             await self._lead()
+        time = now()
         if self._anchor is None:
-            self._anchor = max(now(), self._silent_from)
-        due = self._anchor + self._sent_ms / 1000
-        wait = due - self._head_start_ms / 1000 - now()
-        if wait > EARLY_PACKETS * self._packet_ms / 1000:
+            self._anchor = max(time, self._silent_from)
+        wait = self._anchor + (self._sent_ms - self._head_start_ms) / 1000 - time
+        if wait > self._early:
             await asyncio.sleep(wait)
+            time = now()
         if self._stopped:
             return
-        late = now() - due
+        late = time - self._anchor - self._sent_ms / 1000
         if late > DRIFT_RESYNC_S:
             # The loudspeaker has run dry: from here on the device plays later by that much.
             self._anchor += late
             self._counters.add("pacer.starved")
+        packets = [first]
+        until = time + self._early + (self._head_start_ms - self._sent_ms) / 1000 - self._anchor
+        while self._paused_at is None and self._queue:
+            packet = self._queue[0]
+            if isinstance(packet, _Spoken) or len(packets) * self._packet_ms / 1000 > until:
+                break
+            packets.append(packet)
+            self._pop()
         if self._sent_ms == 0:
-            self.first_frame_at = now()
-        await self._send(self._connection.send_audio(packet, self._sent_ms))
-        self._sent_ms += self._packet_ms
+            self.first_frame_at = time
+        await self._send(self._connection.send_audio(packets, self._sent_ms))
+        self._sent_ms += len(packets) * self._packet_ms
 
     async def _send(self, message: Coroutine[Any, Any, None]) -> None:
         self._sending = True

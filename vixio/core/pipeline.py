@@ -31,6 +31,12 @@ class Pipeline:
                     f"{type(station).__name__} cannot stand here: first the listening stations, "
                     "then the replying ones"
                 )
+        self._timed = [
+            station
+            for station in self._listening
+            if type(station).deadline is not ListeningStation.deadline
+        ]
+        """The listening stations that have deadlines."""
         self._output: Output | None = None
 
     def bind(self, context: StationContext, output: Output) -> None:
@@ -49,7 +55,7 @@ class Pipeline:
     def deadline(self) -> float | None:
         """When :meth:`expire` has to be called if nothing is fed before."""
         earliest: float | None = None
-        for station in self._listening:
+        for station in self._timed:
             deadline = station.deadline
             if deadline is not None and (earliest is None or deadline < earliest):
                 earliest = deadline

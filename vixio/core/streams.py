@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from vixio.core.clock import now
 from vixio.core.errors import ProviderTimeout
+from vixio.core.watchdog import Watchdog
 
 T = TypeVar("T")
 
@@ -31,18 +32,21 @@ async def bounded(
 
     ``first`` seconds for the first item, ``next`` for each later one. Closes ``stream``.
     """
-    limit = first
+    limit, watchdog = first, Watchdog()
     async with closing(stream) as items:
-        while True:
-            try:
-                async with asyncio.timeout(limit):
-                    item = await anext(items)
-            except StopAsyncIteration:
-                return
-            except TimeoutError:
-                raise ProviderTimeout(provider, what, limit) from None
-            limit = next
-            yield item
+        try:
+            while True:
+                try:
+                    with watchdog.until(now() + limit):
+                        item = await anext(items)
+                except StopAsyncIteration:
+                    return
+                except TimeoutError:
+                    raise ProviderTimeout(provider, what, limit) from None
+                limit = next
+                yield item
+        finally:
+            watchdog.close()
 
 
 async def within(stream: AsyncIterator[T], seconds: float) -> AsyncIterator[T]:

@@ -8,7 +8,7 @@ transport routes them to the device's tool client itself.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from vixio.core.audio import AudioFormat
@@ -63,8 +63,9 @@ class DeviceConnection(ABC):
         """Return an encoder for one reply: the device resets its decoder at each."""
 
     @abstractmethod
-    async def send_audio(self, packet: bytes, timestamp_ms: int) -> None:
-        """Send one packet; ``timestamp_ms``: its place in the reply's audio."""
+    async def send_audio(self, packets: Sequence[bytes], timestamp_ms: int) -> None:
+        """Send packets that follow one another; ``timestamp_ms``: the first one's place in the
+        reply's audio. All of them or, if it is cancelled, none."""
 
     @abstractmethod
     async def send_transcript(self, text: str) -> None:

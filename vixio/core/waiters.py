@@ -31,7 +31,10 @@ class Waiters:
         try:
             await waiter
         finally:
-            self._waiting = tuple(other for other in self._waiting if other is not waiter)
+            if self._waiting == (waiter,):  # the only one, as nearly always
+                self._waiting = ()
+            else:
+                self._waiting = tuple(other for other in self._waiting if other is not waiter)
 
     def wake(self) -> None:
         """Let all that wait look again."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from vixio.core.tools.types import ToolDefinition
 
@@ -38,6 +39,9 @@ class Recognition:
 class ASRStream(ABC):
     """The recognition of one utterance."""
 
+    gathers: ClassVar[bool] = False
+    """Whether audio has no effect before :meth:`finish`: it is then fed in pieces of about a second
+    instead of packet by packet."""
     partial: str = ""
     """The words found so far, where the recogniser has partial results; they may change."""
     on_partial: Callable[[str], None] | None = None

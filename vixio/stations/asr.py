@@ -45,6 +45,10 @@ QUEUE_CHUNKS = 500
 """Bound of the audio queue for a slow recogniser; beyond it the oldest is dropped and counted."""
 
 
+GATHERED_CHUNKS = 16
+"""About a second of audio, after which a recogniser that gathers an utterance is fed."""
+
+
 @dataclass(slots=True)
 class _Utterance:
     turn_id: int
@@ -57,6 +61,16 @@ class _Utterance:
     stream: ASRStream | None = None
     """Its recognition, while it may still take audio and hints."""
     hint_updates: int = 0
+    gathers: bool = False
+    """Whether its task may sleep while audio waits."""
+
+    def take(self) -> bytes:
+        """Return the audio to feed next, which is no longer queued."""
+        if not self.gathers:
+            return self.queue.popleft()
+        pcm = b"".join(self.queue)
+        self.queue.clear()
+        return pcm
 
     def hear(self, partial: str) -> None:
         """Take a partial result of the recogniser."""
@@ -149,7 +163,8 @@ class ASRStation(ListeningStation):
         if len(utterance.queue) > QUEUE_CHUNKS:
             utterance.queue.popleft()
             self.context.counters.add("asr.audio_dropped")
-        utterance.changed.set()
+        if not utterance.gathers or len(utterance.queue) >= GATHERED_CHUNKS:
+            utterance.changed.set()
 
     def _end(self) -> None:
         if self._current is not None:
@@ -186,10 +201,11 @@ class ASRStation(ListeningStation):
         stream = self._asr.open(hints)
         stream.on_partial = utterance.hear
         utterance.stream = stream
+        utterance.gathers = stream.gathers
         try:
             while True:
                 while utterance.queue:
-                    pcm = utterance.queue.popleft()
+                    pcm = utterance.take()
                     await self._bounded(stream.feed(pcm), "progress", self._timeouts.asr_feed)
                 if utterance.ended:
                     break

@@ -66,6 +66,8 @@ class TurnDetectorStation(ListeningStation):
         end_silence = self._settings.end_silence_ms / 1000
         self._policy = endpointing() if endpointing is not None else FixedSilence(end_silence)
         self._required = end_silence
+        # Twice the pre-roll also covers the speech that passed before the VAD detected it.
+        self._keep = 2 * self._settings.pre_roll_ms / 1000 + 0.2
         self._pauses: list[float] = []
         self._mode = ListenMode.AUTO
         self._turn_id = 0
@@ -76,7 +78,8 @@ class TurnDetectorStation(ListeningStation):
         self._heard_any = False
         self._last_at = 0.0
         self._resumes = False
-        self._recent: deque[AudioIn] = deque()
+        self._recent: deque[tuple[AudioIn, float]] = deque()
+        """Audio before a turn, each chunk with its seconds."""
         self._recent_s = 0.0
 
     @property
@@ -164,12 +167,12 @@ class TurnDetectorStation(ListeningStation):
             return ()
         wanted = (self._settings.pre_roll_ms + ago_ms) / 1000
         while self._recent and self._recent_s > wanted:
-            oldest = pcm_seconds(self._recent[0].pcm, LISTEN_RATE)
+            oldest = self._recent[0][1]
             if self._recent_s - oldest < wanted:
                 break
             self._recent.popleft()
             self._recent_s -= oldest
-        before = tuple(self._recent)
+        before = tuple(chunk for chunk, _ in self._recent)
         length = self._recent_s
         started = self._start()
         self._length = length
@@ -178,12 +181,10 @@ class TurnDetectorStation(ListeningStation):
         return (started, *before)
 
     def _remember(self, chunk: AudioIn, seconds: float) -> None:
-        self._recent.append(chunk)
+        self._recent.append((chunk, seconds))
         self._recent_s += seconds
-        # Twice the pre-roll also covers the speech that passed before the VAD detected it.
-        keep = 2 * self._settings.pre_roll_ms / 1000 + 0.2
-        while self._recent_s > keep and len(self._recent) > 1:
-            self._recent_s -= pcm_seconds(self._recent.popleft().pcm, LISTEN_RATE)
+        while self._recent_s > self._keep and len(self._recent) > 1:
+            self._recent_s -= self._recent.popleft()[1]
 
     def _start(self) -> TurnStarted:
         self._turn_id = self.context.history.next_turn_id()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -123,8 +123,9 @@ class ManualConnection(DeviceConnection):
     def new_encoder(self) -> AudioEncoder:
         return _RawEncoder(self.output)
 
-    async def send_audio(self, packet: bytes, timestamp_ms: int) -> None:
-        await self._record("audio", str(timestamp_ms))
+    async def send_audio(self, packets: Sequence[bytes], timestamp_ms: int) -> None:
+        for at in range(len(packets)):
+            await self._record("audio", str(timestamp_ms + at * self.output.frame_ms))
 
     async def send_transcript(self, text: str) -> None:
         await self._record("transcript", text)

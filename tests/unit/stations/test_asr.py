@@ -28,7 +28,7 @@ from vixio.core.station import StationContext
 from vixio.core.tools.toolset import DEVICE_SOURCE, ToolSet
 from vixio.core.tools.types import ToolDefinition
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
-from vixio.stations.asr import MAX_TRANSCRIPT_CHARS, ASRStation
+from vixio.stations.asr import GATHERED_CHUNKS, MAX_TRANSCRIPT_CHARS, QUEUE_CHUNKS, ASRStation
 from vixio.testing import ScriptedASR, run_virtual
 
 
@@ -190,6 +190,54 @@ def test_they_are_bounded_and_valid() -> None:
 
 
 LAMP = ToolDefinition("lamp", "")
+
+
+class Gathering(Late):
+    """Keeps the pieces in which it is fed."""
+
+    def __init__(self, *, gathers: bool) -> None:
+        super().__init__()
+        self._gathers = gathers
+        self.pieces: list[bytes] = []
+
+    def open(self, hints: SpeechHints) -> ASRStream:
+        kind = GatheringStream if self._gathers else PieceStream
+        return kind(self.pieces)
+
+
+class PieceStream(LateStream):
+    def __init__(self, pieces: list[bytes]) -> None:
+        self._pieces = pieces
+
+    async def feed(self, pcm: bytes) -> None:
+        self._pieces.append(pcm)
+
+
+class GatheringStream(PieceStream):
+    gathers = True
+
+
+@pytest.mark.parametrize("number", [1, GATHERED_CHUNKS - 1, GATHERED_CHUNKS, 3 * QUEUE_CHUNKS + 5])
+@pytest.mark.parametrize("gathers", [False, True])
+def test_a_recogniser_that_gathers_is_fed_in_large_pieces(number: int, gathers: bool) -> None:
+    async def conversation() -> None:
+        recogniser = Gathering(gathers=gathers)
+        bench = Bench(recogniser)
+        packets = [index.to_bytes(2, "little") * 320 for index in range(number)]
+        await bench.feed(TurnStarted(1))
+        await asyncio.sleep(0.02)
+        for packet in packets:
+            await bench.feed(AudioIn(packet, now()))
+            await asyncio.sleep(0.02)
+        await bench.feed(TurnEnded(1, "silence"))
+        await bench.finished()
+        assert isinstance(bench.made[-1], Transcript)
+        assert b"".join(recogniser.pieces) == b"".join(packets)
+        assert bench.context.counters.get("asr.audio_dropped") == 0
+        fed = -(-number // GATHERED_CHUNKS) if gathers else number
+        assert len(recogniser.pieces) == fed
+
+    run_virtual(conversation())
 
 
 class Hinted(Late):

@@ -49,6 +49,7 @@ from vixio.core.session.speech_start import SpeechStart
 from vixio.core.station import StationContext
 from vixio.core.streams import closing
 from vixio.core.transport import DeviceConnection
+from vixio.core.watchdog import Watchdog
 
 _log = logging.getLogger(__name__)
 
@@ -299,17 +300,20 @@ class Reply:
 
     async def _play(self, stream: AsyncIterator[Chunk], timeout: float) -> None:
         """Send what ``stream`` gives; ``timeout`` seconds of waiting for it, in all."""
-        left = timeout
+        left, watchdog = timeout, Watchdog()
         async with closing(stream) as chunks:
-            while True:
-                began = now()
-                try:
-                    async with asyncio.timeout(left):
-                        chunk = await anext(chunks)
-                except StopAsyncIteration:
-                    break
-                left -= now() - began
-                await self._take(chunk)
+            try:
+                while True:
+                    began = now()
+                    try:
+                        with watchdog.until(began + left):
+                            chunk = await anext(chunks)
+                    except StopAsyncIteration:
+                        break
+                    left -= now() - began
+                    await self._take(chunk)
+            finally:
+                watchdog.close()
         await self._audio.flush()
 
     async def _take(self, chunk: Chunk) -> None:

@@ -62,8 +62,8 @@ class Channel(ABC):
         """The hello has arrived: binary frames have this version from now on."""
 
     @abstractmethod
-    def send_now(self, data: str | bytes) -> bool:
-        """Send a message without waiting; false, and nothing is sent, if it would have to wait."""
+    def send_now(self, *messages: str | bytes) -> bool:
+        """Send messages without waiting; false, and nothing is sent, if it would have to wait."""
 
     @abstractmethod
     async def writable(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 
 from vixio.audio.opus import OpusDecoder, OpusEncoder
 from vixio.core.chunk import AudioIn, Chunk
@@ -150,9 +151,12 @@ class XiaozhiConnection(DeviceConnection):
             settings.opus_application,
         )
 
-    async def send_audio(self, packet: bytes, timestamp_ms: int) -> None:
-        """Send one packet in the binary protocol's version."""
-        await self._write(self._protocol.encode_audio(packet, timestamp_ms))
+    async def send_audio(self, packets: Sequence[bytes], timestamp_ms: int) -> None:
+        """Send packets in the binary protocol's version, by one write."""
+        encode, step = self._protocol.encode_audio, self.output.frame_ms
+        await self._write(
+            *(encode(packet, timestamp_ms + at * step) for at, packet in enumerate(packets))
+        )
 
     async def send_transcript(self, text: str) -> None:
         """Show the user's words."""
@@ -185,19 +189,19 @@ class XiaozhiConnection(DeviceConnection):
     async def _send(self, message: JsonObject) -> None:
         await self._write(self._protocol.encode_message(message))
 
-    async def _write(self, data: str | bytes) -> None:
+    async def _write(self, *messages: str | bytes) -> None:
         if self._closed:
             raise ConnectionClosed(self._why)
-        if not self._channel.send_now(data):
-            await self._write_later(data)
+        if not self._channel.send_now(*messages):
+            await self._write_later(*messages)
         self._last_sent = now()
 
-    async def _write_later(self, data: str | bytes) -> None:
+    async def _write_later(self, *messages: str | bytes) -> None:
         """Wait, for a bounded time, until the device takes more. Cancelled, it has sent nothing."""
         channel = self._channel
         try:
             async with asyncio.timeout(self._settings.send_timeout):
-                while not channel.send_now(data):
+                while not channel.send_now(*messages):
                     await channel.writable()
         except TimeoutError:
             if not self._closed:  # only the first of several waiting senders reports it

@@ -101,6 +101,8 @@ class XiaozhiProtocol(ProtocolBase):
             return self._parse_text(data)
         if len(data) > MAX_MESSAGE_BYTES:
             return Ignored("too_large")
+        if self.version == 1 and data:  # nearly all that a device sends
+            return AudioPacket(data)
         frame = parse_frame(self.version, data)
         return Ignored("bad_frame") if frame is None else self._parse_binary(frame)
 

@@ -8,7 +8,7 @@ import traceback
 import uuid
 from typing import Any
 
-from vixio.audio.opus import load_codec
+from vixio.audio.opus import load_codec, load_decoder
 from vixio.core.device import Device
 from vixio.core.errors import ConnectionClosed, VixioError
 from vixio.core.tools.types import JsonObject
@@ -48,6 +48,7 @@ class XiaozhiTransport(TransportBase):
         self._handler: SessionHandler | None = None
         self._connections: dict[str, XiaozhiConnection] = {}  # by session id
         self._started = False
+        self._loading: asyncio.Task[None] | None = None
 
     @property
     def port(self) -> int:
@@ -56,10 +57,12 @@ class XiaozhiTransport(TransportBase):
 
     async def start(self, handler: SessionHandler) -> None:
         """Listen. Raises ConfigError if the port is taken or libopus is missing."""
-        await asyncio.to_thread(load_codec)
+        await asyncio.to_thread(load_decoder)
         self._handler = handler
         await self._carrier.start(self._serve)
         self._started = True
+        # No device speaks yet: what replies need is loaded behind the open port.
+        self._loading = asyncio.create_task(asyncio.to_thread(load_codec))
         self.admission.start()
 
     async def stop(self) -> None:
@@ -71,6 +74,8 @@ class XiaozhiTransport(TransportBase):
         for connection in self._connections.values():
             connection.end(STOPPING, GOING_AWAY, STOPPING)
         await self._carrier.stop()
+        if self._loading is not None:
+            await asyncio.wait([self._loading])
 
     def set_device_tools_callback(self, session_id: str, callback: DeviceToolsCallback) -> None:
         """Call ``callback`` with the device's tools, now if known and whenever they change."""

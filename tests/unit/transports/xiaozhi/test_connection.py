@@ -67,8 +67,8 @@ async def test_a_reply_goes_out_in_the_devices_version(version: Version) -> None
         await connection.send_sentence("It is 3.")
         encoder = connection.new_encoder()
         packets = encoder.encode(tone(22_050, 0.3), 22_050) + encoder.flush()
-        for number, packet in enumerate(packets):
-            await connection.send_audio(packet, number * 60)
+        await connection.send_audio(packets[:1], 0)
+        await connection.send_audio(packets[1:], 60)
         await connection.send_speech_stop()
         await connection.send_alert("Oh", "That failed", "sad")
         texts = [await receive_json(client) for _ in range(4)]
@@ -215,7 +215,7 @@ async def test_after_the_end_everything_says_so() -> None:
         connection = session.connection
         for attempt in (
             connection.receive(),
-            connection.send_audio(b"x", 0),
+            connection.send_audio([b"x"], 0),
             connection.send_transcript(""),
             connection.send_emotion("happy", ""),
             connection.send_speech_start(),
@@ -302,7 +302,7 @@ async def test_a_device_that_reads_nothing_is_given_up() -> None:
         try:
             while True:
                 began = now()
-                await connection.send_audio(bytes(4_000), 0)
+                await connection.send_audio([bytes(4_000)], 0)
                 sent += 4_000
         except ConnectionClosed as error:
             failed.set_result((str(error), now() - began, sent))

@@ -188,7 +188,7 @@ async def test_the_stop_does_not_wait_for_a_device_that_reads_nothing() -> None:
         blocked.set()
         packet = bytes(4_000)
         while True:
-            await connection.send_audio(packet, 0)
+            await connection.send_audio([packet], 0)
 
     async with running(hang, send_timeout=60.0) as server:
         port = server.transport.port

@@ -91,6 +91,7 @@ class WebSocketChannel(WebSocketLink, Channel):
         self.listener: ChannelListener | None = None
         self._owner = owner
         self._head_bytes = 0
+        self._opened = False
         self._cut = False
         self._ended = False
         self._pieces: list[bytes] = []  # of the message that is coming in pieces
@@ -128,7 +129,7 @@ class WebSocketChannel(WebSocketLink, Channel):
 
     def buffer_updated(self, nbytes: int) -> None:
         """Bound what is read of a request, and of a device that was cut off."""
-        if self.is_handshaking:
+        if not self._opened and self.is_handshaking:
             self._head_bytes += nbytes
             if self._head_bytes > MAX_HEAD_BYTES:
                 self._refuse_head()
@@ -141,11 +142,14 @@ class WebSocketChannel(WebSocketLink, Channel):
 
     def opened(self) -> None:
         """The device is admitted."""
+        self._opened = True
         self._owner.opened(self)
 
     def received(self, frame: Frame) -> None:
         """Take a data frame, within the quota. The library has answered pings."""
-        if self._cut or not self._within_quota(frame) or frame.opcode not in DATA_OPCODES:
+        if self._cut or not self._allowed(self.quota.judge(frame, self.last_heard)):
+            return
+        if frame.opcode not in DATA_OPCODES:
             return
         if frame.opcode is Opcode.CONT or not frame.fin:
             self._put_piece(frame)
@@ -153,6 +157,11 @@ class WebSocketChannel(WebSocketLink, Channel):
             self.inbox.put(bytes(frame.data))
         else:
             self._put_text(bytes(frame.data))
+
+    def received_packet(self, packet: bytes) -> None:
+        """Take a binary message, within the quota. A channel that was cut receives none."""
+        if self._allowed(self.quota.judge_packet(packet, self.last_heard)):
+            self.inbox.put(packet)
 
     def handshake_failed(self) -> None:
         """Have it counted."""
@@ -188,8 +197,7 @@ class WebSocketChannel(WebSocketLink, Channel):
             self.tcp.write_eof()
         self.expect_end()
 
-    def _within_quota(self, frame: Frame) -> bool:
-        verdict = self.quota.judge(frame, self.last_heard)
+    def _allowed(self, verdict: Verdict) -> bool:
         if verdict is Verdict.TAKE:
             return True
         self._owner.dropped(self, self.quota.excess)

@@ -19,6 +19,7 @@ from websockets.server import ServerProtocol
 
 from vixio.core.errors import ConnectionClosed
 from vixio.core.waiters import Waiters
+from vixio.transports.xiaozhi.websocket.packets import Alignment, whole_packet
 
 READ_BYTES = 2 * 1024
 """Taken from the kernel at a time: some seconds of audio after a stall. 256 KB hold 40,000 tiny
@@ -48,6 +49,7 @@ class WebSocketLink(asyncio.BufferedProtocol):
         self.loop = asyncio.get_running_loop()
         self.tcp: asyncio.Transport
         self._protocol = ServerProtocol(max_size=max_size)
+        self._alignment = Alignment()
         self._read_buffer = read_buffer
         self._open_timeout = open_timeout
         self._close_timeout = close_timeout
@@ -76,6 +78,10 @@ class WebSocketLink(asyncio.BufferedProtocol):
     @abstractmethod
     def received(self, frame: Frame) -> None:
         """Take a frame."""
+
+    @abstractmethod
+    def received_packet(self, packet: bytes) -> None:
+        """Take a whole binary message, of which no frame was made."""
 
     @abstractmethod
     def handshake_failed(self) -> None:
@@ -126,15 +132,16 @@ class WebSocketLink(asyncio.BufferedProtocol):
         """Whether the server has sent its last bytes and waits for the end of TCP."""
         return self._closing
 
-    def send_now(self, data: str | bytes) -> bool:
-        """Send a message without waiting; false, and nothing is sent, if it would have to wait."""
+    def send_now(self, *messages: str | bytes) -> bool:
+        """Send messages without waiting; false, and nothing is sent, if it would have to wait."""
         protocol = self._protocol
         if self._full or protocol.state is not State.OPEN or self.tcp.is_closing():
             return False
-        if isinstance(data, str):
-            protocol.send_text(data.encode())
-        else:
-            protocol.send_binary(data)
+        for data in messages:
+            if isinstance(data, str):
+                protocol.send_text(data.encode())
+            else:
+                protocol.send_binary(data)
         self._flush()
         return True
 
@@ -186,6 +193,11 @@ class WebSocketLink(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         """Take the bytes that were written."""
         self.last_heard = self.loop.time()
+        if self._alignment.at_start and self._protocol.state is State.OPEN:
+            packet = whole_packet(self._read_buffer, nbytes)
+            if packet is not None:
+                self.received_packet(packet)
+                return
         self.feed(self._read_buffer[:nbytes])
 
     def feed(self, data: bytearray) -> None:
@@ -193,10 +205,13 @@ class WebSocketLink(asyncio.BufferedProtocol):
         protocol = self._protocol
         failed = protocol.handshake_exc is not None
         protocol.receive_data(data)
+        self._alignment.given(len(data))
         for event in protocol.events_received():
             if isinstance(event, Frame):
+                self._alignment.came_out(event)
                 self.received(event)
             elif isinstance(event, Request):
+                self._alignment.opened(data)
                 self._answer(event)
         if protocol.handshake_exc is not None and not failed:
             self.handshake_failed()
@@ -250,12 +265,11 @@ class WebSocketLink(asyncio.BufferedProtocol):
             self.opened()
 
     def _flush(self) -> None:
-        for data in self._protocol.data_to_send():
-            if self.tcp.is_closing():
-                break
-            if data:
+        frames = self._protocol.data_to_send()
+        if frames and not self.tcp.is_closing():
+            if data := b"".join(frames):  # by one system call
                 self.tcp.write(data)
-            elif self.tcp.can_write_eof():
+            if not frames[-1] and self.tcp.can_write_eof():  # the library's sign for the end
                 self.tcp.write_eof()
         if self._protocol.close_expected():
             self.expect_end()

@@ -107,13 +107,7 @@ class InputQuota:
             return Verdict.TAKE
         data = frame.data
         if opcode is Opcode.BINARY and frame.fin:
-            cost = packet_seconds(data, self._offset) * self._per_audio_second
-            cost = max(cost, len(data) * self._per_byte, self._per_frame)
-            if self._audio.take(cost, at):
-                return Verdict.TAKE
-            self.excess = TOO_MUCH_AUDIO
-            taken = self._audio_patience.take(cost * PATIENCE, at)
-            return Verdict.DROP if taken else Verdict.CLOSE
+            return self.judge_packet(data, at)
         cost = max(self._per_message, len(data) * self._per_message_byte)
         if opcode is Opcode.CONT or not frame.fin:
             return self._judge_fragment(frame, cost, at)
@@ -121,6 +115,16 @@ class InputQuota:
             return Verdict.TAKE
         self.excess = TOO_MANY_MESSAGES
         taken = self._messages_patience.take(cost * PATIENCE, at)
+        return Verdict.DROP if taken else Verdict.CLOSE
+
+    def judge_packet(self, data: bytes | bytearray | memoryview, at: float) -> Verdict:
+        """Charge a whole binary message, as :meth:`judge` does."""
+        cost = packet_seconds(data, self._offset) * self._per_audio_second
+        cost = max(cost, len(data) * self._per_byte, self._per_frame)
+        if self._audio.take(cost, at):
+            return Verdict.TAKE
+        self.excess = TOO_MUCH_AUDIO
+        taken = self._audio_patience.take(cost * PATIENCE, at)
         return Verdict.DROP if taken else Verdict.CLOSE
 
     def _judge_fragment(self, frame: Frame, cost: float, at: float) -> Verdict:

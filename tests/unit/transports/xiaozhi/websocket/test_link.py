@@ -101,7 +101,7 @@ async def test_a_device_that_neither_sends_nor_reads_is_not_waited_for() -> None
 
     async def flood(connection: DeviceConnection) -> None:
         while True:
-            await connection.send_audio(bytes(4_000), 0)
+            await connection.send_audio([bytes(4_000)], 0)
             blocked.set()
 
     async with (
@@ -113,6 +113,17 @@ async def test_a_device_that_neither_sends_nor_reads_is_not_waited_for() -> None
         await until(lambda: not is_writable(server))
         client.writer.write_eof()
         await until(lambda: not len(connected(server)))
+
+
+async def test_packets_that_are_sent_together_are_one_write(server: Server) -> None:
+    async with raw_client(server.transport.port) as client:
+        await client.hello()
+        connection = (await server.session()).connection
+        (channel,) = connected(server)
+        written: list[bytes] = []
+        channel.tcp.write = written.append  # type: ignore[attr-defined]
+        await connection.send_audio([b"first", b"second"], 0)
+        assert written == [b"\x82\x05first\x82\x06second"]
 
 
 def connected(server: Server) -> set[object]:
