@@ -164,6 +164,7 @@ class Application:
     def release(self) -> None:
         """HandleStopListeningEvent."""
         if self.state is DeviceState.LISTENING:
+            self.microphone.catch_up()
             self.protocol.send_stop_listening()
             self.machine.to(DeviceState.IDLE)
 

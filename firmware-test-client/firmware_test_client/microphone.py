@@ -110,6 +110,13 @@ class Microphone:
         self._cancel()
         self.on = False
 
+    def catch_up(self) -> None:
+        """Emit what is due: the event loop may be late, the microphone is not."""
+        now = self._loop.time()
+        while self.on and self._origin + (self._count + 1) * self._frame <= now:
+            self._cancel()
+            self._tick()
+
     def speak(self, utterance: Utterance) -> Spoken:
         """Start an utterance, on a frame boundary if the microphone is on."""
         now = self._loop.time()

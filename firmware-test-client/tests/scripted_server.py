@@ -87,7 +87,7 @@ class Conversation:
             and (state is None or text.get("state") == state)
         ]
 
-    async def until(self, predicate: Callable[[], object], timeout: float = 5) -> None:
+    async def until(self, predicate: Callable[[], object], timeout: float = 30) -> None:
         """Wait until a received message fulfils `predicate`."""
         async with asyncio.timeout(timeout), self.changed:
             await self.changed.wait_for(predicate)
@@ -161,7 +161,7 @@ class ScriptedServer:
         """The newest connection."""
         return self.conversations[-1]
 
-    async def accepted(self, count: int = 1, timeout: float = 5) -> Conversation:
+    async def accepted(self, count: int = 1, timeout: float = 30) -> Conversation:
         """Wait for the nth connection."""
         async with asyncio.timeout(timeout), self._accepted:
             await self._accepted.wait_for(lambda: len(self.conversations) >= count)

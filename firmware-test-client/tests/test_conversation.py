@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Literal
 
 import pytest
@@ -47,10 +48,26 @@ async def test_hello_headers_and_audio_both_ways(
 
 
 async def test_auto_listens_again_by_itself_after_playout(server: ScriptedServer) -> None:
-    server.on_json = answer_typed
+    played = asyncio.Event()
+
+    async def speak(talk: Conversation, body: dict[str, Any]) -> None:
+        # Sent together and stopped when they are heard: the device shares this loop.
+        if body.get("state") == "detect":
+            await talk.send({"type": "tts", "state": "start"})
+            await talk.audio(tone_packets(10))
+            await played.wait()
+            await talk.send({"type": "tts", "state": "stop"})
+
+    server.on_json = speak
     async with SimulatedDevice(server.device()) as device:
         assert device.state == "listening"
-        reply = await device.type_text("hello")
+        asked = asyncio.ensure_future(device.type_text("hello"))
+        await device.wait_for(
+            lambda: device.replies and device.replies[0].played == 10, what="ten frames"
+        )
+        assert len(server.talk.bodies("listen", "start")) == 1
+        played.set()
+        reply = await asked
         await server.talk.until(lambda: len(server.talk.bodies("listen", "start")) == 2)
         assert (reply.underruns, reply.late, reply.clipped_ms) == (0, 0, 0)
         assert reply.stop_lag_ms is not None
@@ -123,8 +140,10 @@ async def test_auto_sends_nothing_while_speaking(server: ScriptedServer) -> None
     async with SimulatedDevice(server.device()) as device:
         await server.talk.until(lambda: server.talk.binaries)
         reply = await device.type_text("hello")
-        start, stop = reply.tts_start + 0.02, reply.tts_stop or 0
-        assert [time for time, _ in server.talk.binaries if start < time < stop] == []
+        start, stop = reply.tts_start, reply.tts_stop or 0
+        sent = [f.time for f in device.frames if f.kind == "binary" and f.direction == "out"]
+        assert sent
+        assert [time for time in sent if start < time < stop] == []
 
 
 async def test_push_to_talk_brackets_the_speech(server: ScriptedServer) -> None:

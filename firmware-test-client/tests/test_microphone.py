@@ -66,6 +66,23 @@ async def test_the_voice_is_where_it_was_said(server: ScriptedServer, shared: bo
         assert 0.055 <= first - spoken.voice_start < 0.3
 
 
+async def test_a_late_loop_cuts_nothing_off_what_was_said_before_the_button_was_let_go(
+    server: ScriptedServer,
+) -> None:
+    async with SimulatedDevice(server.device(mode="manual")) as device:
+        await device.press()
+        await device.say(tone(0.3))
+        microphone = device._app.microphone
+        due = microphone.records_from + microphone._frame * (microphone._count + 5)
+        while device.now < due:
+            pass  # the loop is held up, so five frames are overdue
+        sent = [frame.type for frame in device.frames if frame.direction == "out"]
+        await device.release()
+        after = [frame.type for frame in device.frames if frame.direction == "out"][len(sent) :]
+        assert after.index("listen") >= 5, "they are sent before the message"
+        assert after.index("listen") == len(after) - 1
+
+
 async def test_speech_while_the_microphone_is_off_is_lost(server: ScriptedServer) -> None:
     async with SimulatedDevice(server.device()) as device:
         await server.talk.send({"type": "tts", "state": "start"})

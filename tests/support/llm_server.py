@@ -194,6 +194,9 @@ class LLMServer:
         gone = asyncio.ensure_future(reader.read(1))  # nothing is sent while an answer is awaited
         try:
             return await self._answer(answer, writer, gone)
+        except ConnectionError:  # noticed while sending: the client was gone before the first step
+            self.hung_up.set()
+            raise
         finally:
             gone.cancel()
             await asyncio.gather(gone, return_exceptions=True)
