@@ -13,9 +13,10 @@ from typing import Any
 import yaml
 
 from vixio.bench.load import report
+from vixio.bench.load.calibration import slowness
 from vixio.bench.load.control import BenchError, Hub
 from vixio.bench.load.figures import Result
-from vixio.bench.load.marks import SERIES, Verdict, judge
+from vixio.bench.load.marks import SERIES, Verdict, judge, part_of
 from vixio.bench.load.mixes import MIXES, Mix
 from vixio.bench.load.plot import write_plot
 from vixio.bench.load.processes import Cores, usable_cores
@@ -39,6 +40,8 @@ class Asked:
     """Of the server, where the command line does not say."""
     providers: str = SCRIPTED
     """The same."""
+    cores: int = 0
+    """``devices`` is for so many cores of the reference."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -111,9 +114,9 @@ def _steps(options: argparse.Namespace) -> list[Asked]:
                 step.pinned and several,
                 _processes(str(step.processes), Cores()) if sys.platform == "linux" else 1,
                 step.providers,
+                step.cores,
             )
             for step in SERIES
-            if step.cores <= len(usable_cores())
         ]
     steps: list[Asked] = []
     for name in (options.mix or "talk").split(","):
@@ -198,10 +201,14 @@ def main(argv: Sequence[str]) -> int:
 async def _run(steps: Sequence[Asked], options: Options) -> list[Result]:
     say = _Progress()
     async with Hub() as hub:
-        results = [
-            await Step(hub, step.mix, step.devices, _for_step(options, step), say, step.ramp).run()
-            for step in steps
-        ]
+        results: list[Result] = []
+        for step in steps:
+            devices, its = step.devices, _for_step(options, step)
+            if step.cores:
+                cores = len(usable_cores())
+                its = replace(its, slowness=round(await slowness(cores), 2))
+                devices = part_of(devices, step.cores, cores, its.slowness or 1.0)
+            results.append(await Step(hub, step.mix, devices, its, say, step.ramp).run())
     say.done()
     return results
 

@@ -70,6 +70,8 @@ class Options:
     """Of the server, on one port."""
     providers: str = SCRIPTED
     """Whose turns are measured."""
+    slowness: float | None = None
+    """Of the machine's cores, where it was measured before."""
 
 
 class Step:
@@ -102,6 +104,7 @@ class Step:
             mix.name,
             devices,
             server_cores=len(options.cores.server),
+            usable_cores=len(usable_cores()),
             processes=options.processes,
             generators=min(options.generators, devices),
             providers=options.providers,
@@ -109,7 +112,8 @@ class Step:
 
     async def run(self) -> Result:
         """Return the figures. Raises BenchError."""
-        self.result.slowness = round(await slowness(len(usable_cores())), 2)
+        cores = self.result.usable_cores
+        self.result.slowness = self._options.slowness or round(await slowness(cores), 2)
         try:
             self._generators = await start_generators(
                 self._hub, self.result.generators, self._options.cores.generators

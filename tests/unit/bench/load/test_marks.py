@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from vixio.bench.load.figures import Growth, Result
-from vixio.bench.load.marks import MARKS, SERIES, Verdict, judge
+from vixio.bench.load.marks import MARKS, SERIES, Verdict, judge, part_of
 from vixio.bench.load.mixes import MIXES
 from vixio.bench.load.services.choice import HTTP
 from vixio.bench.load.usage import Spread
@@ -36,8 +36,7 @@ GOOD = {
     "one core, 50 all": HTTP_50,
     "one core, 100 all": replace(HTTP_50, devices=100, share=spread(40, 140, 190)),
     "CPU of a turn over HTTP": replace(HTTP_50, turn_cpu_ms=14.0),
-    "devices in conversation, generators": Result("talk", 400, share=spread(20, 60, 90)),
-    "speaking for 60 s": Result("speak", 200, hold=60, counts={"frames": 200_000}),
+    "speaking for 60 s": Result("speak", 200, usable_cores=4, hold=60, counts={"frames": 200_000}),
     "ASR of 300 ms": Result("slow", 100, groups=QUICK),
     "50 connecting at once": Result(
         "storm", 50, hello=spread(40, 60, 70), seconds={"asked_ramp": 0.0}
@@ -45,6 +44,7 @@ GOOD = {
     "1000 connecting": Result(
         "storm",
         1_000,
+        usable_cores=4,
         hello=replace(spread(40, 60, 70), count=1_000),
         seconds={"asked_ramp": 5.0},
         server_counters={"ramp.refused": 0},
@@ -55,7 +55,9 @@ GOOD = {
     "first device greeted": Result(
         "start", 1, rss=1, counts={"children_rss_kb": 0}, seconds=ANSWERED | {"first_device": 1.4}
     ),
-    "as many processes": Result("talk", 1_000, processes=4, share=spread(20, 80, 90)),
+    "as many processes": Result(
+        "talk", 1_000, processes=4, usable_cores=4, share=spread(20, 80, 90)
+    ),
     "default set: start → first answer": Result(
         "start", 1, rss=1, counts=NO_CHILDREN, seconds=ANSWERED
     ),
@@ -92,8 +94,9 @@ BAD = {
     "memory of a listening": Result("listen", 200, memory_per_device=280),
     "turn, one device": Result("solo", 1, share=spread(3, 8, 31)),
     "50 devices in conversation": Result("talk", 50, share=spread(8, 41, 50)),
-    "devices in conversation, generators": Result("talk", 400, share=spread(20, 101, 150)),
-    "speaking for 60 s": Result("speak", 200, hold=60, counts={"frames": 9, "underruns": 1}),
+    "speaking for 60 s": Result(
+        "speak", 200, usable_cores=4, hold=60, counts={"frames": 9, "underruns": 1}
+    ),
     "ASR of 300 ms": Result("slow", 100, groups=QUICK | {"others, some slow": spread(9, 30, 40)}),
     "50 connecting at once": replace(GOOD["50 connecting at once"], hello=spread(101, 200, 300)),
     "1000 connecting": replace(GOOD["1000 connecting"], server_counters={"ramp.refused": 1}),
@@ -125,10 +128,10 @@ def test_reached_missed_and_unknown(about: str) -> None:
 
 
 def test_of_several_sizes_one_that_reaches_it_is_enough() -> None:
-    better = Result("talk", 400, share=spread(20, 60, 90))
-    worse = Result("talk", 800, share=spread(200, 600, 900))
-    found = verdict("devices in conversation, generators", worse, better)
-    assert (found.ok, found.found[:3]) == (True, "400")
+    better = Result("talk", 1_000, usable_cores=4, share=spread(20, 60, 90))
+    worse = Result("talk", 2_000, usable_cores=4, share=spread(200, 600, 900))
+    found = verdict("as many processes", worse, better)
+    assert (found.ok, found.found[:3]) == (True, "100")
 
 
 def test_a_larger_step_can_reach_a_mark_but_not_miss_it() -> None:
@@ -138,8 +141,8 @@ def test_a_larger_step_can_reach_a_mark_but_not_miss_it() -> None:
 
 
 def test_devices_that_were_refused_do_not_count() -> None:
-    refused = replace(GOOD["devices in conversation, generators"], connected=399)
-    assert verdict("devices in conversation, generators", refused).ok is None
+    refused = replace(GOOD["as many processes"], connected=999)
+    assert verdict("as many processes", refused).ok is None
 
 
 def test_the_mark_of_one_core_asks_for_one_core() -> None:
@@ -165,6 +168,31 @@ def test_a_bad_turn_or_a_tired_generator_is_a_miss() -> None:
     assert verdict("turns lost", replace(crossed, counts={"turns": 10})).ok is True
     tired = Result("talk", 3, generator_limits=["a generator used 99% of its core"])
     assert verdict("generators kept up", tired).ok is False
+
+
+@pytest.mark.parametrize(
+    ("usable", "slower", "devices"),
+    [(4, 1.0, 1_000), (8, 0.5, 1_000), (2, 1.0, 500), (2, 2.5, 200)],
+)
+def test_fewer_or_slower_cores_have_to_serve_their_part(
+    usable: int, slower: float, devices: int
+) -> None:
+    assert part_of(1_000, 4, usable, slower) == devices
+    served = Result(
+        "talk",
+        devices,
+        connected=devices,
+        usable_cores=usable,
+        slowness=slower,
+        share=spread(20, 90 * max(1.0, slower), 200 * slower),
+    )
+    assert verdict("as many processes", served).ok is True
+    fewer = replace(served, devices=devices - 1, connected=devices - 1)
+    assert verdict("as many processes", fewer).ok is None
+    late = replace(served, share=spread(20, 110 * max(1.0, slower), 200 * slower))
+    assert verdict("as many processes", late).ok is False
+    lost = replace(served, counts={"turns": 9, "lost": 1})
+    assert verdict("as many processes", lost).ok is False
 
 
 def test_the_series_covers_all_marks_but_the_long_run() -> None:
