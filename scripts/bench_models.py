@@ -3,7 +3,7 @@
     python scripts/bench_models.py [CALLS]
 
 The phrase book stands in for the model, so that nothing but the guard and the list is in the way;
-a whole turn of the agent SDK is measured beside it. Milliseconds, median and 95th percentile.
+a whole turn of the agent is measured beside it. Milliseconds, median and 95th percentile.
 """
 
 from __future__ import annotations
@@ -14,19 +14,17 @@ from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from time import perf_counter
 
-from agents import ModelSettings, ModelTracing
-
 from vixio.providers.agent import AgentRequest
 from vixio.providers.openai_agent.backend import PhraseBookAgentBackend, SharedModelBackend
 from vixio.providers.openai_agent.fallback_backend import (
     FallbackAgentBackend,
     FallbackAgentSettings,
 )
-from vixio.providers.openai_agent.model_call import ModelCall
+from vixio.providers.openai_agent.model import Model, ModelCall
 from vixio.providers.openai_agent.phrasebook import PhraseBookModel
 from vixio.providers.openai_agent.settings import PhraseBookAgentSettings
 
-CALL = ModelCall(None, "hello", ModelSettings(), [], None, [], ModelTracing.DISABLED)
+CALL = ModelCall("", [{"role": "user", "content": "hello"}])
 
 
 def _chain(length: int) -> FallbackAgentBackend:
@@ -48,12 +46,7 @@ async def main(calls: int) -> None:
     """Print the table."""
     bare = PhraseBookModel("en")
 
-    async def alone() -> None:
-        async with aclosing(CALL.stream(bare)) as events:
-            async for _ in events:
-                pass
-
-    await _measure("model alone", alone, calls)
+    await _measure("model alone", lambda: _call(bare), calls)
     for name, backend in (
         ("behind the guard", PhraseBookAgentBackend(PhraseBookAgentSettings())),
         ("list of one", _chain(1)),
@@ -62,21 +55,21 @@ async def main(calls: int) -> None:
         await _call_and_turn(name, backend, calls)
 
 
-async def _call_and_turn(name: str, backend: SharedModelBackend, calls: int) -> None:
-    runtime = await backend.runtime()
-    agent = backend.create()
+async def _call(model: Model) -> None:
+    async with aclosing(model.stream(CALL)) as events:
+        async for _ in events:
+            pass
 
-    async def call() -> None:
-        model = runtime.shared.for_turn()
-        async with aclosing(CALL.stream(model)) as events:
-            async for _ in events:
-                pass
+
+async def _call_and_turn(name: str, backend: SharedModelBackend, calls: int) -> None:
+    shared = await backend.shared()
+    agent = backend.create()
 
     async def turn() -> None:
         async for _ in agent.reply(AgentRequest(1, "hello")):
             pass
 
-    await _measure(name, call, calls)
+    await _measure(name, lambda: _call(shared.for_turn()), calls)
     await _measure(f"{name}, a whole turn", turn, calls)
     await backend.close()
 

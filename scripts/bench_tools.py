@@ -1,10 +1,10 @@
-"""What a tool call costs: the runtime's own share, and the agent SDK's around it.
+"""What a tool call costs: the runtime's own share, and the agent's loop around it.
 
     python scripts/bench_tools.py
 
 Medians of many calls of a tool that does nothing, in one process, without a network: the model is
-played by a few lines that answer at once. ``SDK per call`` is a turn with one tool call minus a
-turn without; the runtime's share is part of it.
+played by a few lines that answer at once. ``per tool call and its round``: a turn with three tool
+calls minus a turn without, by three; the runtime's share is part of it.
 """
 
 from __future__ import annotations
@@ -12,28 +12,19 @@ from __future__ import annotations
 import asyncio
 import statistics
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any
 
-from agents import Model, ModelResponse, ModelSettings, Tool
-from agents.items import TResponseStreamEvent
-from openai.types.responses import (
-    ResponseFunctionToolCall,
-    ResponseOutputMessage,
-    ResponseOutputText,
-)
-
+from vixio.core.metrics import ModelUse
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.local import func_to_tool_definition
 from vixio.core.tools.toolset import ToolSet
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition, ToolOptions
 from vixio.providers.agent import AgentRequest
-from vixio.providers.openai_agent.response_events import response_events
-from vixio.providers.openai_agent.run import LiveAgent, run_turn
+from vixio.providers.openai_agent.model import Answer, ModelCall, ModelStream, ModelTool, Words
 from vixio.providers.openai_agent.settings import PhraseBookAgentSettings
-from vixio.providers.openai_agent.tools import OpenAIAgentToolConverter
+from vixio.providers.openai_agent.turn_loop import TurnLoop
 from vixio.tools.runtime import ToolRuntime
 
 CALLS = 2_000
@@ -65,41 +56,21 @@ class _Device:
         return ToolCallResult("", True, "true")
 
 
-class _Instant(Model):
+class _Instant:
     """Calls the tool ``calls`` times, then says a word."""
 
     def __init__(self, calls: int) -> None:
         self._calls = calls
 
-    async def get_response(self, *args: Any, **kwargs: Any) -> ModelResponse:  # noqa: ANN401
-        raise NotImplementedError("only streams are asked for")
-
-    async def stream_response(
-        self,
-        system_instructions: str | None,
-        input: Any,  # noqa: ANN401 - the SDK's items
-        model_settings: ModelSettings,
-        tools: list[Tool],
-        *args: Any,  # noqa: ANN401 - what this model does not look at
-        **kwargs: Any,  # noqa: ANN401 - as above
-    ) -> AsyncIterator[TResponseStreamEvent]:
-        done = sum(1 for item in input if item.get("type") == "function_call_output")
-        made: ResponseFunctionToolCall | ResponseOutputMessage
+    async def stream(self, call: ModelCall) -> ModelStream:
+        use = ModelUse("instant", 0, 0)
+        done = sum(1 for item in call.items if item.get("type") == "function_call_output")
         if done < self._calls:
-            made = ResponseFunctionToolCall(
-                id=f"fc_{done}",
-                call_id=f"call_{done}",
-                type="function_call",
-                name="nothing",
-                arguments=ARGUMENTS,
-            )
+            made = {"call_id": f"call_{done}", "name": "nothing", "arguments": ARGUMENTS}
+            yield Answer([{"type": "function_call", **made}], use)
         else:
-            text = ResponseOutputText(type="output_text", text="Done.", annotations=[], logprobs=[])
-            made = ResponseOutputMessage(
-                id="msg_1", type="message", role="assistant", status="completed", content=[text]
-            )
-        for event in response_events(made, "instant", 0.0):
-            yield event
+            yield Words("Done.")
+            yield Answer([{"role": "assistant", "content": "Done."}], use)
 
 
 async def median_us(work: Callable[[], Awaitable[object]], times: int) -> float:
@@ -130,21 +101,26 @@ async def main() -> None:
     over = await median_us(lambda: turn.run(device, ARGUMENTS), CALLS)
     print(f"  device tool, answering at once {over:8.1f}")
 
-    tool = OpenAIAgentToolConverter().convert_local_tool(local)
+    offered = [ModelTool("nothing", "", dict(local.parameters), local)]
 
-    async def tools() -> list[Any]:
-        return [tool]
+    async def tools() -> Sequence[ModelTool]:
+        return offered
 
     async def a_turn(calls: int) -> None:
-        agent = LiveAgent(_Instant(calls), "", tools, PhraseBookAgentSettings(max_tool_rounds=8))
-        items: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
-        async for _ in run_turn(agent, items, AgentRequest(1, "", runner=turn), "instant"):
+        loop = TurnLoop(
+            "instant",
+            _Instant(calls),
+            tools,
+            PhraseBookAgentSettings(max_tool_rounds=8),
+            AgentRequest(1, "", runner=turn),
+        )
+        async for _ in loop.run("", [{"role": "user", "content": "go"}]):
             pass
 
     without = await median_us(lambda: a_turn(0), TURNS)
     with_three = await median_us(lambda: a_turn(3), TURNS)
     per_call = (with_three - without) / 3
-    print("agent SDK")
+    print("the agent's loop")
     print(f"  a turn without tools           {without:8.1f}")
     print(f"  per tool call and its round    {per_call:8.1f}")
     print(f"  the runtime's share of it      {100 * own / per_call:7.1f} %")

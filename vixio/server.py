@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from types import TracebackType
 from typing import Any, Self
 
@@ -198,10 +199,11 @@ class Server:
         return conversation
 
     async def start(self) -> None:
-        """Open the ports and begin to load. Raises ConfigError when a port is taken."""
+        """Begin to load, and open the ports. Raises ConfigError when a port is taken."""
         server = self.settings.server
-        await self.host.start()
+        self.providers.begin()
         try:
+            await self.host.start()
             app = create_http_app(
                 OtaSettings(
                     websocket_port=self.transport.port,
@@ -220,7 +222,7 @@ class Server:
             )
             await self.http.start()
         except BaseException:
-            await self.host.stop()
+            await self.stop()
             raise
         self._loading = asyncio.create_task(self._load())
 
@@ -321,7 +323,9 @@ class Server:
         await asyncio.shield(self._shared)
 
     async def _open_shared(self) -> None:
-        await self.tools.start()
+        # With the first schema of a tool, jsonschema would be imported on the event loop.
+        schemas = asyncio.to_thread(import_module, "vixio.tools.schemas")
+        await asyncio.gather(schemas, self.tools.start())
         if self.memory is not None:
             self.memory.start()
 

@@ -210,6 +210,40 @@ async def test_a_turn_that_was_closed_survives_a_killed_server(tmp_path: Path) -
     ]
 
 
+CONVERSATION = """
+import asyncio, sys
+from pathlib import Path
+from tests.e2e.harness import serving
+from tests.e2e.test_memory import A, on, say
+from tests.support.waiting import until
+
+async def run():
+    async with serving(on(Path(sys.argv[1]))) as server:
+        await say(server, A, "what time is it")
+        await until(lambda: server.count("memory.saved"), what="the turn")
+
+asyncio.run(run())
+print([name for name in ("agents", "openai", "mcp") if name in sys.modules])
+"""
+
+
+async def test_a_server_with_the_default_providers_does_without_the_agent_sdk(
+    tmp_path: Path,
+) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        CONVERSATION,
+        str(tmp_path / "memory.db"),
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(["", *sys.path])},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    printed, _ = await process.communicate()
+    assert process.returncode == 0
+    assert printed.decode().splitlines()[-1] == "[]"
+
+
 @pytest.mark.parametrize("store", ["sqlalchemy", "redis"])
 async def test_a_server_without_its_database_answers_all_the_same(store: str) -> None:
     pytest.importorskip(store)

@@ -110,7 +110,8 @@ async def test_models_that_hang_are_answered_for_in_time() -> None:
             {"name": "openai", "base_url": second.base_url, "api": "responses"},
         ]
         agent = {"name": "fallback", "models": models}
-        config = settings(agent=agent, timeouts={"agent_first": 1.5})
+        # Each model has its share, in which the first use of the second one's SDK must fit too.
+        config = settings(agent=agent, timeouts={"agent_first": 6.0})
         loop = asyncio.get_running_loop()
         async with (
             serving(config, asr=WaveformASR({}), tts=voice) as server,
@@ -121,6 +122,6 @@ async def test_models_that_hang_are_answered_for_in_time() -> None:
             took = loop.time() - began
             alerts = device.alerts
         assert all(stall.reached.is_set() for stall in stalls)
-        assert took > 1.1
+        assert took > 4.0
         assert " ".join(voice.spoken) == "Sorry, that took too long. Please try again."
         assert [each["message"] for each in alerts] == ["Took too long"]

@@ -13,10 +13,10 @@ from tests.e2e.doubles import WaveformASR, recordings
 from tests.e2e.harness import serving, settings
 from tests.e2e.test_http import get
 from tests.support.waiting import until
-from vixio.core.errors import ProviderUnavailable
+from vixio.core.errors import ConfigError, ProviderUnavailable
 from vixio.core.messages import message
 from vixio.providers.fallback.asr import FallbackASRProvider
-from vixio.server import serve
+from vixio.server import Providers, Server, serve
 from vixio.testing import ScriptedAgentBackend, ScriptedTTS, ScriptedVAD
 
 SOUND = "good morning"
@@ -32,12 +32,17 @@ class SlowASR(WaveformASR):
     def __init__(self, known: object) -> None:
         super().__init__(known)  # type: ignore[arg-type]  # passed on as it comes
         self.loads = asyncio.Event()
+        self.closed = False
 
     async def start(self) -> None:
         """Take as long as the test likes."""
         await self.loads.wait()
         if self.error is not None:
             raise self.error
+
+    async def close(self) -> None:
+        """Note it."""
+        self.closed = True
 
 
 class SlowTTS(ScriptedTTS):
@@ -95,6 +100,23 @@ async def test_a_question_right_behind_the_hello_is_answered() -> None:
         assert not device.alerts
         assert len(device.replies) == 1
         assert_nothing_wrong(device)
+
+
+async def test_a_start_that_fails_leaves_nothing() -> None:
+    """Providers begin to load before the ports are open."""
+    taken = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
+    async with taken:
+        port = taken.sockets[0].getsockname()[1]
+        asr = SlowASR({})
+        server = Server(
+            settings(server={"host": "127.0.0.1", "port": 0, "http_port": port}),
+            Providers(ScriptedVAD(), asr, ScriptedAgentBackend(), quick()),
+        )
+        with pytest.raises(ConfigError, match="cannot listen"):
+            await server.start()
+        assert asr.closed
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection("127.0.0.1", server.transport.port)
 
 
 @pytest.mark.usefixtures("impatient")

@@ -1,4 +1,4 @@
-"""Turns of the real SDK with tools, and the requests of the stand-in model."""
+"""Turns of the real agent with tools, and the requests of the stand-in model."""
 
 from __future__ import annotations
 

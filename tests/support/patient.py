@@ -15,15 +15,21 @@ _TIMEOUTS: Final[dict[str, float]] = {
     "tts": 60,
     "tool_list": 20,
 }
-"""Seconds: models compute, processes start, a first turn waits for the agent SDK to be imported."""
+"""Seconds: models compute, processes start, a first turn waits for imports."""
 
 
 def sections(**timeouts: float) -> dict[str, Any]:
     """Return sections of a settings file; ``timeouts`` are the limits that a test sets itself."""
     limits = {**_TIMEOUTS, **timeouts}
-    # The recogniser's own limit has to be below the server's.
-    return {"asr": {"name": "pocketsphinx", "timeout": 0.8 * limits["asr"]}, "timeouts": limits}
+    # The providers' own limits have to be below the server's.
+    return {
+        "asr": {"name": "pocketsphinx", "timeout": 0.8 * limits["asr"]},
+        "agent": {"name": "phrasebook", "first_token_timeout": 0.5 * limits["agent_first"]},
+        "timeouts": limits,
+    }
 
 
-YAML: Final = "".join(f"{name}: {json.dumps(section)}\n" for name, section in sections().items())
-"""The same as lines of a settings file that has none of these sections."""
+YAML: Final = "".join(
+    f"{name}: {json.dumps(section)}\n" for name, section in sections().items() if name != "agent"
+)
+"""The same as lines of a settings file that has none of these sections; its agent is its own."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from vixio.cli.config import choose_config, config_option
-from vixio.core.garbage import collect_rarely
+from vixio.core.garbage import collect_as_usual, collect_rarely
 
 if TYPE_CHECKING:
     from vixio.settings import Settings
@@ -45,6 +45,21 @@ def serve(
     Ctrl-C or SIGTERM stops it in order, a second one at once. SIGHUP has it read the settings file
     again: devices, assistant and the providers of both.
     """
+    collect_rarely()  # nearly all that is imported and made from here on stays
+    try:
+        _serve(config, host, port, http_port, workers, log_level)
+    finally:
+        collect_as_usual()
+
+
+def _serve(
+    config: Path | None,
+    host: str | None,
+    port: int | None,
+    http_port: int | None,
+    workers: str | None,
+    log_level: str | None,
+) -> None:
     from vixio.logging.setup import configure_logging, flush_logs
     from vixio.settings import load_settings, override
 
@@ -88,7 +103,6 @@ def _processes(settings: Settings) -> int:
 
 
 async def _serve_alone(settings: Settings, source: str, load: Callable[[], Settings]) -> None:
-    collect_rarely()
     from vixio import server
     from vixio.composition.run import stop_on_signals
 
@@ -103,6 +117,7 @@ async def _supervise(
     from vixio.composition.reload import on_hangup
     from vixio.composition.run import stop_on_signals
 
+    collect_as_usual()
     stop = stop_on_signals()
     request = Request(settings, config, processes, log_level)
     supervisor = Supervisor(request, lambda about: click.echo(banner(about, source)))

@@ -67,6 +67,14 @@ class ServerProviders:
             **({"unusable": unusable} if unusable else {}),
         }
 
+    def begin(self) -> None:
+        """Begin to start recogniser and voice, before :meth:`load`.
+
+        By default they load in processes of their own, while this one opens its ports.
+        """
+        for lease in (self._default.asr, self._default.tts):
+            lease.loader.begin()
+
     async def load(
         self, start_shared: Callable[[], Awaitable[None]], agent_ready: Callable[[], None]
     ) -> None:

@@ -27,5 +27,10 @@ def freeze_memory() -> None:
     there is hardly any garbage.
     """
     gc.freeze()
+    collect_as_usual()
+
+
+def collect_as_usual() -> None:
+    """Undo :func:`collect_rarely`, if it has been called."""
     if _usual:
         gc.set_threshold(*_usual.pop())

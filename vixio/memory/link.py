@@ -1,8 +1,8 @@
 """Runs the store in a thread with an event loop of its own, and backs off when it fails.
 
-A store may block: the SDK takes a second to import, opens files in its constructor, and waits for a
-transaction even if it is cancelled. In its own thread a hanging store delays neither a conversation
-nor the end of the process.
+A store may block its thread: SQLite while it reads and writes its file, others while they import a
+database driver. In a thread of its own, a hanging store delays neither a conversation nor the end
+of the process.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
@@ -47,8 +47,8 @@ class StoreLink:
     """Opens the store at its first use, and again after a failure.
 
     ``make`` makes the store; it is called in the store's thread, since it may import a database
-    driver. ``timeout``: seconds for one operation; ``open_timeout``: for opening, which imports the
-    SDK. ``quiet``: log nothing, the caller reports failures itself.
+    driver. ``timeout``: seconds for one operation; ``open_timeout``: for opening, which may import
+    the SDK. ``quiet``: log nothing, the caller reports failures itself.
     """
 
     def __init__(
@@ -191,9 +191,6 @@ def describe(error: BaseException) -> str:
 
 def _live(loop: asyncio.AbstractEventLoop) -> None:
     asyncio.set_event_loop(loop)
-    # One thread for the files: SQLite lets one write at a time anyway.
-    executor = ThreadPoolExecutor(1, "vixio-memory-disk")
-    loop.set_default_executor(executor)
     try:
         loop.run_forever()
         left = asyncio.all_tasks(loop)
@@ -203,5 +200,4 @@ def _live(loop: asyncio.AbstractEventLoop) -> None:
             loop.run_until_complete(asyncio.wait(left, timeout=1.0))
         loop.run_until_complete(loop.shutdown_asyncgens())
     finally:
-        executor.shutdown(wait=False, cancel_futures=True)
         loop.close()

@@ -1,7 +1,7 @@
 """The records of a store: their session ids and their form.
 
-A device has up to three sessions of the agent SDK: its turns, as the input items that the SDK
-itself would write; the latest summary; the latest list of facts.
+A device has up to three sessions in the format of the agent SDK: its turns, as the input items that
+the SDK itself would write; the latest summary; the latest list of facts.
 """
 
 from __future__ import annotations

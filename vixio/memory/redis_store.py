@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 import redis.asyncio as redis
 from agents.extensions.memory import RedisSession
 
-from vixio.memory.store import IO_TIMEOUT_S, SessionStore, StoreFailed
+from vixio.memory.session_store import SessionStore
+from vixio.memory.store import IO_TIMEOUT_S, StoreFailed
 
 if TYPE_CHECKING:
     from agents.memory import Session

@@ -17,7 +17,8 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from vixio.memory.store import IO_TIMEOUT_S, SessionStore, StoreFailed
+from vixio.memory.session_store import SessionStore
+from vixio.memory.store import IO_TIMEOUT_S, StoreFailed
 
 if TYPE_CHECKING:
     from agents.memory import Session

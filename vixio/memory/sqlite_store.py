@@ -1,26 +1,30 @@
-"""The default: one SQLite file on this machine, through the SDK's ``SQLiteSession``."""
+"""The default: one SQLite file on this machine.
+
+The agent SDK is not imported: it takes a second or more and some 60 MB.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager, closing
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
 
-from vixio.core.imports import sdk_import
-from vixio.memory.store import IO_TIMEOUT_S, SessionStore, StoreFailed
-
-if TYPE_CHECKING:
-    from agents.memory import Session
-
-T = TypeVar("T")
-
-SESSIONS = "vixio_sessions"
-MESSAGES = "vixio_messages"
+from vixio.core.history import HistoryItem
+from vixio.memory.records import (
+    FACTS,
+    SUMMARY,
+    Remembered,
+    facts_item,
+    summary_item,
+    to_facts,
+    to_input_items,
+    to_summary,
+    to_turns,
+)
+from vixio.memory.sqlite_tables import Tables
+from vixio.memory.store import IO_TIMEOUT_S, Known, MemoryStore, StoreFailed, last_seen_first
 
 CHECKED_BYTES = 32 * 2**20
 """A file up to this size is checked as a whole when it is opened, which takes about 0.1 s."""
@@ -34,112 +38,130 @@ def default_path() -> Path:
     return base / "vixio" / "memory.db"
 
 
-class SQLiteStore(SessionStore):
-    """A SQLite file, readable by its owner alone. It and its directory are created if missing."""
+class SQLiteStore(MemoryStore):
+    """A SQLite file, readable by its owner alone. It and its directory are created if missing.
+
+    Each operation is one transaction, and blocks the calling thread. They share a connection that
+    stays open: when the last connection is closed, SQLite merges its log into the file, which costs
+    more than a write.
+    """
 
     name = "sqlite"
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self.place = str(path)
-        self._own: sqlite3.Connection | None = None
+        self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
+        """Device and inode of the open file."""
 
     async def open(self) -> None:
         await self.close()
-        try:
-            await asyncio.to_thread(_load_sdk)
-            self._own = await asyncio.to_thread(self._connect)
-        except (OSError, sqlite3.Error) as error:
-            raise StoreFailed(self._explain(error)) from error
-        # The session creates its tables. Importing the SDK takes most of the time.
-        try:
-            async with self.session("") as session:
-                await session.get_items(limit=1)
-        except sqlite3.Error as error:
-            raise StoreFailed(self._explain(error)) from error
+        self._connection = self._connect()
 
     async def close(self) -> None:
-        own, self._own = self._own, None
-        if own is not None:
-            await asyncio.to_thread(own.close)
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
-    @asynccontextmanager
-    async def session(self, session_id: str) -> AsyncIterator[Session]:
-        from agents.memory import SQLiteSession
+    async def load(self, key: str) -> Remembered:
+        with self._reading() as tables:
+            turns, summary = tables.items(key), tables.items(key + SUMMARY)
+        return Remembered(to_turns(turns), to_summary(summary))
 
-        # One per use: a session keeps a connection open, and there may be thousands of devices.
-        session = SQLiteSession(session_id, self._path, SESSIONS, MESSAGES)
-        try:
-            yield session
-        finally:
-            session.close()
+    async def save_turn(
+        self, key: str, items: Sequence[HistoryItem], *, keep: int = 0, known: bool = False
+    ) -> bool:
+        with self._writing() as tables:
+            as_known = not known or tables.any_items(key)
+            tables.add(key, to_input_items(items))
+            if keep:
+                tables.trim(key, keep)
+        return as_known
 
-    async def trim(self, session_id: str, keep: int) -> None:
-        def delete(own: sqlite3.Connection) -> None:
-            own.execute(
-                f"DELETE FROM {MESSAGES} WHERE session_id = ? AND id <= ("  # noqa: S608 - our name
-                f"SELECT id FROM {MESSAGES} WHERE session_id = ? "
-                "ORDER BY id DESC LIMIT 1 OFFSET ?)",
-                (session_id, session_id, keep),
-            )
+    async def unsave_turn(self, key: str, count: int) -> None:
+        with self._writing() as tables:
+            tables.pop(key, count)
 
-        await self._run(delete)
+    async def save_summary(self, key: str, summary: str, *, keep: int) -> None:
+        with self._writing() as tables:
+            tables.replace(key + SUMMARY, summary_item(summary))
+            tables.trim(key, keep)
 
-    async def erase(self, session_id: str) -> None:
-        """Delete a session, on a connection that overwrites deleted data."""
+    async def load_facts(self, key: str) -> Sequence[str]:
+        with self._reading() as tables:
+            return to_facts(tables.items(key + FACTS))
 
-        def delete(own: sqlite3.Connection) -> None:
-            for table in (MESSAGES, SESSIONS):
-                own.execute(
-                    f"DELETE FROM {table} WHERE session_id = ?",  # noqa: S608 - our name
-                    (session_id,),
-                )
+    async def save_facts(self, key: str, facts: Sequence[str]) -> None:
+        with self._writing() as tables:
+            if facts:
+                tables.replace(key + FACTS, facts_item(facts))
+            else:
+                tables.erase(key + FACTS)
+        self._empty_log()
 
-        await self._run(delete)
+    async def clear(self, key: str) -> bool:
+        with self._writing() as tables:
+            erased = [tables.erase(session_id) for session_id in (key, key + SUMMARY, key + FACTS)]
+        self._empty_log()
+        return any(erased)
 
-    async def settle(self) -> None:
-        """Empty the write-ahead log, which still contains the old pages."""
-        await self._run(lambda own: own.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
+    async def known(self) -> Sequence[Known]:
+        with self._reading() as tables:
+            return last_seen_first(tables.sessions())
 
-    async def sessions(self) -> Iterable[tuple[str, float]]:
-        def read(own: sqlite3.Connection) -> list[tuple[str, str]]:
-            rows = own.execute(f"SELECT session_id, updated_at FROM {SESSIONS}")  # noqa: S608
-            return rows.fetchall()
+    def _reading(self) -> AbstractContextManager[Tables]:
+        return self._transaction("BEGIN")
 
-        return [(session_id, _seconds(at)) for session_id, at in await self._run(read)]
+    def _writing(self) -> AbstractContextManager[Tables]:
+        # After BEGIN alone, a write that follows a read does not wait for other processes.
+        return self._transaction("BEGIN IMMEDIATE")
 
-    async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        own = self._own
-        if own is None:
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[Tables]:
+        connection = self._current()
+        with connection:  # commits, or rolls back
+            connection.execute(begin)
+            yield Tables(connection)
+
+    def _empty_log(self) -> None:
+        """Empty the write-ahead log, which still contains deleted data."""
+        self._current().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def _current(self) -> sqlite3.Connection:
+        """Return the connection, to a new file if the open one was deleted or moved away."""
+        if self._connection is None:
             raise StoreFailed("the store is closed")
-
-        def transaction() -> T:
-            with own:  # commits, or rolls back
-                return work(own)
-
-        return await asyncio.to_thread(transaction)
+        if _identity(self._path) != self._file:
+            self._connection.close()
+            self._connection = self._connect()
+        return self._connection
 
     def _connect(self) -> sqlite3.Connection:
-        """Open the connection for operations that the SDK has no method for.
-
-        It stays open: when the last connection is closed, SQLite merges its log into the file,
-        which costs more than a write.
-        """
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
-        own = sqlite3.connect(self._path, timeout=IO_TIMEOUT_S, check_same_thread=False)
+        """Raises StoreFailed."""
         try:
-            own.execute("PRAGMA journal_mode=WAL").fetchall()
-            own.execute("PRAGMA secure_delete=ON").fetchall()
-            if self._path.stat().st_size <= CHECKED_BYTES:
-                with closing(own.execute("PRAGMA quick_check(1)")) as found:
-                    (verdict,) = found.fetchone()
-                if verdict != "ok":
-                    raise sqlite3.DatabaseError(str(verdict).splitlines()[0])
-        except BaseException:
-            own.close()
-            raise
-        return own
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
+            connection = sqlite3.connect(self._path, timeout=IO_TIMEOUT_S, isolation_level=None)
+            try:
+                self._prepare(connection)
+            except BaseException:
+                connection.close()
+                raise
+        except (OSError, sqlite3.Error) as error:
+            raise StoreFailed(self._explain(error)) from error
+        self._file = _identity(self._path)
+        return connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        connection.execute("PRAGMA journal_mode=WAL").fetchall()
+        connection.execute("PRAGMA secure_delete=ON").fetchall()
+        if self._path.stat().st_size <= CHECKED_BYTES:
+            with closing(connection.execute("PRAGMA quick_check(1)")) as found:
+                (verdict,) = found.fetchone()
+            if verdict != "ok":
+                raise sqlite3.DatabaseError(str(verdict).splitlines()[0])
+        Tables(connection).create()
 
     def _explain(self, error: Exception) -> str:
         reason = getattr(error, "strerror", None) or str(error)
@@ -151,14 +173,10 @@ class SQLiteStore(SessionStore):
         return f"{self._path}: {reason}; {remedy}"
 
 
-def _seconds(timestamp: str) -> float:
-    """Parse SQLite's CURRENT_TIMESTAMP, which is UTC; an invalid one counts as long ago."""
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return device and inode of a file; None if there is none."""
     try:
-        return datetime.fromisoformat(timestamp).replace(tzinfo=UTC).timestamp()
-    except ValueError:
-        return 0.0
-
-
-def _load_sdk() -> None:
-    with sdk_import():
-        import agents.memory  # noqa: F401 - under the lock: two threads must not import it at once
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

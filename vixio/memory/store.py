@@ -1,31 +1,14 @@
-"""The interface of a store, and its implementation on the sessions of the agent SDK."""
+"""The interface of a store, and what is shared by its implementations."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
 
 from vixio.core.errors import VixioError
 from vixio.core.history import HistoryItem
-from vixio.memory.records import (
-    FACTS,
-    SUMMARY,
-    InputItem,
-    Remembered,
-    facts_item,
-    key_of,
-    summary_item,
-    to_facts,
-    to_input_items,
-    to_summary,
-    to_turns,
-)
-
-if TYPE_CHECKING:
-    from agents.memory import Session
+from vixio.memory.records import Remembered, key_of
 
 IO_TIMEOUT_S = 5
 """For one answer of a database; a slower one is treated as a failure."""
@@ -46,8 +29,9 @@ class Known:
 class MemoryStore(ABC):
     """The stored memory of devices. ``key``: :func:`~vixio.memory.records.device_key`.
 
-    A method may raise any error of its database, and may block as long as the database does; the
-    caller handles both. All are called on one event loop, and for one device one after the other.
+    A method may raise any error of its database, and may block its thread as long as the database
+    does; the caller handles both. All are called on one event loop that nothing else uses, and for
+    one device one after the other.
     """
 
     name: str
@@ -129,88 +113,11 @@ class MemoryStore(ABC):
         return len(old)
 
 
-class SessionStore(MemoryStore):
-    """A store on the SDK's sessions. A subclass adds the operations that the SDK has not."""
-
-    @abstractmethod
-    def session(self, session_id: str) -> AbstractAsyncContextManager[Session]:
-        """Return the SDK's session of that id, while the context is open."""
-
-    @abstractmethod
-    async def trim(self, session_id: str, keep: int) -> None:
-        """Delete all but the last ``keep`` items of a session."""
-
-    @abstractmethod
-    async def sessions(self) -> Iterable[tuple[str, float]]:
-        """Return the ids of all sessions, and the time of each one's last write (epoch seconds)."""
-
-    async def erase(self, session_id: str) -> None:
-        """Delete a session."""
-        async with self.session(session_id) as session:
-            await session.clear_session()
-
-    async def settle(self) -> None:
-        """Remove the traces of deleted data. By default there are none."""
-
-    async def load(self, key: str) -> Remembered:
-        turns = to_turns(await self._items(key))
-        summary = to_summary(await self._items(key + SUMMARY, 1))
-        return Remembered(turns, summary)
-
-    async def save_turn(
-        self, key: str, items: Sequence[HistoryItem], *, keep: int = 0, known: bool = False
-    ) -> bool:
-        as_known = True
-        async with self.session(key) as session:
-            if known:
-                as_known = bool(await session.get_items(limit=1))
-            await session.add_items(cast("list[Any]", to_input_items(items)))
-        if keep:
-            await self.trim(key, keep)
-        return as_known
-
-    async def unsave_turn(self, key: str, count: int) -> None:
-        async with self.session(key) as session:
-            for _ in range(count):
-                await session.pop_item()
-
-    async def save_summary(self, key: str, summary: str, *, keep: int) -> None:
-        await self._replace(key + SUMMARY, summary_item(summary))
-        await self.trim(key, keep)
-
-    async def load_facts(self, key: str) -> Sequence[str]:
-        return to_facts(await self._items(key + FACTS, 1))
-
-    async def save_facts(self, key: str, facts: Sequence[str]) -> None:
-        if facts:
-            await self._replace(key + FACTS, facts_item(facts))
-        else:
-            await self.erase(key + FACTS)
-        await self.settle()
-
-    async def clear(self, key: str) -> bool:
-        there = False
-        for session_id in (key, key + SUMMARY, key + FACTS):
-            there = bool(await self._items(session_id, 1)) or there
-            await self.erase(session_id)
-        await self.settle()
-        return there
-
-    async def known(self) -> Sequence[Known]:
-        seen: dict[str, float] = {}
-        for session_id, at in await self.sessions():
-            key = key_of(session_id)
-            seen[key] = max(at, seen.get(key, 0.0))
-        newest_first = sorted(seen.items(), key=lambda pair: -pair[1])
-        return [Known(key, at) for key, at in newest_first]
-
-    async def _items(self, session_id: str, limit: int | None = None) -> Sequence[InputItem]:
-        async with self.session(session_id) as session:
-            return cast("list[InputItem]", await session.get_items(limit=limit))
-
-    async def _replace(self, session_id: str, item: InputItem) -> None:
-        """Make ``item`` the only one of a session; it is written before the old one is removed."""
-        async with self.session(session_id) as session:
-            made: list[Any] = [item]
-            await session.add_items(made)
-        await self.trim(session_id, 1)
+def last_seen_first(sessions: Iterable[tuple[str, float]]) -> Sequence[Known]:
+    """Return the devices of ``sessions``: pairs of an id and the time of its last write."""
+    seen: dict[str, float] = {}
+    for session_id, at in sessions:
+        key = key_of(session_id)
+        seen[key] = max(at, seen.get(key, 0.0))
+    newest_first = sorted(seen.items(), key=lambda pair: -pair[1])
+    return [Known(key, at) for key, at in newest_first]

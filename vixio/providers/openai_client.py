@@ -1,28 +1,35 @@
 """The HTTP client of an OpenAI-compatible server that a provider uses: creation, retries, closing.
 
-It sends requests and reads answers itself, because OpenAI's own client takes more time for a
-request than all the rest of a turn: it converts each field by its type, and sends a file in a dozen
-pieces. Only the Responses API is used through that client. Importing this module is cheap.
+It sends requests itself, by aiohttp, because OpenAI's own client takes more time for a request than
+all the rest of a turn: it converts each field by its type, sends a file in a dozen pieces, and its
+HTTP library looks at all kept connections before each request. Only the Responses API is used
+through that client. Importing this module is cheap.
 """
 
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import logging
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
+import platform
+import ssl
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from urllib.request import getproxies, proxy_bypass
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
 from vixio.core.waiters import Waiters
 from vixio.providers import openai_status
+from vixio.providers.openai_answer import ServerAnswer, explained
 
 if TYPE_CHECKING:
-    import httpx2
+    import aiohttp
+    import yarl
 
 _log = logging.getLogger(__name__)
 
@@ -39,15 +46,14 @@ _LONGEST_PAUSE: Final = 2.0
 _SPARE: Final = 5.0
 """Seconds that the client's timeouts exceed the provider's, so that the provider's come first."""
 
-_DRAIN: Final = 0.1
-"""Seconds to read the rest of a stream whose last event has come."""
-
 MAX_CONNECTIONS: Final = 1_000
-KEPT_CONNECTIONS: Final = 100
 KEPT_S: Final = 50.0
 """How long an unused connection is kept: longer than users pause between two turns, since a new one
 to a cloud service takes a tenth of a second or more. Services keep them for a minute or longer; one
 that was closed meanwhile is noticed before it is used."""
+
+_IN_ONE_PIECE: Final = 2**20
+"""Bytes of a body above which it is written in pieces, since each write blocks the loop."""
 
 File = tuple[str, bytes, str]
 """Name, content and media type of a file in a form."""
@@ -80,6 +86,16 @@ class ServerSettings(Protocol):
     def retries(self) -> int: ...
 
 
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """Where requests go, and how."""
+
+    url: yarl.URL
+    headers: Mapping[str, str]
+    tls: ssl.SSLContext | bool
+    proxy: str | None
+
+
 class SharedClient:
     """The client of one provider, with its pool of connections, for the whole process.
 
@@ -94,7 +110,8 @@ class SharedClient:
         self._settings = settings
         self.timeout = timeout
         """Seconds that an answer, and each further part of it, may take."""
-        self._client: httpx2.AsyncClient | None = None
+        self._server: _Server | None = None
+        self._session: aiohttp.ClientSession | None = None
         self._starting = asyncio.Lock()
         self._running: set[asyncio.Task[Any]] = set()
         self._called_off: set[asyncio.Task[Any]] = set()
@@ -102,18 +119,18 @@ class SharedClient:
         self._closed = False
 
     async def start(self) -> None:
-        """Create the client in a thread. Raises ProviderUnavailable without a key."""
+        """Prepare the client, in a thread. Raises ProviderUnavailable without a key."""
         async with self._starting:
             self._not_closed()
             await asyncio.to_thread(self.open)
 
     def open(self) -> None:
-        """Create the client, which takes tens of milliseconds: use a thread. Idempotent.
+        """Prepare the client, which takes tenths of a second: use a thread. Idempotent.
 
         Raises ProviderUnavailable without a key.
         """
-        if self._client is None:
-            self._client = self._make()
+        if self._server is None:
+            self._server = self._read_settings()
 
     @property
     def base_url(self) -> str:
@@ -123,56 +140,77 @@ class SharedClient:
     def check(self) -> None:
         """Raise ProviderError before :meth:`start` and after :meth:`close`."""
         self._not_closed()
-        if self._client is None:
+        if self._server is None:
             raise self._gone("not started")
 
     # ── requests ─────────────────────────────────────────────────────────────────────────────
 
-    async def post_json(
-        self, path: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None
-    ) -> httpx2.Response:
+    async def post_json(self, path: str, body: Mapping[str, Any]) -> ServerAnswer:
         """Send ``body``; return the answer, its body unread. The caller closes it.
 
         ``path``: under the base URL. Raises ProviderError, also where the server refuses.
         """
-        client = self._ready()
-        return await self._send(client.build_request("POST", path, json=body, headers=headers))
+        text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        # Half a surrogate pair, from an answer that was cut in an emoji, is no UTF-8.
+        return await self._post(path, text.encode("utf-8", "replace"), "application/json")
 
-    async def post_form(self, path: str, fields: Mapping[str, Any], file: File) -> httpx2.Response:
+    async def post_form(self, path: str, fields: Mapping[str, Any], file: File) -> ServerAnswer:
         """Send a form with ``file``; otherwise as :meth:`post_json`.
 
         Lists and mappings among the ``fields`` are sent with brackets, as OpenAI's servers read
         them: ``name[]``, ``name[key]``.
         """
-        form = dict(_flat(fields.items()))
-        client = self._ready()
-        request = client.build_request("POST", path, data=form, files={"file": file})
-        await request.aread()  # in one piece: sent in a dozen, it takes three times as long
-        return await self._send(request)
+        import aiohttp
 
-    async def read(self, response: httpx2.Response) -> bytes:
-        """Return the rest of the answer, and close it."""
+        form = aiohttp.FormData(default_to_multipart=True)
+        for name, value in _flat(fields.items()):
+            form.add_field(name, value)
+        name, content, media = file
+        form.add_field("file", content, filename=name, content_type=media)
+        whole = form()
+        # In one piece: each part by itself is a write, and a packet.
+        return await self._post(path, await whole.as_bytes(), whole.headers["Content-Type"])
+
+    async def _post(self, path: str, body: bytes, media: str) -> ServerAnswer:
+        self.check()
+        server, session = self._server, self._opened()
+        assert server is not None  # noqa: S101 - checked
+        data = body if len(body) < _IN_ONE_PIECE else io.BytesIO(body)
         try:
-            return await response.aread()
-        finally:
-            await response.aclose()
+            response = await session.post(
+                (server.url / path).with_query(server.url.query),
+                data=data,
+                headers={"Content-Type": media},
+                proxy=server.proxy,
+            )
+        except Exception as error:
+            raise explained(error, self._provider, self.timeout) from error
+        answer = ServerAnswer(response, self._provider, self.timeout)
+        if response.ok:
+            return answer
+        refusal = await answer.read()
+        raise openai_status.of_body(self._provider, response.status, refusal, response.headers)
 
-    async def _send(self, request: httpx2.Request) -> httpx2.Response:
-        import httpx2
+    def _opened(self) -> aiohttp.ClientSession:
+        """Return the session, which belongs to the event loop of its first request."""
+        if self._session is None:
+            import aiohttp
 
-        try:
-            response = await self._ready().send(request, stream=True)
-        except (httpx2.ConnectTimeout, httpx2.PoolTimeout):
-            raise openai_status.unreachable(self._provider, "no connection in time") from None
-        except httpx2.TimeoutException:
-            raise
-        except httpx2.TransportError as error:
-            cause = str(error) or type(error).__name__
-            raise openai_status.unreachable(self._provider, cause) from error
-        if response.is_success:
-            return response
-        body = await self.read(response)
-        raise openai_status.of_body(self._provider, response.status_code, body, response.headers)
+            server = self._server
+            assert server is not None  # noqa: S101 - checked
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(
+                    limit=MAX_CONNECTIONS, keepalive_timeout=KEPT_S, ssl=server.tls
+                ),
+                headers=server.headers,
+                timeout=aiohttp.ClientTimeout(
+                    total=None,
+                    connect=self._settings.connect_timeout,
+                    sock_read=self.timeout + _SPARE,
+                ),
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
+        return self._session
 
     # ── limits ───────────────────────────────────────────────────────────────────────────────
 
@@ -194,7 +232,7 @@ class SharedClient:
         except Exception as error:
             if self._closed:
                 raise self._gone("closed") from None
-            raise self._classified(error) from error
+            raise explained(error, self._provider, self.timeout) from error
         finally:
             self._running.discard(task)
             self._called_off.discard(task)
@@ -231,14 +269,10 @@ class SharedClient:
         while self._running:
             await self._left.wait()
         async with self._starting:  # a start in progress leaves nothing behind
-            client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
-
-    def _ready(self) -> httpx2.AsyncClient:
-        self.check()
-        assert self._client is not None  # noqa: S101 - checked
-        return self._client
+            session, self._session = self._session, None
+            self._server = None
+        if session is not None:
+            await session.close()
 
     def _not_closed(self) -> None:
         if self._closed:
@@ -251,18 +285,9 @@ class SharedClient:
         text = f"{what}; see {self._section} in the settings, or the environment"
         return ProviderUnavailable(self._provider, text, reason=reason)
 
-    def _classified(self, error: Exception) -> ProviderError:
-        import httpx2
-
-        if isinstance(error, ProviderError):
-            return error
-        if isinstance(error, httpx2.TimeoutException):
-            return ProviderTimeout(self._provider, "answer", self.timeout)
-        text = f"{type(error).__name__}: {openai_status.one_line(str(error))}"
-        return ProviderError(self._provider, text, reason="service")
-
-    def _make(self) -> httpx2.AsyncClient:
-        import httpx2
+    def _read_settings(self) -> _Server:
+        import aiohttp  # noqa: F401 - here, in a thread: it takes tenths of a second
+        import yarl
 
         settings = self._settings
         key = settings.api_key.get_secret_value() if settings.api_key is not None else ""
@@ -281,30 +306,24 @@ class SharedClient:
             if not settings.base_url and (value := os.environ.get(variable)):
                 headers[name] = value
         try:
-            url = httpx2.URL(self.base_url)
-        except httpx2.InvalidURL as error:
+            url = yarl.URL(self.base_url)
+        except ValueError as error:
             raise self._wrong(f"the base_url is none: {error}", "no_model") from None
-        client = httpx2.AsyncClient(
-            base_url=url,
-            headers=headers,
-            timeout=httpx2.Timeout(self.timeout + _SPARE, connect=settings.connect_timeout),
-            limits=connection_limits(),
-            follow_redirects=True,
-        )
+        if url.scheme not in ("http", "https") or not url.host:
+            raise self._wrong("the base_url does not begin with http:// or https://", "no_model")
+        proxy = None if proxy_bypass(url.host) else getproxies().get(url.scheme)
         extra = {"provider": self._provider, "section": self._section}
-        _log.debug("client created", extra=extra)
-        return client
+        _log.debug("client prepared", extra=extra)
+        return _Server(url, headers, _authorities() if url.scheme == "https" else True, proxy)
 
 
-def connection_limits() -> httpx2.Limits:
-    """Return the limits of a pool of connections to one server."""
-    import httpx2
+def _authorities() -> ssl.SSLContext:
+    """Return a context that trusts what the system does, or ``SSL_CERT_FILE``."""
+    if platform.system() == "Linux":
+        return ssl.create_default_context()
+    import httpx2  # knows where other systems keep their certificates
 
-    return httpx2.Limits(
-        max_connections=MAX_CONNECTIONS,
-        max_keepalive_connections=KEPT_CONNECTIONS,
-        keepalive_expiry=KEPT_S,
-    )
+    return httpx2.create_ssl_context()
 
 
 _ACCOUNT_HEADERS: Final = (
@@ -313,65 +332,14 @@ _ACCOUNT_HEADERS: Final = (
 )
 
 
-async def events(response: httpx2.Response, provider: str) -> AsyncIterator[dict[str, Any]]:
-    """Yield the JSON objects of a stream of server-sent events. Raises ProviderError.
-
-    An ``error`` among them is raised, ``[DONE]`` ends them. So is an answer that is no stream.
-    """
-    import httpx2
-
-    if "json" in response.headers.get("content-type", ""):
-        _no_stream(await response.aread(), provider)
-    # Some servers name no content type or a wrong one, and the reader insists on it.
-    response.headers["content-type"] = "text/event-stream"
-    incoming = aiter(httpx2.EventSource(response))
-    async for event in incoming:
-        if not event.data:
-            continue  # a sign of life: nothing to dispatch (HTML standard, section 9.2.6)
-        if event.data.startswith("[DONE]"):
-            # A connection is reused only if its response has been read to the end.
-            with suppress(TimeoutError, httpx2.TransportError):
-                async with asyncio.timeout(_DRAIN):
-                    async for _ in incoming:
-                        pass
-            return
-        try:
-            body = json.loads(event.data)
-        except ValueError:
-            raise ProviderError(provider, "an event that is no JSON", reason="service") from None
-        if not isinstance(body, dict):
-            continue
-        raise_error(body, provider)
-        yield body
-
-
-def _no_stream(answer: bytes, provider: str) -> None:
-    """Raise ProviderError if ``answer`` is JSON; a stream that is only called so is not."""
-    try:
-        body = json.loads(answer)
-    except ValueError:
-        return
-    if isinstance(body, dict):
-        raise_error(body, provider)
-    raise ProviderError(provider, "the server's answer is no stream", reason="service")
-
-
-def raise_error(body: Mapping[str, Any], provider: str) -> None:
-    """Raise the ``error`` of an answer or an event, as ProviderError; nothing if it has none."""
-    if error := body.get("error"):
-        known = error if isinstance(error, dict) else {"message": str(error)}
-        code, message = str(known.get("code") or ""), str(known.get("message") or known)
-        raise openai_status.of_code(provider, code, message)
-
-
-def _flat(items: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - pairs of JSON
-    """Return the fields of a form: text, or a list of texts, by names with brackets."""
-    found: list[tuple[str, Any]] = []
+def _flat(items: Any) -> list[tuple[str, str]]:  # noqa: ANN401 - pairs of JSON
+    """Return the fields of a form, by names with brackets; one pair for each text of a list."""
+    found: list[tuple[str, str]] = []
     for name, value in items:
         if isinstance(value, Mapping):
             found += _flat((f"{name}[{key}]", below) for key, below in value.items())
         elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
-            found.append((f"{name}[]", [_text(each) for each in value]))
+            found += [(f"{name}[]", _text(each)) for each in value]
         else:
             found.append((name, _text(value)))
     return found

@@ -1,6 +1,6 @@
 """What an answer of an OpenAI-compatible server means that is none: status and code, for people.
 
-Used for answers that Vixio reads itself and, by ``openai_errors``, for those that a client read.
+Used for answers that Vixio reads itself and, by ``openai_agent``, for those that a client read.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import Any
 
 from vixio.core.errors import REQUEST, ProviderError, ProviderUnavailable
 
@@ -53,12 +54,24 @@ def of_body(provider: str, status: int, body: bytes, headers: Mapping[str, str])
         parsed = json.loads(body)
     except ValueError:
         parsed = None
-    error = parsed.get("error", parsed) if isinstance(parsed, dict) else None
+    if not isinstance(parsed, dict):
+        said = body.decode("utf-8", "replace") or "no reason given"
+        return of_status(provider, status, "", said, headers)
+    code, message = _told(parsed.get("error") or parsed)
+    return of_status(provider, status, code, message, headers)
+
+
+def raise_error(body: Mapping[str, Any], provider: str) -> None:
+    """Raise the ``error`` of an answer or an event, as ProviderError; nothing if it has none."""
+    if error := body.get("error"):
+        raise of_code(provider, *_told(error))
+
+
+def _told(error: object) -> tuple[str, str]:
+    """Return the code and the message of an error, which may be a text alone."""
     if not isinstance(error, dict):
-        said = error if isinstance(error, str) else body.decode("utf-8", "replace")
-        return of_status(provider, status, "", said or "no reason given", headers)
-    message = str(error.get("message") or error)
-    return of_status(provider, status, str(error.get("code") or ""), message, headers)
+        return "", str(error)
+    return str(error.get("code") or ""), str(error.get("message") or error)
 
 
 def of_code(provider: str, code: str, message: str) -> ProviderError:
@@ -78,6 +91,12 @@ def unreachable(provider: str, cause: str) -> ProviderError:
     """Return the error of a connection that could not be made, or broke before the answer."""
     text = f"the model's server cannot be reached: {one_line(cause)}"
     return ProviderError(provider, text, reason="unreachable")
+
+
+def unexpected(provider: str, error: Exception, message: str = "") -> ProviderError:
+    """Return an error of a library that is none of the above. ``message``: instead of its own."""
+    text = f"{type(error).__name__}: {one_line(message or str(error))}"
+    return ProviderError(provider, text, reason="service")
 
 
 def one_line(text: str) -> str:

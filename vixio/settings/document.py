@@ -16,21 +16,9 @@ from typing import Any
 import yaml
 
 from vixio.core.errors import ConfigError
-
-KeyPath = tuple[str | int, ...]
+from vixio.settings.key_path import KeyPath, show_path
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::([^{}]*))?\}|\$\{")
-
-
-def show_path(path: KeyPath) -> str:
-    """Return ``path`` as people write it: ``listening.end_silence_ms``, ``wake_words[1]``."""
-    shown = ""
-    for part in path:
-        if isinstance(part, int):
-            shown += f"[{part}]"
-        else:
-            shown += f".{part}" if shown else part
-    return shown
 
 
 @dataclass(slots=True)

@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from vixio.core.errors import ConfigError
 from vixio.settings.devices import inherit_providers
-from vixio.settings.document import Document, KeyPath, read_document
 from vixio.settings.mistakes import details, message, show
 from vixio.settings.sections import LoggingSettings, ServerSettings
 from vixio.settings.settings import Settings
+
+if TYPE_CHECKING:
+    from vixio.settings.document import Document
+    from vixio.settings.key_path import KeyPath
 
 
 def load_settings(path: Path | None, environment: Mapping[str, str] | None = None) -> Settings:
@@ -25,6 +28,8 @@ def load_settings(path: Path | None, environment: Mapping[str, str] | None = Non
     """
     if path is None:
         return Settings()
+    from vixio.settings.document import read_document  # imports yaml
+
     document = read_document(path, os.environ if environment is None else environment)
     data = document.data
     if data is None:

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from vixio.settings.document import KeyPath
+from vixio.settings.key_path import KeyPath
 from vixio.settings.schema import bounds, is_secret, suggest
 
 _SHOWN_CHARACTERS = 40

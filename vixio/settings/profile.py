@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from vixio.core.errors import ConfigError
 from vixio.settings.devices import PROVIDERS, DeviceSection, inherit_providers
-from vixio.settings.document import show_path
+from vixio.settings.key_path import show_path
 from vixio.settings.mistakes import details, message
 from vixio.settings.settings import Settings
 

@@ -10,7 +10,7 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, SecretStr
 
 from vixio.providers import registry
-from vixio.settings.document import KeyPath, show_path
+from vixio.settings.key_path import KeyPath, show_path
 from vixio.settings.provider import ProviderSection
 from vixio.settings.settings import Settings
 from vixio.settings.tool_source import ToolSourceSection

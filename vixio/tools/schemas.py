@@ -13,6 +13,9 @@ from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, cast
 
+# The whole package first. A submodule may be imported while another thread is still inside of the
+# package, and then each waits for what the other has half done; Python breaks that with an error.
+import jsonschema  # noqa: F401
 from jsonschema.protocols import Validator
 from jsonschema.validators import Draft202012Validator, extend, validator_for
 from referencing import Registry

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from vixio.core.garbage import collect_rarely, freeze_memory
+from vixio.cli.commands import main
+from vixio.core.garbage import collect_as_usual, collect_rarely, freeze_memory
 
 
 @pytest.fixture
@@ -27,4 +30,18 @@ def test_it_is_as_before_when_the_server_has_loaded(thresholds: tuple[int, int, 
     assert gc.get_threshold() == thresholds
     assert gc.get_freeze_count() > 0
     freeze_memory()  # without a start before it
+    assert gc.get_threshold() == thresholds
+
+
+def test_a_start_that_fails_leaves_it_as_before(thresholds: tuple[int, int, int]) -> None:
+    collect_rarely()
+    collect_as_usual()
+    assert gc.get_threshold() == thresholds
+    collect_as_usual()
+    assert gc.get_threshold() == thresholds
+
+
+def test_so_does_the_command(thresholds: tuple[int, int, int], tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["serve", "--config", str(tmp_path / "none.yaml")])
+    assert done.exit_code == 2
     assert gc.get_threshold() == thresholds

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong
-from tests.e2e.processes import running
+from tests.e2e.processes import START_TIMEOUT, running
 from tests.support import patient
+from tests.support.waiting import until
 
 ROOT = Path(__file__).resolve().parents[3]
 TEMPLATE = ROOT / "examples" / "tool_source_template"
@@ -87,6 +88,10 @@ async def test_a_device_uses_it_and_follows_its_changes(site: Path, tmp_path: Pa
     command = (sys.executable, "-P", "-c", SERVE, "serve")
     async with running(command, tmp_path, environment(site, config)) as server:
         (ota,) = re.findall(r"http://\S+", await server.line("OTA URL"))
+        # The words are recognised over the tools that there are when they have been said.
+        await until(
+            lambda: server.count("all providers are ready"), what="the tools", seconds=START_TIMEOUT
+        )
         async with SimulatedDevice(DeviceConfig(ota_url=ota)) as device:
             reply = await device.ask("what is the pool temperature")
             assert reply.text == "The pool temperature is 24 degrees.", "".join(server.err)

@@ -1,10 +1,8 @@
-"""One suite for every store: real files and real servers, through the SDK's own sessions."""
+"""One suite for every store: real files and real servers."""
 
 from __future__ import annotations
 
 import importlib.util
-import sqlite3
-import stat
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack
@@ -14,31 +12,10 @@ from typing import Any
 import pytest
 
 from tests.support.databases import postgres_server, redis_server
-from vixio.core.history import (
-    AssistantMessage,
-    HistoryItem,
-    ToolCallItem,
-    ToolResultItem,
-    UserMessage,
-)
+from tests.unit.memory.turns import NOTHING, TURN, A, B, said
 from vixio.memory.create import NEEDS, make_store
 from vixio.memory.records import Remembered, device_key
 from vixio.memory.store import MemoryStore, StoreFailed
-
-A, B = device_key("02:00:00:00:00:0a"), device_key("02:00:00:00:00:0b")
-
-NOTHING = Remembered([])
-
-TURN: list[HistoryItem] = [
-    UserMessage("turn the lamp on, 请"),
-    ToolCallItem("call_1", "self.lamp.turn_on", '{"level": 3}'),
-    ToolResultItem("call_1", "true"),
-    AssistantMessage("It is on. 🙂 \ud83d"),
-]
-
-
-def said(number: int) -> list[HistoryItem]:
-    return [UserMessage(f"question {number}"), AssistantMessage(f"answer {number}")]
 
 
 def need(*modules: str) -> None:
@@ -219,106 +196,7 @@ async def test_it_can_be_opened_again(store: MemoryStore) -> None:
     await store.close()
 
 
-# ── the file ─────────────────────────────────────────────────────────────────────────────────
-
-
-async def test_the_file_is_its_owners_alone(tmp_path: Path) -> None:
-    path = tmp_path / "state" / "memory.db"
-    store = make_store("sqlite", str(path), "")
-    await store.open()
-    await store.save_turn(A, said(1))
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-    for beside in path.parent.iterdir():
-        assert stat.S_IMODE(beside.stat().st_mode) == 0o600, beside
-    await store.close()
-
-
-async def test_what_is_erased_is_not_in_the_file_any_more(tmp_path: Path) -> None:
-    path = tmp_path / "memory.db"
-    store = make_store("sqlite", str(path), "")
-    await store.open()
-    await store.save_turn(A, [UserMessage("my pin is xyzzy-turn")])
-    await store.save_summary(A, "the pin is xyzzy-summary", keep=1)
-    await store.save_facts(A, ["pin xyzzy-fact", "harmless"])
-    await store.save_facts(A, ["harmless"])
-
-    def bytes_on_disk() -> bytes:
-        return b"".join(file.read_bytes() for file in tmp_path.glob("memory.db*"))
-
-    assert b"xyzzy-turn" in bytes_on_disk()
-    assert b"xyzzy-fact" not in bytes_on_disk()
-    await store.clear(A)
-    assert b"xyzzy" not in bytes_on_disk()
-    assert b"harmless" not in bytes_on_disk()
-    await store.close()
-
-
-async def test_the_sdk_reads_what_is_stored(tmp_path: Path) -> None:
-    """The sessions are the SDK's own: another program can continue one."""
-    from agents.memory import SQLiteSession
-
-    path = tmp_path / "memory.db"
-    store = make_store("sqlite", str(path), "")
-    await store.open()
-    await store.save_turn(A, TURN[:3])
-    await store.close()
-    session = SQLiteSession(A, path, "vixio_sessions", "vixio_messages")
-    items: list[Any] = list(await session.get_items())
-    session.close()
-    assert items == [
-        {"role": "user", "content": "turn the lamp on, 请"},
-        {
-            "type": "function_call",
-            "call_id": "call_1",
-            "name": "self.lamp.turn_on",
-            "arguments": '{"level": 3}',
-        },
-        {"type": "function_call_output", "call_id": "call_1", "output": "true"},
-    ]
-
-
-@pytest.mark.parametrize("content", [b"this is no database at all, " * 100, b"SQLite format 3\0"])
-async def test_a_damaged_file_is_one_line(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "memory.db"
-    path.write_bytes(content * 3)
-    store = make_store("sqlite", str(path), "")
-    with pytest.raises(StoreFailed) as failed:
-        await store.open()
-    message = str(failed.value)
-    assert message.startswith(str(path))
-    assert "move it away" in message
-    assert "\n" not in message
-    assert path.read_bytes() == content * 3
-
-
-async def test_damage_in_the_middle_is_found(tmp_path: Path) -> None:
-    path = tmp_path / "memory.db"
-    store = make_store("sqlite", str(path), "")
-    await store.open()
-    for number in range(200):
-        await store.save_turn(A, said(number))
-    await store.close()
-    sqlite3.connect(path).close()
-    whole = bytearray(path.read_bytes())
-    whole[8_192:20_480] = b"\xff" * 12_288
-    path.write_bytes(whole)
-    again = make_store("sqlite", str(path), "")
-    with pytest.raises(StoreFailed, match="move it away"):
-        await again.open()
-
-
-@pytest.mark.parametrize("place", ["/proc/vixio/memory.db", "{file}/memory.db", "{directory}"])
-async def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path, place: str) -> None:
-    (tmp_path / "file").write_text("")
-    path = place.format(file=tmp_path / "file", directory=tmp_path)
-    store = make_store("sqlite", path, "")
-    with pytest.raises(StoreFailed) as failed:
-        await store.open()
-    assert "memory.path" in str(failed.value)
-
-
-# ── the others ───────────────────────────────────────────────────────────────────────────────
+# ── addresses ───────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("url", ["nonsense", "postgresql://host/name", "nosuch+driver://host/x"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 
 import pytest
@@ -35,7 +36,7 @@ async def client_of(**options: object) -> SharedClient:
 async def speak(client: SharedClient) -> bytes:
     async def work() -> bytes:
         body = {"input": "hello", "response_format": "pcm"}
-        return await client.read(await client.post_json("audio/speech", body))
+        return await (await client.post_json("audio/speech", body)).read()
 
     return await client.run(work())
 
@@ -78,6 +79,9 @@ async def test_the_environment_may_name_server_key_and_account(
         ("api_key", "sk-abc\n"),
         ("base_url", "http://host:port/v1"),
         ("base_url", "http://[::1/v1"),
+        ("base_url", "localhost:8000/v1"),
+        ("base_url", "ftp://localhost/v1"),
+        ("base_url", "http:///v1"),
     ],
 )
 async def test_an_impossible_option_is_named_in_one_line(option: str, value: str) -> None:
@@ -87,6 +91,54 @@ async def test_an_impossible_option_is_named_in_one_line(option: str, value: str
     options = {"base_url": "http://a/v1", option: value}
     with pytest.raises(ProviderUnavailable, match=f"{option}.*agent"):
         openai_model("openai", OpenAIAgentSettings.model_validate(options))
+
+
+@pytest.mark.parametrize(
+    ("base", "asked"),
+    [
+        ("", "/audio/speech"),
+        ("/", "/audio/speech"),
+        ("?version=1&a=b", "/audio/speech?version=1&a=b"),
+    ],
+)
+async def test_path_and_query_of_the_base_url_are_kept(
+    server: SpeechServer, base: str, asked: str
+) -> None:
+    client = await client_of(base_url=server.base_url + base)
+    assert await speak(client)
+    await client.close()
+    prefix = server.base_url.rpartition(":")[2].partition("/")[2]
+    assert server.requests[-1].path == f"/{prefix}{asked}"
+
+
+async def test_a_proxy_of_the_environment_is_used(
+    server: SpeechServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "no_proxy", "NO_PROXY", "HTTP_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("http_proxy", server.base_url.removesuffix("/v1"))
+    client = await client_of(base_url="http://speech.example/v1")
+    assert await speak(client)
+    await client.close()
+    assert server.requests[-1].path == "http://speech.example/v1/audio/speech"
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    client = await client_of(base_url=server.base_url)
+    assert await speak(client)
+    await client.close()
+
+
+async def test_a_large_body_arrives_whole(server: SpeechServer) -> None:
+    client = await client_of(base_url=server.base_url)
+    text = "word " * 300_000
+
+    async def work() -> None:
+        answer = await client.post_json("audio/speech", {"input": text, "response_format": "pcm"})
+        answer.close()
+
+    await client.run(work())
+    await client.close()
+    assert json.loads(server.requests[-1].body)["input"] == text
 
 
 async def test_closing_fails_the_requests_and_leaves_their_tasks_alone(
@@ -142,7 +194,7 @@ async def test_fields_of_a_form_have_brackets(server: SpeechServer) -> None:
     file = ("speech.wav", _WAV, "audio/wav")
 
     async def work() -> bytes:
-        return await client.read(await client.post_form("audio/transcriptions", fields, file))
+        return await (await client.post_form("audio/transcriptions", fields, file)).read()
 
     assert await client.run(work())
     await client.close()

@@ -12,7 +12,7 @@ from vixio.providers.asr import SpeechHints
 from vixio.providers.pocketsphinx.preparing import MAX_WANTED, Preparations
 from vixio.providers.pocketsphinx.provider import PocketSphinxASRProvider, PocketSphinxSettings
 
-BOUND = 20.0
+BOUND = 60.0
 
 
 async def test_the_latest_comes_first_and_the_oldest_is_dropped() -> None:
@@ -52,7 +52,7 @@ async def test_one_at_a_time() -> None:
 
 
 async def test_requests_do_not_pile_up_at_a_worker_that_hangs() -> None:
-    provider = PocketSphinxASRProvider(PocketSphinxSettings(workers=1))
+    provider = PocketSphinxASRProvider(PocketSphinxSettings(workers=1, timeout=BOUND))
     await provider.start()
     (worker,) = provider.workers
     os.kill(worker.pid, signal.SIGSTOP)

@@ -77,6 +77,11 @@ class ImagePart:
     data: str
     mime_type: str
 
+    @property
+    def url(self) -> str:
+        """The image as a ``data:`` URL (RFC 2397)."""
+        return f"data:{self.mime_type};base64,{self.data}"
+
 
 @dataclass(frozen=True, slots=True)
 class ToolCallResult:
@@ -126,6 +131,14 @@ class ToolCallResult:
             "retryable": self.retryable,
         }
         return json.dumps({"error": error}, ensure_ascii=False)
+
+    def in_words(self) -> str:
+        """Return the text for a model that cannot see the images: they are only mentioned."""
+        text = self.for_model()
+        if not self.images:
+            return text
+        kinds = ", ".join(image.mime_type for image in self.images)
+        return f"{text}\n[the tool also returned images that you cannot see: {kinds}]".strip()
 
 
 class ToolCaller(Protocol):

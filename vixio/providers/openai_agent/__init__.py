@@ -1,5 +1,6 @@
-"""The agent on the openai-agents SDK: any OpenAI-compatible model, LiteLLM, or the phrase book.
+"""The agent: any OpenAI-compatible model, LiteLLM, or the phrase book, in a loop with its tools.
 
-``backend``, ``provider`` and ``settings`` are cheap to import. Everything else imports the SDK,
-which takes seconds, and is therefore imported by the backend's ``start``, off the event loop.
+Cheap to import but for ``sdk_model``, ``sdk_models`` and ``tools``, which import the openai-agents
+SDK. That takes seconds, so they are imported in a thread, and only by what needs them: the
+Responses API, LiteLLM, and tools that are the SDK's own.
 """

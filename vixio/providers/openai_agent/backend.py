@@ -1,4 +1,4 @@
-"""The part that the agents of all sessions share: the SDK, the model and its connections.
+"""The part that the agents of all sessions share: the model and its connections.
 
 The registry uses :data:`OPENAI_FACTORY`, :data:`LITELLM_FACTORY` and :data:`PHRASEBOOK_FACTORY`; an
 ordered list of models is in ``fallback_backend``. Cheap to import.
@@ -9,12 +9,10 @@ from __future__ import annotations
 import asyncio
 import os
 from abc import abstractmethod
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from vixio.core.errors import ProviderError, ProviderUnavailable
-from vixio.core.imports import sdk_import
 from vixio.providers.agent import AgentBackend, AgentProvider
 from vixio.providers.openai_agent.settings import (
     LiteLLMAgentSettings,
@@ -25,49 +23,33 @@ from vixio.providers.openai_agent.settings import (
 from vixio.providers.registry import ProviderFactory
 
 if TYPE_CHECKING:
-    from agents import FunctionTool
-
     from vixio.providers.openai_agent.models import SharedModel
-    from vixio.providers.openai_agent.tools import OpenAIAgentToolConverter
-
-
-@dataclass(frozen=True, slots=True)
-class Runtime:
-    """Objects that need the SDK."""
-
-    shared: SharedModel
-    converter: OpenAIAgentToolConverter
-    function_tool: type[FunctionTool]
 
 
 class SharedModelBackend(AgentBackend):
-    """Imports the SDK and makes the model once; makes the agents of sessions."""
+    """Makes the model once; makes the agents of sessions."""
 
     def __init__(self, name: str, settings: TurnSettings) -> None:
         self.name = name
         self.settings = settings
-        self._runtime: Runtime | None = None
+        self.loaded: SharedModel | None = None
+        """The model; None before the start."""
         self._starting = asyncio.Lock()
         self._closed = False
 
     async def start(self) -> None:
-        """Import the SDK and make the model, in a thread. Raises ProviderUnavailable."""
-        await self.runtime()
+        """Make the model, in a thread. Raises ProviderUnavailable."""
+        await self.shared()
 
-    async def runtime(self) -> Runtime:
-        """Return the result of :meth:`start`; the first caller starts it."""
-        if self._runtime is None:
+    async def shared(self) -> SharedModel:
+        """Return the model; the first caller makes it. Raises ProviderUnavailable."""
+        if self.loaded is None:
             async with self._starting:
                 if self._closed:
                     raise ProviderError(self.name, "closed", retryable=False)
-                if self._runtime is None:
-                    self._runtime = await asyncio.to_thread(self._load)
-        return self._runtime
-
-    @property
-    def loaded(self) -> Runtime | None:
-        """The result of :meth:`start`; None before it."""
-        return self._runtime
+                if self.loaded is None:
+                    self.loaded = await asyncio.to_thread(self.make_model)
+        return self.loaded
 
     def create(self) -> AgentProvider:
         """Return the agent of a new session."""
@@ -78,25 +60,13 @@ class SharedModelBackend(AgentBackend):
     async def close(self) -> None:
         """Close the connections; replies in progress fail."""
         self._closed = True
-        runtime, self._runtime = self._runtime, None
-        if runtime is not None:
-            await runtime.shared.close()
+        loaded, self.loaded = self.loaded, None
+        if loaded is not None:
+            await loaded.close()
 
     @abstractmethod
     def make_model(self) -> SharedModel:
-        """Make the model, in a thread, after the SDK was imported. Raises ProviderUnavailable."""
-
-    def _load(self) -> Runtime:
-        with sdk_import():
-            from agents import FunctionTool
-
-            from vixio.providers.openai_agent import run, tools  # noqa: F401 - run: no tracing
-            from vixio.providers.openai_agent.warm_up import warm_up
-
-            warm_up()
-            shared = self.make_model()
-        converter = tools.OpenAIAgentToolConverter(image_outputs=shared.image_outputs)
-        return Runtime(shared, converter, FunctionTool)
+        """Make the model, in a thread. May take seconds. Raises ProviderUnavailable."""
 
 
 class OpenAIAgentBackend(SharedModelBackend):

@@ -153,8 +153,7 @@ class FallbackAgentBackend(SharedModelBackend):
         """Return the state of each model, in order; none before the start."""
         from vixio.providers.openai_agent.fallback_model import FallbackModel
 
-        loaded = self.loaded
-        model = loaded.shared.model if loaded is not None else None
+        model = self.loaded.model if self.loaded is not None else None
         return model.stats() if isinstance(model, FallbackModel) else []
 
 

@@ -1,7 +1,7 @@
 """An ordered list of models as one model: where one fails, the next takes the call.
 
 It works at the level of the single model call, so it is invisible to the agent loop above: results
-of tool calls are kept, and the next model continues from them. Importing this imports the SDK.
+of tool calls are kept, and the next model continues from them. Cheap to import.
 """
 
 from __future__ import annotations
@@ -11,21 +11,18 @@ import logging
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import Any
-
-from agents.items import TResponseInputItem
-from openai.types.responses import ResponseCompletedEvent
+from typing import Any, Final
 
 from vixio.core.errors import ProviderError
 from vixio.providers.fallback.circuit_breaker import CircuitBreaker
 from vixio.providers.fallback.time_shares import TimeLimit, time_share
 from vixio.providers.openai_agent.guarded_model import GuardedModel
-from vixio.providers.openai_agent.model_call import CallModel, EventStream, ModelCall
+from vixio.providers.openai_agent.model import Answer, Item, ModelCall, ModelStream
 
 _log = logging.getLogger(__name__)
 
-PASSED_OVER = "vixio.passed_over"
-"""The metadata key of a completed response for the models that were passed over, one per line."""
+_OF_ONE_SERVICE: Final = frozenset({"id", "status", "provider_data", "extra_content"})
+"""Fields of an item that only the service that wrote them can read."""
 
 
 @dataclass(slots=True)
@@ -38,7 +35,7 @@ class ModelCandidate:
     breaker: CircuitBreaker = field(default_factory=CircuitBreaker)
 
 
-class FallbackModel(CallModel):
+class FallbackModel:
     """``candidates`` in their order; ``first_token``: seconds for all of them together.
 
     Their health is shared by all users of this object. A model is passed over while its circuit is
@@ -53,7 +50,7 @@ class FallbackModel(CallModel):
         """Return the model of one turn."""
         return FallbackTurn(self)
 
-    def stream(self, call: ModelCall) -> EventStream:
+    def stream(self, call: ModelCall) -> ModelStream:
         """Stream the answer."""
         return self.turn().stream(call)
 
@@ -63,7 +60,7 @@ class FallbackModel(CallModel):
         return [{"model": each.model.label, **each.breaker.state(now)} for each in self.candidates]
 
 
-class FallbackTurn(CallModel):
+class FallbackTurn:
     """The list as one turn uses it: the model that answered is asked first in later rounds."""
 
     def __init__(self, model: FallbackModel) -> None:
@@ -72,7 +69,7 @@ class FallbackTurn(CallModel):
         self._served: set[int] = set()
         self._failed: set[int] = set()
 
-    async def stream(self, call: ModelCall) -> EventStream:
+    async def stream(self, call: ModelCall) -> ModelStream:
         """Ask the models in order until one begins to answer; stream that answer.
 
         Raises the first model's failure if all fail.
@@ -99,10 +96,9 @@ class FallbackTurn(CallModel):
                             candidate.breaker.succeeded(ticket)
                             self._current = index
                             self._served.add(index)
-                        if isinstance(event, ResponseCompletedEvent) and passed:
-                            labels = "\n".join(candidates[each].model.label for each in passed)
-                            known = event.response.metadata or {}
-                            event.response.metadata = {**known, PASSED_OVER: labels}
+                        if isinstance(event, Answer) and passed:
+                            labels = tuple(candidates[each].model.label for each in passed)
+                            event = replace(event, use=replace(event.use, passed_over=labels))  # noqa: PLW2901 - the copy
                         yield event
                 return
             except ProviderError as error:
@@ -137,16 +133,15 @@ class FallbackTurn(CallModel):
 
     def _portable(self, call: ModelCall, index: int) -> ModelCall:
         """Return ``call`` without the items that only the model that wrote them can read."""
-        if isinstance(call.input, str) or not self._served - {index}:
+        if not self._served - {index}:
             return call
-        return replace(call, input=without_private(call.input))
+        return replace(call, items=without_private(call.items))
 
 
-def without_private(items: Sequence[TResponseInputItem]) -> list[TResponseInputItem]:
+def without_private(items: Sequence[Item]) -> list[Item]:
     """Leave out reasoning, which is private to one model, and the ids and fields of its service."""
-    kept: list[Any] = []
-    for item in items:
-        if item.get("type") == "reasoning":
-            continue
-        kept.append({key: item[key] for key in item if key not in {"id", "provider_data"}})  # type: ignore[literal-required]  # a copy of a TypedDict, whichever of the union it is
-    return kept
+    return [
+        {key: value for key, value in item.items() if key not in _OF_ONE_SERVICE}
+        for item in items
+        if item.get("type") != "reasoning"
+    ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict, deque
 from collections.abc import Sequence
-from typing import Any
 
 from vixio.core.history import (
     INTERRUPTED,
@@ -16,15 +15,14 @@ from vixio.core.history import (
     ToolResultItem,
     UserMessage,
 )
-
-InputItem = dict[str, Any]
+from vixio.providers.openai_agent.model import Item
 
 SUMMARY_HEAD = "[What was said earlier, in short:]"
 """The summary is a user message, not a system message: it contains text of tools and web pages,
 which must not get the authority of the instructions."""
 
 
-def to_input_items(history: Sequence[HistoryItem], text: str) -> list[InputItem]:
+def to_input_items(history: Sequence[HistoryItem], text: str) -> list[Item]:
     """Return ``history`` and the new user ``text`` as Responses input items.
 
     Results follow their group of calls directly, wherever the history has them. A call without a
@@ -35,7 +33,7 @@ def to_input_items(history: Sequence[HistoryItem], text: str) -> list[InputItem]
     for item in history:
         if isinstance(item, ToolResultItem):
             answers[item.call_id].append(item.output)
-    items: list[InputItem] = []
+    items: list[Item] = []
     used: set[str] = set()
     group: list[tuple[str, str]] = []
 

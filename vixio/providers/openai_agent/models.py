@@ -1,33 +1,31 @@
-"""Makes the models that all sessions share. Importing this imports the SDK."""
+"""Makes the models that all sessions share. Cheap to import: the SDK is imported where needed."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
-from importlib import import_module
+from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
-import openai
-from agents import Model, ModelSettings, OpenAIChatCompletionsModel, OpenAIResponsesModel
-from agents.items import TResponseInputItem
-from openai.types.shared import Reasoning
-
-from vixio.core.errors import ProviderUnavailable
+from vixio.core.imports import sdk_import
 from vixio.providers.fallback.circuit_breaker import BreakerSettings, CircuitBreaker
 from vixio.providers.fallback.time_shares import TimeLimit
-from vixio.providers.openai_agent.chat_client import ChatClient
+from vixio.providers.openai_agent.chat_model import ChatModel
 from vixio.providers.openai_agent.fallback_model import FallbackModel, ModelCandidate
 from vixio.providers.openai_agent.guarded_model import GuardedModel
+from vixio.providers.openai_agent.model import Model
 from vixio.providers.openai_agent.phrasebook import PhraseBookModel
 from vixio.providers.openai_agent.settings import (
     LiteLLMAgentSettings,
     OpenAIAgentSettings,
     PhraseBookAgentSettings,
-    SamplingSettings,
 )
-from vixio.providers.openai_client import SharedClient, connection_limits
+from vixio.providers.openai_client import SharedClient
+
+
+async def _nothing() -> None:
+    """Close nothing: LiteLLM manages its own pools, and the phrase book has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,7 @@ class SharedModel:
     """A model for all sessions, with the function that releases its resources."""
 
     model: GuardedModel | FallbackModel
-    close: Callable[[], Awaitable[None]]
+    close: Callable[[], Awaitable[None]] = _nothing
     image_outputs: bool = False
     """Whether its API accepts images from tools."""
 
@@ -45,28 +43,35 @@ class SharedModel:
 
 
 def openai_model(name: str, settings: OpenAIAgentSettings) -> SharedModel:
-    """Return a model behind one of OpenAI's APIs, with a connection pool of its own."""
-    # GuardedModel limits the wait for tokens; these limits catch hanging connections.
-    timeout = max(settings.first_token_timeout, settings.stall_timeout)
-    client = SharedClient(name, "agent", settings, timeout=timeout)
-    sampling = _sampling(settings)
-    if _is_official(client.base_url) or settings.api == "responses" or settings.store:
-        sampling = replace(sampling, store=settings.store)  # other servers do not know the field
+    """Return a model behind one of OpenAI's APIs, with a connection pool of its own.
+
+    Raises ProviderUnavailable without a key.
+    """
     label = f"{name}/{settings.model}"
-    if settings.api == "chat_completions":
-        client.open()
-        chat = OpenAIChatCompletionsModel(settings.model, ChatClient(client, name).for_sdk())
-        guarded = GuardedModel(chat, name, settings, label=label, settings=sampling)
-        return SharedModel(guarded, client.close)
-    if settings.reasoning_effort not in (None, "none") and not settings.store:
-        # Reasoning that the server does not store is sent back, encrypted, in the next round.
-        sampling = replace(sampling, response_include=["reasoning.encrypted_content"])
-    responses_client = _responses_client(settings, timeout)
-    responses = OpenAIResponsesModel(settings.model, responses_client)
-    guarded = GuardedModel(
-        responses, name, settings, label=label, settings=sampling, fit=for_responses
-    )
-    return SharedModel(guarded, responses_client.close, image_outputs=True)
+    # The guard limits the wait for tokens; this limit catches hanging connections.
+    timeout = max(settings.first_token_timeout, settings.stall_timeout)
+    if settings.api == "responses":
+        with sdk_import():
+            from vixio.providers.openai_agent import sdk_models
+
+            responses, close = sdk_models.responses_model(name, settings, timeout)
+        guarded = GuardedModel(responses, name, settings, label=label)
+        return SharedModel(guarded, close, image_outputs=True)
+    client = SharedClient(name, "agent", settings, timeout=timeout)
+    client.open()
+    options: dict[str, Any] = {
+        "temperature": settings.temperature,
+        "top_p": settings.top_p,
+        "max_tokens": settings.max_tokens,
+        "reasoning_effort": settings.reasoning_effort,
+        "parallel_tool_calls": settings.parallel_tool_calls,
+        "stream_options": {"include_usage": True} if settings.include_usage else None,
+    }
+    if _is_official(client.base_url) or settings.store:  # other servers do not know the field
+        options["store"] = settings.store
+    given = {key: value for key, value in options.items() if value is not None}
+    chat = ChatModel(client, name, settings.model, given, settings.extra_body or {})
+    return SharedModel(GuardedModel(chat, name, settings, label=label), client.close)
 
 
 def _is_official(url: str) -> bool:
@@ -76,51 +81,20 @@ def _is_official(url: str) -> bool:
         return False
 
 
-def _responses_client(settings: OpenAIAgentSettings, timeout: float) -> openai.AsyncOpenAI:
-    """Return OpenAI's own client, for the API of which only OpenAI knows all events."""
-    key = settings.api_key.get_secret_value() if settings.api_key is not None else ""
-    if not key and settings.base_url:
-        key = "none"  # local servers need none, but the client requires one
-    return openai.AsyncOpenAI(
-        api_key=key or None,
-        base_url=settings.base_url,
-        timeout=openai.Timeout(timeout + 5, connect=settings.connect_timeout),
-        max_retries=0,  # GuardedModel retries, and never after the first token
-        http_client=openai.DefaultAsyncHttpxClient(limits=connection_limits()),
-    )
-
-
-def for_responses(items: Sequence[TResponseInputItem]) -> list[TResponseInputItem]:
-    """Leave out reasoning that the server neither stored nor encrypted: it would not find it."""
-    return [
-        item
-        for item in items
-        if item.get("type") != "reasoning" or item.get("encrypted_content") is not None
-    ]
-
-
 def litellm_model(name: str, settings: LiteLLMAgentSettings) -> SharedModel:
     """Return a model behind LiteLLM. Raises ProviderUnavailable without the extra."""
-    # By default LiteLLM fetches a price list from the network when it is imported.
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    try:
-        litellm = import_module("litellm")
-        from agents.extensions.models.litellm_model import LitellmModel
-    except ImportError as error:
-        raise ProviderUnavailable(name, "needs: pip install 'vixio[litellm]'") from error
-    litellm.suppress_debug_info = True  # type: ignore[attr-defined]  # it prints to the console
-    key = settings.api_key.get_secret_value() if settings.api_key is not None else None
-    inner = LitellmModel(settings.model, base_url=settings.base_url, api_key=key)
-    sampling = replace(_sampling(settings), extra_args={"max_retries": 0})  # GuardedModel retries
-    label = f"{name}/{settings.model}"
-    guarded = GuardedModel(inner, name, settings, label=label, settings=sampling)
-    return SharedModel(guarded, _nothing, image_outputs=True)
+    with sdk_import():
+        from vixio.providers.openai_agent import sdk_models
+
+        inner = sdk_models.litellm_model(name, settings)
+    guarded = GuardedModel(inner, name, settings, label=f"{name}/{settings.model}")
+    return SharedModel(guarded, image_outputs=True)
 
 
 def phrasebook_model(name: str, settings: PhraseBookAgentSettings) -> SharedModel:
     """Return the phrase book as a model."""
     inner = PhraseBookModel(settings.language)
-    return SharedModel(GuardedModel(inner, name, settings), _nothing, image_outputs=True)
+    return SharedModel(GuardedModel(inner, name, settings), image_outputs=True)
 
 
 def fallback_model(
@@ -141,20 +115,3 @@ def fallback_model(
     # Only what all of them take is used: the next one continues from the same items.
     images = all(part.image_outputs for part, _, _ in parts)
     return SharedModel(FallbackModel(candidates, first_token), close, images)
-
-
-def _sampling(settings: SamplingSettings) -> ModelSettings:
-    effort = settings.reasoning_effort
-    return ModelSettings(
-        temperature=settings.temperature,
-        top_p=settings.top_p,
-        max_tokens=settings.max_tokens,
-        reasoning=Reasoning(effort=effort) if effort is not None else None,
-        parallel_tool_calls=settings.parallel_tool_calls,
-        include_usage=settings.include_usage or None,
-        extra_body=settings.extra_body,
-    )
-
-
-async def _nothing() -> None:
-    """Close nothing: LiteLLM manages its own pools, and the phrase book has none."""

@@ -1,29 +1,20 @@
 """The phrase book as a model: an understood sentence becomes a tool call or a reply.
 
 Tool calls, results, history and changing tools take the same path as with a language model.
-Importing this imports the SDK.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Final
 from uuid import uuid4
 
-from agents import FunctionTool, Model, ModelResponse, ModelSettings, ModelTracing, Tool, Usage
-from agents.agent_output import AgentOutputSchemaBase
-from agents.handoffs import Handoff
-from agents.items import TResponseInputItem, TResponseStreamEvent
-from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage
-from openai.types.responses import ResponseOutputText as OutputText
-from openai.types.responses.response_prompt_param import ResponsePromptParam
-
 from vixio.core.consent import is_no, is_yes
+from vixio.core.metrics import ModelUse
 from vixio.core.tools.late import LATE_CALL
 from vixio.phrasebook import (
     LANGUAGES,
@@ -34,17 +25,25 @@ from vixio.phrasebook import (
     ToolSignature,
     fingerprint,
 )
-from vixio.providers.openai_agent.response_events import response_events
+from vixio.providers.openai_agent.model import (
+    Answer,
+    Item,
+    ModelCall,
+    ModelStream,
+    ModelTool,
+    Words,
+    text_of,
+)
 
 _HAN = (("\u3400", "\u9fff"), ("\uf900", "\ufaff"), ("\U00020000", "\U0003134f"))
 
 MAX_LISTS = 64
 """Compiled tool lists that are kept. Devices of one kind share theirs."""
 
-OutputItem = ResponseOutputMessage | ResponseFunctionToolCall
+_USE: Final = ModelUse("phrasebook", 0, 0)
 
 
-class PhraseBookModel(Model):
+class PhraseBookModel:
     """Answers from the phrase book of ``language``; typed text may be in the other one.
 
     Stateless except for a cache: each call reads the user's words and the tools' answers from its
@@ -59,70 +58,35 @@ class PhraseBookModel(Model):
         for code in LANGUAGES:
             PhraseBook.load(code)
 
-    async def get_response(
-        self,
-        system_instructions: str | None,
-        input: str | list[TResponseInputItem],
-        model_settings: ModelSettings,
-        tools: list[Tool],
-        output_schema: AgentOutputSchemaBase | None,
-        handoffs: list[Handoff[Any, Any]],
-        tracing: ModelTracing,
-        *,
-        previous_response_id: str | None,
-        conversation_id: str | None,
-        prompt: ResponsePromptParam | None,
-    ) -> ModelResponse:
-        """Answer in one piece."""
-        item = await self._answer(input, tools)
-        return ModelResponse(output=[item], usage=Usage(requests=1), response_id=None)
+    async def stream(self, call: ModelCall) -> ModelStream:
+        """Answer in one piece; see :class:`~vixio.providers.openai_agent.model.Model`."""
+        said = await self._answer(call.items, call.tools)
+        if isinstance(said, Call):
+            yield Answer([_call(said)], _USE)
+            return
+        yield Words(said)
+        yield Answer([{"role": "assistant", "content": said}], _USE)
 
-    async def stream_response(
-        self,
-        system_instructions: str | None,
-        input: str | list[TResponseInputItem],
-        model_settings: ModelSettings,
-        tools: list[Tool],
-        output_schema: AgentOutputSchemaBase | None,
-        handoffs: list[Handoff[Any, Any]],
-        tracing: ModelTracing,
-        *,
-        previous_response_id: str | None,
-        conversation_id: str | None,
-        prompt: ResponsePromptParam | None,
-    ) -> AsyncIterator[TResponseStreamEvent]:
-        """Answer with the events of a streamed response."""
-        item = await self._answer(input, tools)
-        for event in response_events(item, "phrasebook", time.time()):
-            yield event
-
-    async def _answer(
-        self, input: str | list[TResponseInputItem], tools: Sequence[Tool]
-    ) -> OutputItem:
-        turns = _turns(input)
+    async def _answer(self, items: Sequence[Item], tools: Sequence[ModelTool]) -> Call | str:
+        turns = _turns(items)
         text, results = _meant(turns)
-        signatures = [
-            ToolSignature(tool.name, tool.description, tool.params_json_schema)
-            for tool in tools
-            if isinstance(tool, FunctionTool)
-        ]
+        signatures = [ToolSignature(tool.name, tool.description, tool.parameters) for tool in tools]
         languages = _languages(text, self._language)
         own = PhraseBook.load(languages[0])
         if results and Result.read(results[-1]).unconfirmed:
-            return _say(own.phrase("confirm").replace("{said}", text))
+            return own.phrase("confirm").replace("{said}", text)
         if _asks(turns[:-1]) and is_no(text):
-            return _say(own.phrase("cancelled"))
+            return own.phrase("cancelled")
         for language in languages:
             match = (await self._phrases(language, signatures)).match(text)
             if match is None:
                 continue
-            step = match.proceed(results)
-            return _call(step) if isinstance(step, Call) else _say(step)
+            return match.proceed(results)
         if not results and (is_yes(text) or is_no(text)):
-            return _say(own.phrase("nothing_asked"))
+            return own.phrase("nothing_asked")
         # After a result: the called tool is no longer offered, so its phrase is unknown.
         failed = "tool_failed" if results else "not_understood"
-        return _say(own.phrase(failed))
+        return own.phrase(failed)
 
     async def _phrases(self, language: str, signatures: Sequence[ToolSignature]) -> CompiledPhrases:
         """Return the phrases for these tools; a new list is compiled in a thread."""
@@ -145,25 +109,13 @@ def _languages(text: str, configured: str) -> list[str]:
     return list(dict.fromkeys((configured or "en", "en")))
 
 
-def _call(step: Call) -> ResponseFunctionToolCall:
-    return ResponseFunctionToolCall(
-        id=f"fc_{uuid4().hex[:24]}",
-        call_id=f"call_{uuid4().hex[:24]}",
-        type="function_call",
-        name=step.tool,
-        arguments=json.dumps(step.arguments, ensure_ascii=False),
-        status="completed",
-    )
-
-
-def _say(text: str) -> ResponseOutputMessage:
-    return ResponseOutputMessage(
-        id=f"msg_{uuid4().hex[:24]}",
-        type="message",
-        role="assistant",
-        status="completed",
-        content=[OutputText(type="output_text", text=text, annotations=[], logprobs=[])],
-    )
+def _call(step: Call) -> Item:
+    return {
+        "type": "function_call",
+        "call_id": f"call_{uuid4().hex[:24]}",
+        "name": step.tool,
+        "arguments": json.dumps(step.arguments, ensure_ascii=False),
+    }
 
 
 @dataclass(slots=True)
@@ -175,18 +127,16 @@ class _Turn:
     answered: bool = False
 
 
-def _turns(input: str | list[TResponseInputItem]) -> list[_Turn]:
+def _turns(items: Sequence[Item]) -> list[_Turn]:
     """Return the conversation, the current turn last."""
-    if isinstance(input, str):
-        return [_Turn(input)]
     turns = [_Turn("")]
-    for item in input:
+    for item in items:
         if item.get("role") == "user":
-            turns.append(_Turn(_text_of(item.get("content"))))
+            turns.append(_Turn(text_of(item.get("content"))))
         elif item.get("type") == "function_call_output":
             if str(item.get("call_id")).startswith(LATE_CALL):
                 continue  # an answer to an earlier turn than the one before it
-            turns[-1].results.append(_text_of(item.get("output")))
+            turns[-1].results.append(text_of(item.get("output")))
             turns[-1].answered = False
         elif item.get("role") == "assistant":
             turns[-1].answered = True
@@ -212,12 +162,3 @@ def _meant(turns: Sequence[_Turn]) -> tuple[str, list[str]]:
         text, results = _meant(before)
         return text, results[:-1] + now.results
     return now.text, now.results
-
-
-def _text_of(content: object) -> str:
-    """Return the text of a message or an output, which may be in parts."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        return "\n".join(str(part["text"]) for part in content if "text" in part)
-    return ""

@@ -1,29 +1,26 @@
-"""The agent of one session. Cheap to import: the backend's start imports the SDK."""
+"""The agent of one session. Cheap to import."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import aclosing
+import sys
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from pydantic import SecretStr
 
 from vixio.core.errors import ProviderError, ToolError
+from vixio.core.streams import closing
 from vixio.core.tools.local import func_to_tool_definition
-from vixio.core.tools.toolset import safe_tool_name
+from vixio.core.tools.names import safe_tool_name
 from vixio.core.tools.types import ToolDefinition
 from vixio.providers.agent import AgentEvent, AgentProvider, AgentRequest, SystemPrompt
 from vixio.providers.openai_agent.backend import OpenAIAgentBackend, SharedModelBackend
 from vixio.providers.openai_agent.history_items import to_input_items
+from vixio.providers.openai_agent.model import ModelTool
 from vixio.providers.openai_agent.settings import OpenAIAgentSettings
-
-if TYPE_CHECKING:
-    from agents import FunctionTool
-
-    from vixio.providers.openai_agent.backend import Runtime
 
 _log = logging.getLogger(__name__)
 
@@ -32,7 +29,7 @@ Tool = Any
 
 
 class OpenAIAgentProvider(AgentProvider):
-    """An agent of the openai-agents SDK: any OpenAI-compatible model, LiteLLM, or the phrase book.
+    """An agent on any OpenAI-compatible model, LiteLLM, or the phrase book.
 
     An agent made by a backend shares the model and the connections. An agent made with ``api_key``,
     ``model`` and ``base_url`` has its own, and closes them.
@@ -58,8 +55,8 @@ class OpenAIAgentProvider(AgentProvider):
         self._instructions: SystemPrompt = ""
         self._base: tuple[Tool, ...] = ()
         self._dynamic: tuple[Tool, ...] = ()
-        self._converted: dict[str, tuple[Tool, FunctionTool]] = {}
-        self._listed: tuple[FunctionTool, ...] | None = None
+        self._converted: dict[str, tuple[Tool, ModelTool]] = {}
+        self._listed: tuple[ModelTool, ...] | None = None
         self._closed = False
 
     async def initialize(
@@ -80,28 +77,28 @@ class OpenAIAgentProvider(AgentProvider):
             return
         self._dynamic = new
         self._listed = None
-        if self._backend.loaded is not None:
-            await self._current(self._backend.loaded)
+        await self._current()
 
     async def reply(self, request: AgentRequest) -> AsyncIterator[AgentEvent]:
         """Write the reply; see :meth:`~vixio.providers.agent.AgentProvider.reply`."""
         if self._closed:
             raise ProviderError(self.name, "the agent is closed", retryable=False)
-        runtime = await self._backend.runtime()
-        from vixio.providers.openai_agent.run import LiveAgent, run_turn
+        shared = await self._backend.shared()
+        from vixio.providers.openai_agent.turn_loop import TurnLoop
 
-        instructions = self._instructions
-        agent = LiveAgent(
-            runtime.shared.for_turn(),
-            instructions if isinstance(instructions, str) else instructions(request),
-            lambda: self._current(runtime),
+        loop = TurnLoop(
+            self.name,
+            shared.for_turn(),
+            self._current,
             self._backend.settings,
+            request,
+            image_outputs=shared.image_outputs,
         )
-        events = cast(
-            AsyncGenerator[AgentEvent, None],
-            run_turn(agent, to_input_items(request.history, request.text), request, self.name),
-        )
-        async with aclosing(events):
+        instructions = self._instructions
+        if not isinstance(instructions, str):
+            instructions = instructions(request)
+        items = to_input_items(request.history, request.text)
+        async with closing(loop.run(instructions, items)) as events:
             async for event in events:
                 yield event
 
@@ -114,15 +111,15 @@ class OpenAIAgentProvider(AgentProvider):
         if self._owns_backend:
             await self._backend.close()
 
-    async def _current(self, runtime: Runtime) -> Sequence[FunctionTool]:
+    async def _current(self) -> Sequence[ModelTool]:
         """Return the current tools, converting the new ones."""
         while self._listed is None:
             base, dynamic = self._base, self._dynamic
-            listed: dict[str, FunctionTool] = {}
-            kept: dict[str, tuple[Tool, FunctionTool]] = {}
+            listed: dict[str, ModelTool] = {}
+            kept: dict[str, tuple[Tool, ModelTool]] = {}
             for tool in (*base, *dynamic):
                 try:
-                    if self._add(tool, listed, kept, runtime):
+                    if self._add(tool, listed, kept):
                         await asyncio.sleep(0)  # a new schema takes half a millisecond
                 except (ToolError, TypeError) as error:
                     # One invalid schema would make the API reject every request of the session.
@@ -135,18 +132,11 @@ class OpenAIAgentProvider(AgentProvider):
     def _add(
         self,
         tool: Tool,
-        listed: dict[str, FunctionTool],
-        kept: dict[str, tuple[Tool, FunctionTool]],
-        runtime: Runtime,
+        listed: dict[str, ModelTool],
+        kept: dict[str, tuple[Tool, ModelTool]],
     ) -> bool:
         """Add ``tool`` to ``listed``; return whether it had to be converted."""
-        if isinstance(tool, runtime.function_tool):
-            if tool.name in listed:
-                _log.warning("second tool of this name left out", extra={"tool": tool.name})
-            else:
-                listed[tool.name] = tool
-            return False
-        definition = tool if isinstance(tool, ToolDefinition) else func_to_tool_definition(tool)
+        definition = _definition(tool)
         name = definition.alias or safe_tool_name(definition.name)
         if name in listed:
             name = safe_tool_name(f"{definition.source}_{definition.name}")
@@ -156,7 +146,27 @@ class OpenAIAgentProvider(AgentProvider):
         known = self._converted.get(name)
         fresh = known is None or not (known[0] is tool or known[0] == tool)
         if known is None or fresh:
-            known = (tool, runtime.converter.convert(replace(definition, alias=name)))
+            known = (tool, _convert(replace(definition, alias=name)))
         kept[name] = known
         listed[name] = known[1]
         return fresh
+
+
+def _definition(tool: Tool) -> ToolDefinition:
+    """Return the definition of a tool of any form. Raises TypeError."""
+    if isinstance(tool, ToolDefinition):
+        return tool
+    sdk = sys.modules.get("agents")  # nobody can have a tool of the SDK without it
+    if sdk is not None and isinstance(tool, sdk.FunctionTool):
+        from vixio.providers.openai_agent.tools import definition_of
+
+        return definition_of(tool)
+    return func_to_tool_definition(tool)
+
+
+def _convert(tool: ToolDefinition) -> ModelTool:
+    """Raises ToolError if its parameters are not a JSON Schema."""
+    from vixio.tools.arguments import prepare, whole_schema
+
+    prepare(tool)
+    return ModelTool(tool.alias, tool.description, whole_schema(tool.parameters), tool)

@@ -1,42 +1,45 @@
-"""Converts tools to those of the openai-agents SDK. Importing this imports the SDK."""
+"""Tools of the openai-agents SDK: made from definitions, and used as ones.
+
+Importing this imports the SDK. Vixio's own agent needs neither: it takes definitions as they are
+(``turn_loop``). This is for programs that have agents or tools of the SDK themselves.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Any
 
-from agents import FunctionTool, ToolOutputImage, ToolOutputText
-from agents.tool_context import ToolContext
+from agents import (
+    FunctionTool,
+    RunConfig,
+    ToolOutputImage,
+    ToolOutputText,
+    function_span,
+    set_tracing_disabled,
+)
+from agents.run import ToolErrorFormatterArgs
+from agents.tool_context import ToolContext as SdkToolContext
 
+from vixio.core.errors import ToolError
+from vixio.core.tools.context import ToolContext
 from vixio.core.tools.converter import ToolConverterBase
 from vixio.core.tools.local import func_to_tool_definition
-from vixio.core.tools.runner import ToolRunner
-from vixio.core.tools.toolset import safe_tool_name
-from vixio.core.tools.types import ToolCallResult, ToolDefinition
+from vixio.core.tools.names import safe_tool_name
+from vixio.core.tools.types import ImagePart, JsonObject, ToolCallResult, ToolDefinition
 from vixio.tools.arguments import prepare, whole_schema
 from vixio.tools.runtime import DIRECT
 
+set_tracing_disabled(True)  # a thread of the SDK would send traces to a cloud service
 
-async def _at_once() -> None:
-    """Return at once, for a turn that needs no commit."""
-
-
-@dataclass(slots=True)
-class TurnRecord:
-    """The SDK's run context: the runner of the turn's calls, and their outcomes by call id.
-
-    ``committed`` returns once the turn may have effects.
-    """
-
-    runner: ToolRunner = DIRECT
-    committed: Callable[[], Awaitable[None]] = _at_once
-    failed: set[str] = field(default_factory=set)
-    seconds: dict[str, float] = field(default_factory=dict)
+_DATA_URL = re.compile(r"data:([^;,]+);base64,(.+)", re.DOTALL)
 
 
 class ConvertedTool(FunctionTool):
-    """A tool made from a definition. Its calls go through the turn's runner."""
+    """A tool made from ``definition``, which Vixio's agent uses instead."""
+
+    definition: ToolDefinition
 
 
 class OpenAIAgentToolConverter(ToolConverterBase[FunctionTool]):
@@ -70,33 +73,82 @@ class OpenAIAgentToolConverter(ToolConverterBase[FunctionTool]):
     def _function_tool(self, tool_def: ToolDefinition) -> FunctionTool:
         prepare(tool_def)
 
-        async def invoke(context: ToolContext[Any], arguments: str) -> Any:  # noqa: ANN401 - the SDK's signature
-            turn = context.context
-            runner = turn.runner if isinstance(turn, TurnRecord) else DIRECT
-            result = await runner.run(tool_def, arguments, context.tool_call_id)
-            if not result.success and isinstance(turn, TurnRecord):
-                turn.failed.add(context.tool_call_id)
-            return self._output(result)
+        async def invoke(context: SdkToolContext[Any], arguments: str) -> Any:  # noqa: ANN401 - the SDK's signature
+            return self._output(await DIRECT.run(tool_def, arguments, context.tool_call_id))
 
-        return ConvertedTool(
+        tool = ConvertedTool(
             name=tool_def.alias or safe_tool_name(tool_def.name),
             description=tool_def.description,
             params_json_schema=whole_schema(tool_def.parameters),
             on_invoke_tool=invoke,
             strict_json_schema=False,  # strict mode would rewrite the schema
         )
+        tool.definition = tool_def
+        return tool
 
     def _output(self, result: ToolCallResult) -> str | list[ToolOutputText | ToolOutputImage]:
-        text = result.for_model()
-        if not result.images:
-            return text
-        if not self._image_outputs:
-            kinds = ", ".join(image.mime_type for image in result.images)
-            return f"{text}\n[the tool also returned images that you cannot see: {kinds}]".strip()
+        if not (result.images and self._image_outputs):
+            return result.in_words()
         return [
-            ToolOutputText(text=text or "The image:"),
-            *(
-                ToolOutputImage(image_url=f"data:{image.mime_type};base64,{image.data}")
-                for image in result.images
-            ),
+            ToolOutputText(text=result.for_model() or "The image:"),
+            *(ToolOutputImage(image_url=image.url) for image in result.images),
         ]
+
+
+def definition_of(tool: FunctionTool) -> ToolDefinition:
+    """Return the definition of an SDK's tool; for a converted one, that which it was made from."""
+    if isinstance(tool, ConvertedTool):
+        return tool.definition
+    return ToolDefinition(
+        tool.name, tool.description, tool.params_json_schema, caller=_SdkToolCaller(tool)
+    )
+
+
+class _SdkToolCaller:
+    """Executes one tool of the SDK."""
+
+    def __init__(self, tool: FunctionTool) -> None:
+        self._tool = tool
+
+    async def call_tool(
+        self,
+        tool_name: str,
+        arguments: JsonObject,
+        *,
+        timeout: float | None = None,
+        context: ToolContext | None = None,
+    ) -> ToolCallResult:
+        """See :class:`~vixio.core.tools.types.ToolCaller`; the time limit is the runtime's."""
+        failed: list[str] = []
+
+        def explain(details: ToolErrorFormatterArgs[None]) -> str:
+            failed.append(details.default_message)
+            return details.default_message
+
+        text = json.dumps(arguments, ensure_ascii=False)
+        sdk_context = SdkToolContext(
+            None,
+            tool_name=tool_name,
+            tool_call_id="",
+            tool_arguments=text,
+            run_config=RunConfig(tracing_disabled=True, tool_error_formatter=explain),
+        )
+        with function_span(tool_name, disabled=True):  # without one, the SDK logs each error
+            output = await self._tool.on_invoke_tool(sdk_context, text)
+        if failed:
+            raise ToolError("failed", failed[0])
+        return _result(output)
+
+
+def _result(output: object) -> ToolCallResult:
+    """Return what a tool of the SDK returned, as a result."""
+    texts: list[str] = []
+    images: list[ImagePart] = []
+    for part in output if isinstance(output, list) else [output]:
+        if isinstance(part, ToolOutputText):
+            texts.append(part.text)
+        elif isinstance(part, ToolOutputImage) and (url := _DATA_URL.match(part.image_url or "")):
+            images.append(ImagePart(url[2], url[1]))
+        else:
+            texts.append(str(part))
+    return ToolCallResult("", success=True, result="\n".join(texts), images=tuple(images))

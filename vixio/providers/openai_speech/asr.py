@@ -17,10 +17,11 @@ from pydantic import Field
 
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes, pcm_seconds
 from vixio.core.errors import ProviderError
-from vixio.core.generators import closing_all
+from vixio.core.streams import closing
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
-from vixio.providers.openai_client import OpenAIConnection, SharedClient, events, raise_error
+from vixio.providers.openai_client import OpenAIConnection, SharedClient
 from vixio.providers.openai_speech.hints import prompt_of, readable, terms_of
+from vixio.providers.openai_status import raise_error
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.sensevoice_tags import parse_tags
 
@@ -89,6 +90,8 @@ class OpenAIASRProvider(ASRProvider):
 class OpenAIASRStream(ASRStream):
     """One utterance: collected, then sent as a WAV file."""
 
+    gathers = True
+
     def __init__(
         self, client: SharedClient, settings: OpenAIASRSettings, hints: SpeechHints
     ) -> None:
@@ -142,16 +145,15 @@ class OpenAIASRStream(ASRStream):
         """Return the transcript. The response's content type shows whether it is a stream."""
         self.partial = ""
         fields = self._fields(language)
-        response = await self._client.post_form("audio/transcriptions", fields, sent)
-        media = response.headers.get("content-type", "")
+        answer = await self._client.post_form("audio/transcriptions", fields, sent)
         # whisper-1 does not stream, even if asked to.
-        if not (self._settings.stream and "text/event-stream" in media):
-            return _words_of(await self._client.read(response))
+        if not (self._settings.stream and "text/event-stream" in answer.content_type):
+            return _words_of(await answer.read())
         try:
-            async with closing_all(events(response, NAME)) as incoming:
+            async with closing(answer.events()) as incoming:
                 return await self._follow(incoming)
         finally:
-            await response.aclose()
+            answer.close()
 
     async def _follow(self, incoming: AsyncIterator[dict[str, Any]]) -> str:
         whole: str | None = None

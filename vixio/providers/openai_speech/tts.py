@@ -10,22 +10,19 @@ import logging
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic import Field
 
 from vixio.core.audio import pcm_bytes
 from vixio.core.errors import ProviderError
-from vixio.core.generators import closing_all
 from vixio.core.streams import closing
 from vixio.providers.audio_stream import AudioStreamDecoder, decoded, load
+from vixio.providers.openai_answer import ServerAnswer
 from vixio.providers.openai_client import OpenAIConnection, SharedClient
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.spoken_text import clean, split
 from vixio.providers.tts import TTSProvider
-
-if TYPE_CHECKING:
-    import httpx2
 
 _log = logging.getLogger(__name__)
 
@@ -91,15 +88,15 @@ class OpenAITTSProvider(TTSProvider):
 
     async def _speak(self, text: str) -> AsyncIterator[bytes]:
         deadline = asyncio.get_running_loop().time() + self._settings.timeout
-        async with self._answer(text) as response:
+        async with self._answer(text) as answer:
             decoder = AudioStreamDecoder(
                 NAME,
                 self.sample_rate,
                 asked=self._settings.response_format,
-                pcm_rate=_stated_rate(response.headers.get("content-type", "")) or self.sample_rate,
+                pcm_rate=_stated_rate(answer.content_type) or self.sample_rate,
             )
             left = pcm_bytes(_LONGEST + _SLOWEST * len(text), self.sample_rate)
-            async with closing(decoded(self._pieces(response, deadline), decoder)) as sound:
+            async with closing(decoded(self._pieces(answer, deadline), decoder)) as sound:
                 async for pcm in sound:
                     yield pcm
                     left -= len(pcm)
@@ -108,8 +105,8 @@ class OpenAITTSProvider(TTSProvider):
             _log.debug("sentence spoken", extra={"provider": NAME, "format": decoder.kind})
 
     @asynccontextmanager
-    async def _answer(self, text: str) -> AsyncIterator[httpx2.Response]:
-        """Request speech and yield its response. Leaving the context ends the request."""
+    async def _answer(self, text: str) -> AsyncIterator[ServerAnswer]:
+        """Request speech and yield the answer. Leaving the context ends the request."""
         settings, client = self._settings, self._client
         body: dict[str, Any] = {
             "input": text,
@@ -123,21 +120,21 @@ class OpenAITTSProvider(TTSProvider):
         if settings.instructions:
             body["instructions"] = settings.instructions
         body |= settings.extra_body or {}
-        response = await client.bounded(
+        answer = await client.bounded(
             client.retried(lambda: client.post_json("audio/speech", body)),
             "speech",
             settings.timeout,
         )
         try:
-            yield response
+            yield answer
         finally:
-            await response.aclose()
+            answer.close()
 
-    async def _pieces(self, response: httpx2.Response, deadline: float) -> AsyncIterator[bytes]:
+    async def _pieces(self, answer: ServerAnswer, deadline: float) -> AsyncIterator[bytes]:
         """Yield the body as it arrives. Raises ProviderError."""
         left = max(0.0, deadline - asyncio.get_running_loop().time())
         client = self._client
-        async with closing_all(response.aiter_bytes()) as body:
+        async with closing(answer.pieces()) as body:
             while True:
                 piece = await client.bounded(client.run(_next(body)), "speech", left)
                 if piece is None:

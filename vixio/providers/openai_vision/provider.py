@@ -14,7 +14,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from vixio.core.errors import ProviderError
-from vixio.providers.openai_client import OpenAIConnection, SharedClient, raise_error
+from vixio.providers.openai_client import OpenAIConnection, SharedClient
+from vixio.providers.openai_status import raise_error
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.vision import Photo, VisionProvider
 
@@ -68,7 +69,8 @@ class OpenAIVisionProvider(VisionProvider):
         }
 
         async def request() -> bytes:
-            return await self._client.read(await self._client.post_json("chat/completions", body))
+            answer = await self._client.post_json("chat/completions", body)
+            return await answer.read()
 
         answer = await self._client.bounded(
             self._client.retried(request), "answer", settings.timeout

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING
 
 from vixio.core.errors import ProviderError
-from vixio.providers.espeak_process.messages import Voice
-from vixio.providers.espeak_process.phonemes import PhonemeClient
+
+if TYPE_CHECKING:
+    from vixio.providers.espeak_process.phonemes import PhonemeClient
 
 # IPA as eSpeak NG 1.52 writes American English, to the ARPABET of the model; longest first.
 _ARPABET = {
@@ -82,8 +83,6 @@ _ARPABET = {
 _LONGEST = max(map(len, _ARPABET))
 _SILENT_MARKS = "ˈˌː̩ʲ-_ "
 
-_VOICE: Final = Voice("en-us")
-
 
 class Lexicon:
     """Pronunciations by word, read when they are first needed."""
@@ -96,7 +95,7 @@ class Lexicon:
         self._path = dictionary
         self._guess = guess
         self._known: dict[str, tuple[str, ...]] = {}
-        self._espeak = PhonemeClient()  # no process before the first word that is missing
+        self._espeak: PhonemeClient | None = None  # not before the first word that is missing
         with dictionary.open("rb"):
             pass
 
@@ -124,14 +123,21 @@ class Lexicon:
 
     def close(self) -> None:
         """End the process that pronounces. Idempotent."""
-        self._espeak.close()
+        if self._espeak is not None:
+            self._espeak.close()
 
     def _guessed(self, word: str) -> str:
         """Return the ARPABET of an unknown English word as eSpeak NG reads it; empty for none."""
         if not word.isascii():
             return ""
+        # Here, since it imports asyncio, half of what a worker imports.
+        from vixio.providers.espeak_process.messages import Voice
+        from vixio.providers.espeak_process.phonemes import PhonemeClient
+
+        if self._espeak is None:
+            self._espeak = PhonemeClient()
         try:
-            return to_arpabet(self._espeak.phonemes(word, [_VOICE]))
+            return to_arpabet(self._espeak.phonemes(word, [Voice("en-us")]))
         except ProviderError:  # eSpeak NG is missing, or crashed on this word
             return ""
 

@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
-from vixio.phrasebook import fingerprint, signatures
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
 from vixio.providers.pocketsphinx.messages import NAME, WORST_SCORE, Kind, WorkerSettings
 from vixio.providers.pocketsphinx.pool import RecognitionPool, RecognitionWorker, default_size
@@ -124,6 +123,8 @@ class PocketSphinxASRProvider(ASRProvider):
         """Return the request for a grammar of these hints."""
         if self._request is not None and self._request[0].tools is hints.tools:
             return self._request[1]
+        from vixio.phrasebook import fingerprint, signatures  # not while the server starts
+
         tools = signatures(hints.tools)
         request = {
             "key": fingerprint(tools),

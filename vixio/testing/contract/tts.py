@@ -75,7 +75,8 @@ class TTSContract(ProviderContract[TTSProvider]):
         assert loudness(await say(tts, SENTENCE, language)) > 100
         assert loudness(await say(tts, "音量已经调到百分之三十。", language)) > 100
 
-    @pytest.mark.parametrize("text", [LONG[:10_000], "好的，没问题。" * 1430, "x" * 10_000])
+    # Longer than the 4,096 characters or bytes that services take in one request.
+    @pytest.mark.parametrize("text", [LONG[:5_000], "好的，没问题。" * 715, "x" * 5_000])
     async def test_a_very_long_text_is_spoken_whole(self, tts: TTSProvider, text: str) -> None:
         assert pcm_seconds(await say(tts, text), tts.sample_rate) > 100
 
@@ -94,7 +95,7 @@ class TTSContract(ProviderContract[TTSProvider]):
 
     @pytest.mark.parametrize("taken", [0, 1, 3])
     async def test_closing_the_iterator_stops_the_work(self, tts: TTSProvider, taken: int) -> None:
-        for _ in range(30):
+        for _ in range(12):  # more than a pool has places
             chunks = speech(tts, LONG)
             for _ in range(taken):
                 assert await anext(chunks)

@@ -1,4 +1,4 @@
-"""Tools of MCP servers: one supervised client per server and process, through the agent SDK.
+"""Tools of MCP servers: one supervised client per server and process, through the MCP SDK.
 
 ``source`` keeps a server connected and its list current; ``connection`` (the only module that
 imports the SDK, which takes seconds, off the event loop) is one connection to it; ``listing`` and

@@ -1,4 +1,4 @@
-"""Turns with a tool that needs consent, on the real SDK and a stand-in model."""
+"""Turns with a tool that needs consent, of the real agent and a stand-in model."""
 
 import pytest
 

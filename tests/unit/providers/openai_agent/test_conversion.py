@@ -1,16 +1,17 @@
-"""When a device's tools are converted for the SDK."""
+"""When a device's tools are converted for the model."""
 
 from __future__ import annotations
 
 import pytest
-from agents import FunctionTool
 
 from tests.support.llm_server import LLMServer, text
 from vixio.core.chunk import TextDelta
 from vixio.core.tools.function import FunctionCaller
 from vixio.core.tools.types import ToolDefinition
 from vixio.providers.agent import AgentRequest
+from vixio.providers.openai_agent import provider
 from vixio.providers.openai_agent.backend import OpenAIAgentBackend
+from vixio.providers.openai_agent.model import ModelTool
 
 
 def _tool(name: str) -> ToolDefinition:
@@ -24,14 +25,13 @@ async def test_no_turn_waits_for_the_conversion_of_tools(
     server: LLMServer, backend: OpenAIAgentBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     converted: list[str] = []
-    assert backend.loaded is not None
-    convert = backend.loaded.converter.convert
+    convert = provider._convert
 
-    def noted(tool: ToolDefinition) -> FunctionTool:
+    def noted(tool: ToolDefinition) -> ModelTool:
         converted.append(tool.name)
         return convert(tool)
 
-    monkeypatch.setattr(backend.loaded.converter, "convert", noted)
+    monkeypatch.setattr(provider, "_convert", noted)
     agent = backend.create()
     await agent.initialize()
     await agent.update_tools([_tool("lamp.on"), _tool("lamp.off")])

@@ -15,7 +15,7 @@ KEY = "sk-very-secret-0123456789"
 REQUEST = AgentRequest(1, "hello")
 
 LIMIT = 30.0
-"""Seconds; the first turn of a process imports the SDK, which a busy machine does slowly."""
+"""Seconds."""
 
 
 def _agent(

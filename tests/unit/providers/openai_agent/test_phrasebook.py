@@ -1,11 +1,9 @@
-"""The phrase book as a model, in the SDK's own loop."""
+"""The phrase book as a model, in the agent's loop."""
 
 import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
-from agents import FunctionTool, ModelSettings, ModelTracing
-from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage
 
 from vixio.core.chunk import TextDelta, ToolCalled
 from vixio.core.tools.function import FunctionCaller
@@ -14,10 +12,10 @@ from vixio.core.tools.types import ToolDefinition
 from vixio.phrasebook import PhraseBook
 from vixio.providers.agent import AgentRequest
 from vixio.providers.openai_agent.backend import PhraseBookAgentBackend
+from vixio.providers.openai_agent.model import Answer, ModelCall, ModelTool
 from vixio.providers.openai_agent.phrasebook import MAX_LISTS, PhraseBookModel
 from vixio.providers.openai_agent.provider import OpenAIAgentProvider
 from vixio.providers.openai_agent.settings import PhraseBookAgentSettings
-from vixio.providers.openai_agent.tools import OpenAIAgentToolConverter
 
 NOT_UNDERSTOOD = {code: PhraseBook.load(code).phrase("not_understood") for code in ("en", "zh")}
 
@@ -125,36 +123,13 @@ async def test_a_tool_error_is_said_in_words(agent: OpenAIAgentProvider) -> None
     assert words == PhraseBook.load("en").phrase("tool_failed")
 
 
-async def _respond(
-    model: PhraseBookModel, said: str, tools: list[FunctionTool]
-) -> ResponseOutputMessage | ResponseFunctionToolCall:
-    response = await model.get_response(
-        None,
-        said,
-        ModelSettings(),
-        list(tools),
-        None,
-        [],
-        ModelTracing.DISABLED,
-        previous_response_id=None,
-        conversation_id=None,
-        prompt=None,
-    )
-    (item,) = response.output
-    assert isinstance(item, ResponseOutputMessage | ResponseFunctionToolCall)
-    return item
-
-
-async def test_it_answers_in_one_piece_as_well() -> None:
-    tool = OpenAIAgentToolConverter().convert(_lamp())
-    item = await _respond(PhraseBookModel(), "turn on the lamp", [tool])
-    assert isinstance(item, ResponseFunctionToolCall)
-    assert (item.name, item.arguments) == ("self_lamp_turn_on", "{}")
-
-
 async def test_the_cache_of_compiled_lists_is_bounded() -> None:
-    model, converter = PhraseBookModel(), OpenAIAgentToolConverter()
+    model = PhraseBookModel()
     for number in range(MAX_LISTS + 2):
         name = f"self.thing_{chr(97 + number % 26)}{chr(97 + number // 26)}.turn_on"
-        await _respond(model, "hello", [converter.convert(_lamp(name))])
+        tool = ModelTool(name, "", {"type": "object", "properties": {}}, _lamp(name))
+        call = ModelCall("", [{"role": "user", "content": "hello"}], [tool])
+        *_, answer = [event async for event in model.stream(call)]
+        assert isinstance(answer, Answer)
+        assert not answer.calls
     assert len(model._compiled) == MAX_LISTS

@@ -1,4 +1,4 @@
-"""Consent in a conversation with the phrase book, on the real SDK and the runtime."""
+"""Consent in a conversation with the phrase book, of the real agent and the runtime."""
 
 from collections.abc import AsyncIterator
 

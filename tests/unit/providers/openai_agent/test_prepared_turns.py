@@ -1,4 +1,4 @@
-"""Turns that are prepared first, of the real SDK against a stand-in model."""
+"""Turns that are prepared first, of the real agent against a stand-in model."""
 
 import asyncio
 from contextlib import aclosing

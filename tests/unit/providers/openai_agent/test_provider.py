@@ -264,10 +264,10 @@ async def test_a_tool_of_the_framework_that_raises_is_explained_too(
         calls(Call("a", "native", '{"number": 1}'), Call("b", "native", "{}")), text("Sorry.")
     )
     events = await _turn(agent, AgentRequest(1, "?"))
-    for event in events:
-        if isinstance(event, ToolReturned):
-            assert json.loads(event.output)["error"]["type"] == "failed"
-            assert not event.success
+    returned = [event for event in events if isinstance(event, ToolReturned)]
+    kinds = [json.loads(event.output)["error"]["type"] for event in returned]
+    assert kinds == ["failed", "invalid_arguments"]
+    assert not any(event.success for event in returned)
     assert _said(events) == "Sorry."
 
 
@@ -373,3 +373,25 @@ async def test_a_closed_agent_says_so(agent: OpenAIAgentProvider) -> None:
     await agent.close()
     with pytest.raises(ProviderError, match="closed"):
         await _turn(agent, AgentRequest(1, "?"))
+
+
+def test_a_turn_needs_no_sdk() -> None:
+    """The SDK takes seconds to import, and 50 MB."""
+    code = """
+import asyncio, sys
+from vixio.providers.agent import AgentRequest
+from vixio.providers.openai_agent.backend import OpenAIAgentBackend, PhraseBookAgentBackend
+from vixio.providers.openai_agent.settings import OpenAIAgentSettings, PhraseBookAgentSettings
+
+async def turns():
+    book = PhraseBookAgentBackend(PhraseBookAgentSettings())
+    assert [event async for event in book.create().reply(AgentRequest(1, "hello"))]
+    chat = OpenAIAgentBackend(OpenAIAgentSettings(base_url="http://127.0.0.1:9/v1"))
+    await chat.start()
+    await chat.close()
+
+asyncio.run(turns())
+print([name for name in ("agents", "openai", "mcp", "litellm") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"

@@ -1,4 +1,4 @@
-"""Whole turns of the real SDK with the tool runtime, against a stand-in model."""
+"""Whole turns of the real agent with the tool runtime, against a stand-in model."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Tools of every kind as FunctionTools: names, schemas, and the model's view of failures."""
+"""Tools of every kind as FunctionTools of the SDK, and the SDK's as tools of ours."""
 
 import asyncio
 import json
@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from agents import FunctionTool, ToolOutputImage, ToolOutputText
+from agents import FunctionTool, ToolOutputImage, ToolOutputText, function_tool
 from agents.tool_context import ToolContext as SdkContext
 
 from vixio.core.errors import ToolError
@@ -19,7 +19,8 @@ from vixio.core.tools.types import (
     ToolDefinition,
     ToolOptions,
 )
-from vixio.providers.openai_agent.tools import OpenAIAgentToolConverter, TurnRecord
+from vixio.providers.openai_agent.tools import OpenAIAgentToolConverter, definition_of
+from vixio.tools.runtime import DIRECT
 
 PLAIN = ToolOptions()
 
@@ -52,8 +53,8 @@ class Client:
         return result
 
 
-def _context(call_id: str = "c1") -> SdkContext[TurnRecord]:
-    return SdkContext(TurnRecord(), tool_name="t", tool_call_id=call_id, tool_arguments="{}")
+def _context(call_id: str = "c1") -> SdkContext[None]:
+    return SdkContext(None, tool_name="t", tool_call_id=call_id, tool_arguments="{}")
 
 
 async def _invoke(tool: FunctionTool, arguments: str) -> Any:  # noqa: ANN401 - what a tool returns
@@ -138,15 +139,12 @@ async def test_wrong_arguments_are_named_and_never_sent(arguments: str, named: s
     assert client.asked == []
 
 
-async def test_a_tool_that_raises_becomes_an_error_and_is_recorded() -> None:
+async def test_a_tool_that_raises_becomes_an_error() -> None:
     async def boom() -> None:
         raise ValueError("no\nluck")
 
-    context = _context("c9")
-    tool = OpenAIAgentToolConverter().convert(_local(boom))
-    output = json.loads(await tool.on_invoke_tool(context, "{}"))
-    assert output["error"] == {"type": "failed", "message": "ValueError: no", "retryable": False}
-    assert context.context.failed == {"c9"}
+    error = await _error(OpenAIAgentToolConverter().convert(_local(boom)))
+    assert error == {"type": "failed", "message": "ValueError: no", "retryable": False}
 
 
 async def test_a_tool_error_keeps_its_class() -> None:
@@ -237,3 +235,44 @@ async def test_a_schema_cannot_make_the_server_fetch() -> None:
     remote = {"properties": {"a": {"$ref": "http://127.0.0.1:9/schema.json"}}}
     tool = OpenAIAgentToolConverter().convert(ToolDefinition("x", "", remote))
     assert "unresolvable reference" in (await _error(tool, '{"a": 1}'))["message"]
+
+
+def test_a_converted_tool_is_its_definition_again() -> None:
+    definition = _device(Client(), alias="device_volume")
+    assert definition_of(OpenAIAgentToolConverter().convert(definition)) is definition
+
+
+async def test_a_tool_of_the_sdk_is_called_and_its_parts_are_read() -> None:
+    @function_tool
+    async def look(at: str, far: bool = False) -> list[Any]:
+        """Look at something."""
+        return [
+            ToolOutputText(text=f"{at}, {far}"),
+            ToolOutputImage(image_url="data:image/png;base64,QUJD"),
+            ToolOutputImage(image_url="http://127.0.0.1:9/a.png"),
+        ]
+
+    definition = definition_of(look)
+    assert (definition.name, definition.description) == ("look", "Look at something.")
+    result = await DIRECT.run(definition, '{"at": "the lamp", "far": true}', "c1")
+    assert result.success
+    assert result.images == (ImagePart("QUJD", "image/png"),)
+    assert result.result is not None
+    assert result.result.startswith("the lamp, True\n")
+    assert "a.png" in result.result
+
+
+async def test_a_tool_of_the_sdk_that_raises_is_a_failure_unless_it_explains_it() -> None:
+    @function_tool
+    async def plain() -> str:
+        raise RuntimeError("broken")
+
+    @function_tool(failure_error_function=lambda _, error: f"sorry: {error}")
+    async def explained() -> str:
+        raise RuntimeError("broken")
+
+    failed = await DIRECT.run(definition_of(plain), "{}")
+    assert (failed.success, failed.error_type) == (False, "failed")
+    assert "error occurred" in failed.for_model()  # the SDK keeps the cause to itself
+    told = await DIRECT.run(definition_of(explained), "{}")
+    assert (told.success, told.result) == (True, "sorry: broken")

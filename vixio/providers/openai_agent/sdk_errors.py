@@ -1,4 +1,4 @@
-"""Classification of the errors of OpenAI's client. Importing this module imports the client.
+"""Classification of the errors of the SDK and of OpenAI's client. Importing this imports both.
 
 LiteLLM's errors are subclasses of that client's, so the same classification covers both.
 """
@@ -6,6 +6,7 @@ LiteLLM's errors are subclasses of that client's, so the same classification cov
 from __future__ import annotations
 
 import openai
+from agents.exceptions import AgentsException
 
 from vixio.core.errors import ProviderError, ProviderTimeout
 from vixio.providers import openai_status
@@ -20,6 +21,9 @@ def classify(provider: str, error: Exception, timeout: float = 0.0) -> ProviderE
     """
     if isinstance(error, ProviderError):
         return error
+    if isinstance(error, AgentsException):
+        text = f"unusable answer: {openai_status.one_line(_message_of(error))}"
+        return ProviderError(provider, text, reason="service")
     if isinstance(error, openai.APITimeoutError) and not _while_connecting(error):
         return ProviderTimeout(provider, "answer", timeout)
     if isinstance(error, openai.APIStatusError):
@@ -27,16 +31,15 @@ def classify(provider: str, error: Exception, timeout: float = 0.0) -> ProviderE
     if isinstance(error, openai.APIConnectionError):
         return openai_status.unreachable(provider, _cause(error))
     if isinstance(error, openai.APIError):
-        return openai_status.of_code(provider, str(error.code or ""), message_of(error))
-    text = f"{type(error).__name__}: {openai_status.one_line(message_of(error))}"
-    return ProviderError(provider, text, reason="service")
+        return openai_status.of_code(provider, str(error.code or ""), _message_of(error))
+    return openai_status.unexpected(provider, error, _message_of(error))
 
 
 def _of_status(provider: str, error: openai.APIStatusError) -> ProviderError:
     # LiteLLM's own error carries neither the code nor the headers.
     original = _original(error)
     code, headers = str(original.code or ""), original.response.headers
-    return openai_status.of_status(provider, error.status_code, code, message_of(error), headers)
+    return openai_status.of_status(provider, error.status_code, code, _message_of(error), headers)
 
 
 def _original(error: openai.APIStatusError) -> openai.APIStatusError:
@@ -60,7 +63,7 @@ def _while_connecting(error: Exception) -> bool:
     return type(error.__cause__).__name__ in {"ConnectTimeout", "PoolTimeout"}
 
 
-def message_of(error: Exception) -> str:
+def _message_of(error: Exception) -> str:
     """Return the message of the server or the client."""
     body = getattr(error, "body", None)
     message = body.get("message") if isinstance(body, dict) else None
@@ -70,4 +73,4 @@ def message_of(error: Exception) -> str:
 def _cause(error: Exception) -> str:
     if not isinstance(error.__cause__, Exception):
         return "no connection"
-    return message_of(error.__cause__)
+    return _message_of(error.__cause__)

@@ -1,0 +1,90 @@
+"""The models that are the agent SDK's own. Importing this imports the SDK."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from importlib import import_module
+
+import httpx2
+import openai
+from agents import ModelSettings, OpenAIResponsesModel, set_tracing_disabled
+from openai.types.shared import Reasoning
+
+from vixio.core.errors import ProviderUnavailable
+from vixio.providers.openai_agent.model import Item
+from vixio.providers.openai_agent.sdk_model import SdkModel
+from vixio.providers.openai_agent.settings import (
+    LiteLLMAgentSettings,
+    OpenAIAgentSettings,
+    SamplingSettings,
+)
+from vixio.providers.openai_client import KEPT_S, MAX_CONNECTIONS
+
+set_tracing_disabled(True)  # a thread of the SDK would send traces to a cloud service
+
+
+def responses_model(
+    name: str, settings: OpenAIAgentSettings, timeout: float
+) -> tuple[SdkModel, Callable[[], Awaitable[None]]]:
+    """Return a model behind the Responses API, of which only OpenAI knows all events.
+
+    With it the function that closes its client.
+    """
+    key = settings.api_key.get_secret_value() if settings.api_key is not None else ""
+    if not key and settings.base_url:
+        key = "none"  # local servers need none, but the client requires one
+    client = openai.AsyncOpenAI(
+        api_key=key or None,
+        base_url=settings.base_url,
+        timeout=openai.Timeout(timeout + 5, connect=settings.connect_timeout),
+        max_retries=0,  # the guard retries, and never after the first token
+        http_client=openai.DefaultAsyncHttpxClient(
+            limits=httpx2.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=KEPT_S)
+        ),
+    )
+    sampling = replace(_sampling(settings), store=settings.store)
+    if settings.reasoning_effort not in (None, "none") and not settings.store:
+        # Reasoning that the server does not store is sent back, encrypted, in the next round.
+        sampling = replace(sampling, response_include=["reasoning.encrypted_content"])
+    inner = OpenAIResponsesModel(settings.model, client)
+    return SdkModel(inner, name, sampling, fit=for_responses, timeout=timeout), client.close
+
+
+def for_responses(items: Sequence[Item]) -> list[Item]:
+    """Leave out reasoning that the server neither stored nor encrypted: it would not find it."""
+    return [
+        item
+        for item in items
+        if item.get("type") != "reasoning" or item.get("encrypted_content") is not None
+    ]
+
+
+def litellm_model(name: str, settings: LiteLLMAgentSettings) -> SdkModel:
+    """Return a model behind LiteLLM. Raises ProviderUnavailable without the extra."""
+    # By default LiteLLM fetches a price list from the network when it is imported.
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    try:
+        litellm = import_module("litellm")
+        from agents.extensions.models.litellm_model import LitellmModel
+    except ImportError as error:
+        raise ProviderUnavailable(name, "needs: pip install 'vixio[litellm]'") from error
+    litellm.suppress_debug_info = True  # type: ignore[attr-defined]  # it prints to the console
+    key = settings.api_key.get_secret_value() if settings.api_key is not None else None
+    inner = LitellmModel(settings.model, base_url=settings.base_url, api_key=key)
+    sampling = replace(_sampling(settings), extra_args={"max_retries": 0})  # the guard retries
+    return SdkModel(inner, name, sampling, timeout=settings.first_token_timeout)
+
+
+def _sampling(settings: SamplingSettings) -> ModelSettings:
+    effort = settings.reasoning_effort
+    return ModelSettings(
+        temperature=settings.temperature,
+        top_p=settings.top_p,
+        max_tokens=settings.max_tokens,
+        reasoning=Reasoning(effort=effort) if effort is not None else None,
+        parallel_tool_calls=settings.parallel_tool_calls,
+        include_usage=settings.include_usage or None,
+        extra_body=settings.extra_body,
+    )

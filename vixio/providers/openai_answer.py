@@ -1,0 +1,181 @@
+"""One answer of an OpenAI-compatible server: its body in pieces, as events, or whole."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from vixio.core.errors import ProviderError, ProviderTimeout
+from vixio.providers.openai_status import one_line, raise_error, unexpected, unreachable
+
+if TYPE_CHECKING:
+    import aiohttp
+
+_DRAIN: Final = 0.1
+"""Seconds to read the rest of a stream whose last event has come."""
+
+MAX_EVENT_BYTES: Final = 4 * 2**20
+"""Longest event of a stream: far beyond the arguments of any tool."""
+
+_LINE_END: Final = re.compile(rb"\r\n|\n|\r")
+
+
+class ServerAnswer:
+    """``timeout``: seconds that the client waits for each part of the body, for messages.
+
+    Whatever reads the body raises ProviderError.
+    """
+
+    def __init__(self, response: aiohttp.ClientResponse, provider: str, timeout: float) -> None:
+        self._response = response
+        self._provider = provider
+        self._timeout = timeout
+
+    @property
+    def content_type(self) -> str:
+        """The header, with its parameters; empty if there is none."""
+        return self._response.headers.get("content-type", "")
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """Yield the body as it arrives: each time all that has come."""
+        try:
+            async for piece in self._response.content.iter_any():
+                yield piece
+        except Exception as error:
+            raise self._broken(error) from error
+
+    async def read(self) -> bytes:
+        """Return the rest of the body, and close the answer."""
+        try:
+            return await self._response.read()
+        except Exception as error:
+            raise self._broken(error) from error
+        finally:
+            self.close()
+
+    async def events(self) -> AsyncIterator[dict[str, Any]]:
+        """Yield the JSON objects of a stream of server-sent events, whatever it is called.
+
+        An ``error`` among them is raised, ``[DONE]`` ends them. So is an answer that is no stream.
+        """
+        reader = EventReader()
+        async for piece in self._stream():
+            for data in self._fed(reader, piece):
+                if data.startswith("[DONE]"):
+                    await self._drain()
+                    return
+                if data and isinstance(event := self._parsed(data), dict):
+                    raise_error(event, self._provider)
+                    yield event
+
+    def close(self) -> None:
+        """End the request. Its connection is reused if the body was read to its end."""
+        self._response.close()
+
+    async def _stream(self) -> AsyncIterator[bytes]:
+        """Yield the body. Raises an error that is all of it, or that it is JSON and no stream."""
+        if "json" not in self.content_type:
+            async for piece in self.pieces():
+                yield piece
+            return
+        whole = await self.read()
+        try:
+            body = json.loads(whole)
+        except ValueError:
+            yield whole  # a stream that is called JSON
+            return
+        if isinstance(body, dict):
+            raise_error(body, self._provider)
+        raise ProviderError(self._provider, "the server's answer is no stream", reason="service")
+
+    def _broken(self, error: Exception) -> ProviderError:
+        failure = explained(error, self._provider, self._timeout)
+        if failure.reason != "unreachable":
+            return failure
+        text = f"the answer broke off: {one_line(_cause(error))}"
+        return ProviderError(self._provider, text, reason="service")
+
+    def _fed(self, reader: EventReader, piece: bytes) -> Iterable[str]:
+        try:
+            return reader.feed(piece)
+        except ValueError as error:
+            raise ProviderError(self._provider, str(error), reason="service") from None
+
+    def _parsed(self, data: str) -> object:
+        try:
+            return json.loads(data)
+        except ValueError:
+            what = "an event that is no JSON"
+            raise ProviderError(self._provider, what, reason="service") from None
+
+    async def _drain(self) -> None:
+        """Read the rest: only then is the connection reused."""
+        try:
+            async with asyncio.timeout(_DRAIN):
+                async for _ in self._response.content.iter_any():
+                    pass
+        except Exception:  # noqa: BLE001, S110 - the answer is complete; the connection is closed instead
+            pass
+
+
+class EventReader:
+    """Puts server-sent events together (HTML standard, section 9.2.6); only data counts."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+        self._data: list[bytes] = []
+        self._size = 0
+
+    def feed(self, piece: bytes) -> list[str]:
+        """Return the data of the events that ``piece`` completes; empty for a sign of life.
+
+        Raises ValueError for an event above :data:`MAX_EVENT_BYTES`.
+        """
+        rest, found = self._rest, list[str]()
+        rest += piece
+        start = 0
+        for end in _LINE_END.finditer(rest):
+            if end.end() == len(rest) and rest.endswith(b"\r"):
+                break  # perhaps the first half of a line's end
+            line = bytes(rest[start : end.start()])
+            start = end.end()
+            if line:
+                self._line(line)
+            elif self._data:
+                found.append(b"\n".join(self._data).decode("utf-8", "replace"))
+                self._data.clear()
+                self._size = 0
+        del rest[:start]
+        if self._size + len(rest) > MAX_EVENT_BYTES:
+            raise ValueError(f"an event of more than {MAX_EVENT_BYTES} bytes")
+        return found
+
+    def _line(self, line: bytes) -> None:
+        name, _, value = line.partition(b":")
+        if name == b"data":
+            self._data.append(value.removeprefix(b" "))
+            self._size += len(value) + 1
+
+
+def explained(error: Exception, provider: str, timeout: float) -> ProviderError:
+    """Return an error of the HTTP client as a ProviderError."""
+    import aiohttp
+
+    if isinstance(error, ProviderError):
+        return error
+    if isinstance(error, aiohttp.ConnectionTimeoutError):
+        return unreachable(provider, "no connection in time")
+    if isinstance(error, TimeoutError):
+        return ProviderTimeout(provider, "answer", timeout)
+    if isinstance(error, aiohttp.ClientConnectionError | aiohttp.ClientPayloadError | OSError):
+        return unreachable(provider, _cause(error))
+    return unexpected(provider, error)
+
+
+def _cause(error: Exception) -> str:
+    """Return what happened, without the client's own words around it."""
+    cause = getattr(error, "os_error", None) or error
+    return getattr(cause, "strerror", None) or str(cause) or type(error).__name__
