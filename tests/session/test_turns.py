@@ -37,6 +37,36 @@ async def test_a_spoken_turn_is_answered_in_the_firmwares_order() -> None:
 
 
 @on_virtual_time
+async def test_audio_may_wait_while_nobody_speaks() -> None:
+    talk = Conversation(asr=ScriptedASR(["turn it up"]))
+    allowed: list[bool] = []
+    async with talk.running():
+        talk.listen()
+        await talk.device.play(silence(0.3))
+        allowed.append(talk.device.may_gather)
+        await talk.device.play(speech(0.6))
+        allowed.append(talk.device.may_gather)
+        await talk.device.play(silence(1.0))
+        await talk.device.wait_for("audio")
+        allowed.append(talk.device.may_gather)
+        await talk.device.wait_for("stop")
+        talk.listen()
+        await talk.device.play(silence(0.3))
+        allowed.append(talk.device.may_gather)
+    # Before the user speaks, meanwhile, while the assistant does, and afterwards.
+    assert allowed == [True, False, False, True]
+
+
+@on_virtual_time
+async def test_no_audio_waits_while_a_button_is_held() -> None:
+    talk = Conversation()
+    async with talk.running():
+        talk.listen(ListenMode.MANUAL)
+        await talk.device.play(silence(0.3))
+        assert not talk.device.may_gather
+
+
+@on_virtual_time
 async def test_the_agent_knows_how_the_user_sounds_and_in_which_language() -> None:
     agent = ScriptedAgent()
     asr = ScriptedASR([Recognition("na toll", emotion="angry", language="de"), "all right"])

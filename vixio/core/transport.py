@@ -50,6 +50,9 @@ class DeviceConnection(ABC):
     session_id: str
     device: Device
     output: AudioFormat
+    may_gather: bool = False
+    """Set by the session while nobody speaks: :meth:`receive` may then keep audio back for some
+    tenths of a second, until more of it or anything else arrives. The rest sleeps longer."""
 
     @abstractmethod
     async def receive(self) -> Chunk:

@@ -241,11 +241,13 @@ class Session:
             self._dialogue.hang_up()
 
     async def _listen(self) -> None:
-        receive = self.connection.receive
+        connection = self.connection
+        receive = connection.receive
         watchdog = self._watchdog
         while True:
             while self._inbox:
                 await self._inbox.pop(0)()
+            connection.may_gather = self._dialogue.idle
             try:
                 with watchdog.until(self._deadline()):
                     chunk = await receive()

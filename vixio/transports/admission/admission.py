@@ -65,6 +65,7 @@ class Admission:
         self.proxies = Proxies(self.settings.trusted_proxies)
         self.tracker = ConnectionTracker(self.limits, self.proxies, clock, cluster=self.cluster)
         self._devices: Counter[str] = Counter()  # connections by device
+        self._admitted = 0
         self._overload = Overload(self.limits.loop_lag_ms / 1000, clock)
         self._users = 0
         self._loading = False
@@ -83,7 +84,7 @@ class Admission:
     @property
     def admitted(self) -> int:
         """How many connections of this process are admitted and not over."""
-        return self._devices.total()
+        return self._admitted
 
     @property
     def loading(self) -> bool:
@@ -119,11 +120,13 @@ class Admission:
     def admit(self, device_id: str) -> None:
         """Count an admitted connection of a device, until :meth:`depart`."""
         self._devices[device_id] += 1
+        self._admitted += 1
         self._publish()
 
     def depart(self, device_id: str) -> None:
         """An admitted connection of a device is over."""
         self._devices[device_id] -= 1
+        self._admitted -= 1
         if not self._devices[device_id]:
             del self._devices[device_id]
         self._publish()

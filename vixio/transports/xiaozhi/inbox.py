@@ -24,9 +24,11 @@ class Inbox:
     Bounded: one read of the network may lie above the high-water mark, no more.
     """
 
-    __slots__ = ("_arrived", "_closed", "_messages", "_pause", "_paused", "_resume")
+    __slots__ = ("_arrived", "_closed", "_messages", "_pause", "_paused", "_resume", "enough")
 
     def __init__(self, pause: Callable[[], None], resume: Callable[[], None]) -> None:
+        self.enough = 1
+        """Binary messages that are worth waking the reader for. A text wakes it at once."""
         self._pause = pause
         self._resume = resume
         self._messages: deque[str | bytes] = deque()
@@ -42,7 +44,8 @@ class Inbox:
         if self._closed:
             return
         self._messages.append(message)
-        self._arrived.wake()
+        if len(self._messages) >= self.enough or isinstance(message, str):
+            self._arrived.wake()
         if not self._paused and len(self._messages) > HIGH_WATER:
             self._paused = True
             self._pause()

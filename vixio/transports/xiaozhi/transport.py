@@ -146,7 +146,14 @@ class XiaozhiTransport(TransportBase):
             sent_id=identity.sent_id,
         )
         protocol = XiaozhiProtocol(str(uuid.uuid4()), hello.version, self._wake_words)
-        return XiaozhiConnection(channel, protocol, device, self._settings, self.admission)
+        return XiaozhiConnection(
+            channel,
+            protocol,
+            device,
+            self._settings,
+            self.admission,
+            frame_ms=hello.audio.frame_ms,
+        )
 
     async def _converse(
         self, connection: XiaozhiConnection, hello: Hello, channel: Channel

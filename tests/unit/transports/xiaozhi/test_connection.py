@@ -8,12 +8,15 @@ import random
 from typing import Any
 
 import pytest
+from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed as SocketClosed
 
 from tests.support.waiting import until
 from tests.unit.transports.xiaozhi.support import (
     BOUND_S,
     HELLO,
+    Server,
+    Session,
     opus_packets,
     receive_json,
     rms,
@@ -25,6 +28,7 @@ from vixio.core.chunk import Abort, AudioIn, ListenStop, TextInput
 from vixio.core.clock import now
 from vixio.core.errors import ConnectionClosed
 from vixio.core.transport import DeviceConnection
+from vixio.transports.xiaozhi import connection as connection_module
 from vixio.transports.xiaozhi.framing import VERSIONS, Version, build_frame, parse_frame
 
 STOP = json.dumps({"type": "listen", "state": "stop"})
@@ -55,6 +59,52 @@ async def test_speech_comes_in_as_pcm_at_16_khz(version: Version, frame_ms: int)
         heard += chunk.pcm
     assert len(heard) == len(packets) * 16 * frame_ms * 2
     assert rms(heard[6400:-6400]) == pytest.approx(0.3 / 2**0.5, rel=0.1)
+
+
+async def _has_arrived(client: ClientConnection) -> None:
+    """Wait until the server has taken in all that was sent: it answers in order."""
+    await asyncio.wait_for(await client.ping(), BOUND_S)
+
+
+async def _unhurried(server: Server, client: ClientConnection) -> Session:
+    """Return the session, which has told the connection that audio may wait."""
+    session = await server.session()
+    session.connection.may_gather = True
+    await client.send(STOP)  # the next wait is the first one that knows it
+    assert await session.next() == ListenStop()
+    return session
+
+
+@pytest.mark.parametrize(("frame_ms", "together"), [(20, 9), (40, 4), (60, 3)])
+async def test_a_quiet_microphones_packets_are_taken_together(frame_ms: int, together: int) -> None:
+    async with running() as server, server.client("aa", hello(1, frame_ms)) as client:
+        chunks = (await _unhurried(server, client)).chunks
+        packets = opus_packets(frame_ms * together / 1000, 16_000, frame_ms)[:together]
+        for packet in packets[:-1]:
+            await client.send(packet)
+        await _has_arrived(client)
+        assert chunks.empty()
+        await client.send(packets[-1])
+        for _ in packets:
+            assert isinstance(await asyncio.wait_for(chunks.get(), BOUND_S), AudioIn)
+
+
+async def test_what_else_arrives_does_not_wait_for_more_audio() -> None:
+    async with running() as server, server.client() as client:
+        session = await _unhurried(server, client)
+        await client.send(opus_packets(0.06)[0])
+        await client.send(STOP)
+        assert isinstance(await session.next(), AudioIn)
+        assert await session.next() == ListenStop()
+
+
+async def test_with_many_devices_no_packet_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module, "FEW_DEVICES", 1)
+    async with running() as server, server.client("aa"), server.client("bb") as client:
+        await server.session()
+        session = await _unhurried(server, client)
+        await client.send(opus_packets(0.06)[0])
+        assert isinstance(await session.next(), AudioIn)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

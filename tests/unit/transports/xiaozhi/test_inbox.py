@@ -38,6 +38,30 @@ async def test_a_message_wakes_the_reader() -> None:
     assert await inbox.get() == "b"
 
 
+async def test_a_reader_in_no_hurry_sleeps_until_there_is_enough() -> None:
+    inbox = Network().inbox
+    inbox.enough = 3
+    reader = asyncio.create_task(inbox.get())
+    await asyncio.sleep(0)
+    for packet in (b"1", b"2"):
+        inbox.put(packet)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert not reader.done()
+    inbox.put(b"3")
+    assert [await reader, await inbox.get(), await inbox.get()] == [b"1", b"2", b"3"]
+
+
+async def test_a_text_wakes_a_reader_in_no_hurry_behind_what_waits() -> None:
+    inbox = Network().inbox
+    inbox.enough = 3
+    reader = asyncio.create_task(inbox.get())
+    await asyncio.sleep(0)
+    inbox.put(b"1")
+    inbox.put("stop")
+    assert [await reader, await inbox.get()] == [b"1", "stop"]
+
+
 async def test_reading_the_network_pauses_above_the_mark_and_goes_on_below_the_other() -> None:
     network = Network()
     for number in range(HIGH_WATER + 10):
