@@ -46,20 +46,7 @@ def serve(
     again: devices, assistant and the providers of both.
     """
     collect_rarely()  # nearly all that is imported and made from here on stays
-    try:
-        _serve(config, host, port, http_port, workers, log_level)
-    finally:
-        collect_as_usual()
-
-
-def _serve(
-    config: Path | None,
-    host: str | None,
-    port: int | None,
-    http_port: int | None,
-    workers: str | None,
-    log_level: str | None,
-) -> None:
+    click.get_current_context().call_on_close(collect_as_usual)
     from vixio.logging.setup import configure_logging, flush_logs
     from vixio.settings import load_settings, override
 

@@ -22,7 +22,8 @@ def collect_rarely() -> None:
 def freeze_memory() -> None:
     """Exclude what is loaded from the garbage collector: it stays until the process ends.
 
-    A full collection over the agent SDK's classes would stop all devices for a tenth of a second.
+    A full collection over the classes of all libraries would stop all devices for tens of
+    milliseconds; with the agent SDK, for a tenth of a second.
     For the same reason none comes first: the first turns run at this moment, and after the imports
     there is hardly any garbage.
     """

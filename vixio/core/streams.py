@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from vixio.core.clock import now
@@ -14,7 +14,7 @@ from vixio.core.watchdog import Watchdog
 T = TypeVar("T")
 
 
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def closing(stream: AsyncIterator[T]) -> AsyncGenerator[AsyncIterator[T], None]:
     """Close ``stream`` at the end, if it is one that can be closed (async generators are)."""
     try:
@@ -32,9 +32,9 @@ async def bounded(
 
     ``first`` seconds for the first item, ``next`` for each later one. Closes ``stream``.
     """
-    limit, watchdog = first, Watchdog()
-    async with closing(stream) as items:
-        try:
+    limit = first
+    with contextlib.closing(Watchdog()) as watchdog:
+        async with closing(stream) as items:
             while True:
                 try:
                     with watchdog.until(now() + limit):
@@ -45,8 +45,6 @@ async def bounded(
                     raise ProviderTimeout(provider, what, limit) from None
                 limit = next
                 yield item
-        finally:
-            watchdog.close()
 
 
 async def within(stream: AsyncIterator[T], seconds: float) -> AsyncIterator[T]:

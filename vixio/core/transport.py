@@ -52,7 +52,8 @@ class DeviceConnection(ABC):
     output: AudioFormat
     may_gather: bool = False
     """Set by the session while nobody speaks: :meth:`receive` may then keep audio back for some
-    tenths of a second, until more of it or anything else arrives. The rest sleeps longer."""
+    tenths of a second, until more of it or anything else arrives, so that the process wakes less
+    often."""
 
     @abstractmethod
     async def receive(self) -> Chunk:

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from vixio.core.errors import ProviderError, ProviderTimeout
+from vixio.core.streams import closing
 from vixio.providers.openai_status import one_line, raise_error, unexpected, unreachable
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ _DRAIN: Final = 0.1
 
 MAX_EVENT_BYTES: Final = 4 * 2**20
 """Longest event of a stream: far beyond the arguments of any tool."""
+
+MAX_BODY_BYTES: Final = 4 * 2**20
+"""Longest answer that is read as a whole: far beyond any transcript or description."""
 
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 
@@ -49,12 +53,17 @@ class ServerAnswer:
 
     async def read(self) -> bytes:
         """Return the rest of the body, and close the answer."""
+        body = bytearray()
         try:
-            return await self._response.read()
-        except Exception as error:
-            raise self._broken(error) from error
+            async with closing(self.pieces()) as pieces:
+                async for piece in pieces:
+                    body += piece
+                    if len(body) > MAX_BODY_BYTES:
+                        what = f"an answer of more than {MAX_BODY_BYTES} bytes"
+                        raise ProviderError(self._provider, what, retryable=False, reason="service")
         finally:
             self.close()
+        return bytes(body)
 
     async def events(self) -> AsyncIterator[dict[str, Any]]:
         """Yield the JSON objects of a stream of server-sent events, whatever it is called.

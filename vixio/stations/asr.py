@@ -46,7 +46,7 @@ QUEUE_CHUNKS = 500
 
 
 GATHERED_CHUNKS = 16
-"""About a second of audio, after which a recogniser that gathers an utterance is fed."""
+"""About a second of audio in the packets of most devices; a recogniser that gathers is fed then."""
 
 
 @dataclass(slots=True)

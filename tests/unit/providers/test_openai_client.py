@@ -11,6 +11,7 @@ from pydantic import SecretStr
 
 from tests.support.speech_server import Fault, SpeechServer
 from vixio.core.errors import ProviderError, ProviderUnavailable
+from vixio.providers import openai_answer
 from vixio.providers.openai_agent.models import openai_model
 from vixio.providers.openai_agent.settings import OpenAIAgentSettings
 from vixio.providers.openai_client import OpenAIConnection, SharedClient
@@ -39,6 +40,20 @@ async def speak(client: SharedClient) -> bytes:
         return await (await client.post_json("audio/speech", body)).read()
 
     return await client.run(work())
+
+
+async def test_what_is_read_as_a_whole_is_bounded(
+    server: SpeechServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = await client_of(base_url=server.base_url)
+    size = len(await speak(client))
+    monkeypatch.setattr(openai_answer, "MAX_BODY_BYTES", size)
+    assert len(await speak(client)) == size
+    monkeypatch.setattr(openai_answer, "MAX_BODY_BYTES", size - 1)
+    with pytest.raises(ProviderError, match=f"more than {size - 1} bytes") as caught:
+        await speak(client)
+    assert not caught.value.retryable
+    await client.close()
 
 
 async def test_the_key_of_the_environment_stays_with_its_own_server(

@@ -37,8 +37,8 @@ from vixio.bench.load.usage import Spread, children_kb, machine_busy
 IDLE_S = 1.0
 """How long the idle server is watched before the devices come."""
 IDLE_FOR_FEW_S = 15.0
-"""The same for a few devices, whose own share is as small as the idle server's. It begins when the
-server has loaded everything."""
+"""The same for a few devices, whose own share is as small as the idle server's: so long, or half as
+long as the measurement. It begins when the server has loaded everything."""
 FEW_DEVICES = 10
 SETTLE_S = 3.0
 """Between the last connect and the measurement."""
@@ -176,11 +176,12 @@ class Step:
     async def _idle(self) -> None:
         if self._mix.default_set:
             return  # the first device is to come as early as it can
-        few = self._devices < FEW_DEVICES
-        if few:
-            await self._wait(SETTLE_S, "settles")
+        seconds = IDLE_S
+        if self._devices < FEW_DEVICES:
+            seconds = min(IDLE_FOR_FEW_S, self._hold / 2)
+            await self._wait(min(SETTLE_S, seconds), "settles")
         before = await self.server.ask("now")
-        await self._wait(IDLE_FOR_FEW_S if few else IDLE_S, "is idle")
+        await self._wait(seconds, "is idle")
         after = await self.server.ask("now")
         self.result.idle_rss = after["rss_kb"]
         self._idle_cpu = (after["cpu"] - before["cpu"]) / (after["at"] - before["at"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import AsyncIterator
 
@@ -300,9 +301,9 @@ class Reply:
 
     async def _play(self, stream: AsyncIterator[Chunk], timeout: float) -> None:
         """Send what ``stream`` gives; ``timeout`` seconds of waiting for it, in all."""
-        left, watchdog = timeout, Watchdog()
-        async with closing(stream) as chunks:
-            try:
+        left = timeout
+        with contextlib.closing(Watchdog()) as watchdog:
+            async with closing(stream) as chunks:
                 while True:
                     began = now()
                     try:
@@ -312,8 +313,6 @@ class Reply:
                         break
                     left -= now() - began
                     await self._take(chunk)
-            finally:
-                watchdog.close()
         await self._audio.flush()
 
     async def _take(self, chunk: Chunk) -> None:

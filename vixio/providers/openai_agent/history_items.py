@@ -1,4 +1,4 @@
-"""Converts a core history to the SDK's input items, ordered and paired as model APIs require."""
+"""Converts a core history to the items of a model call, ordered and paired as APIs require."""
 
 from __future__ import annotations
 

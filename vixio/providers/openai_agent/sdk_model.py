@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, cast
 
 from agents import FunctionTool, ModelResponse, ModelSettings, ModelTracing, Tool, Usage
@@ -98,7 +97,6 @@ class SdkModel:
             raise classify(self._provider, error, self._timeout) from error
 
 
-@lru_cache(maxsize=1024)
 def _function_tool(tool: ModelTool) -> Tool:
     return FunctionTool(
         name=tool.name,
@@ -110,8 +108,8 @@ def _function_tool(tool: ModelTool) -> Tool:
 
 
 async def _not_here(context: ToolContext[Any], arguments: str) -> str:
-    """Never called: a tool of the SDK has to have a function, and only its runner would call it."""
-    raise NotImplementedError("the agent loop runs tools")
+    """Never called: a tool of the SDK has to have a function, but only its runner calls that."""
+    raise AssertionError("tools are run by turn_loop")
 
 
 def _answer(response: Response) -> Answer:

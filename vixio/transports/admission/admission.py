@@ -65,7 +65,6 @@ class Admission:
         self.proxies = Proxies(self.settings.trusted_proxies)
         self.tracker = ConnectionTracker(self.limits, self.proxies, clock, cluster=self.cluster)
         self._devices: Counter[str] = Counter()  # connections by device
-        self._admitted = 0
         self._overload = Overload(self.limits.loop_lag_ms / 1000, clock)
         self._users = 0
         self._loading = False
@@ -84,7 +83,12 @@ class Admission:
     @property
     def admitted(self) -> int:
         """How many connections of this process are admitted and not over."""
-        return self._admitted
+        return self._devices.total()
+
+    @property
+    def devices(self) -> int:
+        """How many devices have such a connection."""
+        return len(self._devices)
 
     @property
     def loading(self) -> bool:
@@ -120,13 +124,11 @@ class Admission:
     def admit(self, device_id: str) -> None:
         """Count an admitted connection of a device, until :meth:`depart`."""
         self._devices[device_id] += 1
-        self._admitted += 1
         self._publish()
 
     def depart(self, device_id: str) -> None:
         """An admitted connection of a device is over."""
         self._devices[device_id] -= 1
-        self._admitted -= 1
         if not self._devices[device_id]:
             del self._devices[device_id]
         self._publish()
