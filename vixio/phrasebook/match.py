@@ -97,6 +97,8 @@ class Match:
         """
         intent = self.binding.intent
         read = Result.read(result)
+        if self.binding.tool and read.spoken:
+            return ""
         # A device answers false to a command that it could not carry out.
         refused = read.value is False and "{result" not in intent.reply
         if self.binding.tool and (read.failed or refused):

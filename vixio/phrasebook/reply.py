@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import Any
 
+from vixio.core.tools.types import SPOKEN_NOTE
+
 _FIELD = re.compile(r"\{([^{}|]+)(?:\|(\w+))?\}")
 _MAIN_KEYS = ("text", "result", "response", "answer", "message", "description")
 """Fields in which tools put a sentence for people, among others."""
@@ -22,18 +24,21 @@ class Missing(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A tool's answer as text, and as JSON if it is JSON."""
+    """A tool's answer as text, and as JSON if it is JSON. ``spoken``: the user has heard it."""
 
     text: str
     value: Any
+    spoken: bool = False
 
     @classmethod
     def read(cls, text: str) -> Result:
         """Parse a tool's answer; text that is not JSON stays text."""
+        spoken = text.startswith(SPOKEN_NOTE)
+        text = text.removeprefix(SPOKEN_NOTE).lstrip() if spoken else text
         try:
-            return cls(text, json.loads(text))
+            return cls(text, json.loads(text), spoken)
         except ValueError:
-            return cls(text, text)
+            return cls(text, text, spoken)
 
     @property
     def failed(self) -> bool:

@@ -8,9 +8,10 @@ import json
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vixio.core.chunk import Chunk
+from vixio.core.chunk import Chunk, TextDelta
 from vixio.core.device import DeviceProfile
 from vixio.core.errors import ToolError
 from vixio.core.tools.context import ToolContext
@@ -162,12 +163,38 @@ class RuntimeTurn(TurnTools):
         except ToolError as error:
             session.runtime.count(tool, error.type, time.perf_counter() - began)
             return ToolCallResult.failure(error, call_id)
-        result = await session.runtime.run_checked(session, tool, parsed, self._context, call_id)
+        voice = _Voice(self._context)
+        try:
+            result = await session.runtime.run_checked(
+                session, tool, parsed, voice.context, call_id
+            )
+        finally:
+            voice.end()
         if result.late is None:
             return result
         written = json.dumps(parsed, ensure_ascii=False)
         call = LateCall(tool, written, call_id, self._context.language)
         return await session.late.accept(call, result.late)
+
+
+class _Voice:
+    """What one call says. ``context``: for the call."""
+
+    def __init__(self, context: ToolContext) -> None:
+        self._turn = context
+        self._open = False
+        self.context = context if context.emit is None else replace(context, emit=self._emit)
+
+    def _emit(self, chunk: Chunk) -> None:
+        if isinstance(chunk, TextDelta):
+            self._open = not chunk.complete
+        if self._turn.emit is not None:
+            self._turn.emit(chunk)
+
+    def end(self) -> None:
+        """Complete the running text: what follows it is another sentence."""
+        if self._open and self._turn.emit is not None:
+            self._turn.emit(TextDelta(self._turn.turn_id, " ", complete=True))
 
 
 async def _close(instance: object) -> None:

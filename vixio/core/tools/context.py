@@ -49,6 +49,20 @@ class ToolContext:
         if self.emit is not None and text.strip():
             self.emit(TextDelta(self.turn_id, f"{text.strip()} ", complete=True))
 
+    @property
+    def can_speak(self) -> bool:
+        """Whether what is said through it can be heard: it belongs to a turn."""
+        return self.emit is not None
+
+    def stream(self, text: str) -> None:
+        """Speak a piece of running text, in the order of the reply. From any thread.
+
+        Pieces join to sentences, each spoken once it is complete; the end of the call, or
+        :meth:`say`, completes the last one. The call's result then has ``spoken`` set.
+        """
+        if self.emit is not None and text:
+            self.emit(TextDelta(self.turn_id, text))
+
     def show(self, text: str) -> None:
         """Show ``text`` on the device's screen, in the order of the reply. From any thread."""
         if self.emit is not None and text.strip():

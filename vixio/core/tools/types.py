@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 JsonObject = dict[str, Any]
 
+SPOKEN_NOTE = "[already spoken to the user]"
+"""Stands before a result that the user has heard, so that the model does not repeat it."""
+
 EMPTY_SCHEMA: Mapping[str, Any] = {"type": "object", "properties": {}}
 
 
@@ -89,6 +92,7 @@ class ToolCallResult:
 
     ``error_type``, ``retryable`` and ``retry_after`` as in :class:`~vixio.core.errors.ToolError`.
     ``late``: work that gives the result later; the runtime replaces it with an acknowledgement.
+    ``spoken``: the user hears the result already, by ``ToolContext.stream``.
     """
 
     call_id: str
@@ -100,6 +104,7 @@ class ToolCallResult:
     retry_after: float = 0.0
     images: tuple[ImagePart, ...] = ()
     late: Deferred | None = None
+    spoken: bool = False
 
     @classmethod
     def failure(cls, error: ToolError, call_id: str = "") -> ToolCallResult:
@@ -124,7 +129,8 @@ class ToolCallResult:
         """Return the text for the model: the result, or a structured error as JSON."""
         if self.success:
             # Model APIs reject every request that contains half a surrogate pair.
-            return (self.result or "").encode("utf-8", "replace").decode()
+            text = (self.result or "").encode("utf-8", "replace").decode()
+            return f"{SPOKEN_NOTE} {text}".rstrip() if self.spoken else text
         error = {
             "type": self.error_type or "failed",
             "message": (self.error or "the tool failed")[:2_000],

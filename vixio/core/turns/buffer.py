@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from vixio.core.chunk import Chunk
+from vixio.core.chunk import Chunk, TextDelta
 from vixio.core.waiters import Waiters
 
 AGENT_LIMIT = 100
@@ -18,6 +18,10 @@ A model's words often arrive several at a time, and a turn of a busy loop takes 
 
 TOOL_LIMIT = 200
 """Unread chunks above which those of tools are dropped: a tool cannot wait for the reader."""
+
+
+JOINED_CHARS = 2_000
+"""Unread running text of a tool becomes one chunk up to this length, since its pieces are words."""
 
 
 class ReplyBuffer:
@@ -41,6 +45,20 @@ class ReplyBuffer:
             return
         self._waiting.append(chunk)
         self._readable.wake()
+
+    def put_said(self, chunk: Chunk) -> None:
+        """Add a chunk of a tool; running text joins the unread piece before it."""
+        last = self._waiting[-1] if self._waiting else None
+        if (
+            isinstance(chunk, TextDelta)
+            and isinstance(last, TextDelta)
+            and not (chunk.complete or last.complete)
+            and last.turn_id == chunk.turn_id
+            and len(last.text) < JOINED_CHARS
+        ):
+            self._waiting[-1] = TextDelta(chunk.turn_id, last.text + chunk.text)
+        else:
+            self.put(chunk)
 
     async def room(self) -> None:
         """Wait until the agent may go on: at once for a few chunks, then the reader comes first."""

@@ -183,6 +183,7 @@ class PreparedTurn:
                     self._timer = None
                 self._limit = self._runner.timeouts.agent_next
                 self._happened(event)
+                self._buffer.put(event)
                 await self._buffer.room()
 
     def _said(self, chunk: Chunk) -> None:
@@ -191,13 +192,13 @@ class PreparedTurn:
             self._limit = self._runner.timeouts.agent_next
             self._restart_timer()
             self._happened(chunk)
+            self._buffer.put_said(chunk)
 
     def _happened(self, event: Chunk) -> None:
         if self._begun:
             self._record(event, now())
         else:
             self._events.append((event, now()))
-        self._buffer.put(event)
 
     def _restart_timer(self) -> None:
         if self._timer is not None and not self._timer.expired():

@@ -64,7 +64,8 @@ class PhraseBookModel:
         if isinstance(said, Call):
             yield Answer([_call(said)], _USE)
             return
-        yield Words(said)
+        if said:  # nothing follows a result that the user has heard
+            yield Words(said)
         yield Answer([{"role": "assistant", "content": said}], _USE)
 
     async def _answer(self, items: Sequence[Item], tools: Sequence[ModelTool]) -> Call | str:

@@ -8,7 +8,7 @@ import pytest
 from vixio.core.chunk import TextDelta, ToolCalled
 from vixio.core.tools.function import FunctionCaller
 from vixio.core.tools.local import BUILTIN_LOCAL_TOOLS
-from vixio.core.tools.types import ToolDefinition
+from vixio.core.tools.types import ToolCallResult, ToolDefinition
 from vixio.phrasebook import PhraseBook
 from vixio.providers.agent import AgentRequest
 from vixio.providers.openai_agent.backend import PhraseBookAgentBackend
@@ -133,3 +133,12 @@ async def test_the_cache_of_compiled_lists_is_bounded() -> None:
         assert isinstance(answer, Answer)
         assert not answer.calls
     assert len(model._compiled) == MAX_LISTS
+
+
+async def test_what_a_tool_has_spoken_is_not_repeated(agent: OpenAIAgentProvider) -> None:
+    async def execute() -> ToolCallResult:
+        return ToolCallResult("", success=True, result="Rain.", spoken=True)
+
+    tool = ToolDefinition("self.lamp.turn_on", "", source="web", caller=FunctionCaller(execute))
+    await agent.update_tools([tool])
+    assert await _say(agent, "turn on the lamp") == ("", ["self_lamp_turn_on"])

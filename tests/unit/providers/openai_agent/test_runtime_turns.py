@@ -10,7 +10,7 @@ from vixio.core.device import DeviceProfile, ToolAccess
 from vixio.core.errors import ToolError
 from vixio.core.tools.local import func_to_tool_definition
 from vixio.core.tools.toolset import DEVICE_SOURCE
-from vixio.core.tools.types import ToolDefinition, ToolOptions
+from vixio.core.tools.types import ToolCallResult, ToolDefinition, ToolOptions
 from vixio.providers.openai_agent.backend import OpenAIAgentBackend
 from vixio.tools import ToolContext
 from vixio.tools.builtin import builtin_source
@@ -292,3 +292,37 @@ async def test_the_end_of_the_conversation_is_announced_once_it_was_called(
         chunks = await talk.turn("goodbye")
         assert any(isinstance(chunk, Farewell) for chunk in chunks)
         assert spoken(chunks) == ["Bye."]
+
+
+async def test_running_text_of_a_tool_is_spoken_by_sentences(
+    server: LLMServer, backend: OpenAIAgentBackend
+) -> None:
+    heard = asyncio.Event()
+
+    async def forecast(context: ToolContext) -> ToolCallResult:
+        """Tell the weather."""
+        said = ["It ", "is rai", "ning now, and it will stay so. ", "Take ", "a coat with you"]
+        for piece in said[:3]:
+            context.stream(piece)
+        await asyncio.wait_for(heard.wait(), 30)
+        await asyncio.to_thread(context.stream, said[3])
+        context.stream(said[4])
+        return ToolCallResult("", success=True, result="".join(said), spoken=True)
+
+    async with made(ToolRuntime([Shelf(func_to_tool_definition(forecast))]), backend) as talk:
+        server.script(calls(Call("1", "forecast", "{}")), text("Anything else?"))
+
+        def seen(chunk: Chunk) -> None:
+            if isinstance(chunk, Sentence):
+                heard.set()  # the first sentence is spoken while the tool still runs
+
+        said = await talk.turn("weather", seen=seen)
+        whole = " ".join(spoken(said))
+        expected = "It is raining now, and it will stay so. Take a coat with you Anything else?"
+        assert whole == expected
+        assert spoken(said)[-2:] == ["Take a coat with you", "Anything else?"]
+        (output,) = outputs(server)
+        assert output.startswith("[already spoken to the user] It is raining")
+        server.script(text("Yes."))
+        await talk.turn("really?")
+        assert "a coat with you" in str(server.requests[-1]["messages"])
