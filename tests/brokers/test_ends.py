@@ -42,7 +42,8 @@ async def test_a_call_that_times_out_is_cancelled_at_the_service(
 async def ask_quickly(caller: ToolBus, queue: str, held: Held) -> None:
     """Call with a short limit until a call has begun before it ended."""
     for number in range(50):
-        with pytest.raises(ToolError, match="no answer within") as caught:
+        # The service ends it at its deadline by itself, or when it is cancelled.
+        with pytest.raises(ToolError) as caught:
             await caller.call(Route(queue), Request("", {}, {"number": number}), 0.3)
         assert caught.value.type == "timeout"
         if held.begun:
@@ -84,7 +85,7 @@ async def test_a_service_that_falls_silent_is_given_up(
 
     subscription = await service.broker.subscribe(queue, "shared", takes)
     with pytest.raises(ToolError, match="no sign of life") as caught:
-        await caller.call(Route(queue, idle_timeout=0.3), Request(), LIMIT)
+        await caller.call(Route(queue, idle_timeout=0.3, lively=True), Request(), LIMIT)
     assert caught.value.type == "disconnected"
     assert caught.value.retryable
     await service.broker.unsubscribe(subscription)

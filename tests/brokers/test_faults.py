@@ -129,7 +129,7 @@ async def test_an_instance_killed_in_mid_call_costs_that_call(
     if server is None:
         pytest.skip("other processes do not reach it")
     async with instance(url, queue) as process:
-        route = Route(queue, idle_timeout=2)
+        route = Route(queue, idle_timeout=2, lively=True)
         call = asyncio.create_task(caller.call(route, Request(), LIMIT))
         await line(process, b"begun")
         process.kill()

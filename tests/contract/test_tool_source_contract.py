@@ -23,7 +23,13 @@ DOCUMENT = {
     "servers": [{"url": "http://127.0.0.1:9"}],
     "paths": {"/lamp": {"get": {"operationId": "getLamp", "summary": "Get the lamp."}}},
 }
+SERVICE = {"id": "joke", "request-queue": "request:tg:joke"}
 OPTIONS: dict[str, dict[str, object]] = {
+    "broker": {
+        "url": "memory://contract",
+        "services": [SERVICE],
+        "tools": [{"name": "tell-joke", "description": "A joke.", "service": "joke"}],
+    },
     "builtin": {},
     "local": {"modules": ["tests.contract.local_tools"]},
     "mcp": {"command": sys.executable, "args": [str(EXAMPLES / "mcp_tools.py")]},

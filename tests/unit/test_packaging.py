@@ -20,7 +20,11 @@ EXTRAS = ("dev", "edge", "litellm", "mp3", "redis", "sqlalchemy")
 MODELS = "requirements-models.lock"
 """The runtimes of local models, several extras in one, and torch, on which FunASR runs."""
 MODEL_EXTRAS = ("funasr", "piper", "sherpa", "ten")
-LOCKS = ("requirements.lock", *(f"requirements-{extra}.lock" for extra in EXTRAS), MODELS)
+BROKERS = "requirements-brokers.lock"
+"""The clients of the message brokers, several extras in one, and the brokers that are packages."""
+BROKER_EXTRAS = ("nats", "pulsar", "rabbitmq")
+SHARED = {**dict.fromkeys(MODEL_EXTRAS, MODELS), **dict.fromkeys(BROKER_EXTRAS, BROKERS)}
+LOCKS = ("requirements.lock", *(f"requirements-{extra}.lock" for extra in EXTRAS), MODELS, BROKERS)
 PIN = re.compile(r"^[a-z0-9]+(-[a-z0-9]+)*==[0-9][0-9a-z.]*( ; [^;#@]+)?$")
 
 # Python 3.11, 3.12 and 3.13 on the two Linux architectures that the lock is meant for.
@@ -111,7 +115,7 @@ def test_the_lock_covers_what_the_projects_ask_for(environment: dict[str, str]) 
     assert_covered(device["project"]["dependencies"], base, environment)
     assert_covered(device["build-system"]["requires"], base, environment)
     for extra, requirements in project["project"]["optional-dependencies"].items():
-        lock = MODELS if extra in MODEL_EXTRAS else f"requirements-{extra}.lock"
+        lock = SHARED.get(extra, f"requirements-{extra}.lock")
         more = pinned(environment, "requirements.lock", lock)
         assert_covered(requirements, more, environment)
 

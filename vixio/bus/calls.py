@@ -12,6 +12,7 @@ from vixio.bus.broker import Broker, Message
 from vixio.bus.errors import BrokerError, NobodyServes, TooLarge
 from vixio.bus.queues import beside
 from vixio.bus.wire import (
+    EXPIRED,
     MAX_ANSWER_CHARS,
     Answer,
     BadMessage,
@@ -39,19 +40,30 @@ GONE: Final = "the connection to the broker was lost"
 class Route:
     """How a service is reached. ``response_queue``: where it answers if not to ``reply_to``.
 
-    ``idle_timeout``: seconds without any message after which the service counts as gone; None for
-    one that gives no signs of life.
+    ``idle_timeout``: seconds without any message after which a service counts as gone that gives
+    signs of life: one that is ``lively``, and any other from its first one on.
     """
 
     request_queue: str
     response_queue: str = ""
     idle_timeout: float | None = None
+    lively: bool = False
 
 
 class _Waiting:
     """A request that waits. ``done`` gets the whole text."""
 
-    __slots__ = ("chars", "done", "heard", "instance", "next_seq", "on_piece", "pieces", "timer")
+    __slots__ = (
+        "chars",
+        "done",
+        "heard",
+        "idle",
+        "instance",
+        "next_seq",
+        "on_piece",
+        "pieces",
+        "timer",
+    )
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, on_piece: Callable[[str], None] | None
@@ -63,16 +75,19 @@ class _Waiting:
         self.next_seq = 0
         self.instance = ""
         self.heard = loop.time()
+        self.idle: float | None = None
         self.timer: asyncio.TimerHandle | None = None
 
-    def watch(self, idle: float) -> None:
+    def watch(self) -> None:
         """Fail it when nothing has been heard for ``idle`` seconds."""
-        loop = asyncio.get_running_loop()
-        left = self.heard + idle - loop.time()
-        if left > 0:
-            self.timer = loop.call_later(left, self.watch, idle)
+        if self.idle is None:
             return
-        message = f"no sign of life from the service within {idle:g} s"
+        loop = asyncio.get_running_loop()
+        left = self.heard + self.idle - loop.time()
+        if left > 0:
+            self.timer = loop.call_later(left, self.watch)
+            return
+        message = f"no sign of life from the service within {self.idle:g} s"
         self.fail(ToolError("disconnected", message, retryable=True))
 
     def end(self) -> None:
@@ -126,12 +141,13 @@ class Calls:
             **request.headers,
             "id": name,
             "reply_to": self._broker.reply_to(name),
-            "deadline": deadline_after(timeout),
         }
+        headers.setdefault("deadline", deadline_after(timeout))
         body = request.encode()
         waiting = self._waiting[name] = _Waiting(loop, on_piece)
-        if route.idle_timeout is not None:
-            waiting.watch(route.idle_timeout)
+        waiting.idle = route.idle_timeout
+        if route.lively:
+            waiting.watch()
         limit = asyncio.timeout(timeout)
         try:
             async with limit:
@@ -152,6 +168,21 @@ class Calls:
             del self._waiting[name]
             waiting.end()
 
+    async def ping(self, route: Route, timeout: float) -> float:
+        """Return the seconds in which a service refuses a request that is too late to be executed.
+
+        Raises ToolError if it does not answer. Only for services of this package: others may not
+        look at the deadline.
+        """
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        try:
+            await self.call(route, Request(headers={"deadline": "0"}), timeout)
+        except ToolError as error:
+            if str(error) != EXPIRED:
+                raise
+        return loop.time() - began
+
     async def take(self, message: Message) -> None:
         """Take an answer. Never raises: it may be anything."""
         try:
@@ -169,6 +200,8 @@ class Calls:
             self._counters.add("bus.answers.bad")
             return
         waiting.heard = asyncio.get_running_loop().time()
+        if waiting.timer is None and "instance" in message.headers:
+            waiting.watch()
         if answer.error is not None:
             waiting.fail(answer.error)
             return

@@ -16,6 +16,7 @@ from vixio.bus.broker import Broker, Message, Subscription
 from vixio.bus.errors import BrokerError
 from vixio.bus.queues import beside
 from vixio.bus.wire import (
+    EXPIRED,
     MAX_ID_CHARS,
     SIGN_OF_LIFE,
     Answer,
@@ -190,7 +191,7 @@ class Serving:
         left = seconds_left(message.headers)
         if left is not None and left <= 0:
             self.counters.add("service.expired")
-            raise ToolError("timeout", "the call came after its deadline", retryable=True)
+            raise ToolError("timeout", EXPIRED, retryable=True)
         try:
             request = Request.decode(message.body, message.headers)
         except BadMessage as error:

@@ -35,6 +35,9 @@ ERROR_TYPES: Final = frozenset(
 )
 """Types of :class:`~vixio.core.errors.ToolError` that a service may answer."""
 
+EXPIRED: Final = "the call came after its deadline"
+"""Message of the error for a request that was not executed because it came too late."""
+
 _MAX_MESSAGE: Final = 500
 
 

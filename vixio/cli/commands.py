@@ -17,6 +17,7 @@ from vixio.cli.check import check
 from vixio.cli.config import CONFIG_NAME, choose_config, config_option
 from vixio.cli.serve import serve
 from vixio.cli.speech import say, transcribe
+from vixio.cli.tool_service import tool_service
 from vixio.core.errors import ConfigError, VixioError
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ main.add_command(serve)
 main.add_command(check)
 main.add_command(say)
 main.add_command(transcribe)
+main.add_command(tool_service)
 
 
 @main.command()

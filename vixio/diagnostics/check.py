@@ -236,7 +236,11 @@ async def _tools(settings: Settings) -> str:
         await runtime.ready(TOOLS_TIMEOUT_S)
         types = {spec.name: spec.type for spec in specs_of(settings)}
         listed = runtime.listed()
-        found = ", ".join(_counted(name, len(tools), types[name]) for name, tools in listed.items())
+        counted = [
+            _counted(source.name, len(listed[source.name]), types[source.name], await source.look())
+            for source in runtime.sources
+        ]
+        found = ", ".join(counted)
         if faults := runtime.faults:
             more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
             raise ConfigError(f"{faults[0].place}: {faults[0].reason}{more}; found: {found}")
@@ -245,10 +249,10 @@ async def _tools(settings: Settings) -> str:
     return f"{found}; a device adds its own"
 
 
-def _counted(name: str, tools: int, type: str) -> str:
+def _counted(name: str, tools: int, type: str, more: str) -> str:
     """Return a source in a few words: ``12 home (mcp)``."""
-    kind = f" ({type})" if type != name else ""
-    return f"{tools} {name}{kind}"
+    words = "; ".join(each for each in (type if type != name else "", more) if each)
+    return f"{tools} {name}" + (f" ({words})" if words else "")
 
 
 async def _memory(settings: Settings) -> str:

@@ -71,6 +71,8 @@ def specs_of(settings: Settings) -> Iterator[SourceSpec]:
         yield SourceSpec("rest", "rest", "tools.rest", RestSettings(tools=tools.rest))
     for name, service in tools.openapi.items():
         yield SourceSpec("openapi", name, f"tools.openapi.{name}", service)
+    if tools.broker is not None and tools.broker.enabled:
+        yield SourceSpec("broker", "broker", "tools.broker", tools.broker)
     for name, server in settings.mcp_servers.items():
         if server.enabled:
             yield SourceSpec("mcp", name, f"mcp_servers.{name}", server)

@@ -2,22 +2,22 @@
 
 The module of a type exports its factory::
 
-    class BrokerSettings(SourceSettings):
-        url: str = "nats://127.0.0.1"
+    class HubSettings(SourceSettings):
+        url: str = "http://127.0.0.1"
 
-    def _create(settings: BrokerSettings, context: SourceContext) -> BrokerSource:
-        return BrokerSource(context.name, settings)
+    def _create(settings: HubSettings, context: SourceContext) -> HubSource:
+        return HubSource(context.name, settings)
 
-    FACTORY = ToolSourceFactory(settings_model=BrokerSettings, create=_create)
+    FACTORY = ToolSourceFactory(settings_model=HubSettings, create=_create)
 
 Importing that module must be cheap: a slow library is imported by the source's ``start``.
 
 Another distribution adds a type by an entry point, ``type = "module:attribute"``::
 
     [project.entry-points."vixio.tool_sources"]
-    broker = "vixio_broker.source:FACTORY"
+    acme_hub = "vixio_acme.source:FACTORY"
 
-and a settings file uses it by ``tools.sources: [{type: broker, name: kitchen, url: …}]``.
+and a settings file uses it by ``tools.sources: [{type: acme_hub, name: kitchen, url: …}]``.
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ _TYPES: PluginGroup[ToolSourceFactory[Any]] = PluginGroup(
     {
         "builtin": Plugin("vixio.tools.factories:BUILTIN"),
         "local": Plugin("vixio.tools.factories:LOCAL"),
+        "broker": Plugin("vixio.tools.broker.factory:FACTORY"),
         "mcp": Plugin("vixio.tools.mcp.factory:FACTORY"),
         "rest": Plugin("vixio.tools.rest.factory:REST"),
         "openapi": Plugin("vixio.tools.rest.factory:OPENAPI"),

@@ -58,6 +58,10 @@ class ToolSource(ABC):
         may override. While this raises, the last list stays.
         """
 
+    async def look(self) -> str:
+        """Return more than the number of tools for `vixio check`: who answers, how fast."""
+        return ""
+
     async def close(self) -> None:  # noqa: B027 - most sources hold nothing
         """Release everything; pending calls fail. Idempotent. Cancelled after ``tool_close`` s."""
 

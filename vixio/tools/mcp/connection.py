@@ -25,9 +25,9 @@ from mcp.types import (
 
 from vixio.core.errors import ToolError
 from vixio.core.tools.types import JsonObject, ToolCallResult
+from vixio.tools.bounds import MAX_TOOLS
 from vixio.tools.mcp.config import McpServerConfig
 from vixio.tools.mcp.content import to_result
-from vixio.tools.mcp.listing import MAX_TOOLS
 from vixio.tools.mcp.stderr import StderrLog
 from vixio.tools.mcp.streams import open_streams
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vixio.core.tools.types import ToolCaller, ToolDefinition, ToolOptions
+from vixio.tools.bounds import (
+    MAX_NAME_CHARS,
+    MAX_SCHEMA_CHARS,
+    MAX_TOOLS,
+    bounded_description,
+    bounded_schema,
+)
 from vixio.tools.mcp.config import McpServerConfig
 from vixio.tools.source import Fault
 
 if TYPE_CHECKING:
     from mcp.types import Tool, ToolAnnotations
-
-MAX_TOOLS = 256
-MAX_NAME_CHARS = 256
-MAX_DESCRIPTION_CHARS = 2_000
-MAX_SCHEMA_CHARS = 20_000
-"""As JSON. Every request to the model contains all schemas."""
 
 
 def to_definitions(
@@ -31,7 +31,7 @@ def to_definitions(
         if not _wanted(tool.name, config):
             continue
         place = f"{config.name}/{tool.name[:MAX_NAME_CHARS]}"
-        schema = _bounded_schema(tool.input_schema)
+        schema = bounded_schema(tool.input_schema)
         if len(found) == MAX_TOOLS:
             faults.append(Fault(place, f"the server has more than {MAX_TOOLS} tools"))
             break
@@ -42,7 +42,7 @@ def to_definitions(
         else:
             found[tool.name] = ToolDefinition(
                 name=tool.name,
-                description=_description(tool),
+                description=bounded_description(tool.description or tool.title or tool.name),
                 parameters=schema,
                 source=config.name,
                 options=_options(tool.annotations, config),
@@ -55,14 +55,6 @@ def _wanted(name: str, config: McpServerConfig) -> bool:
     if any(fnmatchcase(name, pattern) for pattern in config.deny):
         return False
     return not config.allow or any(fnmatchcase(name, pattern) for pattern in config.allow)
-
-
-def _description(tool: Tool) -> str:
-    words = (tool.description or tool.title or tool.name).strip()
-    if len(words) > MAX_DESCRIPTION_CHARS:
-        words = f"{words[: MAX_DESCRIPTION_CHARS - 1]}…"
-    # Model APIs reject every request that contains half a surrogate pair.
-    return words.encode("utf-8", "replace").decode()
 
 
 def _options(annotations: ToolAnnotations | None, config: McpServerConfig) -> ToolOptions:
@@ -81,25 +73,3 @@ def _options(annotations: ToolAnnotations | None, config: McpServerConfig) -> To
         read_only=reads,
         retries=config.retries if repeatable else 0,
     )
-
-
-def _bounded_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the schema, without descriptions if it is too long; None if it still is."""
-    try:
-        for candidate in (schema, _without_words(schema)):
-            text = json.dumps(candidate, ensure_ascii=False)
-            if len(text) <= MAX_SCHEMA_CHARS:
-                whole: dict[str, Any] = json.loads(text.encode("utf-8", "replace"))
-                return whole
-    except (ValueError, RecursionError):
-        pass  # nested too deeply: treated as too long
-    return None
-
-
-def _without_words(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``schema`` without explanations. Properties with such names are mappings and stay."""
-    return {
-        key: _without_words(value) if isinstance(value, Mapping) else value
-        for key, value in schema.items()
-        if isinstance(value, Mapping) or key not in {"description", "title", "examples"}
-    }

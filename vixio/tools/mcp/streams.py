@@ -20,8 +20,8 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import JSONRPCResponse
 
+from vixio.tools.bounds import MAX_TOOLS
 from vixio.tools.mcp.config import McpServerConfig
-from vixio.tools.mcp.listing import MAX_TOOLS
 from vixio.tools.mcp.stderr import StderrLog, stderr_log
 
 STREAM_TIMEOUT_S = 300.0

@@ -13,7 +13,8 @@ from mcp import Tool
 
 from tests.support.waiting import until
 from tests.unit.tools.mcp.servers import BOUND, source_of, stdio
-from vixio.tools.mcp.listing import MAX_TOOLS, to_definitions
+from vixio.tools.bounds import MAX_TOOLS
+from vixio.tools.mcp.listing import to_definitions
 
 ROGUE = Path(__file__).parents[3] / "chaos" / "rogue_mcp.py"
 
