@@ -34,7 +34,7 @@ MAX_INSTANCES: Final = 1_024
 MAX_TOOLS: Final = 256
 """Of one service; as many as a source may have."""
 
-ANSWER_SPREAD_S: Final = 0.2
+ANSWER_SPREAD_S: Final = 0.1
 """Answers to ``who`` are spread over this time, since every instance answers."""
 
 _SEND_S: Final = 5.0

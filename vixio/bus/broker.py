@@ -86,7 +86,7 @@ class Broker(ABC):
         self.fault = ""
         """Why there is no connection; empty while there is one."""
         self.watchers: list[Callable[[bool], None]] = []
-        """Called with True when a connection is up, with False when it is lost."""
+        """Called with True when a connection is up, with False when :attr:`fault` is another."""
         self._backoff = backoff
         self._subscriptions: dict[Subscription, None] = {}
         self._task: asyncio.Task[None] | None = None
@@ -225,7 +225,7 @@ class Broker(ABC):
     def _down(self, reason: str) -> None:
         """Note that there is no connection; a warning once until the next one."""
         first = self.connected or not self._known.is_set()
-        self.fault = " ".join(reason.split())
+        before, self.fault = self.fault, " ".join(reason.split())
         _log.log(
             logging.WARNING if first else logging.DEBUG,
             "broker not connected",
@@ -233,7 +233,7 @@ class Broker(ABC):
         )
         was_up, self.connected = self.connected, False
         self._known.set()
-        if was_up:
+        if was_up or self.fault != before:
             self._tell(up=False)
 
     def _tell(self, *, up: bool) -> None:
