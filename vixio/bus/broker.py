@@ -90,6 +90,7 @@ class Broker(ABC):
         self._backoff = backoff
         self._subscriptions: dict[Subscription, None] = {}
         self._task: asyncio.Task[None] | None = None
+        self._shutting: asyncio.Future[None] | None = None
         self._closing = False
         self._loss: asyncio.Future[str] | None = None
         self._known = asyncio.Event()
@@ -110,6 +111,9 @@ class Broker(ABC):
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait((self._task,))
+        if self._shutting is not None:
+            await asyncio.wait((self._shutting,), timeout=SHUT_S)
+            self._shutting.cancel()
 
     async def subscribe(
         self, queue: str, mode: Mode, handler: Handler, *, prefetch: int = 64
@@ -209,9 +213,9 @@ class Broker(ABC):
             self._down(f"{kind}{error}")
         finally:
             self.connected = False
-            with suppress(TimeoutError):
-                async with asyncio.timeout(SHUT_S):
-                    await self._shut()
+            # A task of its own: closing the broker in this moment must not leave it half done.
+            self._shutting = asyncio.ensure_future(self._shut())
+            await asyncio.wait((self._shutting,), timeout=SHUT_S)
             for subscription in self._subscriptions:
                 subscription.native = None
 

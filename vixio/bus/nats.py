@@ -34,15 +34,30 @@ _HEADER_ROOM: Final = 2_048
 
 
 class _Client(Client):
-    """Sends a ping behind the commands that wait, not before them.
+    """nats-py 2.16 with two mends.
 
-    ``flush`` and ``drain`` of nats-py 2.16 take the answer to a ping as the sign that the server
-    has handled what was sent; but a ping overtakes a subscription that is still in the buffer.
+    ``flush`` and ``drain`` take the answer to a ping as the sign that the server has handled what
+    was sent; but a ping overtakes a subscription that is still in the buffer. A connection that is
+    refused, by either side, leaves its socket open.
     """
 
     async def _send_ping(self, future: asyncio.Future[Any] | None = None) -> None:
         await self._flush_pending(force_flush=True)
         await super()._send_ping(future)
+
+    async def _connect_to_server(self, server: Any) -> None:  # noqa: ANN401 - theirs
+        try:
+            await super()._connect_to_server(server)
+        except BaseException:
+            await self.release()
+            raise
+
+    async def release(self) -> None:
+        """Close the socket."""
+        if self._transport:
+            self._transport.close()  # type: ignore[no-untyped-call]
+            # Its wait_closed never returns when a TLS handshake has failed.
+            await asyncio.sleep(0)
 
 
 class NatsBroker(Broker):
@@ -51,7 +66,7 @@ class NatsBroker(Broker):
     def __init__(self, address: BrokerAddress) -> None:
         super().__init__(address)
         self.mailbox = f"_INBOX.{self.mailbox}"  # where accounts may listen by default
-        self._client: Client | None = None
+        self._client: _Client | None = None
         self._handling: set[asyncio.Task[None]] = set()
         self._refusal: Exception | None = None
         """Why the last server of the list did not take the connection."""
@@ -159,6 +174,7 @@ class NatsBroker(Broker):
                 await client.close()
             except (nats.errors.Error, OSError):
                 pass  # it is lost anyway
+            await client.release()
 
     async def _error(self, error: Exception) -> None:
         if self.connected:
