@@ -132,6 +132,8 @@ class NatsBroker(Broker):
                 **options,
             )
         except (nats.errors.Error, OSError, ValueError) as error:
+            self._client = None  # its close would wait for a handshake that has failed
+            await client.release()
             raise BrokerError(_explain(self._why(error), str(address))) from error
         self.max_bytes = max(_HEADER_ROOM, client.max_payload - _HEADER_ROOM)
 
