@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
@@ -20,7 +21,6 @@ MAX_ANSWER_BYTES = 1024 * 1024
 
 MAX_REDIRECTS = 3
 MAX_CONNECTIONS = 20
-"""Open connections to one host; further calls wait."""
 
 KEEP_S = 30.0
 
@@ -42,14 +42,25 @@ class RestAnswer:
 class RestClient:
     """The connections of one source, pooled by host."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_connections: int = MAX_CONNECTIONS) -> None:
+        """``max_connections``: open ones to one host; further calls wait."""
+        self._max_connections = max_connections
         self._pools: dict[tuple[str, str, int, bool], httpx2.AsyncHTTPTransport] = {}
         self._closed = False
 
     async def send(self, request: RestRequest, *, timeout: float, private: bool) -> RestAnswer:
-        """Send it and return the answer. ``private``: whether private addresses are allowed.
+        """Send it and return the whole answer; see :meth:`open`."""
+        async with self.open(request, timeout=timeout, private=private) as answer:
+            return await _read(answer)
 
-        Raises ToolError. Cancelling it closes the connection.
+    @asynccontextmanager
+    async def open(
+        self, request: RestRequest, *, timeout: float, private: bool
+    ) -> AsyncIterator[httpx2.Response]:
+        """Send it and yield the answer, its body unread; failures while it is read count too.
+
+        ``timeout``: seconds for each wait for the network. ``private``: whether private addresses
+        are allowed. Raises ToolError. Leaving the context closes an answer that is not read.
         """
         import httpx2
 
@@ -59,10 +70,14 @@ class RestClient:
             for _ in range(MAX_REDIRECTS + 1):
                 sent = RestRequest(method, urlunsplit(url), request.headers, body)
                 answer = await self._once(sent, url, timeout, private=private)
-                target = _redirected(answer, url)
-                if target is None:
-                    return answer
-                if answer.status in _SEE_OTHER and method not in _REPEATABLE:
+                try:
+                    target = _redirected(answer, url)
+                    if target is None:
+                        yield answer
+                        return
+                finally:
+                    await answer.aclose()
+                if answer.status_code in _SEE_OTHER and method not in _REPEATABLE:
                     # The result of a POST is read at another URL, not posted again (RFC 9110 15.4).
                     method, body = "GET", None
                 url = target
@@ -84,7 +99,7 @@ class RestClient:
 
     async def _once(
         self, request: RestRequest, url: SplitResult, timeout: float, *, private: bool
-    ) -> RestAnswer:
+    ) -> httpx2.Response:
         import httpx2
 
         host = url.hostname or ""
@@ -106,12 +121,10 @@ class RestClient:
                 },
             )
             try:
-                answer = await pool.handle_async_request(pinned)
+                return await pool.handle_async_request(pinned)
             except (httpx2.ConnectError, httpx2.ConnectTimeout):
                 if last:
                     raise
-                continue
-            return await _read(answer)
         raise AssertionError("addresses_of returns at least one address")
 
     async def _pool(
@@ -131,8 +144,8 @@ class RestClient:
                 httpx2.AsyncHTTPTransport,
                 trust_env=False,
                 limits=httpx2.Limits(
-                    max_connections=MAX_CONNECTIONS,
-                    max_keepalive_connections=MAX_CONNECTIONS,
+                    max_connections=self._max_connections,
+                    max_keepalive_connections=self._max_connections,
                     keepalive_expiry=KEEP_S,
                 ),
             )
@@ -141,22 +154,25 @@ class RestClient:
 
 
 async def _read(answer: httpx2.Response) -> RestAnswer:
-    body = bytearray()
-    try:
-        async for piece in answer.aiter_bytes():
-            body += piece
-            if len(body) > MAX_ANSWER_BYTES:
-                raise ToolError("failed", f"the answer has more than {MAX_ANSWER_BYTES} bytes")
-    finally:
-        await answer.aclose()
+    body = await read_body(answer)
     headers = {name.lower(): value for name, value in answer.headers.items()}
-    return RestAnswer(answer.status_code, headers, bytes(body))
+    return RestAnswer(answer.status_code, headers, body)
 
 
-def _redirected(answer: RestAnswer, url: SplitResult) -> SplitResult | None:
+async def read_body(answer: httpx2.Response) -> bytes:
+    """Return the whole body of an answer that is open. Raises ToolError if it is too long."""
+    body = bytearray()
+    async for piece in answer.aiter_bytes():
+        body += piece
+        if len(body) > MAX_ANSWER_BYTES:
+            raise ToolError("failed", f"the answer has more than {MAX_ANSWER_BYTES} bytes")
+    return bytes(body)
+
+
+def _redirected(answer: httpx2.Response, url: SplitResult) -> SplitResult | None:
     """Return the target of a redirect, None without one. Raises ToolError for another host."""
     location = answer.headers.get("location", "")
-    if answer.status not in _SEE_OTHER | _SAME_AGAIN or not location:
+    if answer.status_code not in _SEE_OTHER | _SAME_AGAIN or not location:
         return None
     target = urlsplit(urljoin(urlunsplit(url), location))
     try:
