@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import Any
 
-from vixio.core.tools.types import SPOKEN_NOTE
+from vixio.core.tools.types import ASKS_NOTE, SPOKEN_NOTE
 
 _FIELD = re.compile(r"\{([^{}|]+)(?:\|(\w+))?\}")
 _MAIN_KEYS = ("text", "result", "response", "answer", "message", "description")
@@ -34,7 +34,9 @@ class Result:
     def read(cls, text: str) -> Result:
         """Parse a tool's answer; text that is not JSON stays text."""
         spoken = text.startswith(SPOKEN_NOTE)
-        text = text.removeprefix(SPOKEN_NOTE).lstrip() if spoken else text
+        for note in (SPOKEN_NOTE, ASKS_NOTE):
+            if text.startswith(note):
+                text = text.removeprefix(note).lstrip()
         try:
             return cls(text, json.loads(text), spoken)
         except ValueError:

@@ -18,6 +18,9 @@ JsonObject = dict[str, Any]
 SPOKEN_NOTE = "[already spoken to the user]"
 """Stands before a result that the user has heard, so that the model does not repeat it."""
 
+ASKS_NOTE = "[a question for the user: call this tool again with their answer]"
+"""Stands before the question of a tool that waits for what the user says to it."""
+
 EMPTY_SCHEMA: Mapping[str, Any] = {"type": "object", "properties": {}}
 
 
@@ -92,7 +95,8 @@ class ToolCallResult:
 
     ``error_type``, ``retryable`` and ``retry_after`` as in :class:`~vixio.core.errors.ToolError`.
     ``late``: work that gives the result later; the runtime replaces it with an acknowledgement.
-    ``spoken``: the user hears the result already, by ``ToolContext.stream``.
+    ``spoken``: the user hears the result already, by ``ToolContext.stream``. ``asks``: the result
+    is a question, and the tool goes on when it is called with the user's answer.
     """
 
     call_id: str
@@ -105,6 +109,7 @@ class ToolCallResult:
     images: tuple[ImagePart, ...] = ()
     late: Deferred | None = None
     spoken: bool = False
+    asks: bool = False
 
     @classmethod
     def failure(cls, error: ToolError, call_id: str = "") -> ToolCallResult:
@@ -130,7 +135,8 @@ class ToolCallResult:
         if self.success:
             # Model APIs reject every request that contains half a surrogate pair.
             text = (self.result or "").encode("utf-8", "replace").decode()
-            return f"{SPOKEN_NOTE} {text}".rstrip() if self.spoken else text
+            notes = f"{SPOKEN_NOTE} " * self.spoken + f"{ASKS_NOTE} " * self.asks
+            return f"{notes}{text}".rstrip() if notes else text
         error = {
             "type": self.error_type or "failed",
             "message": (self.error or "the tool failed")[:2_000],
