@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from tests.support.a2a_agent import echoing_agent
 from vixio.testing.contract import ToolSourceContract
 from vixio.testing.contract.base import Creator
 from vixio.tools.registry import SourceContext, resolve, types
@@ -25,6 +26,7 @@ DOCUMENT = {
 }
 SERVICE = {"id": "joke", "request-queue": "request:tg:joke"}
 OPTIONS: dict[str, dict[str, object]] = {
+    "a2a": {"allow_private": True},
     "broker": {
         "url": "memory://contract",
         "services": [SERVICE],
@@ -53,7 +55,12 @@ class TestToolSource(ToolSourceContract):
 
         @asynccontextmanager
         async def create() -> AsyncIterator[ToolSource]:
-            options = factory.settings_model.model_validate(OPTIONS[request.param])
-            yield factory.create(options, SourceContext(request.param))
+            given = OPTIONS[request.param]
+            async with AsyncExitStack() as served:
+                if request.param == "a2a":
+                    agent = await served.enter_async_context(echoing_agent().serving())
+                    given = {**given, "url": agent.url}
+                options = factory.settings_model.model_validate(given)
+                yield factory.create(options, SourceContext(request.param))
 
         return create

@@ -62,6 +62,7 @@ RUNNING = ("vixio.tools.arguments", "vixio.tools.runtime")
 """What an agent provider may use to run tools on its own, without a session."""
 
 SOURCE_SETTINGS = (
+    "vixio.tools.a2a.settings",
     "vixio.tools.broker.settings",
     "vixio.tools.mcp.settings",
     "vixio.tools.registry",
@@ -119,6 +120,7 @@ RULES = (
     Rule("vixio.stations", ("vixio.core", "vixio.audio", "vixio.text", *INTERFACES)),
     Rule("vixio.bus", ("vixio.core",), (ANY,)),
     # A kind of tool that needs a library or much code is a package of its own.
+    Rule("vixio.tools.a2a", ("vixio.core", "vixio.tools"), (ANY,)),
     Rule("vixio.tools.broker", ("vixio.core", "vixio.tools", "vixio.bus"), (ANY,)),
     Rule("vixio.tools.mcp", ("vixio.core", "vixio.tools"), (ANY,)),
     Rule("vixio.tools.rest", ("vixio.core", "vixio.tools"), (ANY,)),

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from vixio.settings.sections import Seconds, Section
 from vixio.settings.tool_source import ToolSourceSection
+from vixio.tools.a2a.settings import A2aAgentSettings
 from vixio.tools.broker.settings import BrokerSettings
 from vixio.tools.mcp.settings import ServerName
 from vixio.tools.rest.settings import OpenApiSettings, RestToolSettings
@@ -50,6 +51,8 @@ class ToolsSettings(Section):
     """HTTP services described by OpenAPI documents, by name of the source."""
     broker: BrokerSettings | None = None
     """Tool services on a message broker."""
+    a2a: tuple[A2aAgentSettings, ...] = ()
+    """Remote A2A agents, whose skills become tools."""
     sources: tuple[ToolSourceSection, ...] = ()
     """Sources of any type, also of types that other packages bring."""
     allow: tuple[Pattern, ...] = ()

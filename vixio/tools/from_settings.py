@@ -71,6 +71,9 @@ def specs_of(settings: Settings) -> Iterator[SourceSpec]:
         yield SourceSpec("rest", "rest", "tools.rest", RestSettings(tools=tools.rest))
     for name, service in tools.openapi.items():
         yield SourceSpec("openapi", name, f"tools.openapi.{name}", service)
+    for index, agent in enumerate(tools.a2a):
+        if agent.enabled:
+            yield SourceSpec("a2a", agent.source_name(), f"tools.a2a[{index}]", agent)
     if tools.broker is not None and tools.broker.enabled:
         yield SourceSpec("broker", "broker", "tools.broker", tools.broker)
     for name, server in settings.mcp_servers.items():

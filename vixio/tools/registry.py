@@ -72,6 +72,7 @@ _TYPES: PluginGroup[ToolSourceFactory[Any]] = PluginGroup(
     "tool source",
     ToolSourceFactory,
     {
+        "a2a": Plugin("vixio.tools.a2a.factory:FACTORY"),
         "builtin": Plugin("vixio.tools.factories:BUILTIN"),
         "local": Plugin("vixio.tools.factories:LOCAL"),
         "broker": Plugin("vixio.tools.broker.factory:FACTORY"),
