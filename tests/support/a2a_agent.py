@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -101,6 +102,12 @@ class RemoteAgent(AgentExecutor):
     """Replaces keys of the card."""
     port: int = 0
 
+    def take_port(self) -> None:
+        """Choose the port now, so that the URL is known before it is served."""
+        with socket.socket() as found:
+            found.bind(("127.0.0.1", 0))
+            self.port = found.getsockname()[1]
+
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
@@ -163,8 +170,8 @@ class RemoteAgent(AgentExecutor):
             own = {"supportedInterfaces": [interface]}
         return {**common, **own, **self.card}
 
-    def app(self) -> Starlette:
-        """Return the agent as an ASGI application."""
+    def app(self) -> tuple[Starlette, DefaultRequestHandlerV2]:
+        """Return the agent as an ASGI application, and what runs its tasks."""
         handler = DefaultRequestHandlerV2(
             agent_executor=self,
             task_store=InMemoryTaskStore(),
@@ -189,12 +196,13 @@ class RemoteAgent(AgentExecutor):
         ]
         app = Starlette(routes=routes)
         app.add_middleware(_Look, agent=self)
-        return app
+        return app, handler
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[RemoteAgent]:
         """Serve it, on the port that it had before if it was served before."""
-        server = HttpServer(self.app(), "127.0.0.1", self.port)
+        app, handler = self.app()
+        server = HttpServer(app, "127.0.0.1", self.port)
         await server.start()
         self.port = server.port
         try:
@@ -202,6 +210,8 @@ class RemoteAgent(AgentExecutor):
         finally:
             async with asyncio.timeout(30):
                 await server.stop()
+                await handler.aclose()
+                await _end_watcher()
 
 
 def echoing_agent(spoken: Spoken = "1.0", *, streaming: bool = True) -> RemoteAgent:
@@ -214,6 +224,18 @@ def echoing_agent(spoken: Spoken = "1.0", *, streaming: bool = True) -> RemoteAg
     agent = RemoteAgent(spoken, streaming)
     agent.on("*", echo)
     return agent
+
+
+async def _end_watcher() -> None:
+    """End the task that sse-starlette leaves on each loop that has sent an event stream."""
+    watchers = [
+        task
+        for task in asyncio.all_tasks()
+        if getattr(task.get_coro(), "__name__", "") == "_shutdown_watcher"
+    ]
+    for task in watchers:
+        task.cancel()
+    await asyncio.gather(*watchers, return_exceptions=True)
 
 
 def _task(context: RequestContext) -> Task:
