@@ -42,7 +42,7 @@ class Conversation:
             self.drop()
 
     async def begin(self, exchange: object) -> tuple[str, str]:
-        """See :class:`~vixio.tools.a2a.exchange.Thread`."""
+        """Return the context and the task that waits, as far as there are any."""
         while not self.context_id and self._opener is not None:
             await self._opened.wait()
         if not self.context_id:
@@ -50,7 +50,7 @@ class Conversation:
         return self.context_id, self._continued()
 
     def learned(self, exchange: object, context_id: str) -> None:
-        """Remember the context."""
+        """Remember the context that the agent has named."""
         self.context_id = context_id
         self.end(exchange)
 

@@ -10,7 +10,6 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Protocol
 from uuid import uuid4
 
 from vixio.core.backoff import Backoff
@@ -19,6 +18,7 @@ from vixio.core.streams import closing
 from vixio.core.tools.types import ToolCallResult
 from vixio.tools.a2a.answer import Answer
 from vixio.tools.a2a.client import A2aClient, AgentError
+from vixio.tools.a2a.conversation import Conversation
 from vixio.tools.a2a.protocol import (
     FAILURES,
     STOPPED,
@@ -44,30 +44,6 @@ _AT_REST = STOPPED - {State.AUTH_REQUIRED}
 _log = logging.getLogger(__name__)
 
 
-class Thread(Protocol):
-    """The conversation that exchanges belong to. ``exchange`` identifies who calls."""
-
-    async def begin(self, exchange: object) -> tuple[str, str]:
-        """Return the context and the task that waits, as far as there are any."""
-        ...
-
-    def learned(self, exchange: object, context_id: str) -> None:
-        """The agent has named the context."""
-        ...
-
-    def wait_for_answer(self, endpoint: Endpoint, task_id: str) -> None:
-        """The task waits for the user."""
-        ...
-
-    def forget(self) -> None:
-        """The agent does not know the context or the task any more."""
-        ...
-
-    def end(self, exchange: object) -> None:
-        """The exchange is over."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Question:
     """What is sent, and how. ``say``: speaks words as they come; None keeps them for the result."""
@@ -82,17 +58,17 @@ class Question:
 class Exchange:
     """``outcome`` is done when the task has stopped; cancelling it gives the task up."""
 
-    def __init__(self, client: A2aClient, thread: Thread, question: Question) -> None:
+    def __init__(self, client: A2aClient, conversation: Conversation, question: Question) -> None:
         loop = asyncio.get_running_loop()
         self.outcome: asyncio.Future[ToolCallResult] = loop.create_future()
         self.last_word = loop.time()
         """When the user last heard something of it, or it began; the loop's time."""
         self._client = client
-        self._thread = thread
+        self._conversation = conversation
         self._question = question
         self._say = question.say
         self._answer = Answer()
-        self._spoken = ""
+        self._spoken = False
         self._unsaid = ""
         self._task_id = ""
         self._continued = ""
@@ -101,6 +77,7 @@ class Exchange:
         self._given_up = False
         self._late = False
         self.task = loop.create_task(self._run(), name="a2a exchange")
+        self.task.add_done_callback(self._ended)
         self.outcome.add_done_callback(self._decided)
 
     def defer(self) -> None:
@@ -123,8 +100,12 @@ class Exchange:
         if outcome.cancelled():
             self.give_up()
 
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        if not self.outcome.done():  # the task was cancelled before its first step
+            self.outcome.set_result(_given_up())
+
     async def _run(self) -> None:
-        result = ToolCallResult.failure(ToolError("disconnected", "the task was given up"))
+        result = _given_up()
         try:
             async with asyncio.timeout(WORK_S):
                 result = await self._talk()
@@ -143,23 +124,25 @@ class Exchange:
         await self._cancel()
 
     async def _talk(self) -> ToolCallResult:
-        context_id, self._continued = await self._thread.begin(self)
+        context_id, self._continued = await self._conversation.begin(self)
         try:
+            if self._given_up:
+                return _given_up()
             try:
                 await self._follow(context_id, self._continued)
             except AgentError as error:
                 nothing_done = not self._task_id and error.of_the_task
                 if not nothing_done or not (context_id or self._continued):
                     raise
-                self._thread.forget()  # the agent was restarted, perhaps
+                self._conversation.forget()  # the agent was restarted, perhaps
                 self._continued = ""
                 await self._follow("", "")
         except ToolError:
             if self._continued and not self._task_id:  # the agent has not got the answer
-                self._thread.wait_for_answer(self._question.endpoint, self._continued)
+                self._conversation.wait_for_answer(self._question.endpoint, self._continued)
             raise
         finally:
-            self._thread.end(self)
+            self._conversation.end(self)
         return self._result()
 
     async def _follow(self, context_id: str, task_id: str) -> None:
@@ -202,12 +185,12 @@ class Exchange:
     def _take(self, update: Update) -> None:
         self._task_id = update.task_id or self._task_id
         if update.context_id:
-            self._thread.learned(self, update.context_id)
+            self._conversation.learned(self, update.context_id)
         for piece in update.pieces:
             new = self._answer.take(piece)
             if new and self._say is not None:
                 self._say(new)
-                self._spoken += new
+                self._spoken = self._spoken or bool(new.strip())
                 self.last_word = asyncio.get_running_loop().time()
             else:
                 self._unsaid += new
@@ -217,9 +200,9 @@ class Exchange:
         if self._state in FAILURES:
             return ToolCallResult.failure(self._failure())
         asks = self._state is State.INPUT_REQUIRED
-        if asks and self._task_id:
-            self._thread.wait_for_answer(self._question.endpoint, self._task_id)
-        spoken = bool(self._spoken.strip())
+        if asks and self._task_id and not self._given_up:
+            self._conversation.wait_for_answer(self._question.endpoint, self._task_id)
+        spoken = self._spoken
         text = self._unsaid.strip() if spoken and self._late else self._answer.text
         data = self._answer.data
         if data and self._late:
@@ -250,11 +233,17 @@ class Exchange:
 
     async def _cancel(self) -> None:
         """Cancel the task at the agent, if it is known and has not stopped for good."""
-        task_id = self._task_id or (self._continued if self._given_up else "")
-        if not task_id or self._state in _AT_REST:
+        task_id, at_rest = self._task_id, _AT_REST
+        if self._given_up:
+            task_id, at_rest = task_id or self._continued, _AT_REST - {State.INPUT_REQUIRED}
+        if not task_id or self._state in at_rest:
             return
         try:
             async with asyncio.timeout(CANCEL_S):
                 await self._client.cancel(self._question.endpoint, task_id)
         except (ToolError, TimeoutError) as error:
             _log.debug("A2A task not cancelled", extra={"error": type(error).__name__})
+
+
+def _given_up() -> ToolCallResult:
+    return ToolCallResult.failure(ToolError("disconnected", "the task was given up"))

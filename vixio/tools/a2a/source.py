@@ -47,7 +47,8 @@ class A2aSource(ToolSource):
         self._task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
         self._known = asyncio.Event()
-        self._working: set[asyncio.Task[None]] = set()
+        self._exchanges: set[asyncio.Task[None]] = set()
+        self._cancelling: set[asyncio.Task[None]] = set()
         self._closed = False
 
     def tools(self) -> Sequence[ToolDefinition]:
@@ -71,11 +72,13 @@ class A2aSource(ToolSource):
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait((self._task,))
-        working = tuple(self._working)
-        for task in working:
-            task.cancel()
+        for exchange in tuple(self._exchanges):
+            exchange.cancel()
+        working = self._exchanges | self._cancelling
         if working:
             await asyncio.wait(working, timeout=CLOSE_S)
+            for task in working:
+                task.cancel()
         await self._client.close()
 
     async def call_tool(
@@ -121,7 +124,7 @@ class A2aSource(ToolSource):
                 context.stream if speaks else None,
             ),
         )
-        self._follow(exchange.task)
+        _keep(exchange.task, self._exchanges)
         if context.session is None:
             exchange.outcome.add_done_callback(lambda _: conversation.drop())
         return exchange
@@ -141,15 +144,20 @@ class A2aSource(ToolSource):
             outcome.cancel()
             raise
         if outcome.done():
-            result = outcome.result()
-            if result.error_type == "disconnected":
-                self._wake.set()
-            return result
+            return self._noted(outcome.result())
         if later:
             exchange.defer()
             return ToolCallResult("", success=True, late=Deferred(outcome, timeout=WORK_S))
         outcome.cancel()
         raise ToolError("timeout", f"no answer within {limit:g} s", retryable=True)
+
+    def _noted(self, result: ToolCallResult) -> ToolCallResult:
+        """Log a failure; look for an agent that does not answer."""
+        if result.error_type == "disconnected":
+            self._wake.set()
+        if not result.success:
+            _log.info("A2A call failed", extra={"agent": self.name, "type": result.error_type})
+        return result
 
     def _converse(self, context: ToolContext) -> Conversation:
         """Return the conversation of one session."""
@@ -158,16 +166,12 @@ class A2aSource(ToolSource):
     def _cancel_soon(self, endpoint: Endpoint, task_id: str) -> None:
         """Cancel a task at the agent, in the background."""
         if not self._closed:
-            self._follow(asyncio.create_task(self._cancel(endpoint, task_id)))
+            _keep(asyncio.create_task(self._cancel(endpoint, task_id)), self._cancelling)
 
     async def _cancel(self, endpoint: Endpoint, task_id: str) -> None:
         with suppress(ToolError, TimeoutError):
             async with asyncio.timeout(CANCEL_S):
                 await self._client.cancel(endpoint, task_id)
-
-    def _follow(self, task: asyncio.Task[None]) -> None:
-        self._working.add(task)
-        task.add_done_callback(self._working.discard)
 
     # ── the card ─────────────────────────────────────────────────────────────────────────────
 
@@ -223,3 +227,8 @@ class A2aSource(ToolSource):
         self._card = None
         self.faults = [Fault(self.config.place, reason)]
         self._offer(())
+
+
+def _keep(task: asyncio.Task[None], tasks: set[asyncio.Task[None]]) -> None:
+    tasks.add(task)
+    task.add_done_callback(tasks.discard)

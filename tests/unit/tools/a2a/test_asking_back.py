@@ -70,6 +70,16 @@ async def test_a_task_that_waits_is_cancelled_with_the_session(agent: RemoteAgen
         assert agent.cancelled == [agent.seen[0].task_id]
 
 
+async def test_a_task_that_waits_is_cancelled_with_the_server() -> None:
+    agent = RemoteAgent()
+    agent.on("*", book)
+    async with talking(agent) as talk:
+        await talk.ask("book a table")
+        await talk.session.close()
+        await talk.source.close()
+        assert agent.cancelled == [agent.seen[0].task_id]
+
+
 async def test_a_late_answer_to_a_question_is_a_new_matter(
     agent: RemoteAgent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,7 +219,7 @@ async def test_an_interruption_cancels_the_task_at_the_agent(spoken: str) -> Non
         assert asking.cancelled()
         await until(lambda: agent.cancelled, what="the cancellation")
         assert agent.cancelled == [agent.seen[0].task_id]
-        await until(lambda: not talk.source._working, what="the end of its work")
+        await until(lambda: not talk.source._exchanges, what="the end of its work")
 
 
 async def test_an_interruption_before_the_first_answer_cancels_it_too() -> None:
@@ -221,3 +231,35 @@ async def test_an_interruption_before_the_first_answer_cancels_it_too() -> None:
         asking.cancel()
         await asyncio.wait((asking,))
         await until(lambda: agent.cancelled, what="the cancellation")
+
+
+async def test_an_interruption_while_it_continues_cancels_the_task_that_waited() -> None:
+    agent = RemoteAgent()
+    agent.on("book", book)
+    agent.on("*", Long("Let me see. "))
+    async with talking(agent) as talk:
+        await talk.ask("book a table")
+        talk.heard_more.clear()
+        asking = asyncio.create_task(talk.ask("Monday"))
+        async with asyncio.timeout(BOUND):
+            await talk.heard_more.wait()
+        asking.cancel()
+        await until(lambda: agent.cancelled, what="the cancellation")
+        assert agent.cancelled == [agent.seen[0].task_id]
+
+
+async def test_a_call_that_is_given_up_while_it_waits_for_the_first_is_not_sent() -> None:
+    agent = RemoteAgent(streaming=False)  # the context is known when the first one is done
+    long = Long()
+    agent.on("*", long)
+    async with talking(agent) as talk:
+        first = asyncio.create_task(talk.ask("one"))
+        await until(lambda: agent.seen, what="the first message", seconds=BOUND)
+        second = asyncio.create_task(talk.ask("two"))
+        await until(lambda: len(talk.source._exchanges) == 2, what="the second", seconds=BOUND)
+        second.cancel()
+        await asyncio.wait((second,))
+        long.go.set()
+        assert (await first).result == "It will rain."
+        await until(lambda: not talk.source._exchanges, what="the end", seconds=BOUND)
+    assert [work.text for work in agent.seen] == ["one"]
