@@ -202,3 +202,33 @@ def test_databases_are_installed_where_they_are_missing(
     # This apt-get installs nothing.
     assert done.returncode == 1
     assert f"sudo apt-get install {packages}" in done.stderr
+
+
+@pytest.mark.parametrize("who", ["user", "root", "installed"])
+def test_the_broker_is_installed_where_it_is_missing(
+    machine: Machine, tmp_path: Path, who: str
+) -> None:
+    server = tmp_path / "rabbitmq-server"
+    if who == "user":
+        machine.user()
+    else:
+        chmod = shutil.which("chmod")
+        assert chmod is not None
+        (machine.bin / "chmod").symlink_to(chmod)
+        install = f"echo > {server}; chmod +x {server}"
+        machine.root(apt=f'echo "runlevel $RUNLEVEL" >> {machine.log}; {install}')
+    if who == "installed":
+        server.touch()
+        server.chmod(0o755)
+    done = machine.run("ensure_brokers.sh", RABBITMQ_SERVER=str(server))
+    if who == "installed":
+        assert (done.returncode, machine.apt_calls) == (0, [])
+    elif who == "user":
+        assert done.returncode == 1
+        assert "sudo apt-get install rabbitmq-server" in done.stderr
+    else:
+        assert done.returncode == 0, done.stderr
+        assert machine.apt_calls == [
+            "install -y -qq --no-install-recommends rabbitmq-server",
+            "runlevel 1",  # so that no service is started
+        ]
