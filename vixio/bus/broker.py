@@ -202,8 +202,7 @@ class Broker(ABC):
             try:
                 async with asyncio.timeout(CONNECT_S):
                     await self._open()
-                    for subscription in tuple(self._subscriptions):
-                        await self._attach(subscription)
+                    await self._attach_all()
             except TimeoutError:
                 raise BrokerError(f"no connection within {CONNECT_S:g} s") from None
             self._up()
@@ -218,6 +217,18 @@ class Broker(ABC):
             await asyncio.wait((self._shutting,), timeout=SHUT_S)
             for subscription in self._subscriptions:
                 subscription.native = None
+
+    async def _attach_all(self) -> None:
+        """Listen to all queues, to those too that are added or dropped while this goes on."""
+        attached: dict[Subscription, None] = {}
+        while attached.keys() != self._subscriptions.keys():
+            for subscription in tuple(self._subscriptions):
+                if subscription not in attached and subscription in self._subscriptions:
+                    await self._attach(subscription)
+                    attached[subscription] = None
+            for subscription in attached.keys() - self._subscriptions.keys():
+                await self._detach(subscription)
+                del attached[subscription]
 
     def _up(self) -> None:
         self.connected = True
