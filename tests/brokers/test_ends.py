@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 
@@ -103,6 +104,29 @@ async def test_signs_of_life_keep_a_slow_service_alive(
         async with asyncio.timeout(LIMIT):
             await heard
         held.go.set()
+        assert await call == "done 1"
+
+
+async def test_callers_of_the_original_wire_get_no_signs_of_life(
+    caller: ToolBus, service: ToolBus, queue: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would take the first one for an empty answer."""
+    monkeypatch.setattr("vixio.bus.serving.SIGN_OF_LIFE_S", 0.1)
+    responses = queue.replace("request", "response")
+    answers: asyncio.Queue[Message] = asyncio.Queue()
+    held = Held()
+    async with serving(service, queue, held, response_queue=responses):
+        await caller.broker.subscribe(responses, "broadcast", answers.put)
+        by_hand = Request("", {}, {"number": 0}).encode()
+        await caller.broker.publish(queue, by_hand, {"id": "by-hand"})
+        await until(lambda: held.begun, what="the call by hand", seconds=LIMIT)
+        call = asyncio.create_task(ask(caller, queue, number=1))
+        async with asyncio.timeout(LIMIT):
+            await signs(caller)
+        held.go.set()
+        async with asyncio.timeout(LIMIT):
+            first = await answers.get()
+        assert json.loads(first.body)["response"] == "done 0"
         assert await call == "done 1"
 
 

@@ -321,12 +321,17 @@ class Serving:
             raise _Unsent from error
 
     async def _show_life(self) -> None:
-        """Send a sign of life for each request that has been silent."""
+        """Send a sign of life for each request that has been silent.
+
+        Not to callers without ``reply_to``, which know the original wire alone: many of them take
+        the first message for the whole answer.
+        """
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(SIGN_OF_LIFE_S / 2)
             for job in tuple(self._jobs.values()):
                 # A second one could overtake a message that is being sent: it has no number.
-                if loop.time() - job.spoke >= SIGN_OF_LIFE_S / 2 and not job.answered:
+                silent = loop.time() - job.spoke >= SIGN_OF_LIFE_S / 2
+                if silent and job.reply_to and not job.answered:
                     with suppress(_Unsent):
                         await self._put(job, SIGN_OF_LIFE, {})
