@@ -127,6 +127,9 @@ CLIENTS = {"nats": "nats", "rabbitmq": "aio_pika", "pulsar": "pulsar"}
 
 def make_server(backend: str, directory: Path) -> BrokerServer:
     """Return the broker for a backend, not started. Skips the test where a part is missing."""
+    from tests.support.rabbitmq import RabbitMqServer  # which imports this module
+
+    SERVERS["rabbitmq"] = RabbitMqServer
     if backend not in SERVERS or find_spec(CLIENTS[backend]) is None:
         missing(f"the client of {backend} is not installed")
     return SERVERS[backend](directory)
