@@ -31,6 +31,18 @@ class RabbitMqServer(BrokerServer):
         _, self.ca = self_made(directory)
 
     @property
+    def pid(self) -> int:
+        """The server's process."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def processes(self) -> list[int]:
+        """All its processes."""
+        epmd = [] if self._epmd is None else [self._epmd.pid]
+        return [*descendants(self.pid), self.pid, *epmd]
+
+    @property
     def tls_url(self) -> str:
         """Where it takes connections over TLS."""
         return f"amqps://127.0.0.1:{self.tls_port}"
@@ -71,10 +83,9 @@ class RabbitMqServer(BrokerServer):
         return [program], environment
 
     def kill(self) -> None:
-        process, epmd = self._process, self._epmd
-        self._epmd = None
-        if process is not None:
-            for pid in (*_descendants(process.pid), process.pid):
+        epmd, self._epmd = self._epmd, None
+        if self._process is not None:
+            for pid in descendants(self.pid):
                 _kill(pid)
         super().kill()
         if epmd is not None:
@@ -88,13 +99,15 @@ class RabbitMqServer(BrokerServer):
         program = shutil.which("epmd", path=environment["PATH"])
         if program is None:
             missing("epmd is not installed")
-        self._epmd = subprocess.Popen([program], env=environment, cwd=self.directory)
+        self._epmd = subprocess.Popen(
+            [program], env=environment, cwd=self.directory, start_new_session=True
+        )
 
     def _epmd_environment(self) -> dict[str, str]:
         return {"ERL_EPMD_ADDRESS": "127.0.0.1", "ERL_EPMD_PORT": str(self._epmd_port)}
 
 
-def _descendants(pid: int) -> list[int]:
+def descendants(pid: int) -> list[int]:
     """Return the processes below ``pid``, as Linux lists them."""
     found: list[int] = []
     for listed in Path(f"/proc/{pid}/task").glob("*/children"):
@@ -103,7 +116,7 @@ def _descendants(pid: int) -> list[int]:
         except OSError:
             continue  # it has ended
         for child in children:
-            found += (child, *_descendants(child))
+            found += (child, *descendants(child))
     return found
 
 

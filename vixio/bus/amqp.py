@@ -47,8 +47,8 @@ _PORTS: Final = {"amqp": 5672, "amqps": 5671}
 
 LOST: Final = "the connection was lost"
 
-ERRORS: Final = (*CONNECTION_EXCEPTIONS, ValueError)
-"""What aio-pika raises; ValueError for a routing key that is too long."""
+ERRORS: Final = (*CONNECTION_EXCEPTIONS, ValueError, TypeError)
+"""What aio-pika raises; the last two for a routing key or a header that AMQP cannot hold."""
 
 
 class _Blocked(logging.Filter):
@@ -81,6 +81,11 @@ class _Sockets(TransportFactory):
         reader, writer = await asyncio.open_connection(url.host, url.port, ssl=self._context)
         self._writer = writer
         return reader, writer
+
+    @property
+    def unsent(self) -> int:
+        """Bytes that the server has not taken."""
+        return 0 if self._writer is None else self._writer.transport.get_write_buffer_size()
 
     def abort(self) -> None:
         if self._writer is not None:
