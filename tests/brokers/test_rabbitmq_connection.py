@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from aiormq.channel import Channel
 
 from tests.brokers.parts import LIMIT, Connect, ask, echo, serving
 from tests.support.brokers import free_port
@@ -133,6 +134,21 @@ async def test_a_connection_with_unsent_data_is_closed_although_the_server_hangs
         assert any(isinstance(each, Exception) for each in results)
         assert not any(isinstance(each, asyncio.CancelledError) for each in results)
         await until(lambda: not asyncio.all_tasks() - before, what="all tasks", seconds=LIMIT)
+
+
+async def test_requests_wait_for_their_confirms_at_the_same_time(
+    server: RabbitMqServer, connected: Connect, queue: str
+) -> None:
+    bus = await connected()
+    async with serving(bus, queue, echo):
+        await ask(bus, queue)
+        link = cast(RabbitMqBroker, bus.broker)._link
+        assert link is not None
+        requests = cast(Channel, await link.requests.get_underlay_channel())
+        with stopped(server):
+            calls = [asyncio.create_task(ask(bus, queue)) for _ in range(5)]
+            await until(lambda: len(requests.confirmations) == 5, what="all", seconds=LIMIT)
+        await asyncio.gather(*calls)
 
 
 async def test_the_test_server_leaves_no_process(server: RabbitMqServer, url: str) -> None:
