@@ -14,8 +14,8 @@ import pytest
 from aiormq.channel import Channel
 
 from tests.brokers.parts import LIMIT, Connect, ask, echo, serving
-from tests.support.brokers import free_port
 from tests.support.rabbitmq import RabbitMqServer
+from tests.support.servers import free_port
 from tests.support.waiting import until
 from vixio.bus import ToolBus, amqp, connect
 from vixio.bus.address import BrokerAddress, TlsFiles, parse_address

@@ -14,7 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NoReturn
 
-import pytest
+from tests.support import servers
+from tests.support.servers import free_port
 
 START_S = 60.0
 
@@ -24,17 +25,7 @@ REQUIRED = "VIXIO_TEST_BROKERS"
 
 def missing(what: str) -> NoReturn:
     """Skip the test, or fail it where the brokers are required."""
-    if os.environ.get(REQUIRED):
-        pytest.fail(what)
-    pytest.skip(f"{what}; `make test-brokers` installs it")
-
-
-def free_port() -> int:
-    """Return a port that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    servers.missing(what, required=REQUIRED, target="test-brokers")
 
 
 class BrokerServer(ABC):

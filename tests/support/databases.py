@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
-import pytest
+from tests.support.servers import free_port, missing
 
 START_S = 20.0
 
@@ -23,17 +23,7 @@ REQUIRED = "VIXIO_TEST_DATABASES"
 
 
 def _missing(what: str) -> NoReturn:
-    """Skip the test, or fail it where the servers are required."""
-    if os.environ.get(REQUIRED):
-        pytest.fail(what)
-    pytest.skip(f"{what}; `make test-stores` installs it")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    missing(what, required=REQUIRED, target="test-stores")
 
 
 def _answers(process: subprocess.Popen[bytes], port: int) -> None:
@@ -69,7 +59,7 @@ def redis_server(directory: Path) -> Iterator[str]:
     program = shutil.which("redis-server")
     if program is None:
         _missing("redis-server is not installed")
-    port = _free_port()
+    port = free_port()
     settings = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(directory)]
     process = subprocess.Popen([program, *settings], stdout=subprocess.DEVNULL)
     with _ended(process):
@@ -101,7 +91,7 @@ def postgres_server() -> Iterator[str]:
             cwd=directory,
             timeout=60,
         )
-        port = _free_port()
+        port = free_port()
         options = ["-D", "data", "-p", str(port), "-h", "127.0.0.1", "-k", directory, "-F"]
         process = subprocess.Popen(
             [versions[-1] / "postgres", *options],

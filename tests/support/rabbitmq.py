@@ -8,8 +8,9 @@ import signal
 import subprocess
 from pathlib import Path
 
-from tests.support.brokers import BrokerServer, free_port, missing
+from tests.support.brokers import BrokerServer, missing
 from tests.support.certificates import self_made
+from tests.support.servers import free_port
 
 _PROGRAMS = "/usr/lib/rabbitmq/bin"
 """Where Debian has the server itself; that in /usr/sbin insists on its own user."""
