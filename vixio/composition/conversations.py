@@ -13,6 +13,7 @@ from vixio.core.errors import VixioError, describe
 from vixio.core.host import SessionHost
 from vixio.core.session.conversation import Conversation, ConversationSettings
 from vixio.core.session.events import Event, SessionOpened
+from vixio.core.timeouts import Timeouts
 from vixio.core.tools.runner import ToolHost
 from vixio.providers.pool.pool import ProviderPool
 from vixio.settings import Settings
@@ -52,8 +53,16 @@ class Conversations:
         self._closing: set[asyncio.Task[None]] = set()
         host.events.attach(self._take_note)
 
-    async def open(self, key: str, profile: DeviceProfile | None = None) -> Conversation:
-        """Open the conversation of ``key``; see :meth:`vixio.server.Server.conversation`."""
+    async def open(
+        self,
+        key: str,
+        profile: DeviceProfile | None = None,
+        timeouts: Timeouts | None = None,
+    ) -> Conversation:
+        """Open the conversation of ``key``; see :meth:`vixio.server.Server.conversation`.
+
+        ``timeouts`` None: those of the settings.
+        """
         key = normalise_device_id(key)
         if not key:
             raise VixioError("a conversation needs a key")
@@ -62,7 +71,11 @@ class Conversations:
         self._refuse_if_connected(key)
         self._open[key] = None
         try:
-            conversation = await self._make(key, profile or self._profile_of(Device(key)))
+            conversation = await self._make(
+                key,
+                profile or self._profile_of(Device(key)),
+                timeouts or self._settings.time_limits(),
+            )
         except BaseException:
             del self._open[key]
             raise
@@ -102,7 +115,7 @@ class Conversations:
             fields = {"key": conversation.key, "error": describe(error)}
             _log.warning("conversation did not close", extra=fields)
 
-    async def _make(self, key: str, profile: DeviceProfile) -> Conversation:
+    async def _make(self, key: str, profile: DeviceProfile, timeouts: Timeouts) -> Conversation:
         lease = self._pool.lease(self._engines.choices(profile).agent)
         try:
             await self._started()
@@ -132,6 +145,6 @@ class Conversations:
             session_id=session_id,
             counters=self._host.counters,
             events=self._host.events,
-            settings=ConversationSettings(profile.language, self._settings.time_limits()),
+            settings=ConversationSettings(profile.language, timeouts),
             release=release,
         )

@@ -17,6 +17,10 @@ _MAC_PATTERN = re.compile(r"[0-9a-f?*]{1,2}(-[0-9a-f?*]{1,2})+")
 _DOTTED_MAC = re.compile(r"[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}")
 
 
+RESERVED_PREFIX = "a2a/"
+"""Of the keys of conversations over A2A; no device may have such an id."""
+
+
 def normalise_device_id(raw: str) -> str:
     """Return the one spelling of a device id.
 

@@ -65,6 +65,12 @@ class HistoryStore:
             self._keeper.connected(key, history, sent_id)
         return history
 
+    def drop(self, device_id: str) -> None:
+        """Drop the history of a device from memory; a keeper still has it."""
+        key = self._keeper.key(device_id) if self._keeper else device_id
+        if self._histories.pop(key, None) is not None and self._keeper is not None:
+            self._keeper.dropped(key)
+
     @property
     def kept(self) -> bool:
         """Whether there is a keeper. Other processes of this server use the same one."""

@@ -47,6 +47,11 @@ class Confirmations:
         self._pending: _Pending | None = None
         self._agreed: tuple[str, int] | None = None
 
+    @property
+    def waiting(self) -> bool:
+        """Whether a call waits for the user's yes."""
+        return self._pending is not None
+
     def hear(self, turn_id: int, text: str, *, asked: bool) -> bool | None:
         """Take the user's words at the beginning of a turn.
 

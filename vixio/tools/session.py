@@ -70,6 +70,11 @@ class RuntimeSession(SessionTools):
         if agreed is not None:
             self.runtime.counters.add(f"tool.confirm.{'agreed' if agreed else 'cancelled'}")
 
+    @property
+    def awaits_consent(self) -> bool:
+        """Whether a call waits for the user's yes."""
+        return self.confirmations.waiting
+
     def withdraw(self) -> None:
         """Drop a question that waits for the user's yes."""
         if self.confirmations.withdraw():

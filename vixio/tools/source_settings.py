@@ -10,8 +10,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
-RESERVED = frozenset({"device", "confirm"})
-"""The source of a device's own tools, and a group of counters."""
+RESERVED = frozenset({"client", "confirm", "device"})
+"""The sources of a session's own tools, and a group of counters."""
 
 Seconds = Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)]
 Pattern = Annotated[str, Field(min_length=1)]

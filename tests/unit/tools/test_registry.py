@@ -145,7 +145,7 @@ tools:
         ("{type: kitchen, token: [x]}", "tools.sources[0].token: expected"),
         ("{type: kitchen, tokn: x}", "tools.sources[0].tokn: there is no such key, did you mean "),
         ("{type: kitchen, name: a b}", "tools.sources[0].name: expected a name of letters"),
-        ("{type: kitchen, name: device}", "other than confirm, device; found 'device'"),
+        ("{type: kitchen, name: device}", "other than client, confirm, device; found 'device'"),
         ("{type: kitchen, name: local}", "tools.sources[0] and tools are both named local"),
         ("{type: kitchen, url: refused}", "tools.sources[0]: url: there is nothing at refused"),
         ("{type: mcp, name: x}", "tools.sources[0]: expected either command"),

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
-from vixio.core.cluster import NOT_CONNECTED
+from vixio.core.cluster import NOT_CONNECTED, CommandHandler
 from vixio.core.commands import (
     Ask,
     Close,
@@ -39,13 +39,21 @@ class SessionCommands:
         self._find = find
         self._profile_of = profile_of
         self._custom: dict[str, CustomHandler] = {}
+        self._keys: dict[str, CommandHandler] = {}
 
     def register(self, name: str, handler: CustomHandler) -> None:
         """Have ``handler`` carry out the custom commands of this name."""
         self._custom[name] = handler
 
+    def serve_keys(self, prefix: str, handler: CommandHandler) -> None:
+        """Have ``handler`` carry out the commands to leases that are no device's."""
+        self._keys[prefix] = handler
+
     async def __call__(self, device_id: str, command: Command) -> CommandResult:
         """Carry a command out."""
+        for prefix, of_key in self._keys.items():
+            if device_id.startswith(prefix):
+                return await of_key(device_id, command)
         session = await self._find(device_id)
         if session is None:
             return NOT_CONNECTED

@@ -34,6 +34,7 @@ from vixio.core.station import StationContext
 from vixio.core.streams import closing, within
 from vixio.core.timeouts import Timeouts
 from vixio.core.tools.runner import SessionTools
+from vixio.core.tools.toolset import ToolSet
 from vixio.core.turns.runner import PreparedTurn, TurnRunner
 
 
@@ -72,6 +73,7 @@ class Conversation:
         self._settings = settings or ConversationSettings()
         self._emit = Emitter(events or EventBus(), key, session_id)
         self._release = release
+        self._session_tools = session_tools
         self._tasks: set[asyncio.Task[None]] = set()
         self._context = StationContext(
             session_id=session_id,
@@ -89,6 +91,20 @@ class Conversation:
         self._turn: PreparedTurn | None = None
         self._closed = ""
         """Why it is closed."""
+
+    @property
+    def tools(self) -> ToolSet:
+        """What it can call."""
+        return self._context.tools
+
+    @property
+    def awaits_consent(self) -> bool:
+        """Whether the last turn asked for the user's yes to a call, which the next one may give."""
+        return self._session_tools.awaits_consent
+
+    def withdraw(self) -> None:
+        """Drop a question that waits for the user's yes."""
+        self._session_tools.withdraw()
 
     async def __aenter__(self) -> Self:
         return self

@@ -60,6 +60,11 @@ class SessionTools(ABC):
         ``emit`` takes what tools say and show meanwhile; it is called from any thread.
         """
 
+    @property
+    def awaits_consent(self) -> bool:
+        """Whether a call waits for the user's yes."""
+        return False
+
     def withdraw(self) -> None:  # noqa: B027 - optional
         """Drop a question that waits for the user's yes: a yes may now be meant for other words."""
 

@@ -17,6 +17,11 @@ from vixio.core.tools.types import ToolDefinition
 DEVICE_SOURCE = "device"
 """The source of a device's own tools in the tool set of its session."""
 
+CLIENT_SOURCE = "client"
+"""The source of the tools that the caller of a conversation brings along."""
+
+_OF_ONE_SESSION = frozenset({DEVICE_SOURCE, CLIENT_SOURCE})
+
 Overlay = Callable[[ToolDefinition], ToolDefinition | None]
 """Returns a tool with the session's options, or None if it must not be offered."""
 
@@ -37,7 +42,7 @@ class Renamed:
         if kept is not None and kept[1].alias == alias:
             return kept[1]
         copy = replace(tool, alias=alias)
-        if tool.source != DEVICE_SOURCE:  # a device's tools belong to one session
+        if tool.source not in _OF_ONE_SESSION:
             if len(self._kept) >= self.MAX_KEPT:
                 self._kept.pop(next(iter(self._kept)))
             self._kept[id(tool)] = (tool, copy)

@@ -121,13 +121,17 @@ class TurnLoop:
         With each what it adds to the conversation.
         """
         named = {tool.name: tool.definition for tool in offered}
+        own_time = any(
+            tool is not None and tool.options.own_time
+            for tool in (named.get(made["name"]) for made in calls)
+        )
         tasks = [asyncio.create_task(self._result(made, named.get(made["name"]))) for made in calls]
         try:
             for made in calls:
                 what = made["call_id"], made["name"], made["arguments"]
                 yield ToolCalled(self._request.turn_id, *what), ()
             for task in tasks:
-                yield await self._timed(task)
+                yield await (task if own_time else self._timed(task))
         finally:
             for task in tasks:
                 task.cancel()

@@ -63,7 +63,7 @@ mcp_servers:
         ("a: {command: x, url: 'http://x'}", "expected either command"),
         ("a: {url: 'ftp://x'}", "expected url to begin with http:// or https://"),
         ("a: {url: 'http://x', transport: stdio}", "transport stdio does not fit"),
-        ("device: {command: x}", "other than broker, builtin, confirm, device, local"),
+        ("device: {command: x}", "other than broker, builtin, client, confirm, device, local"),
         ("'a b': {command: x}", "expected a name of letters"),
         ("a: {comand: x}", "did you mean 'command'?"),
         ("a: {command: x, timeout: 0}", "mcp_servers.a.timeout"),
