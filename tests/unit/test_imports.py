@@ -151,6 +151,18 @@ RULES = (
         ),
         ("annotated_types", *PYDANTIC, "yaml"),
     ),
+    Rule(
+        "vixio.a2a",
+        (
+            "vixio.core",
+            "vixio.http.public_url",
+            "vixio.http.server",
+            "vixio.settings.a2a",
+            "vixio.tools.arguments",
+            "vixio.transports.admission",
+        ),
+        (ANY,),
+    ),
     Rule("vixio.logging", (), ("loguru",)),
 )
 """The first that fits holds."""
@@ -385,6 +397,26 @@ Server(load_settings(None))"""
     heavy |= {"opuslib", "pocketsphinx", "referencing", "soxr", "uvicorn", "vixio.phrasebook"}
     heavy |= {"yaml"}  # which is read for a settings file only
     assert not heavy & loaded(program)
+
+
+def test_a_server_without_a2a_imports_nothing_of_it() -> None:
+    program = """
+import asyncio
+from vixio.settings import Settings
+from vixio.server import Server
+
+async def run():
+    server = {"host": "127.0.0.1", "port": 0, "http_port": 0}
+    app = Server(Settings.model_validate({"server": server, "memory": {"store": "none"}}))
+    await app.start()
+    await app.loaded()
+    await app.stop()
+
+asyncio.run(run())"""
+    found = loaded(program)
+    assert "uvicorn" in found
+    assert not {name for name in found if name.partition(".")[0] in {"a2a", "sse_starlette"}}
+    assert not {name for name in found if name.startswith("vixio.a2a")}
 
 
 def test_a_worker_of_espeak_imports_nearly_nothing() -> None:

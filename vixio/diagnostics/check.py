@@ -255,6 +255,21 @@ def _counted(name: str, tools: int, type: str, more: str) -> str:
     return f"{tools} {name}" + (f" ({words})" if words else "")
 
 
+async def _a2a(settings: Settings) -> str:
+    section = settings.a2a
+    if section is None:
+        return "off: no agent may use this server (a2a)"
+    from vixio.a2a.mount import check_installed as check_a2a
+    from vixio.a2a.mount import load_gateway
+
+    check_a2a()
+    await asyncio.to_thread(load_gateway)
+    callers = f"{len(section.tokens)} caller" + ("s" if len(section.tokens) > 1 else "")
+    devices = "with" if section.devices is not None else "without"
+    url = section.public_url or "the address that a caller uses"
+    return f"on for {callers}, {devices} devices, at {url}"
+
+
 async def _memory(settings: Settings) -> str:
     memory = settings.memory
     if memory.store == "none":
@@ -349,6 +364,7 @@ PROBES: dict[str, Probe] = {
     "tts": _tts,
     "vision": _vision,
     "tools": _tools,
+    "a2a": _a2a,
     "memory": _memory,
     "ports": _ports,
     "workers": _workers,

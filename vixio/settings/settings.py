@@ -22,6 +22,7 @@ from vixio.core.pacer import PacerSettings
 from vixio.core.session.settings import SessionSettings
 from vixio.core.timeouts import Timeouts
 from vixio.core.turns.interruption import CutAtVoice, InterruptionFactory, PauseAtVoice
+from vixio.settings.a2a import A2ASection
 from vixio.settings.devices import DeviceSection, check_ids, inherit_providers
 from vixio.settings.faults import fault
 from vixio.settings.memory import MemorySection
@@ -79,6 +80,8 @@ class Settings(Section):
     """Servers of tools, by the name that they have here."""
     tools: ToolsSettings = Field(default_factory=ToolsSettings)
     memory: MemorySection = MemorySection()
+    a2a: A2ASection | None = None
+    """Agents that may use this server over A2A; None: none."""
     logging: LoggingSettings = LoggingSettings()
 
     @model_validator(mode="before")

@@ -1,0 +1,29 @@
+"""A running server with the gateway, and a scripted model behind it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from tests.e2e.harness import RunningServer, serving, settings
+from tests.support.a2a_client import TOKENS
+from tests.support.llm_server import LLMServer
+from vixio.settings import Settings
+
+
+def a2a_settings(llm: LLMServer, **sections: Any) -> Settings:  # noqa: ANN401 - as in a file
+    """Return settings with the gateway; ``a2a`` has further keys of its section."""
+    a2a = {"tokens": TOKENS, **sections.pop("a2a", {})}
+    agent = {"name": "openai", "base_url": llm.base_url, "api_key": "k", "model": "m"}
+    agent |= sections.pop("agent", {})
+    return settings(**sections, agent=agent, a2a=a2a)
+
+
+@asynccontextmanager
+async def gateway(llm: LLMServer, **sections: Any) -> AsyncIterator[RunningServer]:  # noqa: ANN401 - as in a file
+    """Run a server whose gateway is loaded."""
+    async with serving(a2a_settings(llm, **sections), loaded=False) as server:
+        assert server.app.a2a is not None
+        await server.app.a2a.loaded()
+        yield server
