@@ -13,6 +13,7 @@ RUN_STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 LITELLM_STAMP := $(VENV)/.installed-litellm
 LITELLM := $(VENV)/litellm
+A2A_CLIENTS := $(VENV)/a2a-clients
 MODELS_STAMP := $(VENV)/.installed-models
 MODELS := $(VENV)/models
 SETUP_SCRIPTS := $(wildcard scripts/*.sh)
@@ -20,7 +21,7 @@ SETUP_SCRIPTS := $(wildcard scripts/*.sh)
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run demo demo-tools test test-litellm test-models test-stores chaos tool-churn bench-speech phrasebook lock audit docker clean
+.PHONY: help setup setup-dev run demo demo-tools test test-a2a test-litellm test-models test-stores chaos tool-churn bench-speech phrasebook lock audit docker clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -54,6 +55,14 @@ test: setup-dev ## ruff, mypy --strict, pytest
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	scripts/run_tests.sh $(BIN)/pytest $(ARGS)
+
+$(A2A_CLIENTS)/.installed: $(DEV_STAMP) scripts/install_a2a_clients.sh $(wildcard tests/a2a/js/*)
+	rm -rf $(A2A_CLIENTS)
+	scripts/install_a2a_clients.sh $(A2A_CLIENTS)
+	@touch $@
+
+test-a2a: $(A2A_CLIENTS)/.installed ## pytest of A2A with the JavaScript SDK, 0.3 and 1.x (needs Node and npm)
+	VIXIO_A2A_CLIENTS=$(abspath $(A2A_CLIENTS)) $(BIN)/pytest tests/a2a tests/e2e/a2a $(ARGS)
 
 # Beside the environment, not in it: the other tests are to run without the extra.
 $(LITELLM_STAMP): $(DEV_STAMP) requirements-litellm.lock
