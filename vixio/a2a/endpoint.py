@@ -27,6 +27,7 @@ from vixio.a2a.handlers import Handler, Handler03
 from vixio.a2a.incoming import EXTENSION
 from vixio.a2a.places import Elsewhere, Places, digest, digest_of_task
 from vixio.a2a.refusals import Refused
+from vixio.core.errors import describe
 from vixio.core.metrics import Counters
 from vixio.settings.a2a import A2ASection
 
@@ -118,6 +119,7 @@ class Endpoint:
             method, params = _call(body)
             place = _digest_in(params)
             if self._is_elsewhere(request, scope, place):
+                self._counters.add("a2a.passed_on")
                 return await self._places.pass_on(request, raw, scope, place)
             admitted = Admitted(scope)
             if method in _SEND:
@@ -138,6 +140,8 @@ class Endpoint:
             return self._refuse(refused, refusals.as_rpc(refused, request_id))
         except Refused as refused:
             return self._refuse(refused, refusals.as_rpc(refused, request_id))
+        except Exception as error:  # noqa: BLE001 - a defect costs one request
+            return refusals.as_rpc(self._defect(error), request_id)
 
     # ── HTTP+JSON ────────────────────────────────────────────────────────────────────────────
 
@@ -153,6 +157,7 @@ class Endpoint:
                 body = await self._front.json(raw) if raw or sends else None
                 place = _digest_of_task_or_context(request, body)
                 if self._is_elsewhere(request, scope, place):
+                    self._counters.add("a2a.passed_on")
                     return await self._places.pass_on(request, raw, scope, place)
                 admitted = Admitted(scope)
                 if sends:
@@ -166,6 +171,8 @@ class Endpoint:
                 return self._refuse(refused, refusals.as_rest(refused))
             except Refused as refused:
                 return self._refuse(refused, refusals.as_rest(refused))
+            except Exception as error:  # noqa: BLE001 - a defect costs one request
+                return refusals.as_rest(self._defect(error))
 
         return endpoint
 
@@ -183,6 +190,11 @@ class Endpoint:
             if EXTENSION in get_requested_extensions(request.headers.getlist(name)):
                 response.headers[name] = EXTENSION
         return response
+
+    def _defect(self, error: Exception) -> Refused:
+        self._counters.add("a2a.defects")
+        _log.error("A2A request failed", extra={"error": describe(error)})
+        return refusals.internal_error()
 
     def _refuse(self, refused: Refused, response: Response) -> Response:
         self._counters.add(f"a2a.refused.{refused.reason}")

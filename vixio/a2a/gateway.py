@@ -28,6 +28,17 @@ DRAIN_S = 1.0
 """For streams to send their last events when the server stops."""
 
 
+class PassedOn:
+    """The application for requests that other processes pass on."""
+
+    def __init__(self, router: Router) -> None:
+        self._router = router
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request here."""
+        await self._router({**scope, PASSED_ON: True}, receive, send)
+
+
 class Gateway:
     """The endpoint, its contexts and its tasks: an ASGI application."""
 
@@ -68,7 +79,7 @@ class Gateway:
         if self._places.shared:
             self._ports.serve_keys(self._places.answer)
             admission = Admission(counters=self._ports.counters)
-            await self._places.start(forwarding_server(self.answer_passed_on, admission))
+            await self._places.start(forwarding_server(PassedOn(self._router), admission))
 
     async def close(self) -> None:
         """End all tasks, streams and conversations."""
@@ -81,10 +92,6 @@ class Gateway:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request of a client."""
         await self._router(scope, receive, send)
-
-    async def answer_passed_on(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request that another process has passed on."""
-        await self._router({**scope, PASSED_ON: True}, receive, send)
 
     def _lost(self, context: Context) -> None:
         self._contexts.lost(context)

@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse
 
 PARSE_ERROR: Final = -32700
 INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
 NOT_ADMITTED: Final = -32000
 """Of the range that JSON-RPC leaves to servers."""
 
@@ -63,6 +64,11 @@ def invalid(message: str) -> Refused:
     return Refused(400, INVALID_PARAMS, "invalid", message)
 
 
+def internal_error() -> Refused:
+    """The server has a defect."""
+    return Refused(500, INTERNAL_ERROR, "defect", "internal error")
+
+
 def as_rpc(refused: Refused, request_id: Any) -> JSONResponse:  # noqa: ANN401 - it is checked here
     """Return the answer of the JSON-RPC endpoint; errors of the protocol have status 200."""
     known = isinstance(request_id, str | int) and not isinstance(request_id, bool)
@@ -71,7 +77,9 @@ def as_rpc(refused: Refused, request_id: Any) -> JSONResponse:  # noqa: ANN401 -
         "id": request_id if known else None,
         "error": {"code": refused.code, "message": str(refused)},
     }
-    status = 200 if refused.code in (PARSE_ERROR, INVALID_PARAMS) else refused.status
+    status = (
+        200 if refused.code in (PARSE_ERROR, INVALID_PARAMS, INTERNAL_ERROR) else refused.status
+    )
     return JSONResponse(body, status, refused.headers)
 
 
@@ -81,6 +89,7 @@ _STATUS: Final = {
     404: "NOT_FOUND",
     413: "INVALID_ARGUMENT",
     429: "RESOURCE_EXHAUSTED",
+    500: "INTERNAL",
     503: "UNAVAILABLE",
 }
 

@@ -11,7 +11,7 @@ Health = dict[str, Any]
 _SUMMED = ("sessions", "connected", "handshakes")
 _WORST = ("addresses", "loop_lag_ms")
 """The same address may be connected to several: how many there are, at least."""
-_OF_ONE = ("worker", "pid", "status", *_SUMMED, "overloaded", "loop_lag_ms")
+_OF_ONE = ("worker", "pid", "status", *_SUMMED, "overloaded", "loop_lag_ms", "a2a")
 
 
 def merge_health(parts: Sequence[Health]) -> Health:
@@ -25,6 +25,9 @@ def merge_health(parts: Sequence[Health]) -> Health:
     for key in _WORST:
         merged[key] = max(part.get(key, 0) for part in parts)
     merged["overloaded"] = all(part.get("overloaded", False) for part in parts)
+    gauges = [part["a2a"] for part in parts if "a2a" in part]
+    if gauges:
+        merged["a2a"] = {key: sum(each.get(key, 0) for each in gauges) for key in gauges[0]}
     counters: Counter[str] = Counter()
     for part in parts:
         counters.update(part.get("counters", {}))
