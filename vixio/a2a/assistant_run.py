@@ -56,6 +56,11 @@ class AssistantRun(Run):
         """Whether the client has been asked for results that have not all come."""
         return bool(self._asked) and any(call.id in self._asked for call in self.calls.waiting)
 
+    @property
+    def language(self) -> str:
+        """Of the words for the client."""
+        return self._conversation.language
+
     async def deliver(self, incoming: Incoming) -> None:
         """Take results; words alone are the result of every call that waits."""
         async with self._state:

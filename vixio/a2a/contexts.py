@@ -28,8 +28,8 @@ _log = logging.getLogger(__name__)
 Open = Callable[[str], Awaitable[Conversation]]
 """Opens the conversation of a key."""
 
-Forget = Callable[[str], None]
-"""Drops the history of a key from memory."""
+Forget = Callable[[str], Awaitable[None]]
+"""Drops the history of a key from memory, once it is stored."""
 
 
 class ContextsFull(VixioError):
@@ -221,9 +221,7 @@ class Contexts:
             oldest = now() - self._lifetime
             for of_owner in tuple(self._contexts.values()):
                 for context in tuple(of_owner.values()):
-                    if context.used > oldest:
-                        break  # they are in the order of their use
-                    if not context.busy:
+                    if context.used <= oldest and not context.busy:
                         self._counters.add("a2a.contexts.expired")
                         self._drop(context)
 
@@ -249,7 +247,7 @@ class Contexts:
                 conversation, context.conversation = context.conversation, None
                 if conversation is not None:
                     await conversation.close("the context was closed")
-            self._forget(context.key)
+            await self._forget(context.key)
             if context.lease is not None:
                 await context.lease.release()
         except Exception as error:  # noqa: BLE001 - third-party code of an agent or a tool

@@ -13,8 +13,13 @@ from sse_starlette.event import ensure_bytes
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from vixio.core.clock import now
+
 PING_S: Final = 15.0
 """Between two comments that keep an idle stream open."""
+
+LONGEST_S: Final = 3_600.0
+"""Of one stream; the client may subscribe again."""
 
 _END: Final = object()
 _SEPARATOR: Final = "\r\n"
@@ -39,10 +44,13 @@ class EventStream(StreamingResponse):
 async def _encoded(events: AsyncIterable[Any]) -> AsyncGenerator[bytes, None]:
     iterator = aiter(events)
     waiting: asyncio.Task[Any] | None = None
+    end = now() + LONGEST_S
     try:
         while True:
             waiting = asyncio.create_task(_next(iterator))
             while not (await asyncio.wait((waiting,), timeout=PING_S))[0]:
+                if now() > end:
+                    return
                 yield b": ping\r\n\r\n"
             if (event := waiting.result()) is _END:
                 return

@@ -45,6 +45,7 @@ class Executor(AgentExecutor):
             await output.begin(context.message)
         run = place.runs.get(task_id)
         if run is not None:
+            run.output.queue = event_queue  # the library may have made another one meanwhile
             place.offer(admitted.incoming.offer)
             await run.deliver(admitted.incoming)
         else:

@@ -148,8 +148,9 @@ class Front:
         """Return the context of a message, and the task that it continues, if any."""
         if task_id:
             known = self._contexts.of_task(scope, task_id)
-            # Of an unknown task, and of another context's, the library says what is wrong.
-            context_id = context_id or (known.id if known is not None else "")
+            if known is None:
+                raise refusals.task_not_found()
+            context_id = context_id or known.id  # a wrong one the library refuses
         try:
             context = self._contexts.get(scope, context_id or str(uuid4()))
             await self._places.hold(context)

@@ -65,7 +65,7 @@ def canonical(value: Any) -> Any:  # noqa: ANN401 - any JSON value
 
 
 def depth_of(value: Any) -> int:  # noqa: ANN401 - any JSON value
-    """Return how deep ``value`` is nested; a number or a text: 0."""
+    """Return how many levels below ``value`` there are values."""
     depth, level = -1, [value]
     while level:
         depth += 1

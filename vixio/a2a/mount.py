@@ -47,12 +47,12 @@ def check_installed() -> None:
 class Ports:
     """What the gateway uses of the server.
 
-    ``forget`` drops the history of a key from memory; ``serve_keys`` sets what carries out the
-    commands to leases of contexts.
+    ``forget`` drops the history of a key from memory, once it is stored. ``serve_keys`` sets what
+    carries out the commands to leases of contexts.
     """
 
     open_conversation: Callable[[str], Awaitable[Conversation]]
-    forget: Callable[[str], None]
+    forget: Callable[[str], Awaitable[None]]
     command: Callable[..., Awaitable[CommandResult]]
     serve_keys: Callable[[CommandHandler], None]
     cluster: Cluster

@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse
 PARSE_ERROR: Final = -32700
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
+TASK_NOT_FOUND: Final = -32001
 NOT_ADMITTED: Final = -32000
 """Of the range that JSON-RPC leaves to servers."""
 
@@ -64,6 +65,11 @@ def invalid(message: str) -> Refused:
     return Refused(400, INVALID_PARAMS, "invalid", message)
 
 
+def task_not_found() -> Refused:
+    """The caller has no such task."""
+    return Refused(404, TASK_NOT_FOUND, "task_not_found", "Task not found")
+
+
 def internal_error() -> Refused:
     """The server has a defect."""
     return Refused(500, INTERNAL_ERROR, "defect", "internal error")
@@ -77,9 +83,7 @@ def as_rpc(refused: Refused, request_id: Any) -> JSONResponse:  # noqa: ANN401 -
         "id": request_id if known else None,
         "error": {"code": refused.code, "message": str(refused)},
     }
-    status = (
-        200 if refused.code in (PARSE_ERROR, INVALID_PARAMS, INTERNAL_ERROR) else refused.status
-    )
+    status = refused.status if refused.code == NOT_ADMITTED else 200
     return JSONResponse(body, status, refused.headers)
 
 

@@ -27,7 +27,8 @@ def merge_health(parts: Sequence[Health]) -> Health:
     merged["overloaded"] = all(part.get("overloaded", False) for part in parts)
     gauges = [part["a2a"] for part in parts if "a2a" in part]
     if gauges:
-        merged["a2a"] = {key: sum(each.get(key, 0) for each in gauges) for key in gauges[0]}
+        keys = dict.fromkeys(key for each in gauges for key in each)
+        merged["a2a"] = {key: sum(each.get(key, 0) for each in gauges) for key in keys}
     counters: Counter[str] = Counter()
     for part in parts:
         counters.update(part.get("counters", {}))

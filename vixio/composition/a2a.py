@@ -48,11 +48,15 @@ def make_a2a(
     async def open_conversation(key: str) -> Conversation:
         return await conversations.open(key, timeouts=timeouts)
 
+    async def forget(key: str) -> None:
+        await host.histories.written(key)
+        host.histories.drop(key)
+
     mount = A2AMount(
         section,
         Ports(
             open_conversation=open_conversation,
-            forget=host.histories.drop,
+            forget=forget,
             command=command,
             serve_keys=functools.partial(host.commands.serve_keys, RESERVED_PREFIX),
             cluster=cluster,

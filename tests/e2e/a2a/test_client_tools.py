@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from tests.e2e.a2a.support import gateway
 from tests.support.a2a_client import (
     EXTENSION,
+    OTHER,
     WEATHER,
     RpcError,
     answer_of,
@@ -315,3 +317,54 @@ async def test_the_extension_is_in_the_card_and_echoed() -> None:
         assert headers["A2A-Extensions"] == EXTENSION
         _, _, headers = await client.post(body)
         assert "A2A-Extensions" not in headers
+
+
+async def test_a_yes_after_the_library_has_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vixio.a2a.gateway.RELEASE_MARGIN_S", 0.05)
+    limits = {"result_timeout": 0.2}
+    async with (
+        LLMServer() as llm,
+        gateway(llm, tools={"confirm": ["builtin/get_time"]}, a2a=limits) as server,
+        rpc(server.http_url) as client,
+    ):
+        ask = Call("c1", "get_time", "{}")
+        llm.script(calls(ask), text("Shall I look?"), calls(ask), text("It is noon."))
+        task = await client.send("What time is it?")
+        assert state_of(task) == "INPUT_REQUIRED"
+        mount = server.app.a2a
+        assert mount is not None
+        assert mount._gateway is not None
+        active = mount._gateway._handler._active_task_registry
+        held = await active.get(task["id"])
+        assert held is not None
+        await until(lambda: held.is_finished)
+        done = await client.send("yes", taskId=task["id"])
+        assert state_of(done) == "COMPLETED"
+        assert answer_of(done).endswith("It is noon.")
+
+
+async def test_a_profile_of_callers(tmp_path: Path) -> None:
+    """By the key of their contexts, as devices have one; and a memory, where one is configured."""
+    sections: dict[str, Any] = {
+        "devices": {"a2a/alice/*": {"user": "Ann", "tools": {"deny": ["builtin/*"]}}},
+        "assistant": {"instructions": "You talk with {user}."},
+        "memory": {"store": "sqlite", "path": str(tmp_path / "memory.db"), "summary": False},
+        "a2a": {"context_lifetime": 1},
+    }
+    async with (
+        LLMServer() as llm,
+        gateway(llm, **sections) as server,
+        rpc(server.http_url) as alice,
+        rpc(server.http_url, token=OTHER) as bob,
+    ):
+        llm.script(text("One."), text("Two."), text("Three."))
+        task = await alice.send("My bike is red")
+        await bob.send("Hello")
+        first, second = llm.requests
+        assert first["messages"][0]["content"].startswith("You talk with Ann.")
+        assert "tools" not in first
+        assert "Ann" not in second["messages"][0]["content"]
+        assert second["tools"]
+        await until(lambda: server.app.health()["a2a"]["contexts"] == 0)
+        await alice.send("What colour is it?", contextId=task["contextId"])
+        assert "My bike is red" in json.dumps(llm.requests[2]["messages"])

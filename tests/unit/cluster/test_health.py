@@ -18,15 +18,17 @@ def test_healths_are_put_together() -> None:
         "overloaded": True,
         "loop_lag_ms": 5.0,
         "counters": {"a": 1, "b": 2},
+        "a2a": {"tasks": 2, "running": 0},
     }
     other = {**one, "worker": 1, "pid": 10, "status": "loading", "overloaded": False}
-    other |= {"counters": {"b": 3}, "loop_lag_ms": 9.0}
+    other |= {"counters": {"b": 3}, "loop_lag_ms": 9.0, "a2a": {}}
     found = merge_health([one, other])
     assert found["status"] == "loading"
     assert found["sessions"] == 6
     assert found["addresses"] == 2
     assert found["loop_lag_ms"] == 9.0
     assert found["counters"] == {"a": 1, "b": 5}
+    assert found["a2a"] == {"tasks": 2, "running": 0}
     assert not found["overloaded"]  # one of them still lets devices in
     assert [each["worker"] for each in found["workers"]] == [1, 2]
     assert "pid" not in found

@@ -93,6 +93,11 @@ class Conversation:
         """Why it is closed."""
 
     @property
+    def language(self) -> str:
+        """Of the user (BCP 47)."""
+        return self._settings.language
+
+    @property
     def tools(self) -> ToolSet:
         """What it can call."""
         return self._context.tools

@@ -1,0 +1,35 @@
+"""Tokens and keys."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import SecretStr
+
+from vixio.a2a.callers import Callers, Scope, conversation_key
+from vixio.core.device import normalise_device_id
+
+
+def test_the_owner_of_a_token() -> None:
+    callers = Callers({"alice": SecretStr("a" * 16), "bob": SecretStr("b" * 16)})
+    assert callers.owner(f"Bearer {'a' * 16}") == "alice"
+    assert callers.owner(f"bearer  {'b' * 16} ") == "bob"
+    for wrong in ("", "Bearer", "Bearer ", "a" * 16, f"Basic {'a' * 16}", f"Bearer {'a' * 15}"):
+        assert callers.owner(wrong) == ""
+    assert callers.owner("Bearer \udcff") == ""
+
+
+@given(st.text(max_size=100), st.text(max_size=100))
+def test_contexts_have_keys_of_their_own(one: str, other: str) -> None:
+    keys = [conversation_key("alice", each) for each in (one, other)]
+    assert (keys[0] == keys[1]) == (one == other)
+    assert conversation_key("bob", one) not in keys
+    for key in keys:
+        assert normalise_device_id(key) == key
+        assert key.count("/") == 2
+        assert len(key) <= 128
+
+
+def test_scopes_have_names_of_their_own() -> None:
+    names = {Scope(owner, device).name for owner in ("a", "b") for device in ("", "x", "y")}
+    assert len(names) == 6
