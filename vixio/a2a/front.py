@@ -15,7 +15,7 @@ from vixio.a2a.call_context import Admitted
 from vixio.a2a.callers import Callers, Scope
 from vixio.a2a.contexts import Context, Contexts, ContextsFull
 from vixio.a2a.devices import ABSENT, Devices
-from vixio.a2a.incoming import Incoming, Invalid, JsonObject, OfferedTool, read_message
+from vixio.a2a.incoming import Incoming, Invalid, JsonObject, NotTaken, OfferedTool, read_message
 from vixio.a2a.json_input import Malformed, parse_json
 from vixio.a2a.places import Elsewhere, Places
 from vixio.core.device import normalise_device_id
@@ -103,6 +103,8 @@ class Front:
             else:
                 incoming, passed_on = read_message(message)
             ids = {name: _id(message, name) for name in ("messageId", "contextId", "taskId")}
+        except NotTaken as error:
+            raise refusals.not_taken(str(error)) from None
         except Invalid as error:
             raise refusals.invalid(str(error)) from None
         if incoming.offer is not None and (scope.device or not self._settings.client_tools):

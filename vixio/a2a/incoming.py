@@ -38,6 +38,10 @@ class Invalid(Exception):
     """The message cannot be taken. The text says what is wrong, and quotes no content."""
 
 
+class NotTaken(Invalid):
+    """The message has content of a kind that is not taken."""
+
+
 @dataclass(frozen=True, slots=True)
 class OfferedTool:
     """A tool that the caller runs. ``parameters``: its JSON Schema, in canonical form."""
@@ -116,7 +120,9 @@ def _part(part: Any, place: str) -> JsonObject:  # noqa: ANN401 - it is checked 
         if _type(part) in _TYPES and not isinstance(part["data"], dict):
             raise Invalid(f"{place}.data must be an object")
         return part
-    raise Invalid(f"{place} must be either text or data; files are not taken")
+    if not {"text", "data"} & part.keys():
+        raise NotTaken(f"{place} has neither text nor data; files are not taken")
+    raise Invalid(f"{place} must be either text or data")
 
 
 def _type(part: Mapping[str, Any]) -> str:

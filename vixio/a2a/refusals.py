@@ -11,6 +11,7 @@ PARSE_ERROR: Final = -32700
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 TASK_NOT_FOUND: Final = -32001
+NOT_TAKEN: Final = -32005
 NOT_ADMITTED: Final = -32000
 """Of the range that JSON-RPC leaves to servers."""
 
@@ -65,6 +66,11 @@ def invalid(message: str) -> Refused:
     return Refused(400, INVALID_PARAMS, "invalid", message)
 
 
+def not_taken(message: str) -> Refused:
+    """The message has content of a kind that the agent does not take."""
+    return Refused(415, NOT_TAKEN, "not_taken", message)
+
+
 def task_not_found() -> Refused:
     """The caller has no such task."""
     return Refused(404, TASK_NOT_FOUND, "task_not_found", "Task not found")
@@ -92,6 +98,7 @@ _STATUS: Final = {
     401: "UNAUTHENTICATED",
     404: "NOT_FOUND",
     413: "INVALID_ARGUMENT",
+    415: "INVALID_ARGUMENT",
     429: "RESOURCE_EXHAUSTED",
     500: "INTERNAL",
     503: "UNAVAILABLE",

@@ -90,7 +90,7 @@ BAD: dict[str, tuple[bytes, int]] = {
     "no message": (rpc_body("null"), -32602),
     "no parts": (rpc_body({"messageId": "m", "role": "ROLE_USER", "parts": []}), -32602),
     "an odd part": (rpc_body({"messageId": "m", "parts": [5]}), -32602),
-    "a file": (rpc_body({"messageId": "m", "parts": [{"url": "http://x"}]}), -32602),
+    "a file": (rpc_body({"messageId": "m", "parts": [{"url": "http://x"}]}), -32005),
     "an odd text": (rpc_body({"messageId": "m", "parts": [{"text": 5}]}), -32602),
     "100 parts": (rpc_body({"messageId": "m", "parts": [{"text": "x"}] * 100}), -32602),
     "a long text": (rpc_body({"messageId": "m", "parts": [{"text": "x" * 60_000}]}), -32602),

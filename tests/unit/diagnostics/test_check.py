@@ -201,6 +201,18 @@ async def test_authentication_is_told(kit: Kit, tmp_path: Path) -> None:
     assert failed(parts)["settings"].endswith("`openssl rand -hex 32` prints")
 
 
+async def test_agents_over_a2a(kit: Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    off = await run(tmp_path)
+    assert off["a2a"].detail == "off: no agent may use this server (a2a)"
+    server = "server: {host: 127.0.0.1, port: 0, http_port: 0}\n"
+    section = "a2a: {tokens: {alice: 0123456789abcdef}, public_url: 'https://voice.example'}\n"
+    on = await run(tmp_path, server + section)
+    assert on["a2a"].detail == "on for 1 caller, without devices, at https://voice.example"
+    monkeypatch.setattr("vixio.a2a.mount.NEEDS", ("a_module_that_is_not_installed",))
+    missing = await run(tmp_path, server + section)
+    assert failed(missing)["a2a"] == "a2a needs: pip install 'vixio[a2a]'"
+
+
 async def test_the_address_for_devices(kit: Kit, tmp_path: Path) -> None:
     head = "server: {host: 127.0.0.1, port: 0, http_port: 0, public_host: "
     parts = await run(tmp_path, head + "192.0.2.9}")
