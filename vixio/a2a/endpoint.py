@@ -125,7 +125,7 @@ class Endpoint:
             if method in _SEND:
                 if not isinstance(params, dict):
                     raise refusals.invalid("params must be an object")
-                admitted, message = await self._front.message(scope, params.get("message"))
+                admitted, message = await self._front.message(scope, params.get("message"), raw)
                 body = {**body, "params": {**params, "message": message}}
             inner = _with_body(request, admitted, body)
             if isinstance(method, str) and self._rpc_0_3.supports_method(method):
@@ -162,7 +162,7 @@ class Endpoint:
                 admitted = Admitted(scope)
                 if sends:
                     body = body if isinstance(body, dict) else {}
-                    admitted, message = await self._front.message(scope, body.get("message"))
+                    admitted, message = await self._front.message(scope, body.get("message"), raw)
                     body = {**body, "message": message}
                 inner = _with_body(request, admitted, body)
                 return self._finished(await answer(inner), request, scope)

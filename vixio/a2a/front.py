@@ -92,13 +92,18 @@ class Front:
         except Malformed as error:
             raise refusals.malformed(str(error)) from None
 
-    async def message(self, scope: Scope, message: Any) -> tuple[Admitted, JsonObject]:  # noqa: ANN401 - it is checked here
-        """Check a message, and find its context and its task.
+    async def message(
+        self,
+        scope: Scope,
+        message: Any,  # noqa: ANN401 - it is checked here
+        body: bytes,
+    ) -> tuple[Admitted, JsonObject]:
+        """Check the message of a request, and find its context and its task.
 
         Return what is admitted, and the message for the A2A library. Raises Refused.
         """
         try:
-            if isinstance(message, dict) and _size(message) > IN_THREAD_BYTES:
+            if len(body) > IN_THREAD_BYTES:
                 incoming, passed_on = await asyncio.to_thread(read_message, message)
             else:
                 incoming, passed_on = read_message(message)
@@ -187,13 +192,6 @@ class Front:
 def _compile(offer: tuple[OfferedTool, ...]) -> None:
     for tool in offer:
         prepare(ToolDefinition(tool.name, tool.description, tool.parameters))
-
-
-def _size(message: JsonObject) -> int:
-    """Return roughly how much there is to read in a message."""
-    parts = message.get("parts")
-    data = parts if isinstance(parts, list) else []
-    return sum(len(str(part.get("data", ""))) for part in data if isinstance(part, dict))
 
 
 def _id(message: JsonObject, name: str) -> str:
