@@ -122,13 +122,14 @@ class Endpoint:
                 self._counters.add("a2a.passed_on")
                 return await self._places.pass_on(request, raw, scope, place)
             admitted = Admitted(scope)
-            if method in _SEND:
+            whole = _is_rpc(body)
+            if method in _SEND and whole:
                 if not isinstance(params, dict):
                     raise refusals.invalid("params must be an object")
                 admitted, message = await self._front.message(scope, params.get("message"), raw)
                 body = {**body, "params": {**params, "message": message}}
             inner = _with_body(request, admitted, body)
-            if isinstance(method, str) and self._rpc_0_3.supports_method(method):
+            if whole and self._rpc_0_3.supports_method(method):
                 response: Response = await self._rpc_0_3.handle_request(
                     request_id, method, body, inner
                 )
@@ -206,6 +207,17 @@ class Endpoint:
 
 def _passed_on(request: Request) -> bool:
     return bool(request.scope.get(PASSED_ON))
+
+
+def _is_rpc(body: Any) -> bool:  # noqa: ANN401 - any JSON value
+    """Whether a body is a JSON-RPC request; of others the library says what is wrong (-32600)."""
+    if not isinstance(body, dict) or body.get("jsonrpc") != "2.0":
+        return False
+    request_id = body.get("id")
+    known = request_id is None or (
+        isinstance(request_id, str | int) and not isinstance(request_id, bool)
+    )
+    return known and isinstance(body.get("method"), str)
 
 
 def _call(body: Any) -> tuple[Any, Any]:  # noqa: ANN401 - any JSON value

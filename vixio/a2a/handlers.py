@@ -13,12 +13,13 @@ from a2a.server.context import ServerCallContext
 from a2a.server.events import Event
 from a2a.server.id_generator import IDGenerator, IDGeneratorContext
 from a2a.server.request_handlers.default_request_handler_v2 import DefaultRequestHandlerV2
-from a2a.types import AgentCard, Message, SendMessageRequest, Task
+from a2a.types import AgentCard, Message, SendMessageRequest, Task, TaskState
+from a2a.utils.errors import UnsupportedOperationError
 from a2a.utils.task import apply_history_length
 
 from vixio.a2a.executor import Executor
 from vixio.a2a.places import digest
-from vixio.a2a.task_store import BoundedTaskStore, joined
+from vixio.a2a.task_store import TERMINAL, BoundedTaskStore, joined
 
 
 class Handler(DefaultRequestHandlerV2):
@@ -39,6 +40,7 @@ class Handler(DefaultRequestHandlerV2):
         self, params: SendMessageRequest, context: ServerCallContext
     ) -> Message | Task:
         """Take a message; return its task."""
+        await self._task_of(params, context)
         result: Message | Task = await super().on_message_send(params, context)
         if not isinstance(result, Task):
             return result
@@ -50,14 +52,26 @@ class Handler(DefaultRequestHandlerV2):
         self, params: SendMessageRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event, None]:
         """Take a message; yield the events of its task, which come behind the task itself."""
-        task_id = params.message.task_id
-        before = await self.tasks.get(task_id, context) if task_id else None
+        before = await self._task_of(params, context)
         async with aclosing(super().on_message_send_stream(params, context)) as events:
             async for event in events:
                 if before is not None and not isinstance(event, Task):
                     yield apply_history_length(before, params.configuration)
                 before = None
                 yield event
+
+    async def _task_of(self, params: SendMessageRequest, context: ServerCallContext) -> Task | None:
+        """Return the task that a message continues, if any.
+
+        Raises UnsupportedOperationError if it is over; the library does so too, but leaves the
+        queues of the attempt behind.
+        """
+        task_id = params.message.task_id
+        task = await self.tasks.get(task_id, context) if task_id else None
+        if task is not None and task.status.state in TERMINAL:
+            state = TaskState.Name(task.status.state)
+            raise UnsupportedOperationError(f"Task {task_id} is in terminal state: {state}")
+        return task
 
 
 class Handler03(RequestHandler03):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -151,6 +152,8 @@ class _Application:
 
 def load_gateway() -> type[Gateway]:
     """Import the gateway, with the A2A library; takes most of a second."""
+    # Where OpenTelemetry is installed, which MCP brings, it would make a span of each event.
+    os.environ.setdefault("OTEL_INSTRUMENTATION_A2A_SDK_ENABLED", "false")
     with sdk_import():
         from vixio.a2a.gateway import Gateway
     return Gateway

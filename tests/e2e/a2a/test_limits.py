@@ -84,6 +84,9 @@ BAD: dict[str, tuple[bytes, int]] = {
     "a number": (b"5", -32600),
     "no method": (b'{"jsonrpc": "2.0", "id": 1}', -32600),
     "an odd method": (b'{"jsonrpc": "2.0", "id": 1, "method": 5}', -32600),
+    "no version": (b'{"id": 1, "method": "SendMessage", "params": {}}', -32600),
+    "another version": (b'{"jsonrpc": "1.0", "id": 1, "method": "SendMessage"}', -32600),
+    "an odd id": (b'{"jsonrpc": "2.0", "id": [1], "method": "SendMessage"}', -32600),
     "another method": (b'{"jsonrpc": "2.0", "id": 1, "method": "x"}', -32601),
     "no params": (b'{"jsonrpc": "2.0", "id": 1, "method": "SendMessage"}', -32602),
     "odd params": (b'{"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": 5}', -32600),
@@ -362,3 +365,29 @@ async def test_half_a_surrogate_pair_of_the_model_is_mended() -> None:
         task = await client.send("Paris?", offered(WEATHER))
         (call,) = calls_of(task)
         assert json.loads(call["arguments"]) == {"city": "?"}
+
+
+@pytest.mark.parametrize("params", [{"historyLength": -1}, {"statusTimestampAfter": "x"}])
+async def test_odd_parameters_of_a_list(params: JsonObject) -> None:
+    async with LLMServer() as llm, gateway(llm) as server, rpc(server.http_url) as client:
+        with pytest.raises(RpcError) as caught:
+            await client.call("ListTasks", params)
+        assert caught.value.code == -32602
+
+
+@pytest.mark.parametrize("version", ["1.0", "0.3"])
+async def test_a_task_that_is_over_takes_no_message(version: str) -> None:
+    """And nothing is left of the attempt."""
+
+    def queues() -> int:
+        loops = (task.get_coro() for task in asyncio.all_tasks())
+        return sum("EventQueue" in getattr(each, "__qualname__", "") for each in loops)
+
+    async with LLMServer() as llm, gateway(llm) as server, rpc(server.http_url, version) as client:
+        llm.script(text("Fine."))
+        task = await client.send("Hello")
+        await until(lambda: not queues())
+        for _ in range(5):
+            with pytest.raises(RpcError, match="terminal"):
+                await client.send("Hello", taskId=task["id"])
+        assert not queues()
