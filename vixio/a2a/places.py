@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 ADDRESS: Final = "a2a.address"
 ADDRESS_S: Final = 5.0
 CONNECT_S: Final = 5.0
-SILENCE_S: Final = 60.0
-"""A stream has a comment every 15 s, and an answer that is not streamed is waited for."""
+SILENCE_S: Final = 3_600.0
+"""Of the other process: it answers a message that is not streamed when its task rests."""
 
 _HOP_BY_HOP: Final = frozenset(
     {"connection", "content-length", "date", "keep-alive", "server", "transfer-encoding"}
@@ -78,7 +78,7 @@ class Places:
 
         await server.start()
         self._server = server
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=None)
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=SILENCE_S)
         self._client = aiohttp.ClientSession(timeout=timeout, auto_decompress=False)
 
     async def close(self) -> None:

@@ -177,7 +177,7 @@ async def test_a_result_that_never_comes() -> None:
     """The model reads a time-out, and the task ends with its words."""
     async with (
         LLMServer() as llm,
-        gateway(llm, a2a={"result_timeout": 0.3}) as server,
+        gateway(llm, a2a={"result_timeout": 2}) as server,
         rpc(server.http_url) as client,
     ):
         llm.script(calls(PARIS), text("Nothing came."))
@@ -198,7 +198,7 @@ async def test_a_wait_is_longer_than_a_turn_may_be() -> None:
     """A person may stand behind a caller's tool: the limits of a spoken turn do not hold."""
     async with (
         LLMServer() as llm,
-        gateway(llm, agent={"turn_timeout": 0.2}) as server,
+        gateway(llm, agent={"turn_timeout": 3}) as server,
         rpc(server.http_url) as client,
     ):
         llm.script(calls(PARIS), text("Fine."))
@@ -207,7 +207,7 @@ async def test_a_wait_is_longer_than_a_turn_may_be() -> None:
         began = await client.get(task["id"])
         await until(lambda: server.app.host.counters.get("a2a.calls"))
         loop = asyncio.get_running_loop()
-        end = loop.time() + 0.5
+        end = loop.time() + 3.5
         await until(lambda: loop.time() > end)
         assert state_of(began) == "INPUT_REQUIRED"
         done = await client.send(results(result(call["id"], "16 °C")), taskId=task["id"])
