@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -192,26 +191,6 @@ async def test_a_result_that_never_comes() -> None:
         assert answer_of(done) == "Nothing came."
         with pytest.raises(RpcError):  # too late
             await client.send(results(result(call["id"], "16 °C")), taskId=task["id"])
-
-
-async def test_a_wait_is_longer_than_a_turn_may_be() -> None:
-    """A person may stand behind a caller's tool: the limits of a spoken turn do not hold."""
-    async with (
-        LLMServer() as llm,
-        gateway(llm, agent={"turn_timeout": 3}) as server,
-        rpc(server.http_url) as client,
-    ):
-        llm.script(calls(PARIS), text("Fine."))
-        task = await client.send("Paris?", offered(WEATHER))
-        (call,) = calls_of(task)
-        began = await client.get(task["id"])
-        await until(lambda: server.app.host.counters.get("a2a.calls"))
-        loop = asyncio.get_running_loop()
-        end = loop.time() + 3.5
-        await until(lambda: loop.time() > end)
-        assert state_of(began) == "INPUT_REQUIRED"
-        done = await client.send(results(result(call["id"], "16 °C")), taskId=task["id"])
-        assert answer_of(done) == "Fine."
 
 
 async def test_a_result_that_nobody_waits_for() -> None:
