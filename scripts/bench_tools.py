@@ -1,21 +1,27 @@
-"""What a tool call costs: the runtime's own share, and the agent's loop around it.
+"""What a tool call costs: the runtime's own share, the agent's loop around it, a broker between.
 
     python scripts/bench_tools.py
 
 Medians of many calls of a tool that does nothing, in one process, without a network: the model is
 played by a few lines that answer at once. ``per tool call and its round``: a turn with three tool
-calls minus a turn without, by three; the runtime's share is part of it.
+calls minus a turn without, by three; the runtime's share is part of it. A tool on a broker is
+measured by ``scripts/bench_broker.py``; status 1 if it misses its mark.
 """
 
 from __future__ import annotations
 
 import asyncio
 import statistics
+import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from scripts.bench_broker import measure
 from vixio.core.metrics import ModelUse
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.local import func_to_tool_definition
@@ -85,8 +91,8 @@ async def median_us(work: Callable[[], Awaitable[object]], times: int) -> float:
     return statistics.median(taken) * 1e6
 
 
-async def main() -> None:
-    """Print the table."""
+async def main() -> bool:
+    """Print the tables; return whether the broker's mark is met."""
     local = func_to_tool_definition(nothing)
     limited = replace(local, options=ToolOptions(concurrency=4))
     device = ToolDefinition("nothing", "", local.parameters, "device", caller=_Device())
@@ -145,7 +151,8 @@ async def main() -> None:
     print(f"  the same list again            {await median_us(same, CALLS):8.1f}")
     print(f"  an equal one, built anew       {await median_us(equal, CALLS):8.1f}")
     print(f"  another list                   {await median_us(changed, CALLS) / 2:8.1f}")
+    return await measure()
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    sys.exit(0 if asyncio.run(main()) else 1)
