@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--tools",
         action="store_true",
-        help="tools of every kind: device, Python, MCP server, REST; one fails, one needs a yes",
+        help="tools of every kind: device, Python, MCP server, REST, broker; one fails, one asks",
     )
     parser.add_argument(
         "--wav", type=Path, default=Path("demo.wav"), help="where to write the audio"

@@ -1,19 +1,28 @@
-"""A house whose tools come from everywhere: device, Python, an MCP server, an HTTP service.
+"""A house whose tools come from everywhere: device, Python, MCP server, HTTP service, broker.
 
-One of them fails, and one needs the user's yes. That each was used is asked of the far side: what
-the device carried out, what the MCP server wrote down, which requests the HTTP service saw.
+One of them fails, one needs the user's yes, and one answers with a stream that is spoken as it
+comes. That each was used is asked of the far side: what the device carried out, what the MCP server
+wrote down, which requests the HTTP service saw, whether the story went on once it was heard.
 """
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from vixio.demo import house_local
+from vixio.demo import house_broker, house_local
 from vixio.demo.conversation import Line, device_config, hold, running, tool_names
 from vixio.demo.house_rest import House, standing
 from vixio.settings import Settings
+
+if TYPE_CHECKING:
+    from firmware_test_client import SimulatedDevice
 
 EXPECTED_TOOLS = {
     "self.lamp.turn_on",
@@ -22,12 +31,35 @@ EXPECTED_TOOLS = {
     "water_plants",
     "get_weather",
     "open_garage",
+    "read_story",
 }
 
+DURING_S = 300.0
+"""Seconds that a conversation takes at most."""
 
-def settings(house: House, record: Path) -> Settings:
-    """Return the settings of the house: the default set and three sources of tools."""
-    url = f"http://127.0.0.1:{house.server_port}"
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What stands around the server. ``broker``: its URL. ``folder``: for what is written down."""
+
+    house: House
+    broker: str
+    folder: Path
+
+    @property
+    def record(self) -> Path:
+        """What the MCP server writes down."""
+        return self.folder / "garden.txt"
+
+    @property
+    def heard(self) -> Path:
+        """Exists once the beginning of the story was heard."""
+        return self.folder / "heard"
+
+
+def settings(around: Around) -> Settings:
+    """Return the settings of the house: the default set and four sources of tools."""
+    url = f"http://127.0.0.1:{around.house.server_port}"
     return Settings.model_validate(
         {
             "server": {"host": "127.0.0.1", "port": 0, "http_port": 0},
@@ -35,12 +67,13 @@ def settings(house: House, record: Path) -> Settings:
             "mcp_servers": {
                 "garden": {
                     "command": sys.executable,
-                    "args": ["-m", "vixio.demo.house_mcp", str(record)],
+                    "args": ["-m", "vixio.demo.house_mcp", str(around.record)],
                     "env": {"PYTHONPATH": _path()},
                 }
             },
             "tools": {
                 "modules": ["vixio.demo.house_local"],
+                "broker": house_broker.section(around.broker, around.heard),
                 "rest": [
                     {
                         "name": "get_weather",
@@ -67,8 +100,9 @@ def _path() -> str:
     return str(Path(__file__).resolve().parents[2])
 
 
-def script(house: House, record: Path) -> list[Line]:
+def script(around: Around) -> list[Line]:
     """Return the conversation."""
+    house, record = around.house, around.record
 
     def watered() -> bool:
         return record.exists() and record.read_text(encoding="utf-8") == "water_plants\n"
@@ -101,6 +135,15 @@ def script(house: House, record: Path) -> list[Line]:
             "rest",
         ),
         Line(
+            "tell me the story",
+            lambda reply, device: (
+                reply.text == "".join(house_broker.BEGINNING + house_broker.END)
+                and around.heard.exists()
+            ),
+            "the service's stream is spoken as it comes: it ends only once its beginning is heard",
+            "broker",
+        ),
+        Line(
             "open the garage",
             lambda reply, device: house.seen[1:] == ["POST /garage"] and "not work" in reply.text,
             "the service fails, is not asked twice, and the user hears of it",
@@ -120,6 +163,30 @@ def script(house: House, record: Path) -> list[Line]:
     ]
 
 
+@asynccontextmanager
+async def listening(device: SimulatedDevice, around: Around) -> AsyncIterator[None]:
+    """Let the storyteller know when the device plays the beginning of the story."""
+    first = house_broker.BEGINNING[0].strip()
+
+    async def note() -> None:
+        await device.wait_for(
+            lambda: any(
+                reply.first_played is not None and reply.text.startswith(first)
+                for reply in device.replies
+            ),
+            what="the story's beginning",
+            timeout=DURING_S,
+        )
+        await asyncio.to_thread(around.heard.touch)
+
+    task = asyncio.create_task(note(), name="listen to the story")
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait((task,))
+
+
 async def converse(wav: Path | None) -> int:
     """Hold the conversation and print it; return the exit status."""
     from firmware_test_client import SimulatedDevice, Tool
@@ -127,15 +194,17 @@ async def converse(wav: Path | None) -> int:
     house_local.FED.clear()
     house_local.OPENED.clear()
     with tempfile.TemporaryDirectory() as folder, standing() as house:
-        record = Path(folder) / "garden.txt"
-        async with (
-            running(settings(house, record)) as app,
-            SimulatedDevice(device_config(app)) as device,
-        ):
-            device.add_tool(Tool("self.lamp.turn_on", "Turn on the lamp", (), lambda: True))
-            await device.wait_for(
-                lambda: set(tool_names(app)) >= EXPECTED_TOOLS,
-                what="the server to know all tools",
-                timeout=60,
-            )
-            return 1 if await hold(app, device, script(house, record), wav) else 0
+        async with house_broker.telling() as url:
+            around = Around(house, url, Path(folder))
+            async with (
+                running(settings(around)) as app,
+                SimulatedDevice(device_config(app)) as device,
+                listening(device, around),
+            ):
+                device.add_tool(Tool("self.lamp.turn_on", "Turn on the lamp", (), lambda: True))
+                await device.wait_for(
+                    lambda: set(tool_names(app)) >= EXPECTED_TOOLS,
+                    what="the server to know all tools",
+                    timeout=60,
+                )
+                return 1 if await hold(app, device, script(around), wav) else 0
