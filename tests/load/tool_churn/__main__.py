@@ -1,4 +1,4 @@
-"""``python -m tests.load.tool_churn``: tools that change every second under running turns."""
+"""``python -m tests.load.tool_churn``: tools and services that change every second under turns."""
 
 from __future__ import annotations
 
@@ -9,15 +9,24 @@ from pathlib import Path
 
 import click
 
-from tests.load.tool_churn.run import render, run
+from tests.load.tool_churn.run import Services, render, run
+from vixio.demo.nats_server import HOW_TO_GET, find_program
 
 
 @click.command()
 @click.option("--devices", default=50, show_default=True, help="How many change and talk.")
 @click.option("--minutes", default=10.0, show_default=True, help="For how long.")
 @click.option("--every", default=1.0, show_default=True, help="Seconds between two sets of tools.")
-def main(devices: int, minutes: float, every: float) -> None:
-    """Start a server, change all tools of all devices again and again; status 1 on a mistake."""
+@click.option("--services", default=6, show_default=True, help="On a broker; 0: none.")
+@click.option("--processes", default=1, show_default=True, help="Further ones that are killed.")
+def main(devices: int, minutes: float, every: float, services: int, processes: int) -> None:
+    """Start a server, change all tools of all devices again and again; status 1 on a mistake.
+
+    Services on a NATS server come, change and go meanwhile.
+    """
+    if services and find_program() is None:
+        click.echo(f"{HOW_TO_GET}; without services on a broker", err=True)
+        services = 0
     with tempfile.TemporaryDirectory() as place:
         report = asyncio.run(
             run(
@@ -25,6 +34,7 @@ def main(devices: int, minutes: float, every: float) -> None:
                 devices=devices,
                 seconds=minutes * 60,
                 every=every,
+                services=Services(services, processes) if services else None,
                 progress=lambda line: click.echo(line, err=True),
             )
         )

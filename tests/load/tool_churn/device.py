@@ -9,9 +9,11 @@ from firmware_test_client import DeviceConfig, SimulatedDevice, Tool
 from firmware_test_client.errors import DeviceError
 from tests.load.tool_churn.model import DONE, GONE
 from tests.load.tool_churn.notes import TOOLS, Notes, Origin, clock, first_origin, origin
+from tests.load.tool_churn.offers import Offers
 
-TURN_LIMIT = 30.0
-"""Seconds; the machine may be busy. A turn that takes longer hangs."""
+TURN_LIMIT = 60.0
+"""Seconds; the machine may be busy, and a service that was killed in mid-call is silent for 15 s
+before it counts as gone. A turn that takes longer hangs."""
 
 
 PATIENCE_S = 120.0
@@ -21,9 +23,12 @@ PATIENCE_S = 120.0
 class ChangingDevice:
     """Device ``number``; ``every`` seconds between two sets of tools."""
 
-    def __init__(self, number: int, url: str, notes: Notes, every: float) -> None:
+    def __init__(
+        self, number: int, url: str, notes: Notes, offers: Offers | None, every: float
+    ) -> None:
         self._number = number
         self._notes = notes
+        self._offers = offers
         self._every = every
         self._generation = 0
         self._random = random.Random(number)
@@ -44,7 +49,8 @@ class ChangingDevice:
     async def live(self, until: float, calls: int = 0) -> None:
         """Connect, change and talk until the clock shows ``until``; then switch off.
 
-        It goes on until its tools have answered ``calls`` calls and changed three times as often.
+        It goes on until its tools have answered ``calls`` calls and changed three times as often,
+        and until it is offered exactly the tools of the services that are left.
         """
         self._renew()
         await self.device.start()
@@ -93,9 +99,7 @@ class ChangingDevice:
 
     async def _talk(self, until: float, calls: int) -> None:
         turn = 0
-        while clock() < until or (
-            (self._called < calls or self._generation < 3 * calls) and clock() < until + PATIENCE_S
-        ):
+        while clock() < until or (self._lacks(calls) and clock() < until + PATIENCE_S):
             turn += 1
             self._listed.clear()
             async with asyncio.timeout(TURN_LIMIT):
@@ -104,6 +108,15 @@ class ChangingDevice:
             self.device.records.replies.clear()
             self.device.mcp.calls.clear()
             await asyncio.sleep(self._random.uniform(0.0, self._every))
+        if self._offers is not None and not self._offers.exact(self._number):
+            difference = self._offers.difference(self._number)
+            self._notes.wrong(f"device {self._number}: {difference}")
+
+    def _lacks(self, calls: int) -> bool:
+        """Whether less has happened than has to."""
+        if self._called < calls or self._generation < 3 * calls:
+            return True
+        return self._offers is not None and not self._offers.exact(self._number)
 
     async def _turn(self, turn: int) -> None:
         began = clock()

@@ -1,4 +1,7 @@
-"""Starts the real server as a process of its own and lets devices change their tools under it."""
+"""Starts the real server as a process of its own and lets tools change under it.
+
+Those of devices, and those of services on a NATS server.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import signal
 import sys
 import urllib.request
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +23,9 @@ from tests.e2e.processes import Running, free_ports, running
 from tests.load.tool_churn.device import ChangingDevice
 from tests.load.tool_churn.model import ChoosingModel
 from tests.load.tool_churn.notes import TOOLS, Notes, clock
+from tests.load.tool_churn.offers import Offers
+from tests.load.tool_churn.services import PREFIX, Fleet
+from vixio.demo.nats_server import nats_server
 
 MAIN = "from vixio.cli.commands import main; main()"
 CONFIG = """\
@@ -27,6 +34,21 @@ assistant: {{language: en}}
 agent: {{name: openai, base_url: "{model}", api_key: none, model: stand-in}}
 memory: {{path: {memory}}}
 """
+BROKER = """\
+tools: {{broker: {{url: "{url}", prefix: {prefix}, timeout: 40}}}}
+"""
+
+
+@dataclass(frozen=True)
+class Services:
+    """Services on a NATS server: ``count`` that change, and ``processes`` that are killed.
+
+    ``ttl``: seconds for which one of the former is listed after it was killed.
+    """
+
+    count: int
+    processes: int = 0
+    ttl: float = 10.0
 
 
 @dataclass(frozen=True)
@@ -47,6 +69,7 @@ class Report:
     devices: int
     seconds: float
     notes: Notes
+    offers: Offers | None = None
     looks: list[Look] = field(default_factory=list)
     counters: dict[str, int] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
@@ -73,50 +96,69 @@ async def run(
     every: float = 1.0,
     think: float = 0.3,
     calls: int = 0,
+    services: Services | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Report:
     """Let ``devices`` change all their tools each ``every`` seconds and talk, for ``seconds``.
 
     ``think``: the longest time (s) that the model takes for an answer. ``calls``: each device goes
-    on until so many of its tools' calls were answered.
+    on until so many of its tools' calls were answered. ``services``: come and go beside them; each
+    device goes on until it is offered exactly what is left. Raises ConfigError without nats-server.
     """
     notes = Notes()
-    report = Report(devices, seconds, notes)
+    offers = Offers(notes)
+    report = Report(devices, seconds, notes, offers if services else None)
     port, http_port = free_ports(2)
-    async with ChoosingModel(notes, think) as model:
-        config = directory / "vixio.yaml"
-        config.write_text(
-            CONFIG.format(
-                port=port,
-                http_port=http_port,
-                model=model.base_url,
-                memory=directory / "memory.sqlite",
-            )
+    async with AsyncExitStack() as stack:
+        model = await stack.enter_async_context(ChoosingModel(notes, offers, think))
+        text = CONFIG.format(
+            port=port,
+            http_port=http_port,
+            model=model.base_url,
+            memory=directory / "memory.sqlite",
         )
+        broker = ""
+        if services:
+            broker = await stack.enter_async_context(nats_server())
+            text += BROKER.format(url=broker, prefix=PREFIX)
+        config = directory / "vixio.yaml"
+        config.write_text(text)
         serve = [sys.executable, "-c", MAIN, "serve", "--config", str(config)]
         here = {"PYTHONPATH": os.pathsep.join(sys.path)}
-        async with running(serve, directory, here) as server:
-            await _ready(server, http_port)
-            url = f"ws://127.0.0.1:{port}/xiaozhi/v1/"
-            began = clock()
-            watching = asyncio.create_task(_watch(server.process.pid, began, report, progress))
-            living = (
-                ChangingDevice(number, url, notes, every).live(began + seconds, calls)
-                for number in range(1, devices + 1)
+        server = await stack.enter_async_context(running(serve, directory, here))
+        await _ready(server, http_port)
+        if services:
+            fleet = Fleet(
+                broker,
+                notes,
+                offers,
+                services=services.count,
+                every=every,
+                ttl=services.ttl,
+                processes=services.processes,
+                place=directory,
             )
-            try:
-                await asyncio.gather(*living)
-            finally:
-                watching.cancel()
-                await asyncio.wait([watching])
-            health = await asyncio.to_thread(_health, http_port)
-            report.counters = health["counters"]
-            await server.stop(signal.SIGTERM)
-        report.errors = [
-            line
-            for line in server.err + server.out
-            if any(word in line for word in ("Traceback", " ERROR ", " CRITICAL "))
-        ]
+            await stack.enter_async_context(fleet.living(seconds))
+        url = f"ws://127.0.0.1:{port}/xiaozhi/v1/"
+        began = clock()
+        watching = asyncio.create_task(_watch(server.process.pid, began, report, progress))
+        living = (
+            ChangingDevice(number, url, notes, report.offers, every).live(began + seconds, calls)
+            for number in range(1, devices + 1)
+        )
+        try:
+            await asyncio.gather(*living)
+        finally:
+            watching.cancel()
+            await asyncio.wait([watching])
+        health = await asyncio.to_thread(_health, http_port)
+        report.counters = health["counters"]
+        await server.stop(signal.SIGTERM)
+    report.errors = [
+        line
+        for line in server.err + server.out
+        if any(word in line for word in ("Traceback", " ERROR ", " CRITICAL "))
+    ]
     return report
 
 
@@ -129,6 +171,11 @@ def render(report: Report) -> str:
         f"  model sees the tools after their list, ms   {_spread(notes.seen_ms)}",
         f"  a turn, ms                                  {_spread(notes.turn_ms)}",
     ]
+    if report.offers is not None:
+        lines += [
+            f"  model sees an announced list, ms            {_spread(report.offers.seen_ms)}",
+            f"  offered after it had gone, ms               {_spread(report.offers.stale_ms)}",
+        ]
     if report.looks:
         first, last = report.looks[0], report.looks[-1]
         lines += [
