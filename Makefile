@@ -94,7 +94,7 @@ test-stores: setup-dev ## pytest of the memory with real Redis and PostgreSQL se
 chaos: setup-dev ## break the server on purpose while healthy devices talk to it (ARGS='--short', '--json')
 	$(BIN)/python -m tests.chaos $(ARGS)
 
-tool-churn: setup-dev ## ten minutes of devices whose tools change every second (ARGS='--minutes 1')
+tool-churn: setup-dev ## ten minutes of tools and services that change every second (ARGS='--minutes 1')
 	$(BIN)/python -m tests.load.tool_churn $(ARGS)
 
 bench-speech: setup ## how much speech is understood, and how much is wrongly acted on
