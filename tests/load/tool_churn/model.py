@@ -12,7 +12,8 @@ import re
 
 from tests.load.tool_churn.notes import Notes, origin
 from tests.load.tool_churn.offers import Offers, ServiceTool, service_tool
-from tests.support.llm_server import Answer, Call, JsonObject, LLMServer, calls, text, whole
+from tests.support.llm_server import Answer, Call, JsonObject, LLMServer, calls, text
+from vixio.memory.summary import HEAD
 
 _DEVICE = re.compile(r"device (\d+)")
 
@@ -40,7 +41,7 @@ class ChoosingModel(LLMServer):
         messages = request["messages"]
         if "tools" not in request:  # the server has its own: this is no turn
             self._notes.counts["summaries"] += 1
-            return whole("They talked.")
+            return text(f"{HEAD} They talked.")
         asked = max(at for at, message in enumerate(messages) if message["role"] == "user")
         device = _device_of(messages[asked])
         results = [message for message in messages[asked:] if message["role"] == "tool"]
