@@ -13,6 +13,7 @@ import pytest_asyncio
 
 from tests.brokers.parts import LIMIT, Connect, number
 from tests.support.brokers import BrokerServer, make_server
+from tests.support.pulsar import PulsarServer, spread_consumers
 from tests.support.waiting import until
 from vixio.bus import ToolBus, connect
 from vixio.core.metrics import Counters
@@ -33,6 +34,12 @@ def server(request: pytest.FixtureRequest) -> Iterator[BrokerServer | None]:
             yield broker
         finally:
             broker.kill()
+
+
+@pytest.fixture(autouse=True)
+def _spread(server: BrokerServer | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    if isinstance(server, PulsarServer):
+        spread_consumers(monkeypatch)
 
 
 @pytest.fixture

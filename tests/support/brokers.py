@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import NoReturn
 
 from tests.support import servers
@@ -109,8 +110,11 @@ def nats_program() -> str:
     return found
 
 
-SERVERS: dict[str, type[BrokerServer]] = {"nats": NatsServer}
-"""By name of the backend."""
+SERVERS = {
+    "nats": "tests.support.brokers:NatsServer",
+    "pulsar": "tests.support.pulsar:PulsarServer",
+}
+"""Backend → its class."""
 
 CLIENTS = {"nats": "nats", "rabbitmq": "aio_pika", "pulsar": "pulsar"}
 """Backend → the package of its client."""
@@ -123,4 +127,5 @@ def make_server(backend: str, directory: Path) -> BrokerServer:
     SERVERS["rabbitmq"] = RabbitMqServer
     if backend not in SERVERS or find_spec(CLIENTS[backend]) is None:
         missing(f"the client of {backend} is not installed")
-    return SERVERS[backend](directory)
+    made: BrokerServer = resolve_name(SERVERS[backend])(directory)
+    return made
