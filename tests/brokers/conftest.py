@@ -37,8 +37,9 @@ def server(request: pytest.FixtureRequest) -> Iterator[BrokerServer | None]:
 
 
 @pytest.fixture(autouse=True)
-def _spread(server: BrokerServer | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    if isinstance(server, PulsarServer):
+def _spread(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    needed = "server" in request.fixturenames
+    if needed and isinstance(request.getfixturevalue("server"), PulsarServer):
         spread_consumers(monkeypatch)
 
 

@@ -34,6 +34,11 @@ class PulsarServer(BrokerServer):
         )
         return [pulsar_program(), "--config", str(config)], dict(os.environ)
 
+    def signal(self, number: int) -> None:
+        """Send it a signal: to stand still, to go on."""
+        assert self._process is not None
+        self._process.send_signal(number)
+
 
 def pulsar_program() -> str:
     """Return the path of pulsar-lite."""

@@ -15,12 +15,12 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pulsar
-from pulsar.asyncio import Client, Consumer, Producer, PulsarException, Reader
+from pulsar.asyncio import Consumer, Producer, PulsarException, Reader
 
 from vixio.bus.address import BrokerAddress
 from vixio.bus.broker import Broker, Subscription
 from vixio.bus.errors import BrokerError, TooLarge
-from vixio.bus.pulsar_client import FAULTS, PORTS, explain, make_client, namespace, reason, whole
+from vixio.bus.pulsar_client import FAULTS, PORTS, Client, explain, make_client, namespace, reason
 from vixio.bus.pulsar_feed import Feed
 from vixio.bus.pulsar_producers import Producers
 from vixio.bus.queues import canonical, topic
@@ -36,7 +36,7 @@ PING_S: Final = 5.0
 """Seconds between questions to the broker, and twice that for its answer: a broker that hangs."""
 
 REACH_S: Final = 3.0
-"""Seconds for one host of the address to take a connection."""
+"""Seconds for a host of the address to take a connection."""
 
 CLOSE_S: Final = 1.5
 """Seconds for closing the consumers, and again for closing the client."""
@@ -98,12 +98,12 @@ class PulsarBroker(Broker):
         return f"non-persistent://{self._namespace}/{canonical(queue)}"
 
     async def _open(self) -> None:
-        await self._reach()
-        client = await asyncio.to_thread(make_client, self.address)
+        host = await self._reach()
+        client = await asyncio.to_thread(make_client, self.address, host)
         self._client = client
         self._producers = Producers(client)
         try:
-            sentinel = await whole(client.create_producer(self.mailbox, batching_enabled=False))
+            sentinel = await client.create_producer(self.mailbox, batching_enabled=False)
         except FAULTS as error:
             raise BrokerError(explain(error, self.address)) from error
         self._watching = (
@@ -111,22 +111,26 @@ class PulsarBroker(Broker):
             asyncio.create_task(self._ping(client), name="ping a Pulsar broker"),
         )
 
-    async def _reach(self) -> None:
-        """Raise BrokerError unless a host takes connections: the library would try for seconds."""
-        why = ""
-        for host in self.address.hosts:
-            split = urlsplit(f"//{host}")
-            try:
-                async with asyncio.timeout(REACH_S):
-                    port = split.port or PORTS[self.address.scheme]
-                    _, writer = await asyncio.open_connection(split.hostname, port)
-            except TimeoutError:
-                why = f"{host} takes no connection within {REACH_S:g} s"
-            except OSError as error:
-                why = str(error)
-            else:
-                writer.close()
-                return
+    async def _reach(self) -> str:
+        """Return the host that takes a connection first. Raises BrokerError.
+
+        The library would try those that are away for seconds, and does not say what is wrong.
+        """
+        port = PORTS[self.address.scheme]
+        tries = [asyncio.create_task(_knock(host, port)) for host in self.address.hosts]
+        why = f"no connection within {REACH_S:g} s"
+        try:
+            async with asyncio.timeout(REACH_S):
+                for each in asyncio.as_completed(tries):
+                    host, error = await each
+                    if error is None:
+                        return host
+                    why = str(error)
+        except TimeoutError:
+            pass
+        finally:
+            for task in tries:
+                task.cancel()
         raise BrokerError(f"{self.address} does not answer: {why}")
 
     async def _attach(self, subscription: Subscription) -> None:
@@ -152,7 +156,7 @@ class PulsarBroker(Broker):
                 # A new name each time: the broker may still hold the connection that was lost.
                 own = f"{SHARED_NAME}-{uuid4().hex}"
                 made = client.subscribe(name, own, receiver_queue_size=QUEUED)
-            source: Consumer | Reader = await whole(made)
+            source: Consumer | Reader = await made
         except FAULTS as error:
             raise BrokerError(f"cannot listen to {name}: {reason(error)}") from error
         subscription.native = Feed(source, subscription, self.lost, durable=shared and persistent)
@@ -208,12 +212,23 @@ class PulsarBroker(Broker):
                 return
 
 
+async def _knock(host: str, port: int) -> tuple[str, OSError | None]:
+    """Return ``host``, and why it takes no connection."""
+    split = urlsplit(f"//{host}")
+    try:
+        _, writer = await asyncio.open_connection(split.hostname, split.port or port)
+    except OSError as error:
+        return host, error
+    writer.close()
+    return host, None
+
+
 async def _close(client: Client) -> None:
     """Close a client. What it has not sent is dropped."""
     try:
         async with asyncio.timeout(CLOSE_S):
-            await client.close()
+            await asyncio.to_thread(client.end)
     except (*FAULTS, TimeoutError):
-        # NotConnected, or a broker that hangs: end it without the broker.
+        # Not connected, or a broker that hangs: end it without the broker.
         with suppress(*FAULTS):
             await asyncio.to_thread(client.shutdown)

@@ -6,19 +6,18 @@ import asyncio
 import os
 import re
 import ssl
-from collections.abc import Coroutine
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import pulsar
-from pulsar.asyncio import Client, PulsarException
+import pulsar.asyncio
+from pulsar.asyncio import PulsarException
 
 from vixio.bus.address import BrokerAddress
 from vixio.bus.errors import BrokerError
 from vixio.bus.tls import client_context
 from vixio.core.errors import ConfigError
-
-T = TypeVar("T")
 
 OPERATION_S: Final = 5
 """Seconds after which the library gives up a command; it repeats it until then."""
@@ -38,12 +37,23 @@ _REFUSALS: Final = frozenset(
 )
 
 
-def make_client(address: BrokerAddress) -> Client:
-    """Return a client that is not connected. Starts no thread; may read files.
+class Client(pulsar.asyncio.Client):  # type: ignore[misc] # the library has no types
+    """A client that can be closed by a thread that waits."""
 
-    Raises BrokerError for an address that the library does not understand.
+    def end(self) -> None:
+        """Close it. Blocks; raises what the library raises.
+
+        Its own ``close`` is done a moment before the library has let go of the callback: a process
+        that ends in this moment is aborted.
+        """
+        self._client.close()
+
+
+def make_client(address: BrokerAddress, host: str) -> Client:
+    """Return a client for a host of ``address``, not connected. Reads files.
+
+    Raises BrokerError for what the library does not understand.
     """
-    url = f"{address.scheme}://{','.join(address.hosts)}"
     options: dict[str, Any] = {}
     if address.encrypted:
         client_context(address.tls)  # names the file that cannot be read; the library does not
@@ -56,7 +66,7 @@ def make_client(address: BrokerAddress) -> Client:
             options["tls_private_key_file_path"] = address.tls.key or address.tls.cert
     try:
         return Client(
-            url,
+            f"{address.scheme}://{host}",
             authentication=_authentication(address),
             operation_timeout_seconds=OPERATION_S,
             connection_timeout_ms=OPERATION_S * 1000,
@@ -83,17 +93,6 @@ def namespace(address: BrokerAddress) -> str:
     return path
 
 
-async def whole(made: Coroutine[Any, Any, T]) -> T:
-    """Return what the library makes; a cancellation of the caller does not reach it.
-
-    Its producers and consumers come by callbacks that fail if nothing waits for them any more. What
-    comes too late belongs to a client that is being closed.
-    """
-    task = asyncio.ensure_future(made)
-    task.add_done_callback(lambda done: done.cancelled() or done.exception())
-    return await asyncio.shield(task)
-
-
 def reason(error: BaseException) -> str:
     """Return the broker's or the library's words for an error."""
     if isinstance(error, PulsarException):
@@ -110,7 +109,11 @@ def explain(error: BaseException, address: BrokerAddress) -> str:
             " and the rights on the namespace"
         )
     if words in {"Timeout", "ConnectError"}:
-        return f"{address} does not answer: {words}"
+        # The library tells a refused login by no other word.
+        return (
+            f"{address} takes connections, but completes no login: check token, user, password,"
+            " certificates and port"
+        )
     return f"{address}: {words}"
 
 
@@ -129,3 +132,38 @@ def _system_ca() -> str | None:
     if Path(_SYSTEM_CA).is_file():
         return ssl.get_default_verify_paths().cafile or _SYSTEM_CA
     return ssl.get_default_verify_paths().cafile
+
+
+def _set_future(future: asyncio.Future[Any], result: Any, value: Any) -> None:  # noqa: ANN401 - of an untyped library
+    """Finish ``future`` from a thread of the library; replaces the function of that name.
+
+    The library's own raises if the event loop is closed, and an exception in its thread aborts the
+    process: a command may outlast the connection by seconds.
+    """
+    ok = result == pulsar.Result.Ok
+    with suppress(RuntimeError):
+        future.get_loop().call_soon_threadsafe(
+            _finish, future, value, None if ok else PulsarException(result)
+        )
+
+
+def _set_future_v2(future: asyncio.Future[Any], value: Any) -> None:  # noqa: ANN401 - as above
+    """Finish ``future`` likewise. The library's own also fails if it is cancelled meanwhile."""
+    error = None
+    if isinstance(value, pulsar.asyncio._pulsar.Error):  # noqa: SLF001 - exported nowhere
+        error = PulsarException(value.error, value.message)
+    with suppress(RuntimeError):
+        future.get_loop().call_soon_threadsafe(_finish, future, value, error)
+
+
+def _finish(future: asyncio.Future[Any], value: object, error: Exception | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(value)
+    else:
+        future.set_exception(error)
+
+
+pulsar.asyncio._set_future = _set_future  # noqa: SLF001 - replaced on purpose
+pulsar.asyncio._set_future_v2 = _set_future_v2  # noqa: SLF001 - likewise

@@ -9,10 +9,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from pulsar.asyncio import Client, Producer
+from pulsar.asyncio import Producer
 
 from vixio.bus.errors import BrokerError
-from vixio.bus.pulsar_client import FAULTS
+from vixio.bus.pulsar_client import FAULTS, Client
 
 MAX_KEPT: Final = 256
 """Producers that are kept; the one that was not used for the longest time is closed."""
