@@ -159,7 +159,13 @@ class PulsarBroker(Broker):
             source: Consumer | Reader = await made
         except FAULTS as error:
             raise BrokerError(f"cannot listen to {name}: {reason(error)}") from error
-        subscription.native = Feed(source, subscription, self.lost, durable=shared and persistent)
+        subscription.native = Feed(
+            source,
+            subscription,
+            self.lost,
+            durable=shared and persistent,
+            own=not shared and not persistent,
+        )
 
     async def _detach(self, subscription: Subscription) -> None:
         try:

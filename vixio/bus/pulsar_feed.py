@@ -37,15 +37,18 @@ class Feed:
         ended: Callable[[str], None],
         *,
         durable: bool = False,
+        own: bool = False,
     ) -> None:
         """``ended`` is called with the reason if the messages end before :meth:`close`.
 
-        ``durable``: the broker keeps a message until it is acknowledged.
+        ``durable``: the broker keeps a message until it is acknowledged. ``own``: the consumer is
+        the only one of its subscription, which goes with it: the broker would keep its name.
         """
         self._source = source
         self._subscription = subscription
         self._ended = ended
         self._durable = durable
+        self._own = own
         self._slots = asyncio.Semaphore(subscription.prefetch)
         self._handling: set[asyncio.Task[None]] = set()
         self._taken = 0
@@ -75,13 +78,20 @@ class Feed:
         """
         self._closing = True
         try:
-            await self._source.close()
+            await self._leave()
             await asyncio.wait((self._task,), timeout=END_S)
         finally:
             self._task.cancel()
             await asyncio.wait((self._task,))
 
     # ── inside ───────────────────────────────────────────────────────────────────────────────
+
+    async def _leave(self) -> None:
+        if self._own:
+            with suppress(*FAULTS):  # the connection is lost
+                await self._source.unsubscribe()
+                return
+        await self._source.close()
 
     async def _in_order(self) -> None:
         while True:
