@@ -62,6 +62,7 @@ class PulsarBroker(Broker):
         self.mailbox = self._topic(self.mailbox)
         self._client: Client | None = None
         self._producers: Producers | None = None
+        self._feeds: dict[Subscription, Feed] = {}
         self._watching: tuple[asyncio.Task[None], ...] = ()
 
     async def publish(
@@ -159,7 +160,7 @@ class PulsarBroker(Broker):
             source: Consumer | Reader = await made
         except FAULTS as error:
             raise BrokerError(f"cannot listen to {name}: {reason(error)}") from error
-        subscription.native = Feed(
+        subscription.native = self._feeds[subscription] = Feed(
             source,
             subscription,
             self.lost,
@@ -168,8 +169,11 @@ class PulsarBroker(Broker):
         )
 
     async def _detach(self, subscription: Subscription) -> None:
+        feed = self._feeds.pop(subscription, None)
+        if feed is None:
+            return
         try:
-            await subscription.native.close()
+            await feed.close()
         except FAULTS as error:
             raise BrokerError(reason(error)) from error
 
@@ -181,10 +185,12 @@ class PulsarBroker(Broker):
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-        feeds = [each.native for each in self._subscriptions if each.native is not None]
+        feeds, self._feeds = self._feeds, {}
         try:
             async with asyncio.timeout(CLOSE_S):
-                await asyncio.gather(*(feed.end() for feed in feeds), return_exceptions=True)
+                await asyncio.gather(
+                    *(feed.end() for feed in feeds.values()), return_exceptions=True
+                )
         except TimeoutError:
             pass  # a broker that hangs
         if producers is not None:
