@@ -38,9 +38,10 @@ def server(request: pytest.FixtureRequest) -> Iterator[BrokerServer | None]:
 
 @pytest.fixture(autouse=True)
 def _spread(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    needed = "server" in request.fixturenames
-    if needed and isinstance(request.getfixturevalue("server"), PulsarServer):
-        spread_consumers(monkeypatch)
+    if "server" in request.fixturenames:
+        server = request.getfixturevalue("server")
+        if isinstance(server, PulsarServer):
+            spread_consumers(server, monkeypatch)
 
 
 @pytest.fixture

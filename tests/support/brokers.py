@@ -112,6 +112,7 @@ def nats_program() -> str:
 
 SERVERS = {
     "nats": "tests.support.brokers:NatsServer",
+    "rabbitmq": "tests.support.rabbitmq:RabbitMqServer",
     "pulsar": "tests.support.pulsar:PulsarServer",
 }
 """Backend → its class."""
@@ -122,9 +123,6 @@ CLIENTS = {"nats": "nats", "rabbitmq": "aio_pika", "pulsar": "pulsar"}
 
 def make_server(backend: str, directory: Path) -> BrokerServer:
     """Return the broker for a backend, not started. Skips the test where a part is missing."""
-    from tests.support.rabbitmq import RabbitMqServer  # which imports this module
-
-    SERVERS["rabbitmq"] = RabbitMqServer
     if backend not in SERVERS or find_spec(CLIENTS[backend]) is None:
         missing(f"the client of {backend} is not installed")
     made: BrokerServer = resolve_name(SERVERS[backend])(directory)

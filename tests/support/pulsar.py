@@ -7,13 +7,17 @@ It is not for production. What it lacks: authentication, TLS, and consumer numbe
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Coroutine
 from importlib.util import find_spec
-from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.support.brokers import BrokerServer, missing
+
+if TYPE_CHECKING:
+    from vixio.bus.pulsar import PulsarBroker
 
 
 class PulsarServer(BrokerServer):
@@ -48,24 +52,49 @@ def pulsar_program() -> str:
     return str(Path(found.submodule_search_locations[0]) / "bin" / "pulsar-lite")
 
 
-_connections = count()
+COUNTER = "VIXIO_TEST_PULSAR_CONNECTIONS"
+"""Environment variable: the file that has a byte for each connection to the broker."""
 
 
-def spread_consumers(monkeypatch: pytest.MonkeyPatch) -> None:
+def spread_consumers(server: PulsarServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give the consumers of each connection numbers that those of the next seven have not.
 
-    A client numbers its consumers from 0. Pulsar tells those of several clients apart by the
-    connection; pulsar-lite 0.2.0 does not, and refuses a number that its subscription has already.
+    In this process, and in those that it starts with its environment. A client numbers its
+    consumers from 0. Pulsar tells those of several clients apart by the connection; pulsar-lite
+    0.2.0 does not, and refuses a number that its subscription has already.
     """
     from vixio.bus.pulsar import PulsarBroker
 
-    opened = PulsarBroker._open
+    monkeypatch.setenv(COUNTER, str(server.directory / "connections"))
+    monkeypatch.setattr(PulsarBroker, "_open", _skipping(PulsarBroker._open))
+    start = "from tests.support.pulsar import spread_here\n\nspread_here()\n"
+    (server.directory / "sitecustomize.py").write_text(start, "utf-8")
+    folders = [str(server.directory), str(Path(__file__).parents[2])]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([*folders, os.environ.get("PYTHONPATH", "")]))
 
-    async def open_and_skip(self: PulsarBroker) -> None:
-        await opened(self)
-        assert self._client is not None
-        for _ in range(next(_connections) % 8 * 8):
-            skipped = await self._client.subscribe(f"{self.mailbox}.skip", "skip")
+
+def spread_here() -> None:
+    """Do so in a process that begins."""
+    from vixio.bus.pulsar import PulsarBroker
+
+    PulsarBroker._open = _skipping(PulsarBroker._open)  # type: ignore[assignment,method-assign]
+
+
+def _skipping(
+    opened: Callable[[PulsarBroker], Coroutine[Any, Any, None]],
+) -> Callable[[PulsarBroker], Coroutine[Any, Any, None]]:
+    async def open_and_skip(broker: PulsarBroker) -> None:
+        await opened(broker)
+        assert broker._client is not None
+        for _ in range(_next() % 8 * 8):
+            skipped = await broker._client.subscribe(f"{broker.mailbox}.skip", "skip")
             await skipped.close()
 
-    monkeypatch.setattr(PulsarBroker, "_open", open_and_skip)
+    return open_and_skip
+
+
+def _next() -> int:
+    """Count a connection, among all processes."""
+    with Path(os.environ[COUNTER]).open("ab", buffering=0) as counter:
+        counter.write(b".")
+        return counter.tell()
