@@ -9,8 +9,9 @@ import signal
 import pytest
 
 from tests.brokers.parts import LIMIT, Connect, Held, ask, echo, number, serving
-from tests.support.brokers import BrokerServer, free_port
+from tests.support.brokers import BrokerServer
 from tests.support.pulsar import PulsarServer
+from tests.support.servers import free_port
 from tests.support.waiting import until
 from vixio.bus import ToolBus, connect
 from vixio.bus.broker import Message
