@@ -133,11 +133,11 @@ class Broker(ABC):
     async def unsubscribe(self, subscription: Subscription) -> None:
         """Take no more messages from the queue; those that are here are handled."""
         self._subscriptions.pop(subscription, None)
-        if self.connected and subscription.native is not None:
+        if self.connected and subscription.native is not None:  # else the connection's task does it
             with suppress(BrokerError, TimeoutError):  # it ends with the connection
                 async with asyncio.timeout(SHUT_S):
                     await self._detach(subscription)
-        subscription.native = None
+            subscription.native = None
 
     def lost(self, reason: str) -> None:
         """Note that the connection has ended. For backends; from the event loop's thread."""
@@ -228,6 +228,7 @@ class Broker(ABC):
                     attached[subscription] = None
             for subscription in attached.keys() - self._subscriptions.keys():
                 await self._detach(subscription)
+                subscription.native = None
                 del attached[subscription]
 
     def _up(self) -> None:

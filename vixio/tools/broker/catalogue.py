@@ -76,7 +76,7 @@ class Catalogue:
         }
         faults: list[Fault] = []
         self._announced = {
-            name: self._read(name, instances[0]) for name, instances in announced.items()
+            name: self._read(name, instances[-1]) for name, instances in announced.items()
         }
         for service_id, (announcement, tools, wrong) in self._announced.items():
             faults.extend(wrong)

@@ -398,3 +398,21 @@ async def test_the_wire_carries_who_calls(place: Place) -> None:
     assert [len(part) for part in first] == [2, 32, 16, 2]
     assert first[1] == second[1]  # one trace for a turn
     assert first[2] != second[2]
+
+
+async def test_the_instance_that_came_last_defines_the_tools(place: Place) -> None:
+    """One that was killed and started again with other tools is offered as it is now."""
+
+    class Changed(Announced):
+        tools: ClassVar[Sequence[dict[str, Any]]] = ({"name": "tell-pun", "description": "New."},)
+
+    async with place.runtime() as (_, source), place.service(Announced()):
+        await until(source.tools, what="the first instance")
+        async with place.service(Changed()):
+            await until(
+                lambda: [tool.name for tool in source.tools()] == ["tell-pun"],
+                what="the second instance",
+            )
+        await until(
+            lambda: [tool.name for tool in source.tools()] == ["tell-joke"], what="the first again"
+        )
