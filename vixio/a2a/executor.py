@@ -41,9 +41,11 @@ class Executor(AgentExecutor):
         place = self._contexts.get(admitted.scope, admitted.context.id)
         output = Output(event_queue, task_id, place.id)
         self._contexts.own(place, task_id)
+        run = place.runs.get(task_id)
         if context.current_task is None:
             await output.begin(context.message)
-        run = place.runs.get(task_id)
+        elif run is None:
+            await output.working()
         if run is not None:
             run.output.queue = event_queue  # the library may have made another one meanwhile
             place.offer(admitted.incoming.offer)

@@ -52,12 +52,16 @@ class Handler(DefaultRequestHandlerV2):
         self, params: SendMessageRequest, context: ServerCallContext
     ) -> AsyncGenerator[Event, None]:
         """Take a message; yield the events of its task, which come behind the task itself."""
-        before = await self._task_of(params, context)
+        first = await self._task_of(params, context) is not None
         async with aclosing(super().on_message_send_stream(params, context)) as events:
             async for event in events:
-                if before is not None and not isinstance(event, Task):
-                    yield apply_history_length(before, params.configuration)
-                before = None
+                if first and not isinstance(event, Task):
+                    task = await self.tasks.get(params.message.task_id, context)
+                    if task is not None:
+                        # The client has its answers so far, and would take them for new ones.
+                        task.ClearField("artifacts")
+                        yield apply_history_length(task, params.configuration)
+                first = False
                 yield event
 
     async def _task_of(self, params: SendMessageRequest, context: ServerCallContext) -> Task | None:

@@ -14,6 +14,7 @@ from tests.support.a2a_client import (
     JsonObject,
     RpcError,
     answer_of,
+    as_1_0,
     calls_of,
     events_of,
     offered,
@@ -73,6 +74,12 @@ async def test_a_stream_ends_where_the_caller_is_asked(version: str) -> None:
         (call,) = calls_of(await client.get(task_id))
         part = results(result(call["id"], "clear"))
         more = [told(event) async for event in client.stream(part, taskId=task_id)]
+        kind, begun = more[0]
+        assert (kind, state_of(as_1_0(begun)), begun.get("artifacts", [])) == (
+            "task",
+            "WORKING",
+            [],
+        )
         assert [value for kind, value in more if kind == "text"] == ["Sunny."]
         assert more[-1][1][0] == "COMPLETED"
 
