@@ -14,6 +14,8 @@ DEV_STAMP := $(VENV)/.installed-dev
 LITELLM_STAMP := $(VENV)/.installed-litellm
 LITELLM := $(VENV)/litellm
 A2A_CLIENTS := $(VENV)/a2a-clients
+BROKERS_STAMP := $(VENV)/.installed-brokers
+BROKERS := $(VENV)/brokers
 MODELS_STAMP := $(VENV)/.installed-models
 MODELS := $(VENV)/models
 SETUP_SCRIPTS := $(wildcard scripts/*.sh)
@@ -21,7 +23,7 @@ SETUP_SCRIPTS := $(wildcard scripts/*.sh)
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run demo demo-tools test test-a2a test-litellm test-models test-stores chaos tool-churn bench-speech phrasebook lock audit docker clean
+.PHONY: help setup setup-dev run demo demo-tools test test-a2a test-brokers test-litellm test-models test-stores chaos tool-churn bench-speech phrasebook lock audit docker clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -63,6 +65,21 @@ $(A2A_CLIENTS)/.installed: $(DEV_STAMP) scripts/install_a2a_clients.sh $(wildcar
 
 test-a2a: $(A2A_CLIENTS)/.installed ## pytest of A2A with the JavaScript SDK, 0.3 and 1.x (needs Node and npm)
 	VIXIO_A2A_CLIENTS=$(abspath $(A2A_CLIENTS)) $(BIN)/pytest tests/a2a tests/e2e/a2a $(ARGS)
+
+# The brokers and their clients, and two versions of the library that the services' wire comes from.
+$(BROKERS_STAMP): $(DEV_STAMP) requirements-brokers.lock $(wildcard tests/brokers/trustgraph_*.txt)
+	rm -rf $(BROKERS)
+	TARGET=$(BROKERS)/packages scripts/install_lock.sh $(VENV) requirements-brokers.lock
+	TARGET=$(BROKERS)/trustgraph_rabbitmq scripts/install_lock.sh $(VENV) tests/brokers/trustgraph_rabbitmq.txt
+	TARGET=$(BROKERS)/trustgraph_pulsar scripts/install_lock.sh $(VENV) tests/brokers/trustgraph_pulsar.txt
+	@touch $@
+
+test-brokers: $(BROKERS_STAMP) ## pytest of tool services on a real NATS, RabbitMQ and Pulsar (a Debian package)
+	scripts/ensure_brokers.sh
+	VIXIO_TEST_BROKERS=1 PYTHONPATH=$(abspath $(BROKERS)/packages) PATH=$(abspath $(BROKERS)/packages/bin):$$PATH \
+		VIXIO_TRUSTGRAPH=$(abspath $(BROKERS)/trustgraph_rabbitmq) \
+		VIXIO_TRUSTGRAPH_PULSAR=$(abspath $(BROKERS)/trustgraph_pulsar) \
+		$(BIN)/pytest tests/brokers $(ARGS)
 
 # Beside the environment, not in it: the other tests are to run without the extra.
 $(LITELLM_STAMP): $(DEV_STAMP) requirements-litellm.lock

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -42,10 +43,19 @@ async def attempted(address: BrokerAddress) -> AsyncIterator[ToolBus]:
 def stopped(server: RabbitMqServer) -> Iterator[None]:
     """Let the server hang, with its sockets open."""
     os.kill(server.pid, signal.SIGSTOP)
+    end = time.monotonic() + LIMIT
+    while not all(state == "T" for state in states(server.pid)):  # each thread stops by itself
+        assert time.monotonic() < end
     try:
         yield
     finally:
         os.kill(server.pid, signal.SIGCONT)
+
+
+def states(pid: int) -> list[str]:
+    """Return the states of a process's threads."""
+    found = Path(f"/proc/{pid}/task").glob("*/stat")
+    return [each.read_text("ascii", "replace").rpartition(")")[2].split()[0] for each in found]
 
 
 async def test_a_refused_login_is_one_line_without_secrets(url: str) -> None:
