@@ -79,7 +79,7 @@ test-brokers: $(BROKERS_STAMP) ## pytest of tool services on a real NATS, Rabbit
 	VIXIO_TEST_BROKERS=1 PYTHONPATH=$(abspath $(BROKERS)/packages) PATH=$(abspath $(BROKERS)/packages/bin):$$PATH \
 		VIXIO_TRUSTGRAPH=$(abspath $(BROKERS)/trustgraph_rabbitmq) \
 		VIXIO_TRUSTGRAPH_PULSAR=$(abspath $(BROKERS)/trustgraph_pulsar) \
-		$(BIN)/pytest tests/brokers $(ARGS)
+		$(BIN)/pytest tests/brokers tests/load/test_tool_churn.py tests/e2e/test_demo.py $(ARGS)
 
 # Beside the environment, not in it: the other tests are to run without the extra.
 $(LITELLM_STAMP): $(DEV_STAMP) requirements-litellm.lock

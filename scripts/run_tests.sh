@@ -28,7 +28,7 @@ start() {
     running="$running $!"
 }
 
-start others-1 tests/unit/providers tests/contract tests/models \
+start others-1 tests/unit/providers tests/contract tests/models tests/e2e/a2a \
     --ignore=tests/contract/test_asr_contract.py
 start others-2 tests --ignore=tests/e2e --ignore=tests/load --ignore=tests/chaos --ignore=tests/session \
     --ignore=tests/unit/providers --ignore=tests/contract --ignore=tests/models
