@@ -44,9 +44,13 @@ class TurnRunner:
         self.context = context
         self.timeouts = timeouts or Timeouts()
         self._follow_tools = follow_tools
+        self._stale = False
+        """Whether the tools have changed since the agent was last given them."""
+        self._following = False
+        """Whether a task gives them to the agent."""
         self._unwatch: Callable[[], None] = lambda: None
         if follow_tools:
-            self._unwatch = context.tools.watch(lambda _: context.spawn(self._update_tools()))
+            self._unwatch = context.tools.watch(self._tools_changed)
 
     def close(self) -> None:
         """Follow the tools no longer. Idempotent."""
@@ -65,6 +69,25 @@ class TurnRunner:
         await self.context.tools_ready(turn_id)
         if self._follow_tools:
             await self._update_tools()
+
+    def _tools_changed(self, tools: tuple[ToolDefinition, ...]) -> None:
+        """Give the tools to the agent in the background.
+
+        One task at a time: on a busy machine they change faster than the agent converts them, and
+        each further task would convert them once more.
+        """
+        self._stale = True
+        if not self._following:
+            self._following = True
+            self.context.spawn(self._follow())
+
+    async def _follow(self) -> None:
+        try:
+            while self._stale:
+                self._stale = False
+                await self._update_tools()
+        finally:
+            self._following = False
 
     async def _update_tools(self) -> None:
         await self.agent.update_tools(self.context.tools.definitions())

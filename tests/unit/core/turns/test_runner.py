@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 
 import pytest
@@ -14,8 +14,10 @@ from vixio.core.agent import AgentEvent, AgentRequest
 from vixio.core.chunk import Chunk, Notice, TextDelta, UserTurn
 from vixio.core.clock import now
 from vixio.core.errors import ProviderError, ProviderTimeout
+from vixio.core.session.tasks import SessionTasks
 from vixio.core.timeouts import Timeouts
 from vixio.core.tools.local import func_to_tool_definition
+from vixio.core.tools.types import ToolDefinition
 from vixio.core.turns.buffer import AGENT_LIMIT, TOOL_LIMIT
 from vixio.core.turns.runner import PreparedTurn, TurnRunner
 from vixio.testing import ScriptedAgent
@@ -232,6 +234,69 @@ async def test_the_history_is_awaited_before_the_turn_is_put_into_it() -> None:
         arrived.set()
         await all_of(turn)
     assert len(talk.history.items()) == 2
+
+
+class _Converter(ScriptedAgent):
+    """Takes a second for new tools. ``given``: their names, as of each update."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda text: ())
+        self.given: list[list[str]] = []
+        self.at_once = 0
+        self.most_at_once = 0
+        self.fail_next = False
+
+    async def update_tools(self, tools: Sequence[ToolDefinition]) -> None:
+        self.given.append([tool.name for tool in tools])
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        await asyncio.sleep(1.0)
+        self.at_once -= 1
+        if self.fail_next:
+            self.fail_next = False
+            raise ProviderError(self.name, "not these")
+        await super().update_tools(tools)
+
+
+def following(agent: ScriptedAgent) -> Talk:
+    """Return a conversation whose tools a runner hands to ``agent``."""
+    talk = Talk(ToolRuntime(), ScriptedAgent(lambda text: ()))
+    TurnRunner(agent, talk.context, TIMEOUTS, follow_tools=True)
+    return talk
+
+
+@on_virtual_time
+async def test_tools_that_change_faster_than_the_agent_takes_them_do_not_pile_up() -> None:
+    agent, device = _Converter(), FakeDevice()
+    talk = following(agent)
+    for number in range(200):
+        talk.tools.toolset.replace("device", [device.tool(f"lamp_{number}")])
+        await asyncio.sleep(0.1)
+    await asyncio.sleep(3.0)
+    assert agent.most_at_once == 1
+    assert agent.given[-1] == ["lamp_199"]
+    assert 10 < len(agent.given) <= 22
+    talk.tools.toolset.replace("device", [])
+    await asyncio.sleep(3.0)
+    assert agent.given[-1] == []
+
+
+@on_virtual_time
+async def test_tools_are_followed_after_an_update_that_failed() -> None:
+    agent, device = _Converter(), FakeDevice()
+    talk = following(agent)
+    session = SessionTasks(talk.context.counters)
+    talk.context.spawn = session.spawn
+
+    async def change() -> None:
+        agent.fail_next = True
+        for name in ("lamp", "fan"):
+            talk.tools.toolset.replace("device", [device.tool(name)])
+            await asyncio.sleep(3.0)
+
+    await session.run(change)
+    assert agent.given == [["lamp"], ["fan"]]
+    assert talk.context.counters.get("session.defect") == 1
 
 
 class _Writer(ScriptedAgent):
