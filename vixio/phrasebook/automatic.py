@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from vixio.core.tools.types import USERS_WORDS
 from vixio.phrasebook import nodes
 from vixio.phrasebook.nodes import (
     IMPOSSIBLE,
@@ -25,7 +26,7 @@ from vixio.phrasebook.nodes import (
     ways,
 )
 from vixio.phrasebook.slots import ChoiceSlot, SlotKind, kind_of, properties_of, required_of
-from vixio.phrasebook.template import Automatic, Intent, Language
+from vixio.phrasebook.template import SENTENCE, Automatic, Intent, Language
 from vixio.phrasebook.text import is_han, join, tokenize
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -99,8 +100,10 @@ class _Maker:
     def intents(
         self, properties: Mapping[str, Any], required: tuple[str, ...]
     ) -> Iterator[AutomaticIntent]:
-        if not required:
-            yield from self._plain()
+        if len(required) == 1 and properties[required[0]].get("description") == USERS_WORDS:
+            yield from self._plain({required[0]: SENTENCE})
+        elif not required:
+            yield from self._plain({})
         spoken = required or tuple(properties)[:1]
         for names in _RGB:
             if set(names) <= set(properties) and set(required) <= set(names):
@@ -109,7 +112,7 @@ class _Maker:
         if len(spoken) == 1:
             yield from self._value(spoken[0], properties[spoken[0]])
 
-    def _plain(self) -> Iterator[AutomaticIntent]:
+    def _plain(self, given: Mapping[str, Any]) -> Iterator[AutomaticIntent]:
         name, data = self._name, self._data
         if name.verb in data.queries:
             thing = self._thing(name.rest)
@@ -117,14 +120,14 @@ class _Maker:
             if name.thing and name.rest:
                 sentences += self._fill("query_short", thing=thing)
             said = self._said((*name.thing, *name.rest))
-            yield from self._make("query", "query", sentences, {}, {"thing": said})
+            yield from self._make("query", "query", sentences, {}, {"thing": said}, given)
             return
         verb = name.verb.replace("switch_", "turn_").replace("power_", "turn_")
         target = (*name.thing, *name.rest)
         if verb in data.verb_sentences and target:
             sentences = _filled(data.verb_sentences[verb], object=self._words(target))
             sentences += self._described()
-            yield from self._make(verb, verb, sentences, {}, {"object": self._said(target)})
+            yield from self._make(verb, verb, sentences, {}, {"object": self._said(target)}, given)
             return
         action, thing = self._words(name.action), self._words(name.thing)
         sentences = self._described()
@@ -141,7 +144,7 @@ class _Maker:
             sentences += self._fill("verb_object", object=self._words(name.rest), action=verb_words)
         else:
             sentences += self._fill("single", action=action)
-        yield from self._make("do", "done", sentences, {}, {})
+        yield from self._make("do", "done", sentences, {}, {}, given)
 
     def _value(self, argument: str, schema: Mapping[str, Any]) -> Iterator[AutomaticIntent]:
         name, data = self._name, self._data

@@ -77,13 +77,13 @@ class CompiledPhrases:
     def match(self, text: str) -> Match | None:
         """Return the meaning of ``text`` (typed or recognised); None if it is not understood."""
         tokens = tokenize(text, self._language.rewrites)
-        match = self._match(tokens)
+        match = self._match(tokens, text)
         if match is None and (plain := tokenize(text)).words != tokens.words:
             # A shorthand of the language may be a word of a tool.
-            match = self._match(plain)
+            match = self._match(plain, text)
         return match
 
-    def _match(self, tokens: Tokens) -> Match | None:
+    def _match(self, tokens: Tokens, text: str) -> Match | None:
         if not tokens.words:
             return None
         polite_starts = [end for end, _ in self._walk(self._language.before, 0, tokens)]
@@ -101,6 +101,7 @@ class CompiledPhrases:
                         self._language.phrases,
                         self._renderer,
                         self._help() if "{help}" in sentence.binding.intent.reply else "",
+                        text.strip(),
                     )
         return None
 

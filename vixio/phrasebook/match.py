@@ -9,7 +9,7 @@ from typing import Any
 from vixio.phrasebook.matcher import Filled
 from vixio.phrasebook.reply import Missing, Renderer, Result
 from vixio.phrasebook.slots import clamp
-from vixio.phrasebook.template import Intent
+from vixio.phrasebook.template import SENTENCE, Intent
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,14 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """An understood sentence."""
+    """An understood sentence. ``text``: as it was typed or recognised."""
 
     binding: Binding
     filled: tuple[Filled, ...]
     phrases: Mapping[str, str]
     renderer: Renderer
     help: str = ""
+    text: str = ""
 
     @property
     def intent(self) -> str:
@@ -128,6 +129,8 @@ class Match:
         return arguments
 
     def _argument(self, given: object, schema: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
+        if given == SENTENCE:
+            return self.text
         if isinstance(given, Mapping) and "slot" in given:
             return self._value(str(given["slot"]))[int(given["item"])]
         if isinstance(given, str) and given.startswith("{") and given.endswith("}"):

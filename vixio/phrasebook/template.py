@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from vixio.core.consent import CONSENT
 from vixio.core.errors import ConfigError
@@ -15,6 +15,10 @@ from vixio.phrasebook.text import Rewrite
 
 Parse = Callable[[str], Node]
 """Returns the tree of a template. Raises ValueError."""
+
+
+SENTENCE: Final = {"sentence": "whole"}
+"""As an argument: the user's sentence as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +37,9 @@ class FollowUp:
 class Intent:
     """A command or question: its sentences, its tool, and the reply.
 
-    ``arguments``: constants, or ``"{slot}"``; a slot that is not listed fills the argument of the
-    same name. ``lists``: words for a slot's values. ``missing``: the reply if the result lacks a
-    value that ``reply`` needs. ``polite``: accepts "please" and "can you" around it.
+    ``arguments``: constants, ``"{slot}"``, or ``SENTENCE``; a slot that is not listed fills the
+    argument of the same name. ``lists``: words for a slot's values. ``missing``: the reply if the
+    result lacks a value that ``reply`` needs. ``polite``: accepts "please" and "can you" around it.
     """
 
     name: str

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.unit.phrasebook.tools import BOARD, COMMON, STATUS, THEME, VOLUME, integer, tool
+from vixio.core.tools.types import SPOKEN_NOTE, USERS_WORDS
 from vixio.phrasebook import Call, CompiledPhrases, PhraseBook
 
 STATUS_JSON = json.dumps(
@@ -178,6 +179,25 @@ def test_other_tools_never_answer_with_old_phrases() -> None:
     assert before.grammar().accepts(["volume", "ten"])
     assert not after.grammar().accepts(["volume", "ten"])
     assert after.grammar().accepts(["turn", "on", "the", "lamp"])
+
+
+def test_an_agent_is_asked_by_the_name_of_its_skill_in_the_users_words() -> None:
+    message = {"type": "string", "minLength": 1, "description": USERS_WORDS}
+    phrases = PhraseBook.load("en").compile(
+        [
+            tool("get_recipe", "Recipe: Reads a recipe.", message=message),
+            tool("send_letter", text={"type": "string"}),
+        ]
+    )
+    said = "Can you tell me the recipe, please?"
+    match = phrases.match(said)
+    assert match is not None
+    assert match.proceed() == Call("get_recipe", {"message": said})
+    assert match.proceed([f"{SPOKEN_NOTE} Beat two eggs."]) == ""
+    grammar = phrases.grammar()
+    assert grammar.accepts(["tell", "me", "the", "recipe"])
+    assert phrases.match("send letter") is None  # another text is not made up
+    assert not grammar.accepts(["send", "letter"])
 
 
 def test_strict_schemas_keep_optional_arguments_optional() -> None:

@@ -21,6 +21,10 @@ SPOKEN_NOTE = "[already spoken to the user]"
 ASKS_NOTE = "[a question for the user: call this tool again with their answer]"
 """Stands before the question of a tool that waits for what the user says to it."""
 
+USERS_WORDS = "What to ask or tell the agent, in words, with all that it has to know."
+"""The description of an argument that may be the user's sentence as it is: the phrase book fills it
+so, a language model words it."""
+
 EMPTY_SCHEMA: Mapping[str, Any] = {"type": "object", "properties": {}}
 
 

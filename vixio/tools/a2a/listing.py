@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from vixio.core.tools.names import safe_tool_name
-from vixio.core.tools.types import ToolCaller, ToolDefinition, ToolOptions
+from vixio.core.tools.types import USERS_WORDS, ToolCaller, ToolDefinition, ToolOptions
 from vixio.tools.a2a.card import AgentCard, Skill
 from vixio.tools.a2a.config import A2aConfig
 from vixio.tools.source import Fault
@@ -23,7 +23,7 @@ PARAMETERS: Final[Mapping[str, Any]] = {
             "type": "string",
             "minLength": 1,
             "maxLength": MAX_MESSAGE_CHARS,
-            "description": "What to ask or tell the agent, in words, with all that it has to know.",
+            "description": USERS_WORDS,
         }
     },
     "required": ["message"],
