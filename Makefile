@@ -49,7 +49,7 @@ run: setup ## start the server with the offline default; ARGS='--config FILE' an
 demo: setup ## a spoken conversation with the simulated device, checked at each turn
 	$(BIN)/vixio demo $(ARGS)
 
-demo-tools: setup ## the same with tools of every kind: device, Python, MCP server, REST, broker
+demo-tools: setup ## the same with tools of every kind: device, Python, MCP server, REST, broker, A2A
 	$(BIN)/vixio demo --tools $(ARGS)
 
 test: setup-dev ## ruff, mypy --strict, pytest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import wave
@@ -9,31 +10,39 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e import harness
 from tests.e2e.processes import running
 from tests.support.brokers import nats_program
 from tests.support.waiting import until
+from vixio.a2a import mount
 from vixio.bus import ToolError, connect
-from vixio.demo import conversation, house_broker, tools
+from vixio.demo import client_tools, conversation, house_agent, house_broker, tools
+from vixio.demo.client_tools import OvenClient
 from vixio.demo.conversation import Line, Served, serving
 from vixio.demo.nats_server import nats_server
 
-BOUND = 150.0
+BOUND = 240.0
 
 RUN = "from vixio.cli.commands import main; main()"
 
 
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(360)
 async def test_tools_of_every_kind_are_used_for_real(tmp_path: Path) -> None:
     wav = tmp_path / "demo.wav"
     command = (sys.executable, "-c", RUN, "demo", "--tools", "--wav", str(wav))
     environment = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
     async with running(command, tmp_path, environment) as demo:
         last = await demo.line("turns as expected", seconds=BOUND)
-        await demo.process.wait()
+        beside = await demo.line("turns of the A2A client", seconds=BOUND)
+        async with asyncio.timeout(BOUND):
+            await demo.process.wait()
     printed = "".join(demo.out)
-    assert last.strip() == "8 of 8 turns as expected", printed
+    assert last.strip() == "9 of 9 turns as expected", printed
+    assert beside.strip() == "2 of 2 turns of the A2A client as expected", printed
     assert demo.process.returncode == 0
-    for source in ("device", "local", "garden", "rest", "broker"):
+    assert "called  set_oven_temperature {" in printed
+    assert "vixio   The oven temperature is 180 degrees." in printed
+    for source in ("device", "local", "garden", "rest", "broker", "cook"):
         assert f"served  by {source}: 1 call, " in printed
     assert "served  by rest: 1 call" in printed
     assert "1 failed" in printed
@@ -62,7 +71,52 @@ async def test_a_turn_that_was_not_served_fails(monkeypatch: pytest.MonkeyPatch)
     said = Line("feed the cat", lambda reply, device: True, "the garden", "garden")
     monkeypatch.setattr(tools, "script", lambda around: [said])
     monkeypatch.setattr(conversation, "_show", lambda *shown: None)
+    monkeypatch.setattr(client_tools, "TURNS", ())
     assert await tools.converse(None) == 1
+
+
+async def test_a_client_that_did_not_converse_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tools, "script", lambda around: [])
+    assert await tools.converse(None) == 1
+
+
+async def test_a_clients_turn_that_is_not_as_expected_fails_in_one_line() -> None:
+    token = "token-of-the-oven-0123456789"
+    config = harness.settings(a2a={"tokens": {"oven": token}})
+    async with harness.serving(config, loaded=False) as server:
+        assert server.app.a2a is not None
+        await server.app.a2a.loaded()
+        url = f"{server.http_url}/a2a"
+        alone, stranger = OvenClient(token), OvenClient("another-token-0123456789")
+        await alone.converse(url, lambda: False)
+        await stranger.converse(url, lambda: True)
+    away = OvenClient(token)
+    await away.converse(url, lambda: True)
+    assert alone.lines[-1] == "  FAILED  no device was being answered meanwhile\n"
+    assert alone.oven.temperature == 180
+    assert stranger.lines[-1].startswith("  FAILED  HTTP 401")
+    assert away.lines[-1].startswith("  FAILED  Cannot connect")
+    assert [each.show() for each in (alone, stranger, away)] == [2, 2, 2]
+
+
+def test_without_the_a2a_library_no_client_uses_the_server(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(mount, "find_spec", lambda module: None)
+    assert tools.oven_client() is None
+    printed = capsys.readouterr().out
+    assert printed.count("\n") == 1
+    assert "pip install 'vixio[a2a]'" in printed
+
+
+async def test_a_recipe_that_is_not_heard_has_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(house_agent, "LISTENING_S", 0.2)
+    cook = house_agent.Cook()
+    events = [event async for event in cook.answer({"parts": [{"text": "the recipe"}]})]
+    assert cook.asked == ["the recipe"]
+    pieces = [event for event in events if "artifactUpdate" in event]
+    assert len(pieces) == len(house_agent.BEGINNING)
+    assert events[-1]["statusUpdate"]["status"]["state"] == "TASK_STATE_FAILED"
 
 
 async def test_a_story_that_is_not_heard_has_no_end(

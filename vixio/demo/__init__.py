@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--tools",
         action="store_true",
-        help="tools of every kind: device, Python, MCP server, REST, broker; one fails, one asks",
+        help="tools of every kind: device, Python, MCP, REST, broker, A2A; one fails, one asks",
     )
     parser.add_argument(
         "--wav", type=Path, default=Path("demo.wav"), help="where to write the audio"

@@ -125,7 +125,8 @@ def _show(
         print(f"  tool    {tool}")
     for source, its in served.items():
         outcome = f"{its.failed} failed" if its.failed else "done"
-        print(f"  served  by {source}: {its.calls} call, {its.ms:.1f} ms, {outcome}")
+        calls = "call" if its.calls == 1 else "calls"
+        print(f"  served  by {source}: {its.calls} {calls}, {its.ms:.1f} ms, {outcome}")
     print(f"  vixio   {reply.text}")
     if timeline is not None:
         marks = "  ".join(f"{name} {ms}" for name, ms in timeline.since_turn_end().items())
