@@ -16,6 +16,7 @@ LITELLM := $(VENV)/litellm
 A2A_CLIENTS := $(VENV)/a2a-clients
 BROKERS_STAMP := $(VENV)/.installed-brokers
 BROKERS := $(VENV)/brokers
+WITH_BROKERS := PYTHONPATH=$(abspath $(VENV)/brokers/packages) PATH=$(abspath $(VENV)/brokers/packages/bin):$$PATH
 MODELS_STAMP := $(VENV)/.installed-models
 MODELS := $(VENV)/models
 SETUP_SCRIPTS := $(wildcard scripts/*.sh)
@@ -49,8 +50,8 @@ run: setup ## start the server with the offline default; ARGS='--config FILE' an
 demo: setup ## a spoken conversation with the simulated device, checked at each turn
 	$(BIN)/vixio demo $(ARGS)
 
-demo-tools: setup ## the same with tools of every kind: device, Python, MCP server, REST, broker, A2A
-	$(BIN)/vixio demo --tools $(ARGS)
+demo-tools: $(BROKERS_STAMP) ## the same with tools of every kind: device, Python, MCP server, REST, broker, A2A
+	$(WITH_BROKERS) $(BIN)/vixio demo --tools $(ARGS)
 
 test: setup-dev ## ruff, mypy --strict, pytest
 	$(BIN)/ruff check .
@@ -76,7 +77,7 @@ $(BROKERS_STAMP): $(DEV_STAMP) requirements-brokers.lock $(wildcard tests/broker
 
 test-brokers: $(BROKERS_STAMP) ## pytest of tool services on a real NATS, RabbitMQ and Pulsar (a Debian package)
 	scripts/ensure_brokers.sh
-	VIXIO_TEST_BROKERS=1 PYTHONPATH=$(abspath $(BROKERS)/packages) PATH=$(abspath $(BROKERS)/packages/bin):$$PATH \
+	$(WITH_BROKERS) VIXIO_TEST_BROKERS=1 \
 		VIXIO_TRUSTGRAPH=$(abspath $(BROKERS)/trustgraph_rabbitmq) \
 		VIXIO_TRUSTGRAPH_PULSAR=$(abspath $(BROKERS)/trustgraph_pulsar) \
 		$(BIN)/pytest tests/brokers tests/load/test_tool_churn.py tests/e2e/test_demo.py $(ARGS)
@@ -111,8 +112,8 @@ test-stores: setup-dev ## pytest of the memory with real Redis and PostgreSQL se
 chaos: setup-dev ## break the server on purpose while healthy devices talk to it (ARGS='--short', '--json')
 	$(BIN)/python -m tests.chaos $(ARGS)
 
-tool-churn: setup-dev ## ten minutes of tools and services that change every second (ARGS='--minutes 1')
-	$(BIN)/python -m tests.load.tool_churn $(ARGS)
+tool-churn: $(BROKERS_STAMP) ## ten minutes of tools and services that change every second (ARGS='--minutes 1')
+	$(WITH_BROKERS) $(BIN)/python -m tests.load.tool_churn $(ARGS)
 
 bench-speech: setup ## how much speech is understood, and how much is wrongly acted on
 	$(BIN)/vixio bench speech $(ARGS)
