@@ -4,135 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from itertools import count
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
 from tests.support.waiting import until
-from vixio.bus import DynamicToolService, ToolError, connect
+from tests.unit.tools.broker.place import (
+    ARGUMENTS,
+    JOKE,
+    LIMIT,
+    TELL,
+    Announced,
+    Joke,
+    Place,
+    call,
+    names,
+)
+from vixio.bus import ToolError, connect
 from vixio.bus.announce import Announcement
-from vixio.bus.service import ServiceInstance
-from vixio.core.chunk import Chunk, TextDelta
 from vixio.core.device import DeviceProfile, ToolAccess
-from vixio.core.metrics import Counters
-from vixio.core.tools.runner import TurnTools
-from vixio.core.tools.types import ToolCallResult
-from vixio.tools.broker.source import BrokerSource
-from vixio.tools.registry import SourceContext, resolve
-from vixio.tools.runtime import ToolRuntime
-from vixio.tools.session import RuntimeSession
-
-LIMIT = 30.0
-
-ARGUMENTS = [{"name": "topic", "type": "string", "description": "About what."}]
-JOKE: dict[str, Any] = {
-    "id": "joke-service",
-    "request-queue": "non-persistent://tg/request/joke",
-    "response-queue": "non-persistent://tg/response/joke",
-    "config-params": [{"name": "style", "required": False}],
-}
-TELL: dict[str, Any] = {
-    "type": "tool-service",
-    "name": "tell-joke",
-    "description": "Tell a joke on a given topic",
-    "service": "joke-service",
-    "style": "pun",
-    "arguments": ARGUMENTS,
-}
-
-_numbers = count()
-
-
-class Joke(DynamicToolService):
-    """The document's service. ``calls``: what it was called with."""
-
-    id = "joke-service"
-    request_queue = JOKE["request-queue"]
-    response_queue = JOKE["response-queue"]
-    config_params = tuple(JOKE["config-params"])
-
-    def __init__(self) -> None:
-        self.calls: list[tuple[str, object, object]] = []
-        self.errors: list[ToolError] = []
-        """Raised by the next calls."""
-
-    async def invoke(self, user: str, config: dict[str, Any], arguments: dict[str, Any]) -> str:
-        """Return a joke."""
-        self.calls.append((user, config, arguments))
-        if self.errors:
-            raise self.errors.pop(0)
-        return f"A {config.get('style')} about {arguments['topic']}."
-
-
-class Announced(Joke):
-    """The same, and it announces its tool."""
-
-    tools: ClassVar[Sequence[dict[str, Any]]] = (
-        {"name": "tell-joke", "description": "Announced.", "arguments": ARGUMENTS},
-    )
-
-
-class Place:
-    """A broker in memory, with services and a runtime on it."""
-
-    def __init__(self) -> None:
-        self.url = f"memory://source-{next(_numbers)}"
-        self.counters = Counters()
-
-    @asynccontextmanager
-    async def service(self, service: DynamicToolService) -> AsyncIterator[ServiceInstance]:
-        """Run a service in this context."""
-        bus = connect(self.url)
-        await bus.start()
-        await bus.ready()
-        instance = ServiceInstance(service, bus)
-        await instance.start()
-        try:
-            yield instance
-        finally:
-            await instance.stop(0)
-            await bus.close()
-
-    @asynccontextmanager
-    async def runtime(self, **options: Any) -> AsyncIterator[tuple[ToolRuntime, BrokerSource]]:  # noqa: ANN401 - as in the settings
-        """Run a runtime with the broker as its only source."""
-        factory = resolve("broker")
-        settings = factory.settings_model.model_validate({"url": self.url, **options})
-        context = SourceContext("broker", counters=self.counters, place="tools.broker")
-        source = factory.create(settings, context)
-        assert isinstance(source, BrokerSource)
-        runtime = ToolRuntime([source], counters=self.counters)
-        await runtime.start()
-        await runtime.ready(LIMIT)
-        try:
-            yield runtime, source
-        finally:
-            await runtime.close()
 
 
 @pytest.fixture
 def place() -> Place:
     """Return a broker of the test's own."""
     return Place()
-
-
-def names(session: RuntimeSession) -> list[str]:
-    """Return what the model is offered."""
-    return [tool.name for tool in session.toolset.definitions()]
-
-
-async def call(
-    session: RuntimeSession, name: str, turn: TurnTools | None = None, **arguments: object
-) -> ToolCallResult:
-    """Call a tool as the model does."""
-    turn = turn or session.begin_turn(1, "en")
-    tool = next(tool for tool in session.toolset.definitions() if tool.name == name)
-    async with asyncio.timeout(LIMIT):
-        return await turn.run(tool, json.dumps(arguments))
 
 
 async def test_a_described_service_is_called(place: Place) -> None:
@@ -248,71 +146,6 @@ async def test_definitions_that_stay_the_same_keep_their_identity(place: Place) 
         await announcer.stop()
         await bus.close()
         assert runtime.listed()["broker"]
-
-
-async def test_a_stream_is_joined_for_the_model(place: Place) -> None:
-    async with place.service(Counting()), place.runtime() as (runtime, _):
-        session = runtime.open("aa:bb", "s")
-        result = await call(session, "count")
-        assert (result.result, result.spoken) == ("One. Two. Three. ", False)
-
-
-async def test_a_stream_is_spoken_as_it_comes(place: Place) -> None:
-    said: list[Chunk] = []
-    counting = Counting()
-    async with place.service(counting), place.runtime() as (runtime, _):
-        session = runtime.open("aa:bb", "s")
-        turn = session.begin_turn(7, "en", said.append)
-        counting.go.clear()
-        calling = asyncio.create_task(call(session, "count-aloud", turn))
-        await until(lambda: said, what="the first piece")
-        assert not calling.done()
-        counting.go.set()
-        result = await calling
-    assert result.spoken
-    assert result.for_model() == "[already spoken to the user] One. Two. Three."
-    words = [chunk.text for chunk in said if isinstance(chunk, TextDelta)]
-    assert "".join(words).split() == ["One.", "Two.", "Three."]
-
-
-async def test_a_stream_that_was_heard_is_not_tried_again(place: Place) -> None:
-    said: list[Chunk] = []
-    counting = Counting()
-    counting.error = ToolError("failed", "lost count", retryable=True)
-    async with place.service(counting), place.runtime() as (runtime, _):
-        session = runtime.open("aa:bb", "s")
-        turn = session.begin_turn(7, "en", said.append)
-        result = await call(session, "count-aloud", turn)
-    assert (result.success, result.error, result.retryable) == (False, "lost count", False)
-    assert counting.calls == 1
-
-
-class Counting(DynamicToolService):
-    """Counts to three, in pieces."""
-
-    id = "counting"
-    tools = (
-        {"name": "count", "description": "Count."},
-        {"name": "count-aloud", "description": "Count.", "stream": "say", "idempotent": True},
-    )
-
-    def __init__(self) -> None:
-        self.calls = 0
-        self.error: ToolError | None = None
-        self.go = asyncio.Event()
-        self.go.set()
-
-    async def invoke(
-        self, user: str, config: dict[str, Any], arguments: dict[str, Any]
-    ) -> AsyncIterator[str]:
-        """Yield a number a piece."""
-        self.calls += 1
-        yield "One. "
-        await self.go.wait()
-        if self.error is not None:
-            raise self.error
-        yield "Two. "
-        yield "Three. "
 
 
 async def test_an_interrupted_call_is_cancelled_at_the_service(place: Place) -> None:

@@ -1,0 +1,154 @@
+"""The rules of docs/architecture.md on imports, as a table; test_imports.py holds them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SEES_ALL = (
+    "__main__",
+    "bench",
+    "cli",
+    "cluster",
+    "composition",
+    "demo",
+    "diagnostics",
+    "server",
+    "testing",
+)
+"""Of ``vixio``: the composition root and what stands around the whole server."""
+
+DRIVES_DEVICES = ("bench", "demo")
+"""Modules that may use the simulated device, which itself never sees ``vixio``."""
+
+ANY = "*"
+"""Any package that is not ours."""
+
+INTERFACES = tuple(f"vixio.providers.{kind}" for kind in ("vad", "asr", "agent", "tts", "vision"))
+
+
+SHARED = (
+    "vixio.audio.libopus",
+    "vixio.providers.audio_stream",
+    "vixio.providers.batched_vad",
+    "vixio.providers.fallback.circuit_breaker",
+    "vixio.providers.fallback.time_shares",
+    "vixio.providers.espeak_process",
+    "vixio.providers.inference",
+    "vixio.providers.local_voice",
+    "vixio.providers.openai_answer",
+    "vixio.providers.openai_client",
+    "vixio.providers.openai_status",
+    "vixio.providers.sensevoice_tags",
+    "vixio.providers.spoken_text",
+    "vixio.providers.tool_words",
+)
+"""What several vendors' folders have in common."""
+
+RUNNING = ("vixio.tools.arguments", "vixio.tools.runtime")
+"""What an agent provider may use to run tools on its own, without a session."""
+
+SOURCE_SETTINGS = (
+    "vixio.tools.a2a.settings",
+    "vixio.tools.broker.settings",
+    "vixio.tools.mcp.settings",
+    "vixio.tools.registry",
+    "vixio.tools.rest.settings",
+    "vixio.tools.source_settings",
+)
+"""Which types of tool sources there are, and the models of their options."""
+
+PYDANTIC = ("pydantic", "pydantic_core")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What the modules of one area may import besides the standard library and themselves."""
+
+    area: str
+    """A module or package; ``*`` stands for one name, so that each such package is its own area."""
+    ours: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    alone: bool = False
+    """Whether the rule is for the module alone, without its submodules."""
+
+
+RULES = (
+    # The public interface: names of many rooms, imported when they are used.
+    Rule("vixio", ("vixio",), alone=True),
+    *(
+        Rule(
+            f"vixio.{name}",
+            ("vixio", "firmware_test_client") if name in DRIVES_DEVICES else ("vixio",),
+            (ANY,),
+        )
+        for name in SEES_ALL
+    ),
+    Rule("vixio.core"),
+    Rule("vixio.providers", alone=True),
+    Rule("vixio.providers.registry", ("vixio.core",), ("pydantic",)),
+    *(Rule(interface, ("vixio.core",)) for interface in INTERFACES),
+    *(Rule(shared, ("vixio.core", *SHARED, *INTERFACES), (ANY,)) for shared in SHARED),
+    Rule(
+        "vixio.providers.*",
+        (
+            "vixio.core",
+            *INTERFACES,
+            *SHARED,
+            "vixio.providers.registry",
+            "vixio.phrasebook",
+            *RUNNING,
+        ),
+        (ANY,),
+    ),
+    Rule("vixio.phrasebook", ("vixio.core",)),
+    Rule("vixio.audio", ("vixio.core",), ("numpy", "opuslib", "soxr")),
+    Rule("vixio.text", ("vixio.core",)),
+    Rule("vixio.stations", ("vixio.core", "vixio.audio", "vixio.text", *INTERFACES)),
+    Rule("vixio.bus", ("vixio.core",), (ANY,)),
+    # A kind of tool that needs a library or much code is a package of its own.
+    Rule("vixio.tools.a2a", ("vixio.core", "vixio.tools"), (ANY,)),
+    Rule("vixio.tools.broker", ("vixio.core", "vixio.tools", "vixio.bus"), (ANY,)),
+    Rule("vixio.tools.mcp", ("vixio.core", "vixio.tools"), (ANY,)),
+    Rule("vixio.tools.rest", ("vixio.core", "vixio.tools"), (ANY,)),
+    # Between the two: settings validate the options of sources, and a runtime is made of settings.
+    Rule("vixio.tools.from_settings", ("vixio.core", "vixio.tools", "vixio.settings"), PYDANTIC),
+    Rule("vixio.tools", ("vixio.core",), ("jsonschema", "referencing", *PYDANTIC)),
+    Rule("vixio.devices", ("vixio.core", "vixio.settings")),
+    Rule("vixio.memory", ("vixio.core", *INTERFACES), (ANY,)),
+    Rule("vixio.transports", alone=True),
+    Rule("vixio.transports.admission", ("vixio.core",)),
+    Rule(
+        "vixio.transports.*",
+        ("vixio.core", "vixio.audio.opus", "vixio.transports.admission"),
+        (ANY,),
+    ),
+    Rule(
+        "vixio.http", ("vixio.core", "vixio.providers.vision", "vixio.transports.admission"), (ANY,)
+    ),
+    Rule(
+        "vixio.settings",
+        (
+            "vixio.core",
+            "vixio.stations",
+            *INTERFACES,
+            "vixio.providers.registry",
+            "vixio.providers.fallback",
+            *SOURCE_SETTINGS,
+        ),
+        ("annotated_types", *PYDANTIC, "yaml"),
+    ),
+    Rule(
+        "vixio.a2a",
+        (
+            "vixio.core",
+            "vixio.http.public_url",
+            "vixio.http.server",
+            "vixio.settings.a2a",
+            "vixio.tools.arguments",
+            "vixio.transports.admission",
+        ),
+        (ANY,),
+    ),
+    Rule("vixio.logging", (), ("loguru",)),
+)
+"""The first that fits holds."""
