@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from weakref import ref
 
 from vixio.core.tools.device_state import DeviceToolsState
 from vixio.core.tools.names import safe_tool_name
@@ -27,25 +28,25 @@ Overlay = Callable[[ToolDefinition], ToolDefinition | None]
 
 
 class Renamed:
-    """Definitions with their aliases, shared by the sets of many sessions."""
+    """Definitions with their aliases, shared by the sets of many sessions.
 
-    MAX_KEPT = 4_096
+    A copy is kept while its original is in use: services may announce other tools every second.
+    """
 
     def __init__(self) -> None:
-        # By identity: comparing two definitions costs as much as copying one. The original is kept
-        # beside its copy, so that its id is not reused.
-        self._kept: dict[int, tuple[ToolDefinition, ToolDefinition]] = {}
+        # By identity: comparing two definitions costs as much as copying one.
+        self._kept: dict[int, tuple[ref[ToolDefinition], ToolDefinition]] = {}
 
     def __call__(self, tool: ToolDefinition, alias: str) -> ToolDefinition:
         """Return ``tool`` with this alias."""
-        kept = self._kept.get(id(tool))
+        key = id(tool)
+        kept = self._kept.get(key)
         if kept is not None and kept[1].alias == alias:
             return kept[1]
         copy = replace(tool, alias=alias)
         if tool.source not in _OF_ONE_SESSION:
-            if len(self._kept) >= self.MAX_KEPT:
-                self._kept.pop(next(iter(self._kept)))
-            self._kept[id(tool)] = (tool, copy)
+            # An object's weak references end before its id is used again.
+            self._kept[key] = (ref(tool, lambda _: self._kept.pop(key, None)), copy)
         return copy
 
 

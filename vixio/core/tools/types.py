@@ -52,7 +52,7 @@ class ToolOptions:
     own_time: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class ToolDefinition:
     """A tool: its name at its source, its description and its full JSON Schema.
 

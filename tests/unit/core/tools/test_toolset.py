@@ -74,8 +74,20 @@ def test_one_definition_may_have_another_alias_elsewhere() -> None:
     assert one.definitions()[0].alias == "x"
 
 
-def test_the_shared_cache_is_bounded() -> None:
+def test_copies_go_with_the_tools_that_a_source_no_longer_has() -> None:
     renamed = Renamed()
-    for number in range(Renamed.MAX_KEPT + 100):
-        assert renamed(tool(f"t{number}"), f"t_{number}").alias == f"t_{number}"
-    assert len(renamed._kept) == Renamed.MAX_KEPT
+    sets = [ToolSet(renamed=renamed) for _ in range(3)]
+    offered: list[ToolDefinition] = []
+    for generation in range(200):
+        offered = [tool(f"t{generation}.{number}") for number in range(4)]
+        for each in sets:
+            each.replace("a", offered)
+        assert [found.alias for found in sets[0].definitions()] == [
+            f"t{generation}_{number}" for number in range(4)
+        ]
+        assert sets[0].definitions()[0] is sets[2].definitions()[0]
+    assert len(renamed._kept) == 4
+    for each in sets:
+        each.remove("a")
+    offered.clear()
+    assert len(renamed._kept) == 0
