@@ -167,13 +167,13 @@ class Offers:
                 self.stale_ms.append((now - gone) * 1000)
 
     def _first(self, offer: Offer, now: float) -> float:
-        """Return since when an offer is the one to be listed: the oldest instance's is."""
-        older = (
+        """Return since when an offer is to be listed: that of the instance that came last is."""
+        newer = (
             min(each.until, now)
             for each in self._offers[offer.service]
-            if each.alive < offer.alive and each.until is not None
+            if each.alive > offer.alive and each.until is not None
         )
-        return max(offer.since, *older, 0.0)
+        return max(offer.since, *newer, 0.0)
 
     @staticmethod
     def _over(offer: Offer, now: float) -> bool:
