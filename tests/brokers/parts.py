@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from itertools import count
 
+import pytest
+
 from vixio.bus import ToolBus
 from vixio.bus.calls import Route
 from vixio.bus.serving import Invoke, Serving, ServingLimits
@@ -15,6 +17,16 @@ from vixio.bus.wire import Request
 
 LIMIT = 60.0
 """Seconds for one step; a busy machine is slow."""
+
+on_servers = pytest.mark.parametrize(
+    "server", ["nats", "rabbitmq", "pulsar"], indirect=True, scope="session"
+)
+"""For a test of what the broker in memory does not do: reach other processes, be away, die."""
+
+where_absence_is_known = pytest.mark.parametrize(
+    "server", ["memory", "nats", "rabbitmq"], indirect=True, scope="session"
+)
+"""For a test of what Pulsar does not tell."""
 
 Connect = Callable[[], Awaitable[ToolBus]]
 

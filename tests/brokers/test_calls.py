@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.brokers.parts import LIMIT, ask, echo, serving
+from tests.brokers.parts import LIMIT, ask, echo, serving, where_absence_is_known
 from vixio.bus import ToolBus
 from vixio.bus.broker import Message
 from vixio.bus.calls import Route
@@ -108,11 +108,10 @@ async def test_an_absent_service_is_reported_at_once(caller: ToolBus, queue: str
     assert caught.value.type == "disconnected"
 
 
+@where_absence_is_known
 async def test_a_service_that_has_gone_is_absent(
     caller: ToolBus, service: ToolBus, queue: str
 ) -> None:
-    if not caller.broker.knows_absence:
-        pytest.skip("this broker does not tell")
     async with serving(service, queue, echo):
         await ask(caller, queue)
     with pytest.raises(ToolError, match="no service is connected"):

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from tests.brokers.parts import LIMIT, Connect, Held, ask, echo, number, serving
+from tests.brokers.parts import LIMIT, Connect, Held, ask, echo, number, on_servers, serving
 from tests.support.brokers import BrokerServer
 from tests.support.waiting import until
 from vixio.bus import ToolBus, connect
@@ -123,11 +123,10 @@ async def line(process: asyncio.subprocess.Process, expected: bytes) -> None:
         assert (await process.stdout.readline()).strip() == expected
 
 
+@on_servers
 async def test_an_instance_killed_in_mid_call_costs_that_call(
-    caller: ToolBus, service: ToolBus, server: BrokerServer | None, url: str, queue: str
+    caller: ToolBus, service: ToolBus, server: BrokerServer, url: str, queue: str
 ) -> None:
-    if server is None:
-        pytest.skip("other processes do not reach it")
     async with instance(url, queue) as process:
         route = Route(queue, idle_timeout=2, lively=True)
         call = asyncio.create_task(caller.call(route, Request(), LIMIT))
@@ -147,11 +146,10 @@ async def test_an_instance_killed_in_mid_call_costs_that_call(
     assert len(executed) == 1  # not the call that had begun elsewhere
 
 
+@on_servers
 async def test_a_broker_that_dies_fails_calls_at_once_and_comes_back(
-    caller: ToolBus, service: ToolBus, server: BrokerServer | None, queue: str
+    caller: ToolBus, service: ToolBus, server: BrokerServer, queue: str
 ) -> None:
-    if server is None:
-        pytest.skip("it does not die")
     held = Held()
     async with serving(service, queue, held):
         call = asyncio.create_task(ask(caller, queue, number=1))
@@ -175,11 +173,10 @@ async def test_a_broker_that_dies_fails_calls_at_once_and_comes_back(
     assert len(caller.calls) == 0
 
 
+@on_servers
 async def test_a_broker_that_is_away_at_the_start_is_awaited(
-    server: BrokerServer | None, queue: str
+    server: BrokerServer, queue: str
 ) -> None:
-    if server is None:
-        pytest.skip("it is never away")
     server.kill()
     bus = connect(server.url)
     try:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.brokers.parts import LIMIT, number
+from tests.brokers.parts import LIMIT, number, on_servers
 from tests.support.brokers import BrokerServer
 from tests.support.waiting import until
 from vixio.core.metrics import Counters
@@ -23,6 +23,8 @@ from vixio.tools.broker.source import BrokerSource
 from vixio.tools.registry import SourceContext, resolve
 from vixio.tools.runtime import ToolRuntime
 from vixio.tools.session import RuntimeSession
+
+pytestmark = on_servers
 
 SERVICE = """
 import asyncio, os
@@ -55,10 +57,8 @@ def name() -> str:
 
 
 @pytest.fixture
-def real(server: BrokerServer | None, url: str) -> BrokerServer:
-    """Return the broker; skips the one in memory, which other processes do not reach."""
-    if server is None:
-        pytest.skip("other processes do not reach it")
+def real(server: BrokerServer, url: str) -> BrokerServer:
+    """Return the broker, which is up."""
     return server
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 from firmware_test_client import SimulatedDevice
@@ -12,10 +11,8 @@ from tests.e2e.doubles import WaveformASR
 from tests.e2e.harness import serving, settings
 from tests.support.llm_server import Call, LLMServer, Stall, calls, text
 from tests.support.waiting import until
-from vixio.bus import DynamicToolService, connect
-from vixio.bus.service import ServiceInstance
-
-URL = "memory://conversation"
+from tests.unit.tools.broker.place import Place
+from vixio.bus import DynamicToolService
 
 
 class Ticker(DynamicToolService):
@@ -47,22 +44,8 @@ class Ticker(DynamicToolService):
         yield "now at fifty."
 
 
-@asynccontextmanager
-async def running(service: DynamicToolService) -> AsyncIterator[ServiceInstance]:
-    bus = connect(URL)
-    await bus.start()
-    await bus.ready()
-    instance = ServiceInstance(service, bus)
-    await instance.start()
-    try:
-        yield instance
-    finally:
-        await instance.stop(0)
-        await bus.close()
-
-
 async def test_a_service_comes_within_a_turn_and_speaks_while_it_works() -> None:
-    ticker = Ticker()
+    ticker, place = Ticker(), Place()
     waiting = Stall()
     async with LLMServer() as llm:
         first_call = calls(Call("call_1", "get_time", "{}"))
@@ -74,7 +57,7 @@ async def test_a_service_comes_within_a_turn_and_speaks_while_it_works() -> None
         )
         config = settings(
             agent={"name": "openai", "model": "m", "base_url": llm.base_url},
-            tools={"broker": {"url": URL}},
+            tools={"broker": {"url": place.url}},
             devices={"*": {"user": "alice"}},
         )
         async with (
@@ -84,7 +67,7 @@ async def test_a_service_comes_within_a_turn_and_speaks_while_it_works() -> None
             turn = asyncio.create_task(device.type_text("follow acme"))
             async with asyncio.timeout(60):
                 await waiting.reached.wait()
-            async with running(ticker):
+            async with place.service(ticker):
                 (session,) = server.app.tools._sessions
                 await until(lambda: session.toolset.find("watch-share"), what="the service's tool")
                 waiting.go.set()

@@ -126,7 +126,7 @@ CLIENTS = {"nats": "nats", "rabbitmq": "aio_pika", "pulsar": "pulsar"}
 def make_server(backend: str, directory: Path) -> BrokerServer:
     """Return the broker for a backend, not started. Only `make test-brokers` runs brokers."""
     if not os.environ.get(REQUIRED):
-        pytest.skip("`make test-brokers` runs it")
+        pytest.skip("`make test-brokers` runs it")  # `make test` is kept short
     if backend not in SERVERS or find_spec(CLIENTS[backend]) is None:
         missing(f"the client of {backend} is not installed")
     made: BrokerServer = resolve_name(SERVERS[backend])(directory)

@@ -16,7 +16,7 @@ def missing(what: str, *, required: str, target: str) -> NoReturn:
     """
     if os.environ.get(required):
         pytest.fail(what)
-    pytest.skip(f"{what}; `make {target}` installs it")
+    pytest.skip(f"{what}; `make {target}` installs it")  # and fails without it
 
 
 def free_port() -> int:
