@@ -135,6 +135,6 @@ async def until_health(http_port: int, true: Callable[[Health], bool], what: str
 
 
 def _health(http_port: int) -> Health:
-    with urllib.request.urlopen(f"http://127.0.0.1:{http_port}/healthz", timeout=10) as page:
+    with urllib.request.urlopen(f"http://127.0.0.1:{http_port}/healthz", timeout=60) as page:
         body: Health = json.load(page)
     return body

@@ -68,7 +68,7 @@ async def post(device: SimulatedDevice, photo: bytes = PHOTO, **changed: str) ->
 
     def send() -> tuple[int, str]:
         host = vision.url.split("/")[2]
-        connection = http.client.HTTPConnection(host, timeout=10)
+        connection = http.client.HTTPConnection(host, timeout=60)
         try:
             connection.request("POST", "/mcp/vision/explain", body, headers)
             answer = connection.getresponse()

@@ -39,7 +39,7 @@ async def test_the_voice_of_a_user_does_not_interrupt_it() -> None:
         async with SimulatedDevice(config) as device:
             await device.wait_for(lambda: device.listening, what="listening")
             await device.say("tell a story")
-            await until(lambda: len(device.heard) > 5, what="speech", seconds=10)
+            await until(lambda: len(device.heard) > 5, what="speech", seconds=60)
             await device.say("stop it now")
             reply = await device.wait_for_reply(after=0)
             assert reply.text == STORY
@@ -53,7 +53,7 @@ async def test_its_buttons_interrupt_it_and_the_rest_that_still_sounds_is_no_spe
         async with SimulatedDevice(config) as device:
             await device.wait_for(lambda: device.listening, what="listening")
             await device.say("tell a story")
-            await until(lambda: len(device.heard) > 15, what="speech", seconds=10)
+            await until(lambda: len(device.heard) > 15, what="speech", seconds=60)
             since = len(device.frames)
             await device.abort()
             await device.wait_for_reply(after=0)

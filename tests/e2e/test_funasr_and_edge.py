@@ -94,9 +94,9 @@ async def test_interrupted_and_without_a_voice() -> None:
             await until(
                 lambda: device.state is DeviceState.SPEAKING and voices.held.is_set(),
                 what="the first words",
-                seconds=20,
+                seconds=60,
             )
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await device.abort()
                 await speaking
                 await voices.gone.wait()

@@ -46,8 +46,8 @@ async def test_the_result_is_heard_later_and_the_model_knows_it() -> None:
             told = llm.requests[1]["messages"][-1]
             assert "will tell you when it is done" in told["content"]
             answered.set()
-            assert (await device.wait_for_reply(timeout=20)).text == BOOKED
-            await until(lambda: server.count("tool.late.delivered"), what="its end", seconds=20)
+            assert (await device.wait_for_reply(timeout=60)).text == BOOKED
+            await until(lambda: server.count("tool.late.delivered"), what="its end", seconds=60)
             assert (await device.type_text("for when?")).text == "For eight."
             contents = [str(message.get("content")) for message in llm.requests[2]["messages"]]
             assert contents.count(BOOKED) == 2, "the tool's result, and what was heard of it"

@@ -86,9 +86,9 @@ async def test_interrupted_nothing_goes_on_speaking_and_a_refusal_is_told() -> N
             await until(
                 lambda: device.state is DeviceState.SPEAKING and held.reached.is_set(),
                 what="the first words",
-                seconds=20,
+                seconds=60,
             )
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 await device.abort()
                 await speaking
                 await speech.hung_up.wait()

@@ -262,9 +262,9 @@ async def test_the_server_goes_on_without_it(caplog: pytest.LogCaptureFixture) -
     config = settings(tts={"voice": "no-such-voice"})
     stop = asyncio.Event()
     running = asyncio.create_task(serve(config, "a test", stop))
-    await until(lambda: errors(caplog), what="the line in the log", seconds=20)
+    await until(lambda: errors(caplog), what="the line in the log", seconds=60)
     assert not running.done()
     stop.set()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await running
     assert "espeak: no voice no-such-voice" in vars(errors(caplog)[0])["reason"]

@@ -43,7 +43,7 @@ class Served:
 
     def _get(self) -> dict[str, Any]:
         with urllib.request.urlopen(
-            f"http://127.0.0.1:{self.http_port}/healthz", timeout=10
+            f"http://127.0.0.1:{self.http_port}/healthz", timeout=60
         ) as page:
             body = json.load(page)
         assert isinstance(body, dict)

@@ -93,7 +93,7 @@ async def test_the_server_speaks_with_the_voice_of_the_stand_in() -> None:
                     await device.send_json(question)
                     await device.wait_for_frame("audio")
                     assert device.replies[0].text == "Device 7 in turn 1 for 3000 ms."
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(60):
                     while (await services.peer.ask("figures"))["answered_ms"]["count"] < 2:
                         pass  # the agent's answer and the voice's, which ends after its first sound
             finally:

@@ -207,7 +207,7 @@ async def _ready(server: Running, http_port: int) -> None:
 
 
 def _health(http_port: int) -> dict[str, Any]:
-    with urllib.request.urlopen(f"http://127.0.0.1:{http_port}/healthz", timeout=10) as page:
+    with urllib.request.urlopen(f"http://127.0.0.1:{http_port}/healthz", timeout=60) as page:
         body = json.load(page)
     assert isinstance(body, dict)
     return body

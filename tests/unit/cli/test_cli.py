@@ -261,7 +261,7 @@ def serving(cwd: Path, *arguments: str, hang: str = "") -> Iterator[subprocess.P
         yield process
     finally:
         process.kill()
-        process.communicate(timeout=10)
+        process.communicate(timeout=60)
 
 
 def line(process: subprocess.Popen[str]) -> str:

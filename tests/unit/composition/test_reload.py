@@ -60,7 +60,7 @@ def test_a_hangup(place: str, start: str, closed: bool, expected: str) -> None:
         else:
             process.send_signal(1)
         assert process.stdout.readline() == f"{expected}\n"
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=60) == 0
     if not closed:
         os.close(master)
 

@@ -52,7 +52,7 @@ def test_memory_is_that_of_the_workers_too(script: ModuleType) -> None:
         assert child.stdout is not None
         child.stdout.readline()
         assert script.resident() - alone > 40_000_000
-        child.communicate(timeout=20)
+        child.communicate(timeout=60)
 
 
 def test_one_in_a_process_of_its_own() -> None:

@@ -61,7 +61,7 @@ async def test_the_model_sums_up_beside_the_conversation() -> None:
         for number in range(4):
             talk(history, f"question {number}")
         await until(
-            lambda: server.count("summed_up") == 1 and not server.memory._writing, seconds=20
+            lambda: server.count("summed_up") == 1 and not server.memory._writing, seconds=60
         )
         assert history.items()[0] == Summary("Ada likes tea.")
         assert store.summaries[A] == "Ada likes tea."
@@ -82,7 +82,7 @@ async def test_a_model_that_fails_costs_only_the_summary() -> None:
         history = await server.connect(A)
         for number in range(4):
             talk(history, f"question {number}")
-        await until(lambda: server.count("summary_failed") == 1, seconds=20)
+        await until(lambda: server.count("summary_failed") == 1, seconds=60)
         assert not history.summary
         assert len(history) == 4
         await server.memory.stop()

@@ -42,7 +42,7 @@ async def called_in(
     hub: Hub, line: Line | None = None
 ) -> AsyncIterator[tuple[Peer, asyncio.Task[None]]]:
     task = asyncio.create_task(attend(line or hub.line("server", 3), HANDLERS, {"port": 7}))
-    peer = await hub.wait("server", 3, timeout=5)
+    peer = await hub.wait("server", 3, timeout=60)
     try:
         yield peer, task
     finally:
@@ -78,7 +78,7 @@ async def test_no_answer_in_time() -> None:
 async def test_a_process_that_ends_fails_what_waits_for_it() -> None:
     async with Hub() as hub:
         task = asyncio.create_task(attend(hub.line("server", 3), HANDLERS, {}))
-        peer = await hub.wait("server", 3, timeout=5)
+        peer = await hub.wait("server", 3, timeout=60)
         waiting = asyncio.create_task(peer.ask("hang", timeout=30))
         await peer.ask("double", number=1)
         peer.hang_up()
@@ -92,7 +92,7 @@ async def test_a_process_that_ends_fails_what_waits_for_it() -> None:
 async def test_hanging_up_ends_the_process() -> None:
     async with Hub() as hub:
         task = asyncio.create_task(attend(hub.line("server", 3), HANDLERS, {}))
-        await hub.wait("server", 3, timeout=5)
+        await hub.wait("server", 3, timeout=60)
     await asyncio.wait_for(task, 30)
 
 

@@ -38,7 +38,7 @@ async def agent() -> AsyncIterator[OpenAIAgentProvider]:
 async def _say(agent: OpenAIAgentProvider, said: str) -> tuple[str, list[str]]:
     """Return the words of the reply and the tools that were called."""
     words, called = "", []
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         async for event in agent.reply(AgentRequest(1, said)):
             if isinstance(event, TextDelta):
                 words += event.text

@@ -183,7 +183,7 @@ async def test_a_document_is_loaded_once_its_server_is_up() -> None:
             service.on(
                 "/openapi.json", saying(json.dumps({**DOCUMENT, "servers": [{"url": "/v1"}]}))
             )
-            await until(source.tools, what="the tools", seconds=20)
+            await until(source.tools, what="the tools", seconds=60)
             assert source.faults == []
             result = await call(runtime, {"lamp": "hall", "on": True, "level": 7}, "setLamp")
             assert json.loads(result.result or "") == {
