@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.a2a.support import gateway
+from tests.e2e.a2a.support import PARIS, ROME, gateway
 from tests.e2e.harness import RunningServer
 from tests.support.a2a_client import TOKEN
-from tests.support.llm_server import Answer, Call, LLMServer, Stall, calls, text
+from tests.support.llm_server import Answer, LLMServer, Stall, calls, text
+from tests.support.model_turns import outputs
 
 CLIENTS = os.environ.get("VIXIO_A2A_CLIENTS", "")
 """The directory with the clients and their packages; set by ``make test-a2a``."""
@@ -29,8 +30,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 VERSIONS = ("0.3", "1", "1-rest")
-PARIS = Call("c1", "get_weather", '{"city": "Paris"}')
-ROME = Call("c2", "get_weather", '{"city": "Rome"}')
 
 
 @asynccontextmanager
@@ -71,11 +70,6 @@ async def line(process: asyncio.subprocess.Process) -> str:
     return (await process.stdout.readline()).decode().strip()
 
 
-def read(llm: LLMServer, number: int) -> list[str]:
-    """Return the results of tools that a model call has."""
-    return [each["content"] for each in llm.requests[number]["messages"] if each["role"] == "tool"]
-
-
 SCRIPTS: dict[str, tuple[Answer, ...]] = {
     "call": (calls(PARIS), calls(ROME), text("It is sunny.")),
     "text": (calls(PARIS), text("It is sunny.")),
@@ -101,10 +95,10 @@ async def test_a_scenario(client: str, scenario: str) -> None:
             pass
         assert len(llm.requests) == len(SCRIPTS[scenario])
         if scenario == "error":
-            (content,) = read(llm, -1)
+            (content,) = outputs(llm)
             assert json.loads(content)["error"]["message"] == "no such city"
         else:
-            assert read(llm, -1) == RESULTS[scenario]
+            assert outputs(llm) == RESULTS[scenario]
 
 
 @pytest.mark.parametrize("client", VERSIONS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 from uuid import uuid4
@@ -100,7 +100,7 @@ class Rpc:
         answer = await self.call(method, {"message": message})
         return as_1_0(answer if self.old else answer["task"])
 
-    async def stream(self, *parts: str | JsonObject, **ids: str) -> AsyncIterator[JsonObject]:
+    async def stream(self, *parts: str | JsonObject, **ids: str) -> AsyncGenerator[JsonObject]:
         """Send a message and yield the events of its task. Raises RpcError."""
         method = "message/stream" if self.old else "SendStreamingMessage"
         async for event in self.events(method, {"message": self.message(*parts, **ids)}):

@@ -1,4 +1,4 @@
-"""A running server with the gateway, and a scripted model behind it."""
+"""A running server with the gateway, and a scripted model behind it, which calls tools."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ from typing import Any
 
 from tests.e2e.harness import RunningServer, serving, settings
 from tests.support.a2a_client import TOKENS
-from tests.support.llm_server import LLMServer
+from tests.support.llm_server import Call, LLMServer
 from vixio.settings import Settings
+
+VERSIONS = ("1.0", "0.3")
+"""Of the protocol."""
+
+PARIS = Call("c1", "get_weather", '{"city": "Paris"}')
+ROME = Call("c2", "get_weather", '{"city": "Rome"}')
 
 
 def a2a_settings(llm: LLMServer, **sections: Any) -> Settings:  # noqa: ANN401 - as in a file

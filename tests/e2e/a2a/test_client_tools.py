@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.a2a.support import gateway
+from tests.e2e.a2a.support import PARIS, ROME, VERSIONS, gateway
 from tests.support.a2a_client import (
     EXTENSION,
     OTHER,
@@ -24,22 +24,14 @@ from tests.support.a2a_client import (
     words_of,
 )
 from tests.support.llm_server import Call, LLMServer, calls, text
+from tests.support.model_turns import outputs
 from tests.support.waiting import until
-
-VERSIONS = ("1.0", "0.3")
-PARIS = Call("c1", "get_weather", '{"city": "Paris"}')
-ROME = Call("c2", "get_weather", '{"city": "Rome"}')
 
 
 def names(request: dict[str, Any]) -> list[str]:
     """Return the tools of a model call that are the caller's."""
     listed = [each["function"]["name"] for each in request.get("tools", ())]
     return [name for name in listed if "weather" in name or "tool" in name]
-
-
-def read(request: dict[str, Any]) -> list[str]:
-    """Return the results of tools that a model call has."""
-    return [each["content"] for each in request["messages"] if each["role"] == "tool"]
 
 
 def tool(name: str, **properties: object) -> dict[str, Any]:
@@ -62,7 +54,7 @@ async def test_a_call_and_its_result(version: str) -> None:
         assert (done["id"], state_of(done)) == (task["id"], "COMPLETED")
         assert answer_of(done) == "Let me look. It is sunny."
         assert names(llm.requests[0]) == ["get_weather"]
-        assert read(llm.requests[1]) == ['{"sky": "clear"}']
+        assert outputs(llm, 1) == ['{"sky": "clear"}']
         assert server.count("tool.client.calls") == 1
         assert server.count("a2a.calls") == 1
 
@@ -77,7 +69,7 @@ async def test_parallel_calls_come_in_one_state(version: str) -> None:
         found = results(result(made["Rome"], "18 °C"), result(made["Paris"], "16 °C"))
         done = await client.send(found, taskId=task["id"])
         assert answer_of(done) == "Both are sunny."
-        assert read(llm.requests[1]) == ["16 °C", "18 °C"]
+        assert outputs(llm, 1) == ["16 °C", "18 °C"]
 
 
 async def test_results_one_by_one() -> None:
@@ -90,7 +82,7 @@ async def test_results_one_by_one() -> None:
         assert [each["id"] for each in calls_of(task)] == [first["id"]]
         task = await client.send(results(result(first["id"], "a")), taskId=task["id"])
         assert state_of(task) == "COMPLETED"
-        assert read(llm.requests[1]) == ["a", "b"]
+        assert outputs(llm, 1) == ["a", "b"]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -102,7 +94,7 @@ async def test_words_answer_all_calls_of_the_context(version: str) -> None:
         said = 'Tool "get_weather" returned: sunny'
         done = await client.send(said, offered(WEATHER), contextId=task["contextId"])
         assert (done["id"], state_of(done), answer_of(done)) == (task["id"], "COMPLETED", "Fine.")
-        assert read(llm.requests[1]) == [said, said]
+        assert outputs(llm, 1) == [said, said]
 
 
 async def test_the_form_of_the_documents_project() -> None:
@@ -115,7 +107,7 @@ async def test_the_form_of_the_documents_project() -> None:
             "metadata": {"type": "tool-messages"},
         }
         assert answer_of(await client.send(part, taskId=task["id"])) == "Fine."
-        assert read(llm.requests[1]) == ["16 °C"]
+        assert outputs(llm, 1) == ["16 °C"]
 
 
 async def test_an_error_is_a_result() -> None:
@@ -125,7 +117,7 @@ async def test_an_error_is_a_result() -> None:
         (call,) = calls_of(task)
         failed = results(result(call["id"], "no such city", "error"))
         assert state_of(await client.send(failed, taskId=task["id"])) == "COMPLETED"
-        assert json.loads(read(llm.requests[1])[0])["error"]["message"] == "no such city"
+        assert json.loads(outputs(llm, 1)[0])["error"]["message"] == "no such city"
 
 
 async def test_wrong_arguments_never_reach_the_caller() -> None:
@@ -136,7 +128,7 @@ async def test_wrong_arguments_never_reach_the_caller() -> None:
         (call,) = calls_of(task)
         assert call["args"] == {"city": "Paris"}
         await client.send(results(result(call["id"], "16 °C")), taskId=task["id"])
-        wrong, right = read(llm.requests[1])
+        wrong, right = outputs(llm, 1)
         assert "invalid_arguments" in wrong
         assert right == "16 °C"
 
@@ -183,7 +175,7 @@ async def test_a_result_that_never_comes() -> None:
         task = await client.send("Paris?", offered(WEATHER))
         (call,) = calls_of(task)
         await until(lambda: len(llm.requests) == 2)
-        assert "timeout" in read(llm.requests[1])[0]
+        assert "timeout" in outputs(llm, 1)[0]
         await until(lambda: server.count("a2a.tasks.answered"))
         done = await client.get(task["id"])
         while state_of(done) != "COMPLETED":
@@ -228,7 +220,7 @@ async def test_numbers_and_keys_survive() -> None:
         content = json.loads(f'{{"b": 5, "a": {big}, "c": 5.0, "d": [1.5, {{"k": 2, "b": 1}}]}}')
         await client.send(results(result(call["id"], content)), taskId=task["id"])
         expected = f'{{"b": 5, "a": {big}, "c": 5, "d": [1.5, {{"k": 2, "b": 1}}]}}'
-        assert read(llm.requests[1]) == [expected]
+        assert outputs(llm, 1) == [expected]
         (sent,) = (each for each in llm.requests[0]["tools"] if names({"tools": [each]}))
         parameters = sent["function"]["parameters"]
         assert json.dumps(parameters["properties"]) == (

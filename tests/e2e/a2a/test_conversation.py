@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.e2e.a2a.support import gateway
+from tests.e2e.a2a.support import VERSIONS, gateway
 from tests.support.a2a_client import answer_of, rpc, state_of
 from tests.support.llm_server import LLMServer, text
-
-VERSIONS = ("1.0", "0.3")
 
 
 @pytest.mark.parametrize("version", VERSIONS)

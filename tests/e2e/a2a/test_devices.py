@@ -13,6 +13,7 @@ import pytest
 
 from firmware_test_client import SimulatedDevice, Tool
 from firmware_test_client.mcp.properties import Property
+from tests.e2e.a2a.support import VERSIONS
 from tests.e2e.harness import RunningServer, serving, settings
 from tests.e2e.stages import knows_tool
 from tests.support.a2a_client import (
@@ -30,7 +31,6 @@ from tests.support.a2a_client import (
 from tests.support.waiting import until
 from vixio.testing import ScriptedAgentBackend, ScriptedASR, ScriptedTTS, ScriptedVAD
 
-VERSIONS = ("1.0", "0.3")
 LONG = "One, two, three, four, five, six, seven, eight, nine, ten, eleven, twelve, thirteen. " * 3
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.e2e.a2a.support import gateway
+from tests.e2e.a2a.support import PARIS, gateway
 from tests.support.a2a_client import (
     OTHER,
     TOKEN,
@@ -29,8 +29,6 @@ from tests.support.a2a_client import (
 from tests.support.llm_server import Call, LLMServer, Stall, calls, failure, text
 from tests.support.waiting import until
 from vixio.transports.admission.identity import Identity
-
-PARIS = Call("c1", "get_weather", '{"city": "Paris"}')
 
 
 @pytest.fixture(autouse=True)

@@ -17,6 +17,7 @@ import aiohttp
 import pytest
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
+from tests.e2e.a2a.support import PARIS
 from tests.e2e.processes import Running, free_ports, running
 from tests.support import patient
 from tests.support.a2a_client import (
@@ -31,14 +32,12 @@ from tests.support.a2a_client import (
     results,
     state_of,
 )
-from tests.support.llm_server import Call, LLMServer, Stall, calls, text
+from tests.support.llm_server import LLMServer, Stall, calls, text
 
 VIXIO = Path(sys.executable).with_name("vixio")
 BOUND = 60.0
 MANY = 24
 """Connections: enough that both of two processes get some."""
-
-PARIS = Call("c1", "get_weather", '{"city": "Paris"}')
 
 
 @dataclass

@@ -8,7 +8,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.e2e.a2a.support import gateway
+from tests.e2e.a2a.support import PARIS, VERSIONS, gateway
 from tests.support.a2a_client import (
     WEATHER,
     JsonObject,
@@ -23,11 +23,8 @@ from tests.support.a2a_client import (
     rpc,
     state_of,
 )
-from tests.support.llm_server import Call, LLMServer, Stall, calls, text
+from tests.support.llm_server import LLMServer, Stall, calls, text
 from tests.support.waiting import until
-
-VERSIONS = ("1.0", "0.3")
-PARIS = Call("c1", "get_weather", '{"city": "Paris"}')
 
 
 def told(event: JsonObject) -> tuple[str, Any]:
@@ -91,7 +88,7 @@ async def test_a_task_outlives_its_client_and_is_subscribed_again(version: str) 
         llm.script(text("One, ", stall, "two."))
         stream = client.stream("Count")
         task_id = told(await anext(stream))[1]["id"]
-        await stream.aclose()  # type: ignore[attr-defined]
+        await stream.aclose()
         await stall.reached.wait()
         seen: list[tuple[str, Any]] = []
         async for event in client.subscribe(task_id):
