@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 from uuid import uuid4
 
 from vixio.a2a.incoming import OfferedTool, Result
@@ -87,10 +87,8 @@ class PendingCalls:
                 future.set_result(Result(call_id, text))
 
 
-class FindCalls(Protocol):
-    """Returns the pending calls of the turn that calls a tool; None: there is no such turn."""
-
-    def __call__(self) -> PendingCalls | None: ...
+FindCalls = Callable[[], PendingCalls | None]
+"""Returns the pending calls of the turn that calls a tool; None: there is no such turn."""
 
 
 class ClientToolCaller:

@@ -25,7 +25,7 @@ from vixio.a2a.event_stream import EventStream
 from vixio.a2a.front import Front
 from vixio.a2a.handlers import Handler, Handler03
 from vixio.a2a.incoming import EXTENSION
-from vixio.a2a.places import Elsewhere, Places, digest, digest_of_task
+from vixio.a2a.places import Places, digest, digest_of_task
 from vixio.a2a.refusals import Refused
 from vixio.core.errors import describe
 from vixio.core.metrics import Counters
@@ -136,9 +136,6 @@ class Endpoint:
             else:
                 response = await self._rpc_1_0.handle_requests(inner)
             return self._finished(response, request, scope)
-        except Elsewhere as error:
-            refused = refusals.unavailable(str(error))
-            return self._refuse(refused, refusals.as_rpc(refused, request_id))
         except Refused as refused:
             return self._refuse(refused, refusals.as_rpc(refused, request_id))
         except Exception as error:  # noqa: BLE001 - a defect costs one request
@@ -167,9 +164,6 @@ class Endpoint:
                     body = {**body, "message": message}
                 inner = _with_body(request, admitted, body)
                 return self._finished(await answer(inner), request, scope)
-            except Elsewhere as error:
-                refused = refusals.unavailable(str(error))
-                return self._refuse(refused, refusals.as_rest(refused))
             except Refused as refused:
                 return self._refuse(refused, refusals.as_rest(refused))
             except Exception as error:  # noqa: BLE001 - a defect costs one request

@@ -25,9 +25,7 @@ the request."""
 class Executor(AgentExecutor):
     """Begins runs, and hands messages to those that wait. A run outlives its request."""
 
-    def __init__(
-        self, contexts: Contexts, counters: Counters, device_run: MakeDeviceRun | None = None
-    ) -> None:
+    def __init__(self, contexts: Contexts, counters: Counters, device_run: MakeDeviceRun) -> None:
         self._contexts = contexts
         self._counters = counters
         self._device_run = device_run
@@ -81,8 +79,6 @@ class Executor(AgentExecutor):
 
         run: Run
         if place.scope.device:
-            if self._device_run is None:
-                raise ValueError("devices are not offered")
             run = self._device_run(task_id, output, over, admitted)
         else:
             try:

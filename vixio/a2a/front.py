@@ -15,19 +15,16 @@ from vixio.a2a.call_context import Admitted
 from vixio.a2a.callers import Callers, Scope
 from vixio.a2a.contexts import Context, Contexts, ContextsFull
 from vixio.a2a.devices import ABSENT, Devices
-from vixio.a2a.incoming import Incoming, Invalid, JsonObject, NotTaken, OfferedTool, read_message
+from vixio.a2a.incoming import MAX_ID, Incoming, Invalid, NotTaken, OfferedTool, read_message
 from vixio.a2a.json_input import Malformed, parse_json
-from vixio.a2a.places import Elsewhere, Places
+from vixio.a2a.places import Places
 from vixio.core.device import normalise_device_id
 from vixio.core.errors import ToolError
 from vixio.core.metrics import Counters
-from vixio.core.tools.types import ToolDefinition
+from vixio.core.tools.types import JsonObject, ToolDefinition
 from vixio.settings.a2a import A2ASection
 from vixio.tools.arguments import prepare
 from vixio.transports.admission.limits import KeyedBuckets
-
-MAX_ID: Final = 200
-"""Characters of the ids of contexts, tasks and messages."""
 
 IN_THREAD_BYTES: Final = 32 * 1024
 """Larger bodies are parsed in a thread: 10 ms a megabyte."""
@@ -166,8 +163,6 @@ class Front:
                 self._contexts.check_room(context)
         except ContextsFull as error:
             raise refusals.too_many(str(error)) from None
-        except Elsewhere as error:
-            raise refusals.unavailable(str(error)) from None
         return context, task_id
 
     async def _check_offer(self, context: Context, offer: tuple[OfferedTool, ...]) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from vixio.a2a.json_input import canonical, whole_numbers
+from vixio.core.tools.types import JsonObject
 
 EXTENSION: Final = "urn:vixio:a2a:client-tools:v1"
 
@@ -25,13 +26,12 @@ MAX_SCHEMA_BYTES: Final = 20_000
 MAX_NAME: Final = 200
 MAX_DESCRIPTION: Final = 8_000
 MAX_ID: Final = 200
+"""Characters of the ids of calls, contexts, tasks and messages."""
 
 _OFFER = "tool-definitions"
 _RESULTS = ("tool-results", "tool-messages")
 _TYPES = (_OFFER, *_RESULTS)
 _RESULT_KEYS = ("tool_results", "toolMessages", "tool_messages")
-
-JsonObject = dict[str, Any]
 
 
 class Invalid(Exception):

@@ -76,7 +76,7 @@ class A2AMount:
         """Return the routes for the HTTP server."""
         from starlette.routing import Route
 
-        return [Route(path, _Application(self)) for path in PATHS]
+        return [Route(path, self) for path in PATHS]
 
     def begin(self) -> None:
         """Begin to load."""
@@ -138,16 +138,6 @@ class A2AMount:
             path="",
             trust_forwarded=self._ports.proxies.trusts(peer),
         )
-
-
-class _Application:
-    """An ASGI application, which Starlette tells from a function of requests by its class."""
-
-    def __init__(self, mount: A2AMount) -> None:
-        self._mount = mount
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._mount(scope, receive, send)
 
 
 def load_gateway() -> type[Gateway]:

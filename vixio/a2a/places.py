@@ -13,6 +13,7 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, Final
 
+from vixio.a2a import refusals
 from vixio.a2a.callers import Scope
 from vixio.core.cluster import Cluster, ClusterUnavailable, LeaseLost, LossReason
 from vixio.core.commands import Command, CommandResult, CommandStatus, Custom
@@ -39,10 +40,6 @@ _HOP_BY_HOP: Final = frozenset(
 _DIGEST_CHARS: Final = 24
 
 _log = logging.getLogger(__name__)
-
-
-class Elsewhere(Exception):
-    """The process that has the context cannot be reached now."""
 
 
 def digest(context_id: str) -> str:
@@ -93,7 +90,7 @@ class Places:
         return self.shared and self._cluster.presence.elsewhere(_key(scope, context_digest))
 
     async def hold(self, context: Context) -> None:
-        """Take the lease of a context, unless it is held. Raises Elsewhere."""
+        """Take the lease of a context, unless it is held. Raises Refused."""
         if not self.shared:
             return
         async with context.leasing:
@@ -107,7 +104,7 @@ class Places:
             try:
                 context.lease = await self._cluster.leases.acquire(key, on_lost)
             except (LeaseLost, ClusterUnavailable) as error:
-                raise Elsewhere(str(error)) from None
+                raise refusals.unavailable(str(error)) from None
 
     async def answer(self, device_id: str, command: Command) -> CommandResult:
         """Carry out a command to a lease of this process: say where it is reached."""
@@ -118,14 +115,14 @@ class Places:
     async def pass_on(
         self, request: Request, body: bytes, scope: Scope, context_digest: str
     ) -> Response:
-        """Have the process that has a context answer a request. Raises Elsewhere."""
+        """Have the process that has a context answer a request. Raises Refused."""
         import aiohttp
         from starlette.responses import StreamingResponse
 
         key = _key(scope, context_digest)
         found = await self._cluster.commands.send(key, Custom(ADDRESS), timeout=ADDRESS_S)
         if not found.ok or self._client is None:
-            raise Elsewhere("the process that has the task cannot be reached")
+            raise refusals.unavailable("the process that has the task cannot be reached")
         url = f"http://{found.value}{request.url.path}"
         if request.url.query:
             url += f"?{request.url.query}"
@@ -139,7 +136,7 @@ class Places:
                 request.method, url, headers=headers, data=body, allow_redirects=False
             )
         except (aiohttp.ClientError, OSError, TimeoutError):
-            raise Elsewhere("the process that has the task does not answer") from None
+            raise refusals.unavailable("the process that has the task does not answer") from None
 
         async def pieces() -> AsyncIterator[bytes]:
             try:
@@ -158,6 +155,7 @@ class Places:
 
 def forwarding_server(app: object, admission: Admission) -> HttpServer:
     """Return the server for requests of other processes, on a port of the loopback interface."""
+    # It serves any ASGI application, though it asks for one of Starlette.
     return HttpServer(app, "127.0.0.1", 0, admission=admission)  # type: ignore[arg-type]
 
 

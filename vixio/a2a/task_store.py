@@ -87,11 +87,11 @@ class BoundedTaskStore(InMemoryTaskStore):
     def _shrink(self, owner: str, saved: tuple[Scope, str]) -> None:
         kept = self._tasks[owner]
         while len(kept) > self._max_tasks or self._bytes[owner] > MAX_BYTES:
-            others = [key for key in kept if key != saved]
-            if not others:
+            oldest = next(iter(kept))
+            if oldest == saved:  # it stands last, so there is no other
                 return
-            over = (key for key in others if kept[key].over)
-            scope, task_id = next(over, others[0])
+            over = (key for key, each in kept.items() if each.over and key != saved)
+            scope, task_id = next(over, oldest)
             self.drop(scope, task_id)
             self._dropped(scope, task_id)
 
