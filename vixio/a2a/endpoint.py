@@ -123,7 +123,7 @@ class Endpoint:
                 return await self._places.pass_on(request, raw, scope, place)
             admitted = Admitted(scope)
             whole = _is_rpc(body)
-            if method in _SEND and whole:
+            if whole and method in _SEND:
                 if not isinstance(params, dict):
                     raise refusals.invalid("params must be an object")
                 admitted, message = await self._front.message(scope, params.get("message"), raw)

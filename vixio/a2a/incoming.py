@@ -31,6 +31,7 @@ MAX_ID: Final = 200
 _OFFER = "tool-definitions"
 _RESULTS = ("tool-results", "tool-messages")
 _TYPES = (_OFFER, *_RESULTS)
+_STATUSES = ("success", "error")
 _RESULT_KEYS = ("tool_results", "toolMessages", "tool_messages")
 
 
@@ -191,7 +192,7 @@ def _result(given: Any, place: str) -> Result:  # noqa: ANN401 - it is checked h
     if not isinstance(call_id, str) or not 0 < len(call_id) <= MAX_ID:
         raise Invalid(f"{place}.tool_call_id must be a text of 1 to {MAX_ID} characters")
     status = given.get("status", "success")
-    if status not in {"success", "error"}:
+    if status not in _STATUSES:
         raise Invalid(f'{place}.status must be "success" or "error"')
     content = whole_numbers(given.get("content"))
     text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)

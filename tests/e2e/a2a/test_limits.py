@@ -26,7 +26,8 @@ from tests.support.a2a_client import (
     rpc,
     state_of,
 )
-from tests.support.llm_server import Call, LLMServer, Stall, calls, failure, text
+from tests.support.llm_server import Call, LLMServer, calls, failure, text
+from tests.support.model_turns import outputs
 from tests.support.waiting import until
 from vixio.transports.admission.identity import Identity
 
@@ -85,6 +86,7 @@ BAD: dict[str, tuple[bytes, int]] = {
     "no version": (b'{"id": 1, "method": "SendMessage", "params": {}}', -32600),
     "another version": (b'{"jsonrpc": "1.0", "id": 1, "method": "SendMessage"}', -32600),
     "an odd id": (b'{"jsonrpc": "2.0", "id": [1], "method": "SendMessage"}', -32600),
+    "a list as a method": (b'{"jsonrpc": "2.0", "id": 1, "method": []}', -32600),
     "another method": (b'{"jsonrpc": "2.0", "id": 1, "method": "x"}', -32601),
     "no params": (b'{"jsonrpc": "2.0", "id": 1, "method": "SendMessage"}', -32602),
     "odd params": (b'{"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": 5}', -32600),
@@ -121,6 +123,10 @@ BAD: dict[str, tuple[bytes, int]] = {
     ),
     "odd results": (rpc_body(raw_data('{"tool_results": 5}')), -32602),
     "a result without a call": (rpc_body(raw_data('{"tool_results": [{}]}')), -32602),
+    "an odd status": (
+        rpc_body(raw_data('{"tool_results": [{"tool_call_id": "x", "status": []}]}')),
+        -32602,
+    ),
 }
 
 
@@ -278,36 +284,6 @@ async def test_a_context_ends_when_it_is_not_used() -> None:
         assert "Ann" not in json.dumps(llm.requests[1]["messages"][1:])
 
 
-async def test_running_tasks_and_streams_are_limited() -> None:
-    stall = Stall()
-    limits = {"max_running": 2, "max_streams": 1}
-    async with (
-        LLMServer() as llm,
-        gateway(llm, a2a=limits) as server,
-        rpc(server.http_url) as client,
-        rpc(server.http_url, token=OTHER) as other,
-    ):
-        llm.script(text("One, ", stall, "two."), calls(PARIS), text("Fine."), text("Sunny."))
-        stream = client.stream("Count")
-        await anext(stream)
-        await stall.reached.wait()
-        waiting = await client.send("Paris?", offered(WEATHER))
-        status, answer, headers = await client.post(rpc_body(client.message("Hello")))
-        assert (status, answer["error"]["code"]) == (429, -32000)
-        assert headers["Retry-After"] == "1"
-        with pytest.raises(RpcError, match="streams"):
-            await anext(client.subscribe(waiting["id"]))
-        assert answer_of(await other.send("Hello")) == "Fine."
-        # The answer to a call is no further task.
-        (call,) = calls_of(waiting)
-        done = await client.send(results(result(call["id"], "x")), taskId=waiting["id"])
-        assert state_of(done) == "COMPLETED"
-        stall.go.set()
-        async for _ in stream:
-            pass
-        await until(lambda: server.app.health()["a2a"]["streams"] == 0)
-
-
 async def test_requests_are_limited_by_caller() -> None:
     async with (
         LLMServer() as llm,
@@ -363,6 +339,17 @@ async def test_half_a_surrogate_pair_of_the_model_is_mended() -> None:
         task = await client.send("Paris?", offered(WEATHER))
         (call,) = calls_of(task)
         assert json.loads(call["arguments"]) == {"city": "?"}
+
+
+async def test_a_number_of_the_model_that_is_out_of_range() -> None:
+    """It is JSON, but infinite as a double: a task with it could not be read."""
+    function = {"name": "tool_a", "parameters": {"properties": {"n": {"type": "number"}}}}
+    async with LLMServer() as llm, gateway(llm) as server, rpc(server.http_url) as client:
+        llm.script(calls(Call("c1", "tool_a", '{"n": 1e999}')), text("Fine."))
+        task = await client.send("Go", offered({"type": "function", "function": function}))
+        assert answer_of(task) == "Fine."
+        (content,) = outputs(llm, 1)
+        assert "invalid_arguments" in content
 
 
 @pytest.mark.parametrize("params", [{"historyLength": -1}, {"statusTimestampAfter": "x"}])
