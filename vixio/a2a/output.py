@@ -99,9 +99,10 @@ class Output:
     # ── inside ───────────────────────────────────────────────────────────────────────────────
 
     async def _flush_soon(self) -> None:
-        await asyncio.sleep(max(0.0, self._sent_at + FLUSH_S - now()))
-        async with self._lock:
-            await self._flush()
+        while self._unsent:  # more may come while a piece is sent
+            await asyncio.sleep(max(0.0, self._sent_at + FLUSH_S - now()))
+            async with self._lock:
+                await self._flush()
 
     async def _flush(self) -> None:
         text, self._unsent = self._unsent, ""
