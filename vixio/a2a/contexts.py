@@ -75,6 +75,13 @@ class Context:
             self.offered = tools
             self.conversation.tools.replace(CLIENT_SOURCE, self._caller.definitions(tools))
 
+    def withdraw(self, task_id: str) -> None:
+        """Drop the question of a task, if it has asked one."""
+        if self.asking == task_id:
+            self.asking = ""
+            if self.conversation is not None:
+                self.conversation.withdraw()
+
     def _calls(self) -> PendingCalls | None:
         runs = (run for run in self.runs.values() if isinstance(run, AssistantRun) and run.begun)
         run = next(runs, None)
@@ -173,7 +180,8 @@ class Contexts:
             return context.conversation
 
     def begin(self, context: Context, run: Run) -> None:
-        """Take note of work that begins."""
+        """Take note of work that begins. Raises ContextsFull."""
+        self.check_room(context)
         context.runs[run.task_id] = run
         context.asking = ""
         self._counters.add("a2a.tasks")
@@ -196,6 +204,7 @@ class Contexts:
         context = self._by_task.pop((scope.name, task_id), None)
         if context is not None:
             context.tasks.discard(task_id)
+            context.withdraw(task_id)
 
     def lost(self, context: Context) -> None:
         """Drop a context that another process has taken."""
@@ -247,7 +256,8 @@ class Contexts:
                 conversation, context.conversation = context.conversation, None
                 if conversation is not None:
                     await conversation.close("the context was closed")
-            await self._forget(context.key)
+                    # Not that of a device's context: the key may be one of the assistant's.
+                    await self._forget(context.key)
             if context.lease is not None:
                 await context.lease.release()
         except Exception as error:  # noqa: BLE001 - third-party code of an agent or a tool

@@ -36,6 +36,9 @@ PASSED_ON: Final = "vixio.passed_on"
 """In the ASGI scope of a request that another process has passed on."""
 
 _SEND: Final = frozenset({"SendMessage", "SendStreamingMessage", "message/send", "message/stream"})
+_STREAM: Final = frozenset(
+    {"SendStreamingMessage", "SubscribeToTask", "message/stream", "tasks/resubscribe"}
+)
 
 _log = logging.getLogger(__name__)
 
@@ -129,13 +132,17 @@ class Endpoint:
                 admitted, message = await self._front.message(scope, params.get("message"), raw)
                 body = {**body, "params": {**params, "message": message}}
             inner = _with_body(request, admitted, body)
-            if whole and self._rpc_0_3.supports_method(method):
-                response: Response = await self._rpc_0_3.handle_request(
-                    request_id, method, body, inner
-                )
-            else:
-                response = await self._rpc_1_0.handle_requests(inner)
-            return self._finished(response, request, scope)
+
+            async def answer() -> Response:
+                if whole and self._rpc_0_3.supports_method(method):
+                    old: Response = await self._rpc_0_3.handle_request(
+                        request_id, method, body, inner
+                    )
+                    return old
+                return await self._rpc_1_0.handle_requests(inner)
+
+            streams = whole and method in _STREAM
+            return await self._answered(request, scope, answer, streams=streams)
         except Refused as refused:
             return self._refuse(refused, refusals.as_rpc(refused, request_id))
         except Exception as error:  # noqa: BLE001 - a defect costs one request
@@ -146,6 +153,7 @@ class Endpoint:
     def _rest_answer(self, route: Route) -> Answer:
         answer: Answer = route.endpoint
         sends = "/message:" in route.path
+        streams = route.path.endswith((":stream", ":subscribe"))
 
         async def endpoint(request: Request) -> Response:
             self._counters.add("a2a.requests")
@@ -163,7 +171,7 @@ class Endpoint:
                     admitted, message = await self._front.message(scope, body.get("message"), raw)
                     body = {**body, "message": message}
                 inner = _with_body(request, admitted, body)
-                return self._finished(await answer(inner), request, scope)
+                return await self._answered(request, scope, lambda: answer(inner), streams=streams)
             except Refused as refused:
                 return self._refuse(refused, refusals.as_rest(refused))
             except Exception as error:  # noqa: BLE001 - a defect costs one request
@@ -176,11 +184,27 @@ class Endpoint:
     def _is_elsewhere(self, request: Request, scope: Scope, place: str) -> bool:
         return bool(place and not _passed_on(request) and self._places.is_elsewhere(scope, place))
 
-    def _finished(self, response: Response, request: Request, scope: Scope) -> Response:
-        """Return the library's response as it is sent."""
-        if isinstance(response, EventSourceResponse):
-            self._front.open_stream(scope)
-            response = EventStream(response.body_iterator, lambda: self._front.close_stream(scope))
+    async def _answered(
+        self,
+        request: Request,
+        scope: Scope,
+        answer: Callable[[], Awaitable[Response]],
+        *,
+        streams: bool,
+    ) -> Response:
+        """Have the library answer; return its response as it is sent. Raises Refused."""
+        response: Response | None = None
+        if streams:
+            self._front.open_stream(scope)  # before the library begins the task
+        try:
+            response = await answer()
+            if isinstance(response, EventSourceResponse):
+                response = EventStream(
+                    response.body_iterator, lambda: self._front.close_stream(scope)
+                )
+        finally:
+            if streams and not isinstance(response, EventStream):
+                self._front.close_stream(scope)
         for name in (HTTP_EXTENSION_HEADER, LEGACY_HTTP_EXTENSION_HEADER):
             if EXTENSION in get_requested_extensions(request.headers.getlist(name)):
                 response.headers[name] = EXTENSION

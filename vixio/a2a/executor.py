@@ -7,9 +7,9 @@ from collections.abc import Callable
 from a2a.server.agent_execution import AgentExecutor, RequestContext
 from a2a.server.events import EventQueue
 
-from vixio.a2a.assistant_run import AssistantRun
+from vixio.a2a.assistant_run import CONSENT, AssistantRun
 from vixio.a2a.call_context import Admitted, admitted_of
-from vixio.a2a.contexts import Context, Contexts
+from vixio.a2a.contexts import Context, Contexts, ContextsFull
 from vixio.a2a.incoming import data_as_text
 from vixio.a2a.output import Output
 from vixio.a2a.run import Run
@@ -63,10 +63,7 @@ class Executor(AgentExecutor):
             if (run := place.runs.get(task_id)) is not None:
                 await run.cancel(run.output.cancelled)
                 return
-            if place.asking == task_id:
-                place.asking = ""
-                if place.conversation is not None:
-                    place.conversation.withdraw()
+            place.withdraw(task_id)
         await Output(event_queue, task_id, context.context_id or "").cancelled()
 
     async def _begin(
@@ -91,11 +88,20 @@ class Executor(AgentExecutor):
             place.offer(incoming.offer)
             text = "\n".join(filter(None, (incoming.text, data_as_text(incoming.data))))
             if not text:  # tools alone: there is nothing to answer
-                await output.complete()
+                if place.asking == task_id:  # and a question is still open
+                    await output.ask(CONSENT)
+                else:
+                    await output.complete()
                 return None
             run = AssistantRun(
                 task_id, output, self._counters, over, conversation, place.turns, text
             )
-        self._contexts.begin(place, run)
+        try:
+            self._contexts.begin(place, run)
+        except ContextsFull as error:  # of messages that were admitted at the same moment
+            place.withdraw(task_id)
+            self._counters.add("a2a.tasks.failed")
+            await output.fail(str(error))
+            return None
         run.start()
         return run

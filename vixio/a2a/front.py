@@ -159,7 +159,7 @@ class Front:
             context = self._contexts.get(scope, context_id or str(uuid4()))
             await self._places.hold(context)
             task_id = task_id or context.waiting_task
-            if not task_id or (task_id not in context.runs and task_id != context.asking):
+            if task_id not in context.runs:
                 self._contexts.check_room(context)
         except ContextsFull as error:
             raise refusals.too_many(str(error)) from None

@@ -290,6 +290,23 @@ async def test_the_extension_is_in_the_card_and_echoed() -> None:
         assert "A2A-Extensions" not in headers
 
 
+async def test_an_offer_alone_leaves_a_question_open() -> None:
+    async with (
+        LLMServer() as llm,
+        gateway(llm, tools={"confirm": ["builtin/get_time"]}) as server,
+        rpc(server.http_url) as client,
+    ):
+        ask = Call("c1", "get_time", "{}")
+        llm.script(calls(ask), text("Shall I look?"), calls(ask), text("It is noon."))
+        task = await client.send("What time is it?")
+        again = await client.send(offered(WEATHER), contextId=task["contextId"])
+        assert (again["id"], state_of(again)) == (task["id"], "INPUT_REQUIRED")
+        done = await client.send("yes", contextId=task["contextId"])
+        assert (done["id"], state_of(done)) == (task["id"], "COMPLETED")
+        assert answer_of(done).endswith("It is noon.")
+        assert "get_weather" in names(llm.requests[2])
+
+
 async def test_a_yes_after_the_library_has_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vixio.a2a.gateway.RELEASE_MARGIN_S", 0.05)
     limits = {"result_timeout": 0.2}
