@@ -50,13 +50,9 @@ class PendingCalls:
 
     async def wait(self, name: str, arguments: JsonObject, seconds: float) -> Result:
         """Wait for the result of a new call. Raises ToolError."""
-        try:
-            written = json.dumps(arguments, ensure_ascii=False, allow_nan=False)
-        except ValueError:  # 1e999 is JSON, and infinite
-            raise _invalid("a number in the arguments is out of range") from None
-        encoded = written.encode("utf-8", "replace")
+        encoded = json.dumps(arguments, ensure_ascii=False).encode("utf-8", "replace")
         if len(encoded) > MAX_ARGUMENTS_BYTES or depth_of(arguments) > MAX_DEPTH:
-            raise _invalid("the arguments are too large")
+            raise ToolError("invalid_arguments", "the arguments are too large", retryable=True)
         text = encoded.decode()
         call = Call(f"call_{uuid4().hex[:16]}", name, text, json.loads(text))
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
@@ -90,10 +86,6 @@ class PendingCalls:
         for call_id, (_, future) in self._waiting.items():
             if not future.done():
                 future.set_result(Result(call_id, text))
-
-
-def _invalid(words: str) -> ToolError:
-    return ToolError("invalid_arguments", words, retryable=True)
 
 
 FindCalls = Callable[[], PendingCalls | None]

@@ -9,9 +9,10 @@ import json
 from collections import OrderedDict
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from vixio.core.errors import ToolError
+from vixio.core.strict_json import parse_json
 from vixio.core.tools.types import JsonObject, ToolDefinition
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def read_arguments(tool: ToolDefinition, text: str) -> JsonObject:
     """
     validator = prepare(tool)
     try:
-        parsed = json.loads(text, parse_constant=_refuse_constant) if text.strip() else {}
+        parsed = parse_json(text) if text.strip() else {}
     except ValueError as error:
         message = f"the arguments are not JSON: {error}"
         raise ToolError("invalid_arguments", message, retryable=True) from error
@@ -101,7 +102,3 @@ def _compile(schema: str) -> Validator:
     from vixio.tools.schemas import bounded_validator
 
     return bounded_validator(json.loads(schema))
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")

@@ -127,6 +127,7 @@ async def test_a_function_and_its_definition_work_alike() -> None:
         ("{}", "volume"),
         ("[1]", "object"),
         ('{"volume": NaN}', "JSON"),
+        ('{"volume": 1e999}', "out of range"),
         ('{"volume": ', "JSON"),
     ],
 )
