@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import signal
 import sys
@@ -24,7 +25,7 @@ def load_service(target: str) -> DynamicToolService:
     The module may be a file of the working directory. Raises ConfigError, one line.
     """
     module, separator, name = target.partition(":")
-    if not separator or not module or not name:
+    if not separator or not name or not all(module.split(".")):
         raise ConfigError(f"{target!r}: expected module:Class, as in joke:JokeService")
     here = str(Path.cwd())
     if here not in sys.path:
@@ -36,6 +37,13 @@ def load_service(target: str) -> DynamicToolService:
     found = getattr(found, name, None)
     if not isinstance(found, type) or not issubclass(found, DynamicToolService):
         raise ConfigError(f"{target}: {name} is not a subclass of vixio.bus.DynamicToolService")
+    if inspect.isabstract(found):
+        missing = ", ".join(sorted(found.__abstractmethods__))
+        raise ConfigError(f"{target}: {name} has no method {missing}")
+    try:
+        inspect.signature(found).bind()
+    except TypeError as error:
+        raise ConfigError(f"{target}: {name} has to be made without arguments: {error}") from error
     return found()
 
 

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from vixio.bus.announce import Announcement, Announcer
 from vixio.bus.bus import ToolBus
+from vixio.bus.queues import canonical
 from vixio.bus.serving import Serving, ServingLimits
 from vixio.bus.wire import Request
+from vixio.core.errors import ConfigError
 from vixio.core.tools.types import JsonObject
 
 ANNOUNCE_PREFIX = "vixio.tools"
 """The first part of the queues on which services announce themselves."""
 
 
-class DynamicToolService:
+class DynamicToolService(ABC):
     """A tool service. Subclass it and write :meth:`invoke`.
 
     The class attributes describe it as the tool-service description does; with ``tools`` it needs
@@ -35,6 +38,7 @@ class DynamicToolService:
     tools: ClassVar[Sequence[Mapping[str, Any]]] = ()
     """Tools to announce: ``{"name", "description", "arguments": […], …}``."""
 
+    @abstractmethod
     def invoke(self, user: str, config: JsonObject, arguments: JsonObject) -> Any:  # noqa: ANN401 - see below
         """Answer a call.
 
@@ -45,12 +49,11 @@ class DynamicToolService:
         ``async``, an async generator, or a plain function, which runs in a thread. Raises
         :class:`~vixio.core.errors.ToolError` for a failure that the model should understand.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no method invoke")
 
-    async def start(self) -> None:
+    async def start(self) -> None:  # noqa: B027 - most services have nothing to prepare
         """Prepare what calls need, before the first one."""
 
-    async def close(self) -> None:
+    async def close(self) -> None:  # noqa: B027 - most services hold nothing
         """Release it, after the last one."""
 
     @property
@@ -97,9 +100,14 @@ class ServiceInstance:
         )
 
     async def start(self) -> None:
-        """Begin to serve."""
+        """Begin to serve. Raises ConfigError if a queue of the service has no valid name."""
         await self.service.start()
         described = self.service.descriptor()
+        for key in ("request-queue", "response-queue"):
+            try:
+                canonical(described[key])
+            except ValueError as error:
+                raise ConfigError(f"{self.service.service_id}: {key}: {error}") from error
         self.serving = await self._bus.serve(
             described["request-queue"],
             self._invoke,
