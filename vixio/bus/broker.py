@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Final, Literal
 from uuid import uuid4
 
 from vixio.bus.address import BrokerAddress
-from vixio.bus.errors import BrokerError
+from vixio.bus.errors import BrokerError, TooLarge
 from vixio.core.backoff import Backoff
 
 CONNECT_S: Final = 10.0
@@ -144,7 +144,6 @@ class Broker(ABC):
         if self._loss is not None and not self._loss.done():
             self._loss.set_result(reason)
 
-    @abstractmethod
     async def publish(
         self,
         queue: str,
@@ -159,14 +158,27 @@ class Broker(ABC):
         absence of a service is reported by NobodyServes or a message with ``nobody``.
         Raises BrokerError (TooLarge, NobodyServes).
         """
+        self._check(body)
+        await self._publish(queue, body, headers, answers)
 
-    @abstractmethod
     async def reply(self, mailbox: str, body: bytes, headers: Mapping[str, str]) -> None:
         """Send an answer to the mailbox of a caller. Raises BrokerError (TooLarge)."""
+        self._check(body)
+        await self._reply(mailbox, body, headers)
 
     def reply_to(self, id: str) -> str:
         """Return the header ``reply_to`` for the request ``id``."""
         return self.mailbox
+
+    @abstractmethod
+    async def _publish(
+        self, queue: str, body: bytes, headers: Mapping[str, str], answers: bool
+    ) -> None:
+        """Send a message to a queue; called when connected. Raises BrokerError."""
+
+    @abstractmethod
+    async def _reply(self, mailbox: str, body: bytes, headers: Mapping[str, str]) -> None:
+        """Send an answer to a mailbox; called when connected. Raises BrokerError."""
 
     @abstractmethod
     async def _open(self) -> None:
@@ -185,6 +197,13 @@ class Broker(ABC):
         """Release the connection, whether it is open, half open or lost."""
 
     # ── inside ───────────────────────────────────────────────────────────────────────────────
+
+    def _check(self, body: bytes) -> None:
+        """Raise BrokerError for a message that cannot be sent now, or never."""
+        if not self.connected:
+            raise BrokerError("not connected")
+        if len(body) > self.max_bytes:
+            raise TooLarge(len(body), self.max_bytes)
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()

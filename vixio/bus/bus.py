@@ -71,7 +71,6 @@ class ToolBus:
         *,
         response_queue: str = "",
         limits: ServingLimits | None = None,
-        instance: str = "",
     ) -> Serving:
         """Begin to serve a queue; stop it by :meth:`~vixio.bus.serving.Serving.stop`."""
         serving = Serving(
@@ -81,7 +80,6 @@ class ToolBus:
             invoke,
             limits=limits,
             counters=self.counters,
-            instance=instance,
         )
         await serving.start()
         return serving

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from vixio.bus.address import BrokerAddress
 from vixio.bus.broker import Broker, Message, Subscription
-from vixio.bus.errors import BrokerError, NobodyServes, TooLarge
+from vixio.bus.errors import NobodyServes
 from vixio.bus.queues import canonical
 
 MAX_QUEUED: Final = 4_096
@@ -77,28 +77,17 @@ class MemoryBroker(Broker):
         hubs = _HUBS.setdefault(asyncio.get_running_loop(), {})
         self._hub = hubs.setdefault(str(address), _Hub())
 
-    async def publish(
-        self,
-        queue: str,
-        body: bytes,
-        headers: Mapping[str, str],
-        *,
-        answers: bool = False,
+    async def _publish(
+        self, queue: str, body: bytes, headers: Mapping[str, str], answers: bool
     ) -> None:
-        """Send a message to a queue; see :class:`~vixio.bus.broker.Broker`."""
         reached = self._deliver(canonical(queue), body, headers)
         if answers and not reached:
             raise NobodyServes
 
-    async def reply(self, mailbox: str, body: bytes, headers: Mapping[str, str]) -> None:
-        """Send an answer to the mailbox of a caller."""
+    async def _reply(self, mailbox: str, body: bytes, headers: Mapping[str, str]) -> None:
         self._deliver(mailbox, body, headers)
 
     def _deliver(self, name: str, body: bytes, headers: Mapping[str, str]) -> bool:
-        if not self.connected:
-            raise BrokerError("not connected")
-        if len(body) > self.max_bytes:
-            raise TooLarge(len(body), self.max_bytes)
         feeds = self._hub.queues.get(name, [])
         message = Message(body, dict(headers))
         sharing = [feed for feed in feeds if feed.subscription.mode == "shared"]

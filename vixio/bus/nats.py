@@ -15,7 +15,7 @@ from nats.aio.client import Client
 
 from vixio.bus.address import BrokerAddress
 from vixio.bus.broker import CONNECT_S, Broker, Message, Subscription
-from vixio.bus.errors import BrokerError, TooLarge
+from vixio.bus.errors import BrokerError
 from vixio.bus.queues import canonical
 from vixio.bus.reports import BrokerReports
 from vixio.bus.tls import client_context
@@ -76,32 +76,21 @@ class NatsBroker(Broker):
         """Return a subject for each request: the server's word of absence has no other id."""
         return f"{self.mailbox}.{id}"
 
-    async def publish(
-        self,
-        queue: str,
-        body: bytes,
-        headers: Mapping[str, str],
-        *,
-        answers: bool = False,
+    async def _publish(
+        self, queue: str, body: bytes, headers: Mapping[str, str], answers: bool
     ) -> None:
-        """Send a message to a queue; see :class:`~vixio.bus.broker.Broker`."""
         reply = headers.get("reply_to", "") if answers else ""
         await self._send(canonical(queue), body, headers, reply)
 
-    async def reply(self, mailbox: str, body: bytes, headers: Mapping[str, str]) -> None:
-        """Send an answer to the mailbox of a caller."""
+    async def _reply(self, mailbox: str, body: bytes, headers: Mapping[str, str]) -> None:
         await self._send(mailbox, body, headers, "")
 
     async def _send(
         self, subject: str, body: bytes, headers: Mapping[str, str], reply: str
     ) -> None:
-        client = self._client
-        if client is None or not self.connected:
-            raise BrokerError("not connected")
-        if len(body) > self.max_bytes:
-            raise TooLarge(len(body), self.max_bytes)
+        assert self._client is not None  # noqa: S101 - called when connected
         try:
-            await client.publish(subject, body, reply, dict(headers) or None)
+            await self._client.publish(subject, body, reply, dict(headers) or None)
         except (nats.errors.Error, OSError, ValueError) as error:
             raise BrokerError(f"cannot send: {error}") from error
 

@@ -65,22 +65,12 @@ class PulsarBroker(Broker):
         self._feeds: dict[Subscription, Feed] = {}
         self._watching: tuple[asyncio.Task[None], ...] = ()
 
-    async def publish(
-        self,
-        queue: str,
-        body: bytes,
-        headers: Mapping[str, str],
-        *,
-        answers: bool = False,
+    async def _publish(
+        self, queue: str, body: bytes, headers: Mapping[str, str], answers: bool
     ) -> None:
-        """Send a message to a queue; see :class:`~vixio.bus.broker.Broker`."""
-        producers = self._producers
-        if producers is None or not self.connected:
-            raise BrokerError("not connected")
-        if len(body) > self.max_bytes:
-            raise TooLarge(len(body), self.max_bytes)
+        assert self._producers is not None  # noqa: S101 - called when connected
         try:
-            await producers.send(self._topic(queue), body, headers)
+            await self._producers.send(self._topic(queue), body, headers)
         except PulsarException as error:
             if error.error() == pulsar.Result.MessageTooBig:
                 raise TooLarge(len(body), self.max_bytes) from error
@@ -88,9 +78,8 @@ class PulsarBroker(Broker):
         except FAULTS as error:
             raise BrokerError(f"cannot send: {reason(error)}") from error
 
-    async def reply(self, mailbox: str, body: bytes, headers: Mapping[str, str]) -> None:
-        """Send an answer to the mailbox of a caller."""
-        await self.publish(mailbox, body, headers)
+    async def _reply(self, mailbox: str, body: bytes, headers: Mapping[str, str]) -> None:
+        await self._publish(mailbox, body, headers, answers=False)
 
     def _topic(self, queue: str) -> str:
         """Return the topic of a queue. Raises ValueError."""

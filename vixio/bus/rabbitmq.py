@@ -26,7 +26,7 @@ from aio_pika.exceptions import AMQPChannelError
 from vixio.bus.address import BrokerAddress
 from vixio.bus.amqp import ERRORS, LOST, AmqpConnection, broker_errors, open_connection, words_of
 from vixio.bus.broker import Broker, Handler, Message, Subscription
-from vixio.bus.errors import BrokerError, TooLarge
+from vixio.bus.errors import BrokerError
 from vixio.bus.queues import canonical
 from vixio.bus.reports import BrokerReports
 from vixio.bus.wire import seconds_left
@@ -84,17 +84,11 @@ class RabbitMqBroker(Broker):
         """Return the mailbox of the connection that is up."""
         return self._link.mailbox if self._link is not None else self.mailbox
 
-    async def publish(
-        self,
-        queue: str,
-        body: bytes,
-        headers: Mapping[str, str],
-        *,
-        answers: bool = False,
+    async def _publish(
+        self, queue: str, body: bytes, headers: Mapping[str, str], answers: bool
     ) -> None:
-        """Send a message to a queue; see :class:`~vixio.bus.broker.Broker`."""
-        name = canonical(queue)
-        link = self._ready(body)
+        name, link = canonical(queue), self._link
+        assert link is not None  # noqa: S101 - called when connected
         await self._declare(link, name)
         channel = link.requests if answers else link.sends
         left = seconds_left(headers) if answers else None
@@ -102,16 +96,9 @@ class RabbitMqBroker(Broker):
         expiration = None if left is None else max(left, 0.001)
         await self._send(channel, name, "", body, headers, answers, expiration)
 
-    async def reply(self, mailbox: str, body: bytes, headers: Mapping[str, str]) -> None:
-        """Send an answer to the mailbox of a caller."""
-        await self._send(self._ready(body).sends, "", mailbox, body, headers)
-
-    def _ready(self, body: bytes) -> _Link:
-        if self._link is None or not self.connected:
-            raise BrokerError("not connected")
-        if len(body) > self.max_bytes:
-            raise TooLarge(len(body), self.max_bytes)
-        return self._link
+    async def _reply(self, mailbox: str, body: bytes, headers: Mapping[str, str]) -> None:
+        assert self._link is not None  # noqa: S101 - called when connected
+        await self._send(self._link.sends, "", mailbox, body, headers)
 
     async def _send(
         self,

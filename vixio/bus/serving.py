@@ -102,9 +102,8 @@ class Serving:
         *,
         limits: ServingLimits | None = None,
         counters: Counters | None = None,
-        instance: str = "",
     ) -> None:
-        self.instance = instance or uuid4().hex
+        self.instance = uuid4().hex
         self.counters = counters or Counters()
         self.limits = limits or ServingLimits()
         self._broker = broker
