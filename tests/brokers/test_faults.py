@@ -30,6 +30,7 @@ from vixio.core.errors import ToolError
         b'{"arguments": "[1]"}',
         b'{"arguments": "{\\"a\\": NaN}"}',
         b'{"user": {}}',
+        b'{"arguments": "{\\"a\\": 1e999}"}',
         b'{"config": "' + b"[" * 50_000 + b'"}',
     ],
 )
@@ -54,6 +55,32 @@ async def test_a_poisoned_answer_costs_nothing_else(
         for headers in ({"id": "nobody"}, {}, {"id": "x" * 500}):
             await service.broker.reply(caller.broker.reply_to("x"), body, headers)
         assert json.loads(await ask(caller, queue, a=1))[2] == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\xff",
+        b"null",
+        b'{"response": 1e999}',
+        b'{"response":' + b"[" * 300 + b"]" * 300 + b"}",
+    ],
+    ids=range(5),
+)
+async def test_a_poisoned_piece_is_dropped(
+    caller: ToolBus, service: ToolBus, queue: str, body: bytes
+) -> None:
+    async def take(message: Message) -> None:
+        headers = {"id": message.headers["id"]}
+        for each in (body, dump({"response": "good", "end_of_stream": True})):
+            await service.broker.reply(message.headers["reply_to"], each, headers)
+
+    subscription = await service.broker.subscribe(queue, "shared", take)
+    for _ in range(2):
+        assert await ask(caller, queue) == "good"
+    assert caller.counters.snapshot()["bus.answers.bad"] == 2
+    await service.broker.unsubscribe(subscription)
 
 
 async def test_an_answer_with_a_hole_is_refused(

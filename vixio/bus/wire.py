@@ -21,6 +21,7 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any, Final, NoReturn
 
 from vixio.core.errors import ToolError
@@ -39,6 +40,9 @@ EXPIRED: Final = "the call came after its deadline"
 """Message of the error for a request that was not executed because it came too late."""
 
 _MAX_MESSAGE: Final = 500
+
+_MAX_DEPTH: Final = 100
+"""Levels of a message, well below what Python compares and prints without a RecursionError."""
 
 
 class BadMessage(Exception):
@@ -124,11 +128,13 @@ def dump(value: object) -> bytes:
 def load(body: bytes) -> JsonObject:
     """Return the JSON object in ``body``. Raises BadMessage."""
     try:
-        message = json.loads(body, parse_constant=_refuse)
+        message = json.loads(body, parse_constant=_refuse, parse_float=_finite)
     except (ValueError, RecursionError):
         raise BadMessage("not JSON") from None
     if not isinstance(message, dict):
         raise BadMessage("not an object")
+    if _too_deep(message):
+        raise BadMessage("nested too deeply")
     return message
 
 
@@ -182,6 +188,28 @@ def _error(value: Any) -> ToolError | None:  # noqa: ANN401 - what a service has
 
 def _refuse(name: str) -> NoReturn:
     raise ValueError(name)
+
+
+def _finite(text: str) -> float:
+    """Return a number; JSON's 1e999 is infinite here, and could not be sent on."""
+    number = float(text)
+    if not isfinite(number):
+        _refuse(text)
+    return number
+
+
+def _too_deep(message: JsonObject) -> bool:
+    level: list[Any] = [message]
+    for _ in range(_MAX_DEPTH):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, dict | list)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return False
+    return True
 
 
 SIGN_OF_LIFE: Final = Answer().encode()

@@ -155,7 +155,7 @@ def _of_arguments(arguments: Any) -> JsonObject:  # noqa: ANN401 - what somebody
             raise DescriptorError(f"{place}.name: expected a name that no other argument has")
         kind = argument.get("type", "string")
         kind = _TYPES.get(kind, kind) if isinstance(kind, str) else kind
-        if kind not in _JSON_TYPES:
+        if not isinstance(kind, str) or kind not in _JSON_TYPES:
             expected = ", ".join(sorted(_JSON_TYPES))
             raise DescriptorError(f"{place}.type: expected one of {expected}, found {kind!r}")
         more = {key: word for key, word in argument.items() if key not in ("name", "required")}
@@ -229,6 +229,6 @@ def _seconds(value: Mapping[str, Any], key: str) -> float | None:
     return float(seconds)
 
 
-def _suggest(key: str, known: set[str]) -> str:
-    close = get_close_matches(key, known, n=1)
+def _suggest(key: object, known: set[str]) -> str:
+    close = get_close_matches(str(key), known, n=1)  # a key in YAML may be a number
     return f"; did you mean {close[0]}?" if close else ""

@@ -144,6 +144,13 @@ def test_a_parameter_of_the_service_wins_over_a_key_of_ours() -> None:
                 "string, found 'text'"
             ),
         ),
+        (
+            {"arguments": [{"name": "a", "type": ["string"]}]},
+            (
+                "arguments[0].type: expected one of array, boolean, integer, number, object, "
+                "string, found ['string']"
+            ),
+        ),
         ({"parameters": [1]}, "parameters: expected the JSON Schema of an object"),
         ({"parameters": {"x": "y" * 30_000}}, "parameters: more than 20000 characters as JSON"),
         ({"timeout": -1}, "timeout: expected seconds up to 3600, found -1"),

@@ -120,6 +120,11 @@ async def test_an_announced_mistake_costs_only_its_tool(place: Place) -> None:
     class Half(Announced):
         tools: ClassVar[Sequence[dict[str, Any]]] = (
             {"name": "nameless-arguments", "description": "x", "arguments": [{}]},
+            {
+                "name": "two-types",
+                "description": "x",
+                "arguments": [{"name": "a", "type": ["string", "null"]}],
+            },
             {"name": "tell-joke", "description": "Good.", "arguments": ARGUMENTS},
             {"name": "too-long", "description": "x", "parameters": {"x": "y" * 30_000}},
         )
@@ -128,6 +133,7 @@ async def test_an_announced_mistake_costs_only_its_tool(place: Place) -> None:
         assert [tool.name for tool in runtime.listed()["broker"]] == ["tell-joke"]
         assert [fault.reason.partition(":")[0] for fault in source.faults] == [
             "announced tool nameless-arguments",
+            "announced tool two-types",
             "announced tool too-long",
         ]
 
@@ -192,6 +198,15 @@ async def test_descriptions_of_a_folder(place: Place, tmp_path: Path) -> None:
         session = runtime.open("aa:bb", "s")
         assert (await call(session, "tell-joke", topic="cats")).success
         assert source.faults == []
+
+
+async def test_a_mistake_in_a_folder_costs_only_its_tool(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "all.json").write_text(json.dumps({"services": [JOKE], "tools": [TELL]}))
+    (tmp_path / "number.yaml").write_text("{name: a, description: b, service: joke-service, 5: c}")
+    async with place.service(Joke()), place.runtime(folder=str(tmp_path)) as (runtime, source):
+        assert [tool.name for tool in runtime.listed()["broker"]] == ["tell-joke"]
+        (fault,) = source.faults
+        assert fault.reason == "tool a: 5: the service joke-service has no such parameter"
 
 
 async def test_vixio_check_says_who_answers(place: Place) -> None:
