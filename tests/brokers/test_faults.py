@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -12,6 +11,7 @@ import pytest
 
 from tests.brokers.parts import LIMIT, Connect, Held, ask, echo, number, on_servers, serving
 from tests.support.brokers import BrokerServer
+from tests.support.servers import python
 from tests.support.waiting import until
 from vixio.bus import ToolBus, connect
 from vixio.bus.broker import Message
@@ -132,16 +132,9 @@ asyncio.run(main())
 @asynccontextmanager
 async def instance(url: str, queue: str) -> AsyncIterator[asyncio.subprocess.Process]:
     """Run an instance in a process of its own."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", INSTANCE, url, queue, stdout=asyncio.subprocess.PIPE
-    )
-    try:
+    async with python("-c", INSTANCE, url, queue, stdout=asyncio.subprocess.PIPE) as process:
         await line(process, b"serving")
         yield process
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
 
 
 async def line(process: asyncio.subprocess.Process, expected: bytes) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ import yaml
 
 from tests.brokers.parts import LIMIT, number, on_servers
 from tests.support.brokers import BrokerServer
+from tests.support.servers import python
 from tests.support.waiting import until
 from vixio.core.metrics import Counters
 from vixio.core.tools.types import ToolCallResult
@@ -68,19 +68,13 @@ async def command(
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     """Run `vixio tool-service` in this context."""
     (directory / "slow.py").write_text(SERVICE.format(name=name), encoding="utf-8")
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
+    async with python(
         *("-m", "vixio", "tool-service", "slow:Slow"),
         *("--url", url, "--prefix", f"p{name}", *arguments),
         cwd=directory,
         stderr=asyncio.subprocess.PIPE,
-    )
-    try:
+    ) as process:
         yield process
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
 
 
 async def logged(process: asyncio.subprocess.Process, words: str) -> str:
@@ -212,11 +206,9 @@ async def test_check_shows_services(
     async with command(tmp_path, url, name) as first, command(tmp_path, url, name) as second:
         for service in (first, second):
             await logged(service, "tool service ready")
-        check = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "vixio", "check", "--config", str(config)),
-            stdout=asyncio.subprocess.PIPE,
-        )
-        async with asyncio.timeout(2 * LIMIT):
-            out, _ = await check.communicate()
+        check = ("-m", "vixio", "check", "--config", str(config))
+        async with python(*check, stdout=asyncio.subprocess.PIPE) as checking:
+            async with asyncio.timeout(2 * LIMIT):
+                out, _ = await checking.communicate()
     (line,) = [line for line in out.decode().splitlines() if line.startswith("tools")]
     assert f"3 broker (slow-{name}: 2 instances, answers in " in line

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ import pytest
 from tests.brokers.parts import LIMIT, ask, number
 from tests.brokers.test_ends import signs
 from tests.support.brokers import missing
+from tests.support.servers import python
 from tests.support.waiting import until
 from vixio.bus import DynamicToolService, ToolBus
 from vixio.bus.calls import Route
@@ -65,8 +65,7 @@ async def peer(*words: str) -> AsyncIterator[Peer]:
     directory = os.environ.get(LIBRARY, "")
     if not (Path(directory) / "trustgraph").is_dir() or not directory:
         missing(f"{LIBRARY} names no directory with trustgraph-base")
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
+    async with python(
         "-S",  # no packages but those of the directory
         PEER,
         *words,
@@ -75,13 +74,8 @@ async def peer(*words: str) -> AsyncIterator[Peer]:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
         limit=1 << 20,
-    )
-    try:
+    ) as process:
         yield Peer(process)
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
 
 
 async def test_a_service_of_the_original_is_called(caller: ToolBus, url: str, topic: str) -> None:

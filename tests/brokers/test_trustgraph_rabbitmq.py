@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 
 from tests.brokers.parts import LIMIT, Connect, number
 from tests.support.brokers import BrokerServer, missing
+from tests.support.servers import python
 from vixio.bus import DynamicToolService, ToolBus
 from vixio.bus.calls import Route
 from vixio.bus.service import ServiceInstance
@@ -23,7 +23,7 @@ from vixio.core.errors import ToolError
 
 pytestmark = pytest.mark.parametrize("server", ["rabbitmq"], indirect=True, scope="session")
 
-PEER = Path(__file__).with_name("trustgraph_peer.py")
+PEER = str(Path(__file__).with_name("trustgraph_peer.py"))
 
 LIBRARY = "VIXIO_TRUSTGRAPH"
 """Environment variable: the folder that trustgraph-base is installed in."""
@@ -42,21 +42,12 @@ async def peer(server: BrokerServer, *arguments: str) -> AsyncIterator[asyncio.s
     if not folder:
         missing("trustgraph-base is not installed")
     command, *rest = arguments
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        PEER,
-        command,
-        str(server.port),
-        *rest,
+    async with python(
+        *(PEER, command, str(server.port), *rest),
         env={**os.environ, "PYTHONPATH": folder},
         stdout=asyncio.subprocess.PIPE,
-    )
-    try:
+    ) as process:
         yield process
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
 
 
 async def line(process: asyncio.subprocess.Process) -> Any:  # noqa: ANN401 - JSON

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
-import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -19,6 +17,7 @@ import pytest
 
 from tests.support import servers
 from tests.support.servers import free_port
+from vixio.demo.nats_server import find_program
 
 START_S = 60.0
 
@@ -104,9 +103,7 @@ class NatsServer(BrokerServer):
 
 def nats_program() -> str:
     """Return the path of nats-server."""
-    found = shutil.which("nats-server") or shutil.which(
-        "nats-server", path=str(Path(sys.executable).parent)
-    )
+    found = find_program()
     if found is None:
         missing("nats-server is not installed")
     return found

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
-from typing import NoReturn
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, NoReturn
 
 import pytest
 
@@ -25,3 +29,15 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+@asynccontextmanager
+async def python(*words: str, **options: Any) -> AsyncIterator[asyncio.subprocess.Process]:  # noqa: ANN401 - of asyncio's function
+    """Run Python with ``words``; it is killed if it still runs at the end of the context."""
+    process = await asyncio.create_subprocess_exec(sys.executable, *words, **options)
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
