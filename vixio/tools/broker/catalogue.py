@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from vixio.bus.announce import Announcement
@@ -23,6 +24,16 @@ from vixio.tools.source import Fault
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class _Announced:
+    """What an instance announces, as it was read. ``service``: None if its description is wrong."""
+
+    announcement: Announcement
+    service: ServiceDescriptor | None
+    tools: dict[str, ToolDescriptor] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+
+
 class Catalogue:
     """Services and tools. The configuration wins over announcements, of a service and of a tool."""
 
@@ -37,7 +48,7 @@ class Catalogue:
         self._defaults = defaults
         self._retries = retries
         self._configured: dict[str, ToolDescriptor] = {}
-        self._announced: dict[str, tuple[Announcement, dict[str, ToolDescriptor], list[Fault]]] = {}
+        self._announced: dict[str, _Announced] = {}
 
     def configure(
         self, services: Iterable[Mapping[str, Any]], tools: Iterable[Mapping[str, Any]]
@@ -78,16 +89,15 @@ class Catalogue:
         self._announced = {
             name: self._read(name, instances[-1]) for name, instances in announced.items()
         }
-        for service_id, (announcement, tools, wrong) in self._announced.items():
-            faults.extend(wrong)
-            service = self.services.get(service_id) or _service_of(announcement)
-            if service is None:
+        for service_id, read in self._announced.items():
+            faults.extend(read.faults)
+            if read.service is None:
                 continue
-            for name, tool in tools.items():
+            for name, tool in read.tools.items():
                 if len(listed) == MAX_TOOLS:
                     faults.append(Fault(service_id, f"the broker has more than {MAX_TOOLS} tools"))
                     break
-                listed.setdefault(name, (tool, service))
+                listed.setdefault(name, (tool, read.service))
         self._report(faults)
         return list(listed.values())
 
@@ -121,29 +131,27 @@ class Catalogue:
             return
         self._configured[name] = tool
 
-    def _read(
-        self, id: str, announcement: Announcement
-    ) -> tuple[Announcement, dict[str, ToolDescriptor], list[Fault]]:
+    def _read(self, id: str, announcement: Announcement) -> _Announced:
         """Return what an instance announces; read once for each announcement."""
         known = self._announced.get(id)
-        if known is not None and known[0] == announcement:
+        if known is not None and known.announcement == announcement:
             return known
-        tools: dict[str, ToolDescriptor] = {}
-        faults: list[Fault] = []
+        place = id[:MAX_NAME_CHARS]
         try:
             service = self.services.get(id) or read_service(announcement.service)
         except DescriptorError as error:
-            faults.append(Fault(id[:MAX_NAME_CHARS], f"announced service: {error}"))
-            return announcement, tools, faults
+            fault = Fault(place, f"announced service: {error}")
+            return _Announced(announcement, None, faults=[fault])
+        read = _Announced(announcement, service)
         for value in announcement.tools:
             try:
                 tool = read_tool(value, service, self._defaults, self._retries)
             except DescriptorError as error:
                 name = str(value.get("name", "?"))[:MAX_NAME_CHARS]
-                faults.append(Fault(id[:MAX_NAME_CHARS], f"announced tool {name}: {error}"))
+                read.faults.append(Fault(place, f"announced tool {name}: {error}"))
             else:
-                tools.setdefault(tool.definition.name, tool)
-        return announcement, tools, faults
+                read.tools.setdefault(tool.definition.name, tool)
+        return read
 
     def _report(self, faults: list[Fault]) -> None:
         for fault in faults:
@@ -151,13 +159,6 @@ class Catalogue:
                 fields = {"location": fault.place, "reason": fault.reason}
                 _log.warning("tools left out", extra=fields)
         self.announced_faults = faults
-
-
-def _service_of(announcement: Announcement) -> ServiceDescriptor | None:
-    try:
-        return read_service(announcement.service)
-    except DescriptorError:
-        return None  # reported when it was read
 
 
 def _named(described: Described, key: str) -> str:
