@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from tests.brokers.parts import LIMIT, ask, echo, serving
 from tests.support.brokers import NatsServer, make_server
 from tests.support.certificates import self_made
+from tests.support.servers import free_port
 from tests.support.waiting import until
 from vixio.bus import connect
 from vixio.bus.address import TlsFiles, parse_address
@@ -101,6 +103,21 @@ async def test_a_certificate_of_the_client(start: Start, tmp_path: Path) -> None
     server = start(*arguments)
     await works(f"tls://127.0.0.1:{server.port}", tls=files)
     assert await refusal(f"tls://127.0.0.1:{server.port}", tls=TlsFiles(ca=files.ca))
+
+
+# nats-py 2.16 passes aiohttp a parameter that is going to change.
+@pytest.mark.filterwarnings("ignore:parameter 'timeout':DeprecationWarning")
+async def test_websockets(start: Start, tmp_path: Path) -> None:
+    port = free_port()
+    config = tmp_path / "websocket.conf"
+    config.write_text(f'websocket {{ listen: "127.0.0.1:{port}", no_tls: true }}', "utf-8")
+    server = start(*LOGIN, "-c", str(config))
+    await works(f"ws://alice:s3cret@127.0.0.1:{port}")
+    assert "refuses the login" in await refusal(f"ws://127.0.0.1:{port}")
+    server.kill()
+    line = await refusal(f"ws://127.0.0.1:{port}")
+    assert line.startswith(f"ws://127.0.0.1:{port} does not answer: ")
+    gc.collect()  # what was left open would warn, and warnings are errors
 
 
 async def test_a_missing_file_is_named(start: Start) -> None:

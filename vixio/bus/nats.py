@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import nats.errors
 from nats.aio.client import Client
+from nats.aio.transport import WebSocketTransport
 
 from vixio.bus.address import BrokerAddress
 from vixio.bus.broker import CONNECT_S, Broker, Message, Subscription
@@ -54,8 +55,13 @@ class _Client(Client):
 
     async def release(self) -> None:
         """Close the socket."""
-        if self._transport:
-            self._transport.close()  # type: ignore[no-untyped-call]
+        if not self._transport:
+            return
+        self._transport.close()  # type: ignore[no-untyped-call]
+        if isinstance(self._transport, WebSocketTransport):
+            # Closes the HTTP session, which is there without a socket too.
+            await self._transport.wait_closed()  # type: ignore[no-untyped-call]
+        else:
             # Its wait_closed never returns when a TLS handshake has failed.
             await asyncio.sleep(0)
 
