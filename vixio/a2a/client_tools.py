@@ -10,8 +10,9 @@ from typing import Final
 from uuid import uuid4
 
 from vixio.a2a.incoming import OfferedTool, Result
-from vixio.a2a.json_input import MAX_DEPTH, depth_of
+from vixio.a2a.json_input import MAX_DEPTH
 from vixio.core.errors import ToolError
+from vixio.core.strict_json import depth_of
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.toolset import CLIENT_SOURCE
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition, ToolOptions

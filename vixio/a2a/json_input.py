@@ -59,20 +59,6 @@ def canonical(value: Any) -> Any:  # noqa: ANN401 - any JSON value
     return whole_numbers(value)
 
 
-def depth_of(value: Any) -> int:  # noqa: ANN401 - any JSON value
-    """Return how many levels below ``value`` there are values."""
-    depth, level = -1, [value]
-    while level:
-        depth += 1
-        level = [
-            inner
-            for each in level
-            if isinstance(each, dict | list)
-            for inner in (each.values() if isinstance(each, dict) else each)
-        ]
-    return depth
-
-
 def _check(value: Any, *, surrogates: bool) -> None:  # noqa: ANN401 - any JSON value
     depth, number, level = 0, 0, [value]
     while level:

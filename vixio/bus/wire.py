@@ -21,10 +21,10 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import isfinite
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from vixio.core.errors import ToolError
+from vixio.core.strict_json import depth_of, parse_json
 from vixio.core.tools.types import JsonObject
 
 MAX_ID_CHARS: Final = 200
@@ -128,12 +128,12 @@ def dump(value: object) -> bytes:
 def load(body: bytes) -> JsonObject:
     """Return the JSON object in ``body``. Raises BadMessage."""
     try:
-        message = json.loads(body, parse_constant=_refuse, parse_float=_finite)
+        message = parse_json(body)
     except (ValueError, RecursionError):
         raise BadMessage("not JSON") from None
     if not isinstance(message, dict):
         raise BadMessage("not an object")
-    if _too_deep(message):
+    if depth_of(message) > _MAX_DEPTH:
         raise BadMessage("nested too deeply")
     return message
 
@@ -184,32 +184,6 @@ def _error(value: Any) -> ToolError | None:  # noqa: ANN401 - what a service has
         words[:_MAX_MESSAGE],
         retryable=value.get("retryable") is True,
     )
-
-
-def _refuse(name: str) -> NoReturn:
-    raise ValueError(name)
-
-
-def _finite(text: str) -> float:
-    """Return a number; JSON's 1e999 is infinite here, and could not be sent on."""
-    number = float(text)
-    if not isfinite(number):
-        _refuse(text)
-    return number
-
-
-def _too_deep(message: JsonObject) -> bool:
-    level: list[Any] = [message]
-    for _ in range(_MAX_DEPTH):
-        level = [
-            inner
-            for each in level
-            if isinstance(each, dict | list)
-            for inner in (each.values() if isinstance(each, dict) else each)
-        ]
-        if not level:
-            return False
-    return True
 
 
 SIGN_OF_LIFE: Final = Answer().encode()

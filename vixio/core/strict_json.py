@@ -19,6 +19,20 @@ def parse_json(text: str | bytes, *, parse_int: Callable[[str], int] = int) -> A
     return json.loads(text, parse_constant=_refuse, parse_float=_finite, parse_int=parse_int)
 
 
+def depth_of(value: Any) -> int:  # noqa: ANN401 - any JSON value
+    """Return how many levels below ``value`` there are values."""
+    depth, level = -1, [value]
+    while level:
+        depth += 1
+        level = [
+            inner
+            for each in level
+            if isinstance(each, dict | list)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+    return depth
+
+
 def _refuse(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 

@@ -16,7 +16,6 @@ from vixio.a2a.json_input import (
     MAX_DEPTH,
     Malformed,
     canonical,
-    depth_of,
     parse_json,
     whole_numbers,
 )
@@ -93,13 +92,6 @@ def test_the_deepest_that_is_accepted_protobuf_takes() -> None:
     body = {"params": {"message": {"parts": [{"data": nested(inner + 1)}]}}}
     with pytest.raises(Malformed, match="deeper"):
         parse_json(json.dumps(body).encode())
-
-
-@pytest.mark.parametrize(
-    ("value", "depth"), [(1, 0), ("x", 0), ({}, 0), ([1], 1), ({"a": [1, {}]}, 2)]
-)
-def test_depth(value: Any, depth: int) -> None:  # noqa: ANN401 - any JSON value
-    assert depth_of(value) == depth
 
 
 def test_numbers() -> None:
