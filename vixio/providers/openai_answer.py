@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from vixio.core.errors import ProviderError, ProviderTimeout
+from vixio.core.event_stream import EventReader
 from vixio.core.streams import closing
 from vixio.providers.openai_status import one_line, raise_error, unexpected, unreachable
 
@@ -23,8 +23,6 @@ MAX_EVENT_BYTES: Final = 4 * 2**20
 
 MAX_BODY_BYTES: Final = 4 * 2**20
 """Longest answer that is read as a whole: far beyond any transcript or description."""
-
-_LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 
 
 class ServerAnswer:
@@ -70,7 +68,7 @@ class ServerAnswer:
 
         An ``error`` among them is raised, ``[DONE]`` ends them. So is an answer that is no stream.
         """
-        reader = EventReader()
+        reader = EventReader(MAX_EVENT_BYTES)
         async for piece in self._stream():
             for data in self._fed(reader, piece):
                 if data.startswith("[DONE]"):
@@ -128,45 +126,6 @@ class ServerAnswer:
                     pass
         except Exception:  # noqa: BLE001, S110 - the answer is complete; the connection is closed instead
             pass
-
-
-class EventReader:
-    """Puts server-sent events together (HTML standard, section 9.2.6); only data counts."""
-
-    def __init__(self) -> None:
-        self._rest = bytearray()
-        self._data: list[bytes] = []
-        self._size = 0
-
-    def feed(self, piece: bytes) -> list[str]:
-        """Return the data of the events that ``piece`` completes; empty for a sign of life.
-
-        Raises ValueError for an event above :data:`MAX_EVENT_BYTES`.
-        """
-        rest, found = self._rest, list[str]()
-        rest += piece
-        start = 0
-        for end in _LINE_END.finditer(rest):
-            if end.end() == len(rest) and rest.endswith(b"\r"):
-                break  # perhaps the first half of a line's end
-            line = bytes(rest[start : end.start()])
-            start = end.end()
-            if line:
-                self._line(line)
-            elif self._data:
-                found.append(b"\n".join(self._data).decode("utf-8", "replace"))
-                self._data.clear()
-                self._size = 0
-        del rest[:start]
-        if self._size + len(rest) > MAX_EVENT_BYTES:
-            raise ValueError(f"an event of more than {MAX_EVENT_BYTES} bytes")
-        return found
-
-    def _line(self, line: bytes) -> None:
-        name, _, value = line.partition(b":")
-        if name == b"data":
-            self._data.append(value.removeprefix(b" "))
-            self._size += len(value) + 1
 
 
 def explained(error: Exception, provider: str, timeout: float) -> ProviderError:

@@ -10,9 +10,10 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from vixio.core.errors import ToolError
+from vixio.core.streams import closing
 from vixio.core.tools.types import JsonObject
 from vixio.tools.a2a.config import A2aConfig
-from vixio.tools.a2a.events import EventReader
+from vixio.tools.a2a.events import read_events
 from vixio.tools.a2a.protocol import Endpoint, Update, malformed, read_update
 from vixio.tools.rest.client import RestClient, read_body
 from vixio.tools.rest.request import RestRequest
@@ -93,9 +94,8 @@ class A2aClient:
                 yield await _whole(endpoint, answer)
                 return
             _check(answer)
-            reader = EventReader()
-            async for received in answer.aiter_bytes():
-                for data in reader.feed(received):
+            async with closing(read_events(answer.aiter_bytes())) as events:
+                async for data in events:
                     yield read_update(_result(endpoint, await _parse(data)))
 
     async def get(self, endpoint: Endpoint, task_id: str) -> Update:
@@ -176,13 +176,13 @@ def _check(answer: httpx2.Response) -> None:
         raise ToolError("failed", f"the agent answers HTTP {status}", retryable=status in _PASSING)
 
 
-async def _parse(body: bytes) -> object:
+async def _parse(body: bytes | str) -> object:
     if len(body) > INLINE_BYTES:
         return await asyncio.to_thread(_load, body)
     return _load(body)
 
 
-def _load(body: bytes) -> object:
+def _load(body: bytes | str) -> object:
     try:
         return json.loads(body, parse_constant=_refuse)
     except (ValueError, RecursionError):

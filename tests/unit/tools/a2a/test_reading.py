@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 from vixio.core.errors import ToolError
 from vixio.tools.a2a.answer import MAX_PIECES, MAX_TEXT, Answer
 from vixio.tools.a2a.card import card_url, read_card
-from vixio.tools.a2a.events import EventReader
+from vixio.tools.a2a.events import (
+    MAX_EVENT_BYTES,
+    MAX_EVENTS,
+    MAX_STREAM_BYTES,
+    read_events,
+)
 from vixio.tools.a2a.protocol import (
     Endpoint,
     Piece,
@@ -215,22 +220,29 @@ def test_a_message_is_written_in_the_agents_version() -> None:
     assert "contextId" not in old["message"]
 
 
-@given(
-    st.lists(st.text("abé:\n ", max_size=20)), st.integers(1, 7), st.sampled_from(["\n", "\r\n"])
+async def pieces(*several: bytes) -> AsyncIterator[bytes]:
+    for each in several:
+        yield each
+
+
+async def test_events_are_read_and_signs_of_life_are_not() -> None:
+    stream = pieces(b": ping\n\ndata:\n\ndata: [1,\nda", b"ta:2]\n\ndata: 3\r\n\r\ndata: 4")
+    assert [each async for each in read_events(stream)] == ["[1,\n2]", "3"]
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        [b"data: x\n\n" * 1_000] * (MAX_EVENTS // 1_000 + 1),
+        [b": " + b"x" * 999_997 + b"\n"] * (MAX_STREAM_BYTES // 1_000_000 + 1),
+        [b"data: " + b"x" * MAX_EVENT_BYTES],
+    ],
+    ids=["events", "bytes", "bytes of an event"],
 )
-def test_events_are_read_in_whatever_pieces_they_come(
-    texts: list[str], size: int, end: str
-) -> None:
-    values = [json.dumps(text) for text in texts]
-    stream = "".join(f": ping{end}event: x{end}data: {value}{end}{end}" for value in values)
-    data = stream.encode()
-    reader = EventReader()
-    found = [each for at in range(0, len(data), size) for each in reader.feed(data[at : at + size])]
-    assert [each.decode() for each in found] == values
-
-
-def test_an_event_of_several_lines() -> None:
-    assert EventReader().feed(b"data: [1,\ndata:2]\n\ndata: x") == [b"[1,\n2]"]
+async def test_a_stream_is_bounded(stream: list[bytes]) -> None:
+    with pytest.raises(ToolError, match="too long"):
+        async for _ in read_events(pieces(*stream)):
+            pass
 
 
 def test_a_growing_artifact_is_said_once() -> None:

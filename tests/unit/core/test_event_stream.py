@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from vixio.providers import openai_answer
-from vixio.providers.openai_answer import EventReader
+from vixio.core.event_stream import EventReader
+
+BOUND = 1_000
 
 STREAM = (
     b": a comment\n\nretry: 3000\nevent: ping\ndata:\n\n"
@@ -19,7 +20,7 @@ EVENTS = ["", '{"text": "Grüße"}', "first\n second", "", "[DONE]"]
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 50, 1_000])
 def test_every_cut_gives_the_same(size: int, end: bytes) -> None:
     stream = STREAM.replace(b"\n", end)
-    reader = EventReader()
+    reader = EventReader(BOUND)
     found: list[str] = []
     for start in range(0, len(stream), size):
         found += reader.feed(stream[start : start + size])
@@ -28,17 +29,16 @@ def test_every_cut_gives_the_same(size: int, end: bytes) -> None:
 
 def test_other_separators_of_lines_are_text() -> None:
     text = "a\u2028b\x0bc\x85d"
-    assert EventReader().feed(f"data: {text}\n\n".encode()) == [text]
+    assert EventReader(BOUND).feed(f"data: {text}\n\n".encode()) == [text]
 
 
 def test_what_is_no_utf8_ends_nothing() -> None:
-    assert EventReader().feed(b"data: a\xffb\n\n") == ["a\ufffdb"]
+    assert EventReader(BOUND).feed(b"data: a\xffb\n\n") == ["a\ufffdb"]
 
 
 @pytest.mark.parametrize("piece", [b"x" * 100, b"data: " + b"x" * 60 + b"\n"])
-def test_an_event_without_an_end_is_bounded(piece: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai_answer, "MAX_EVENT_BYTES", 1_000)
-    reader = EventReader()
+def test_an_event_without_an_end_is_bounded(piece: bytes) -> None:
+    reader = EventReader(BOUND)
 
     def feed_all() -> None:
         for _ in range(100):
