@@ -9,6 +9,7 @@ from urllib.parse import urljoin, urlsplit
 
 from vixio.core.errors import ToolError
 from vixio.tools.a2a.protocol import Binding, Endpoint, clean
+from vixio.tools.rest.client import is_same_service
 
 CARD_PATH = "/.well-known/agent-card.json"
 
@@ -23,7 +24,6 @@ MAX_WORDS_CHARS = 4_000
 
 _MAX_INTERFACES = 32
 _BINDINGS: Mapping[str, Binding] = {"JSONRPC": "jsonrpc", "HTTP+JSON": "http+json"}
-_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def _endpoint(card: Mapping[str, Any], url: str) -> Endpoint:
     for endpoint, transport in _interfaces(card, url):
         if endpoint is None:
             spoken.add(transport)
-        elif _same_service(endpoint.url, url):
+        elif is_same_service(urlsplit(endpoint.url), urlsplit(url)):
             usable.append(endpoint)
         else:
             elsewhere = urlsplit(endpoint.url).netloc[:MAX_NAME_CHARS]
@@ -136,22 +136,12 @@ def _absolute(base: str, target: str) -> str:
     try:
         whole = urljoin(base, target.strip())
         parts = urlsplit(whole)
-        usable = parts.scheme in _PORTS and parts.hostname and parts.port != 0
+        usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
     except ValueError:
         return ""
     if not usable or parts.username or parts.password or len(whole) > 2_000:
         return ""
     return whole if whole.isascii() and whole.isprintable() and " " not in whole else ""
-
-
-def _same_service(url: str, other: str) -> bool:
-    """Whether both are on one host and port, and ``url`` is not less protected."""
-    one, two = urlsplit(url), urlsplit(other)
-    if one.hostname != two.hostname:
-        return False
-    if (one.scheme, one.port or _PORTS[one.scheme]) == (two.scheme, two.port or _PORTS[two.scheme]):
-        return True
-    return (one.scheme, one.port, two.scheme, two.port) == ("https", None, "http", None)
 
 
 def _skills(skills: object) -> Iterator[Skill]:

@@ -15,7 +15,7 @@ from vixio.core.tools.types import JsonObject
 from vixio.tools.a2a.config import A2aConfig
 from vixio.tools.a2a.events import read_events
 from vixio.tools.a2a.protocol import Endpoint, Update, malformed, read_update
-from vixio.tools.rest.client import RestClient, read_body
+from vixio.tools.rest.client import INLINE_BYTES, PASSING, RestClient, read_body
 from vixio.tools.rest.request import RestRequest
 
 if TYPE_CHECKING:
@@ -27,9 +27,6 @@ MAX_CONNECTIONS = 200
 SILENCE_S = 60.0
 """Without a byte on an event stream, keep-alives included; then the task is asked for instead."""
 
-INLINE_BYTES = 32 * 1024
-"""Longer JSON is parsed in a thread: 10 ms per megabyte."""
-
 _MAX_MESSAGE = 300
 
 _METHODS = {
@@ -39,8 +36,6 @@ _METHODS = {
     "get": ("GetTask", "tasks/get"),
     "cancel": ("CancelTask", "tasks/cancel"),
 }
-
-_PASSING = {429, 500, 502, 503, 504}
 
 
 class AgentError(ToolError):
@@ -164,7 +159,7 @@ async def _whole(endpoint: Endpoint, answer: httpx2.Response) -> Update:
         return read_update(_result(endpoint, await _parse(await read_body(answer))))
     if answer.status_code in {401, 403}:
         _check(answer)
-    raise _http_error(answer.status_code, await read_body(answer))
+    raise await _http_error(answer.status_code, await read_body(answer))
 
 
 def _check(answer: httpx2.Response) -> None:
@@ -173,7 +168,7 @@ def _check(answer: httpx2.Response) -> None:
     if status in {401, 403}:
         raise ToolError("failed", f"the agent refuses the access ({status}): check its token")
     if not answer.is_success:
-        raise ToolError("failed", f"the agent answers HTTP {status}", retryable=status in _PASSING)
+        raise ToolError("failed", f"the agent answers HTTP {status}", retryable=status in PASSING)
 
 
 async def _parse(body: bytes | str) -> object:
@@ -207,17 +202,16 @@ def _result(endpoint: Endpoint, answer: object) -> object:
     return answer if endpoint.binding == "http+json" else answer.get("result")
 
 
-def _http_error(status: int, body: bytes) -> AgentError:
+async def _http_error(status: int, body: bytes) -> AgentError:
     """Return the error of the HTTP+JSON binding (``google.rpc.Status``, A2A 1.0 section 11.6)."""
     try:
-        answer = _load(body)
+        answer = await _parse(body)
     except ToolError:
         answer = None
     error = answer.get("error") if isinstance(answer, Mapping) else None
     words = error.get("message") if isinstance(error, Mapping) else ""
     message = _words(words) if words else f"the agent answers HTTP {status}"
-    passing = status in _PASSING
-    return AgentError(message, of_the_task=status in {400, 404}, retryable=passing)
+    return AgentError(message, of_the_task=status in {400, 404}, retryable=status in PASSING)
 
 
 def _words(message: object) -> str:

@@ -12,15 +12,9 @@ from jmespath.exceptions import JMESPathError
 from jmespath.parser import ParsedResult
 
 from vixio.core.errors import ConfigError, ToolError
-from vixio.tools.rest.client import RestAnswer
-
-INLINE_BYTES = 32 * 1024
-"""Longer JSON is parsed in a thread: 10 ms per megabyte."""
+from vixio.tools.rest.client import INLINE_BYTES, PASSING, RestAnswer
 
 MAX_EXCERPT_CHARS = 200
-
-_PASSING = {429, 500, 502, 503, 504}
-"""Retryable statuses; 500 too, since many services use no other."""
 
 
 def compile_result(expression: str) -> ParsedResult | None:
@@ -77,7 +71,7 @@ def _failure(answer: RestAnswer) -> ToolError:
     return ToolError(
         kind,
         f"the service answers {status}{said}",
-        retryable=status in _PASSING,
+        retryable=status in PASSING,
         retry_after=_retry_after(answer),
     )
 

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 MAX_ANSWER_BYTES = 1024 * 1024
 """Of an answer after decompression. The result for the model is cut much shorter."""
 
+INLINE_BYTES = 32 * 1024
+"""Longer JSON is parsed in a thread: 10 ms per megabyte."""
+
+PASSING = frozenset({429, 500, 502, 503, 504})
+"""Retryable statuses; 500 too, since many services use no other."""
+
 MAX_REDIRECTS = 3
 MAX_CONNECTIONS = 20
 
@@ -169,23 +175,33 @@ async def read_body(answer: httpx2.Response) -> bytes:
     return bytes(body)
 
 
+def is_same_service(target: SplitResult, origin: SplitResult) -> bool:
+    """Whether ``target`` is on the host and port of ``origin``, and not less protected.
+
+    From http to https on the default ports is the same service, encrypted. Raises ValueError for a
+    port that is not a number.
+    """
+    if target.hostname != origin.hostname:
+        return False
+    if target.scheme == origin.scheme:
+        default = _PORTS.get(origin.scheme)
+        return (target.port or default) == (origin.port or default)
+    schemes, ports = (origin.scheme, target.scheme), (origin.port, target.port)
+    return schemes == ("http", "https") and ports == (None, None)
+
+
 def _redirected(answer: httpx2.Response, url: SplitResult) -> SplitResult | None:
     """Return the target of a redirect, None without one. Raises ToolError for another host."""
     location = answer.headers.get("location", "")
     if answer.status_code not in _SEE_OTHER | _SAME_AGAIN or not location:
         return None
-    target = urlsplit(urljoin(urlunsplit(url), location))
     try:
-        same = target.hostname == url.hostname and (
-            (target.scheme, target.port) == (url.scheme, url.port)
-            # From http to https on the default ports is the same service, encrypted.
-            or (url.scheme, target.scheme, url.port, target.port) == ("http", "https", None, None)
-        )
+        target = urlsplit(urljoin(urlunsplit(url), location))
+        if is_same_service(target, url):
+            return target
     except ValueError:
-        same = False
-    if not same:
-        raise ToolError("denied", "the service redirects to another host, which is not followed")
-    return target
+        pass  # no URL: not followed either
+    raise ToolError("denied", "the service redirects to another host, which is not followed")
 
 
 def _marked(addresses: list[str]) -> list[tuple[bool, str]]:
