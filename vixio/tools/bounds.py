@@ -14,11 +14,11 @@ MAX_SCHEMA_CHARS: Final = 20_000
 """As JSON. Every request to the model contains all schemas."""
 
 
-def bounded_description(text: str) -> str:
+def bounded_description(text: str, max_chars: int = MAX_DESCRIPTION_CHARS) -> str:
     """Return a description that every model API takes."""
     words = text.strip()
-    if len(words) > MAX_DESCRIPTION_CHARS:
-        words = f"{words[: MAX_DESCRIPTION_CHARS - 1]}…"
+    if len(words) > max_chars:
+        words = f"{words[: max_chars - 1]}…"
     # Model APIs reject every request that contains half a surrogate pair.
     return words.encode("utf-8", "replace").decode()
 

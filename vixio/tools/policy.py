@@ -60,6 +60,13 @@ class SessionPolicy:
         )
 
 
+def chosen(name: str, allow: Sequence[str], deny: Sequence[str]) -> bool:
+    """Whether a source offers the tool that it calls ``name``. ``allow``: empty for all."""
+    if any(fnmatchcase(name, pattern) for pattern in deny):
+        return False
+    return not allow or any(fnmatchcase(name, pattern) for pattern in allow)
+
+
 def matches(tool: ToolDefinition, patterns: Sequence[str]) -> bool:
     """Whether one of ``patterns`` matches ``tool``."""
     if not patterns:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from vixio.core.tools.names import safe_tool_name
 from vixio.core.tools.types import USERS_WORDS, ToolCaller, ToolDefinition, ToolOptions
 from vixio.tools.a2a.card import AgentCard, Skill
 from vixio.tools.a2a.config import A2aConfig
+from vixio.tools.bounds import MAX_DESCRIPTION_CHARS, bounded_description
+from vixio.tools.policy import chosen
 from vixio.tools.source import Fault
 
 MAX_TOOLS = 64
-MAX_DESCRIPTION_CHARS = 2_000
 MAX_MESSAGE_CHARS = 20_000
 
 PARAMETERS: Final[Mapping[str, Any]] = {
@@ -49,7 +49,7 @@ def to_definitions(
         tool = _definition(safe_tool_name(config.name), whole, card, config, caller)
         return {tool.name: (tool, "")}, faults
     for skill in card.skills:
-        if not _wanted(skill.id, config):
+        if not chosen(skill.id, config.allow, config.deny):
             continue
         name = safe_tool_name(skill.id)
         place = f"{config.name}/{name}"
@@ -61,12 +61,6 @@ def to_definitions(
         else:
             found[name] = _definition(name, skill, card, config, caller), skill.id
     return found, faults
-
-
-def _wanted(skill: str, config: A2aConfig) -> bool:
-    if any(fnmatchcase(skill, pattern) for pattern in config.deny):
-        return False
-    return not config.allow or any(fnmatchcase(skill, pattern) for pattern in config.allow)
 
 
 def _definition(
@@ -87,7 +81,4 @@ def _description(skill: Skill, card: AgentCard, config: A2aConfig) -> str:
     words = f"{skill.name}: {skill.description}" if skill.description else skill.name
     if skill.examples:
         words = f"{words} Examples: {'; '.join(skill.examples)}."
-    room = MAX_DESCRIPTION_CHARS - len(agent) - 1
-    if len(words) > room:
-        words = f"{words[: room - 1]}…"
-    return f"{words} {agent}"
+    return f"{bounded_description(words, MAX_DESCRIPTION_CHARS - len(agent) - 1)} {agent}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from vixio.core.tools.types import ToolCaller, ToolDefinition, ToolOptions
@@ -15,6 +14,7 @@ from vixio.tools.bounds import (
     bounded_schema,
 )
 from vixio.tools.mcp.config import McpServerConfig
+from vixio.tools.policy import chosen
 from vixio.tools.source import Fault
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def to_definitions(
     found: dict[str, ToolDefinition] = {}
     faults: list[Fault] = []
     for tool in tools:
-        if not _wanted(tool.name, config):
+        if not chosen(tool.name, config.allow, config.deny):
             continue
         place = f"{config.name}/{tool.name[:MAX_NAME_CHARS]}"
         schema = bounded_schema(tool.input_schema)
@@ -49,12 +49,6 @@ def to_definitions(
                 caller=caller,
             )
     return tuple(found.values()), faults
-
-
-def _wanted(name: str, config: McpServerConfig) -> bool:
-    if any(fnmatchcase(name, pattern) for pattern in config.deny):
-        return False
-    return not config.allow or any(fnmatchcase(name, pattern) for pattern in config.allow)
 
 
 def _options(annotations: ToolAnnotations | None, config: McpServerConfig) -> ToolOptions:
