@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from vixio.tools.source_settings import Headers, Pattern, Seconds, SourceName, SourceSettings
+from vixio.tools.a2a.config import Stream
+from vixio.tools.source_settings import (
+    Headers,
+    Pattern,
+    Seconds,
+    SourceName,
+    SourceSettings,
+    check_name,
+)
 
 LATER_S = 10.0
 
@@ -30,7 +38,7 @@ class A2aSettings(SourceSettings):
     deny: tuple[Pattern, ...] = ()
     confirm: bool = False
     """Ask the user before each call."""
-    stream: Literal["say", "result"] = "say"
+    stream: Stream = "say"
     """Speak the agent's words as they come, or give the model the whole answer."""
     connect_timeout: Seconds = 10.0
     """For reading the card."""
@@ -77,6 +85,11 @@ class A2aAgentSettings(A2aSettings):
     name: SourceName | None = None
     """In patterns, counters and in front of colliding tool names; unset: the host of the URL."""
     enabled: bool = True
+
+    @model_validator(mode="after")
+    def _own_name(self) -> Self:
+        check_name(self.source_name())  # a host may be called device
+        return self
 
     def source_name(self) -> str:
         """Return the name, made of the host and port where it is unset."""
