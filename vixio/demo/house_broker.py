@@ -7,8 +7,6 @@ runs in the server's process, on the broker in memory.
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,6 +16,7 @@ from vixio.bus import DynamicToolService, ToolError, connect
 from vixio.bus.address import parse_address
 from vixio.bus.connect import load_client
 from vixio.bus.runner import run_service
+from vixio.core import children
 from vixio.core.errors import PluginUnavailable
 from vixio.demo.nats_server import HOW_TO_GET, find_program, nats_server
 
@@ -87,20 +86,13 @@ def lacking() -> str:
     return "" if find_program() else HOW_TO_GET
 
 
-def _root() -> str:
-    """Return where the child finds this very Vixio."""
-    return str(Path(__file__).resolve().parents[2])
-
-
 @asynccontextmanager
 async def _process(url: str) -> AsyncIterator[None]:
     target = "vixio.demo.house_broker:StoryService"
     words = ("tool-service", target, "--url", url, "--no-announce", "--log-level", "ERROR")
-    paths = (_root(), os.environ.get("PYTHONPATH", ""))
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-m", "vixio", *words),
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+        *children.command("vixio", *words),
+        env=children.environment(),
         stdin=asyncio.subprocess.DEVNULL,
     )
     try:
