@@ -24,10 +24,9 @@ from tests.load.tool_churn.device import ChangingDevice
 from tests.load.tool_churn.model import ChoosingModel
 from tests.load.tool_churn.notes import TOOLS, Notes, clock
 from tests.load.tool_churn.offers import Offers
-from tests.load.tool_churn.services import PREFIX, Fleet
+from tests.load.tool_churn.services import MAIN, PREFIX, Fleet
 from vixio.demo.nats_server import nats_server
 
-MAIN = "from vixio.cli.commands import main; main()"
 CONFIG = """\
 server: {{host: 127.0.0.1, port: {port}, http_port: {http_port}}}
 assistant: {{language: en}}

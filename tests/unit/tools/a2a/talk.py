@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 from tests.support.a2a_agent import RemoteAgent
+from tests.support.tool_sources import started
 from vixio.core.backoff import Backoff
 from vixio.core.chunk import Chunk, TextDelta
 from vixio.core.device import DeviceProfile
@@ -63,21 +64,12 @@ class Talk:
         return handle
 
 
-@asynccontextmanager
-async def sourced(url: str, **options: Any) -> AsyncIterator[A2aSource]:  # noqa: ANN401 - of the config
+def sourced(url: str, **options: Any) -> AbstractAsyncContextManager[A2aSource]:  # noqa: ANN401 - of the config
     """Yield a source whose first reading of the card is over."""
     # No limit of time decides a test that does not set it.
     patient = {"timeout": BOUND, "connect_timeout": BOUND, "later": 0.0}
     given = {"allow_private": True, "reconnect": QUICK, **patient, **options}
-    source = A2aSource(A2aConfig("weather", url, **given))
-    await source.start()
-    try:
-        async with asyncio.timeout(BOUND):
-            await source.ready()
-        yield source
-    finally:
-        async with asyncio.timeout(BOUND):
-            await source.close()
+    return started(A2aSource(A2aConfig("weather", url, **given)))
 
 
 @asynccontextmanager

@@ -6,11 +6,13 @@ import asyncio
 import socket
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tests.support.servers import free_port
+from tests.support.tool_sources import started
 from tests.support.waiting import until
 from vixio.core.backoff import Backoff
 from vixio.tools.mcp.config import McpServerConfig, Transport
@@ -21,13 +23,6 @@ BOUND = 30.0
 """Seconds for a server's process to come up on a busy machine."""
 
 _PATHS = {"sse": "/sse", "streamable_http": "/mcp"}
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class RunningServer:
@@ -75,18 +70,9 @@ def stdio(mode: str = "stdio", **options: Any) -> McpServerConfig:  # noqa: ANN4
     return replace(config, **options)
 
 
-@asynccontextmanager
-async def source_of(config: McpServerConfig) -> AsyncIterator[McpSource]:
+def source_of(config: McpServerConfig) -> AbstractAsyncContextManager[McpSource]:
     """A started source whose first attempt is over."""
-    source = McpSource(config)
-    await source.start()
-    try:
-        async with asyncio.timeout(BOUND):
-            await source.ready()
-        yield source
-    finally:
-        async with asyncio.timeout(BOUND):
-            await source.close()
+    return started(McpSource(config))
 
 
 @asynccontextmanager

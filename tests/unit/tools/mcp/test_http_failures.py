@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.tools.mcp.servers import free_port, source_of, stdio
+from tests.support.servers import free_port
+from tests.unit.tools.mcp.servers import source_of, stdio
 from vixio.tools.mcp.config import McpServerConfig, Transport
 
 HTTP: tuple[Transport, ...] = ("sse", "streamable_http")
