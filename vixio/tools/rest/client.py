@@ -94,6 +94,9 @@ class RestClient:
         except (httpx2.TransportError, OSError):
             message = "the connection to the service failed"
             raise ToolError("disconnected", message, retryable=True) from None
+        except (httpx2.DecodingError, httpx2.InvalidURL):
+            # Compressed wrongly, or redirected to what is no URL.
+            raise ToolError("failed", "the service's answer cannot be read") from None
         raise ToolError("failed", f"the service redirects more than {MAX_REDIRECTS} times")
 
     async def close(self) -> None:

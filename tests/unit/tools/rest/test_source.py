@@ -151,6 +151,8 @@ async def test_only_idempotent_calls_are_retried_and_retry_after_is_kept() -> No
         (saying("", status=302, location="//metadata.internal/"), "denied", "another host"),
         (saying("", status=302, location="file:///etc/passwd"), "denied", "another host"),
         (saying("", status=302, location="http://[::1"), "denied", "another host"),
+        (saying("", status=302, location="/" + "x" * 70_000), "failed", "cannot be read"),
+        (saying("no gzip", content_encoding="gzip"), "failed", "cannot be read"),
     ],
 )
 async def test_an_unusable_answer_is_an_error_for_the_model(
