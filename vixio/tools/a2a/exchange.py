@@ -75,6 +75,8 @@ class Exchange:
         """The task that the message goes to, if it waited for one."""
         self._state: State | None = None
         self._given_up = False
+        self._talking = True
+        """Until the task has stopped or is given up; then it is cancelled, where that is needed."""
         self._late = False
         self.task = loop.create_task(self._run(), name="a2a exchange")
         self.task.add_done_callback(self._ended)
@@ -92,9 +94,15 @@ class Exchange:
         self._given_up = True
         self._say = None
         if self._task_id or self._continued:
-            self.task.cancel()
+            self.stop()
         else:
-            asyncio.get_running_loop().call_later(CANCEL_S, self.task.cancel)
+            asyncio.get_running_loop().call_later(CANCEL_S, self.stop)
+
+    def stop(self) -> None:
+        """Give up at once; only the cancellation of the task at the agent goes on. Idempotent."""
+        self._given_up = True
+        if self._talking:
+            self.task.cancel()
 
     def _decided(self, outcome: asyncio.Future[ToolCallResult]) -> None:
         if outcome.cancelled():
@@ -119,6 +127,7 @@ class Exchange:
         except Exception as error:  # noqa: BLE001 - whatever an agent's answer leads to
             _log.warning("A2A exchange failed", extra={"error": type(error).__name__})
             result = ToolCallResult.failure(ToolError("failed", type(error).__name__))
+        self._talking = False
         if not self.outcome.done():
             self.outcome.set_result(result)
         await self._cancel()

@@ -47,7 +47,7 @@ class A2aSource(ToolSource):
         self._task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
         self._known = asyncio.Event()
-        self._exchanges: set[asyncio.Task[None]] = set()
+        self._exchanges: set[Exchange] = set()
         self._cancelling: set[asyncio.Task[None]] = set()
         self._closed = False
 
@@ -72,9 +72,9 @@ class A2aSource(ToolSource):
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait((self._task,))
-        for exchange in tuple(self._exchanges):
-            exchange.cancel()
-        working = self._exchanges | self._cancelling
+        for exchange in self._exchanges:
+            exchange.stop()
+        working = {exchange.task for exchange in self._exchanges} | self._cancelling
         if working:
             await asyncio.wait(working, timeout=CLOSE_S)
             for task in working:
@@ -124,7 +124,8 @@ class A2aSource(ToolSource):
                 context.stream if speaks else None,
             ),
         )
-        _keep(exchange.task, self._exchanges)
+        self._exchanges.add(exchange)
+        exchange.task.add_done_callback(lambda _: self._exchanges.discard(exchange))
         if context.session is None:
             exchange.outcome.add_done_callback(lambda _: conversation.drop())
         return exchange
@@ -166,7 +167,9 @@ class A2aSource(ToolSource):
     def _cancel_soon(self, endpoint: Endpoint, task_id: str) -> None:
         """Cancel a task at the agent, in the background."""
         if not self._closed:
-            _keep(asyncio.create_task(self._cancel(endpoint, task_id)), self._cancelling)
+            task = asyncio.create_task(self._cancel(endpoint, task_id))
+            self._cancelling.add(task)
+            task.add_done_callback(self._cancelling.discard)
 
     async def _cancel(self, endpoint: Endpoint, task_id: str) -> None:
         with suppress(ToolError, TimeoutError):
@@ -227,8 +230,3 @@ class A2aSource(ToolSource):
         self._card = None
         self.faults = [Fault(self.config.place, reason)]
         self._offer(())
-
-
-def _keep(task: asyncio.Task[None], tasks: set[asyncio.Task[None]]) -> None:
-    tasks.add(task)
-    task.add_done_callback(tasks.discard)

@@ -261,6 +261,26 @@ async def test_a_task_whose_stream_is_malformed_is_cancelled() -> None:
         await until(cancelled, what="the cancellation", seconds=BOUND)
 
 
+async def test_a_cancellation_under_way_is_awaited_at_the_end_whatever_its_answer() -> None:
+    begun = event({"task": task("TASK_STATE_WORKING")})
+    answers = [
+        saying(begun + "data: [\n\n", kind="text/event-stream"),
+        saying("no gzip", content_encoding="gzip"),
+    ]
+
+    async def in_turn(seen: Seen, writer: asyncio.StreamWriter) -> None:
+        await answers.pop(0)(seen, writer)
+
+    async with answering("") as (service, source):
+        service.on("/rpc", in_turn)
+        result = await source.call_tool("forecast", {"message": "x"}, timeout=BOUND)
+        (exchange,) = (task for task in asyncio.all_tasks() if task.get_name() == "a2a exchange")
+    assert result.error == "the agent's answer is not JSON"
+    assert answers == []
+    assert exchange.done()
+    assert exchange.exception() is None
+
+
 async def test_an_error_of_the_protocol_is_one_line() -> None:
     error = {"code": -32000, "message": "no\nway " * 500, "data": [{"x": 1}]}
     async with answering(json.dumps({"jsonrpc": "2.0", "error": error})) as (_, source):
