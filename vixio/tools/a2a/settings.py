@@ -65,6 +65,14 @@ class A2aSettings(SourceSettings):
             raise ValueError("expected url without a user or password; set token or headers")
         return value
 
+    @field_validator("token")
+    @classmethod
+    def _sendable(cls, value: SecretStr | None) -> SecretStr | None:
+        token = value.get_secret_value() if value is not None else ""
+        if not (token.isascii() and token.isprintable()):
+            raise ValueError("expected token of ASCII characters without line breaks")
+        return value
+
     @field_validator("later", mode="before")
     @classmethod
     def _switch(cls, value: Any) -> Any:  # noqa: ANN401 - what stands in the file

@@ -56,6 +56,7 @@ tools:
         ("{url: https://x.org, later: -1}", "tools.a2a[0].later"),
         ("{url: https://x.org, stream: sing}", "tools.a2a[0].stream"),
         ("{url: https://x.org, tokn: hunter2}", "tools.a2a[0].tokn"),
+        ('{url: https://x.org, token: "hunter2\\n"}', "expected token of ASCII characters"),
         ("{url: https://x.org, name: device}", "tools.a2a[0].name"),
         ("{url: http://client}", "tools.a2a[0]: expected a name"),
         (
