@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 from uuid import uuid4
 
 from vixio.core.errors import ToolError
 from vixio.core.streams import closing
+from vixio.core.strict_json import parse_json
 from vixio.core.tools.types import JsonObject
 from vixio.tools.a2a.config import A2aConfig
 from vixio.tools.a2a.events import read_events
@@ -179,13 +180,9 @@ async def _parse(body: bytes | str) -> object:
 
 def _load(body: bytes | str) -> object:
     try:
-        return json.loads(body, parse_constant=_refuse)
+        return parse_json(body)
     except (ValueError, RecursionError):
         raise ToolError("failed", "the agent's answer is not JSON") from None
-
-
-def _refuse(constant: str) -> Any:  # noqa: ANN401 - never returns
-    raise ValueError(constant)  # NaN and Infinity are not JSON
 
 
 def _result(endpoint: Endpoint, answer: object) -> object:

@@ -102,6 +102,7 @@ class Exchange:
         """Give up at once; only the cancellation of the task at the agent goes on. Idempotent."""
         self._given_up = True
         if self._talking:
+            self._talking = False  # a second cancellation would end that of the agent's task
             self.task.cancel()
 
     def _decided(self, outcome: asyncio.Future[ToolCallResult]) -> None:

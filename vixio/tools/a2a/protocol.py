@@ -244,8 +244,8 @@ def _parts(parts: object) -> Iterator[Mapping[str, Any]]:
 
 def _data(value: object) -> str:
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except (ValueError, RecursionError):
+        text = json.dumps(value, ensure_ascii=False)
+    except RecursionError:
         return "[data that cannot be read]"
     return clean(text) if len(text) <= MAX_DATA_CHARS else f"{clean(text[:MAX_DATA_CHARS])}…"
 

@@ -179,6 +179,7 @@ MALFORMED: dict[str, str | bytes] = {
     "nothing": "",
     "no JSON": "<html>",
     "NaN": '{"jsonrpc":"2.0","result":{"message":{"messageId":"1","parts":[{"data":NaN}]}}}',
+    "infinite number": '{"jsonrpc":"2.0","result":{"message":{"parts":[{"data":1e999}]}}}',
     "huge number": '{"jsonrpc":"2.0","result":' + "9" * 5_000 + "}",
     "deep": DEEP,
     "a list": "[]",
@@ -213,13 +214,9 @@ async def test_a_malformed_event_is_an_error(name: str) -> None:
 
 async def test_values_that_json_cannot_hold_never_reach_the_model() -> None:
     message = {"messageId": "1", "role": "ROLE_AGENT", "parts": [{"text": "a\ud800b"}]}
-    big = '{"jsonrpc":"2.0","result":{"message":{"messageId":"2","parts":[{"data":{"x":1e999}}]}}}'
-    async with answering(rpc({"message": message})) as (service, source):
+    async with answering(rpc({"message": message})) as (_, source):
         result = await source.call_tool("forecast", {"message": "x"}, timeout=BOUND)
         assert result.result == "a?b"
-        service.on("/rpc", saying(big))
-        result = await source.call_tool("forecast", {"message": "x"}, timeout=BOUND)
-        assert result.result == "[data that cannot be read]"
 
 
 async def test_an_answer_without_end_is_refused() -> None:
