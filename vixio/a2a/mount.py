@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 def check_installed() -> None:
     """Raise ConfigError if the A2A library is not installed. Imports nothing."""
     if any(find_spec(module) is None for module in NEEDS):
-        raise ConfigError("a2a needs: pip install 'vixio[a2a]'")
+        raise ConfigError("a2a needs: scripts/install_lock.sh .venv requirements-a2a.lock")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,8 @@ def load_client(address: BrokerAddress) -> type[Broker]:
         found: type[Broker] = getattr(import_module(module), name)
     except ImportError as error:
         raise PluginUnavailable(
-            f'{error}; for {address.scheme}:// install pip install "vixio[{address.backend}]"'
+            f"{error}; {address.scheme}:// needs its client: "
+            "scripts/install_lock.sh .venv requirements-brokers.lock (docs/brokers.md)"
         ) from error
     return found
 

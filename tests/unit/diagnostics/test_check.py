@@ -210,7 +210,8 @@ async def test_agents_over_a2a(kit: Kit, tmp_path: Path, monkeypatch: pytest.Mon
     assert on["a2a"].detail == "on for 1 caller, without devices, at https://voice.example"
     monkeypatch.setattr("vixio.a2a.mount.NEEDS", ("a_module_that_is_not_installed",))
     missing = await run(tmp_path, server + section)
-    assert failed(missing)["a2a"] == "a2a needs: pip install 'vixio[a2a]'"
+    needs = "a2a needs: scripts/install_lock.sh .venv requirements-a2a.lock"
+    assert failed(missing)["a2a"] == needs
 
 
 async def test_the_address_for_devices(kit: Kit, tmp_path: Path) -> None:
