@@ -22,7 +22,7 @@ from vixio.composition.choices import Providers
 from vixio.composition.conversations import Conversations
 from vixio.composition.engine import EngineBuilder
 from vixio.composition.memory import make_memory
-from vixio.composition.ports import admission_settings, websocket_url, xiaozhi_settings
+from vixio.composition.ports import admission_settings, ota_settings, xiaozhi_settings
 from vixio.composition.profiles import LiveProfiles, ProfileUpdates
 from vixio.composition.reload import Reloader, on_hangup, reloaded
 from vixio.composition.run import run, stop_on_signals
@@ -42,7 +42,6 @@ from vixio.core.transport import TransportBase
 from vixio.core.turns.endpointing import EndpointingFactory
 from vixio.core.turns.interruption import InterruptionFactory
 from vixio.http.app import create_http_app
-from vixio.http.ota import OtaSettings
 from vixio.http.server import HttpServer
 from vixio.logging.setup import configure_logging, flush_logs
 from vixio.settings import Settings
@@ -216,10 +215,7 @@ class Server:
         try:
             await self.host.start()
             app = create_http_app(
-                OtaSettings(
-                    websocket_port=self.transport.port,
-                    websocket_url=websocket_url(server.public_host, self.transport.port),
-                ),
+                ota_settings(lambda: self.settings, self.transport.port),
                 self.cluster_health if self._context.cluster.shared else self.health,
                 self.admission,
                 more=[

@@ -49,6 +49,16 @@ async def test_a_configured_public_host_is_what_devices_are_told() -> None:
         assert told == server.ws_url.replace("127.0.0.1", "voice.example")
 
 
+async def test_devices_show_the_time_of_the_assistants_time_zone() -> None:
+    """Zones without daylight saving time: the date of the test makes no difference."""
+    config = settings(assistant={"time_zone": "Asia/Kathmandu"})
+    async with serving(config, asr=WaveformASR({}), agent=ScriptedAgentBackend()) as server:
+        assert (await get(server.ota_url))["server_time"]["timezone_offset"] == 345
+        assistant = config.assistant.model_copy(update={"time_zone": "America/Phoenix"})
+        server.app.reload(config.model_copy(update={"assistant": assistant}))
+        assert (await get(server.ota_url))["server_time"]["timezone_offset"] == -420
+
+
 async def test_the_health_page() -> None:
     async with serving(asr=WaveformASR({}), agent=ScriptedAgentBackend()) as server:
         page = await get(f"{server.http_url}/healthz")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from zoneinfo import ZoneInfo
+
 from vixio.core.errors import ConfigError
+from vixio.http.ota import OtaSettings
 from vixio.http.vision_service import VisionService
 from vixio.settings import Settings
 from vixio.settings.sections import fill
@@ -41,6 +45,22 @@ def xiaozhi_settings(
         wake_words=(*DEFAULT_WAKE_WORDS, *settings.assistant.wake_words),
         timeouts=settings.time_limits(),
         vision=vision.offer if vision is not None else None,
+    )
+
+
+def ota_settings(settings: Callable[[], Settings], port: int) -> OtaSettings:
+    """Return the settings of the OTA answer for a WebSocket on ``port``.
+
+    ``settings`` returns those in effect: a reload can change the time zone.
+    """
+
+    def zone() -> ZoneInfo | None:
+        name = settings().assistant.time_zone
+        return ZoneInfo(name) if name else None
+
+    public_host = settings().server.public_host
+    return OtaSettings(
+        websocket_port=port, websocket_url=websocket_url(public_host, port), zone=zone
     )
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from vixio.core.device import normalise_device_id
 from vixio.core.errors import ConfigError
@@ -42,7 +43,7 @@ class OtaSettings:
     which the device came, ``websocket_port`` and ``websocket_path``. ``trust_forwarded``: believe
     X-Forwarded-Host and X-Forwarded-Proto of every client; those of a trusted proxy are believed
     anyway.
-    ``timezone_offset``: minutes east of Greenwich that devices show, None for the server's own.
+    ``zone``: the time zone that devices show, asked for each answer; None: that of the machine.
     """
 
     websocket_port: int = 8000
@@ -51,7 +52,7 @@ class OtaSettings:
     websocket_version: int = 1
     ota_path: str = "/xiaozhi/ota/"
     trust_forwarded: bool = False
-    timezone_offset: int | None = None
+    zone: Callable[[], ZoneInfo | None] = lambda: None
 
     def __post_init__(self) -> None:
         if self.websocket_version not in (1, 2, 3):
@@ -104,6 +105,15 @@ def device_version(body: bytes, user_agent: str) -> str:
     return match[0] if match else UNKNOWN_FIRMWARE
 
 
+def utc_offset(zone: ZoneInfo | None, at: datetime) -> int:
+    """Return the offset of ``zone`` from UTC at ``at``, in minutes east, with daylight saving time.
+
+    ``zone`` None: that of the machine. ``at`` is an aware datetime.
+    """
+    offset = at.astimezone(zone).utcoffset()
+    return round(offset.total_seconds() / 60) if offset is not None else 0
+
+
 def ota_answer(
     settings: OtaSettings,
     headers: Mapping[str, str],
@@ -119,11 +129,11 @@ def ota_answer(
 
     No field is null: the firmware stores every string and number of ``websocket`` as it comes
     (ota.cc, CheckVersion). There is no ``mqtt``, which it would prefer, and no ``activation``.
+    The firmware adds ``timezone_offset``, in minutes, to ``timestamp`` and sets its clock by the
+    sum (the same function), once at each start: it knows no time zone of its own.
     """
-    offset = settings.timezone_offset
-    if offset is None:
-        local = datetime.now().astimezone().utcoffset()
-        offset = round(local.total_seconds() / 60) if local is not None else 0
+    now = time.time()
+    offset = utc_offset(settings.zone(), datetime.fromtimestamp(now, UTC))
     websocket: dict[str, Any] = {
         "url": websocket_url(settings, headers, own_host, trust_forwarded=trust_forwarded),
         "version": settings.websocket_version,
@@ -133,7 +143,7 @@ def ota_answer(
         client_id = headers.get("client-id", "").strip()
         websocket["token"] = auth.issue(device_id, client_id)
     return {
-        "server_time": {"timestamp": round(time.time() * 1000), "timezone_offset": offset},
+        "server_time": {"timestamp": round(now * 1000), "timezone_offset": offset},
         # The device's own version and no URL: there is never anything to install.
         "firmware": {"version": device_version(body, headers.get("user-agent", "")), "url": ""},
         "websocket": websocket,

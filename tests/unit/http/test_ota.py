@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import json
 import time
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vixio.core.errors import ConfigError
-from vixio.http.ota import OtaSettings, device_version, ota_answer, websocket_url
+from vixio.http.ota import OtaSettings, device_version, ota_answer, utc_offset, websocket_url
 from vixio.transports.admission.auth import TokenAuthenticator, TokenCheck
 
 PLAIN = OtaSettings()
@@ -150,9 +152,44 @@ def test_the_answer_has_the_sections_and_no_null() -> None:
     json.dumps(answer)
 
 
-def test_the_time_zone_can_be_set() -> None:
-    answer = ota_answer(OtaSettings(timezone_offset=480), {}, b"", "h")
-    assert answer["server_time"]["timezone_offset"] == 480
+def test_the_offset_is_that_of_the_time_zone_in_minutes() -> None:
+    answer = ota_answer(OtaSettings(zone=lambda: ZoneInfo("Asia/Kathmandu")), {}, b"", "h")
+    assert answer["server_time"]["timezone_offset"] == 5 * 60 + 45
+
+
+@pytest.mark.parametrize(
+    ("zone", "winter", "summer"),
+    [
+        ("Europe/Berlin", 60, 120),
+        ("America/St_Johns", -210, -150),
+        ("Australia/Lord_Howe", 660, 630),  # southern hemisphere, half an hour of summer time
+        ("Asia/Shanghai", 480, 480),
+    ],
+)
+def test_the_offset_follows_daylight_saving_time(zone: str, winter: int, summer: int) -> None:
+    january, july = datetime(2026, 1, 15, tzinfo=UTC), datetime(2026, 7, 15, tzinfo=UTC)
+    assert utc_offset(ZoneInfo(zone), january) == winter
+    assert utc_offset(ZoneInfo(zone), july) == summer
+
+
+def test_the_offset_changes_in_the_second_in_which_the_clocks_do() -> None:
+    # Berlin, 29 March 2026: from 2:00 to 3:00.
+    change = datetime(2026, 3, 29, 1, tzinfo=UTC)
+    assert utc_offset(ZoneInfo("Europe/Berlin"), change - timedelta(seconds=1)) == 60
+    assert utc_offset(ZoneInfo("Europe/Berlin"), change) == 120
+
+
+def test_without_a_time_zone_the_offset_is_that_of_the_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TZ", "XYZ-3:30")
+    time.tzset()
+    try:
+        answer = ota_answer(PLAIN, {}, b"", "h")
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert answer["server_time"]["timezone_offset"] == 210
 
 
 def test_a_token_comes_with_authentication_and_identity_only() -> None:
