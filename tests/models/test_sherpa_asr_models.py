@@ -22,7 +22,7 @@ from vixio.core.errors import ProviderError, ProviderUnavailable
 from vixio.core.tools.types import ToolDefinition
 from vixio.providers.asr import ASRProvider, Recognition, SpeechHints
 from vixio.providers.sherpa_onnx.asr import SherpaASRProvider
-from vixio.providers.sherpa_onnx.asr_model import OfflineModel, load
+from vixio.providers.sherpa_onnx.asr_model import SherpaOfflineModel, load
 from vixio.providers.sherpa_onnx.asr_settings import SherpaASRSettings
 from vixio.testing.contract import ASRContract
 from vixio.testing.contract.asr import ON, Mishap, hear, utterances
@@ -132,15 +132,15 @@ async def test_those_that_wait_are_decoded_together(
     folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes: list[int] = []
-    decode = OfflineModel.decode
+    decode = SherpaOfflineModel.decode
 
     def counted(
-        self: OfflineModel, utterances: list[tuple[bytes, Sequence[str]]]
+        self: SherpaOfflineModel, utterances: list[tuple[bytes, Sequence[str]]]
     ) -> list[Recognition]:
         sizes.append(len(utterances))
         return decode(self, utterances)
 
-    monkeypatch.setattr(OfflineModel, "decode", counted)
+    monkeypatch.setattr(SherpaOfflineModel, "decode", counted)
     asr = SherpaASRProvider(quick(folder=folders["sense-voice"], max_batch=4))
     await asr.start()
     try:

@@ -34,6 +34,7 @@ SHARED = (
     "vixio.providers.fallback.time_shares",
     "vixio.providers.espeak_process",
     "vixio.providers.inference",
+    "vixio.providers.local_recogniser",
     "vixio.providers.local_voice",
     "vixio.providers.openai_answer",
     "vixio.providers.openai_client",

@@ -2,227 +2,52 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections import deque
 from collections.abc import Sequence
 
-from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE
-from vixio.core.errors import ProviderError
-from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
+from vixio.providers.asr import SpeechHints
 from vixio.providers.inference.memory import models_mb
+from vixio.providers.local_recogniser.provider import LocalRecogniser
 from vixio.providers.registry import ProviderFactory
-from vixio.providers.sherpa_onnx.asr_model import OfflineModel, OnlineModel, load, warm_up
-from vixio.providers.sherpa_onnx.asr_settings import SherpaASRSettings
-from vixio.providers.sherpa_onnx.asr_threads import (
-    DecodeThread,
-    OfflineThread,
-    OnlineThread,
-    Utterance,
+from vixio.providers.sherpa_onnx.asr_model import (
+    SherpaOfflineModel,
+    SherpaOnlineModel,
+    load,
+    warm_up,
 )
+from vixio.providers.sherpa_onnx.asr_settings import SherpaASRSettings
 from vixio.providers.sherpa_onnx.folder import NAME
 from vixio.providers.sherpa_onnx.trial import try_first
 from vixio.providers.tool_words import tool_words
 
-_log = logging.getLogger(__name__)
 
-_SECOND = LISTEN_RATE * BYTES_PER_SAMPLE
-_AHEAD = 5 * _SECOND
-"""Bytes that a streaming utterance may be ahead of the decoder; then ``feed`` waits."""
-
-
-class SherpaASRProvider(ASRProvider):
-    """One model, shared by all devices of the event loop that started it."""
+class SherpaASRProvider(LocalRecogniser[Sequence[str]]):
+    """One model of the library; it is told the words to expect."""
 
     name = NAME
 
     def __init__(self, settings: SherpaASRSettings) -> None:
+        super().__init__(
+            max_seconds=settings.max_seconds,
+            max_waiting=settings.max_waiting,
+            max_batch=settings.max_batch,
+        )
         self._settings = settings
-        self._thread: DecodeThread | None = None
-        self._starting = asyncio.Lock()
-        self._closed = False
-        self._streams: set[SherpaASRStream] = set()
-        self.streaming = False
-        """Whether the model decodes while the user speaks. Known after :meth:`start`."""
 
-    async def start(self) -> None:
-        """Load the model in a thread. Raises ProviderUnavailable, which names what is missing."""
-        async with self._starting:
-            if self._closed:
-                raise self.refusal()
-            if self._thread is not None:
-                return
-            if self._settings.try_first:
-                folder = self._settings.folder
-                await try_first("asr", folder, self._settings.model_dump_json())
-            model = await asyncio.to_thread(self.load)
-            loop, batch = asyncio.get_running_loop(), self._settings.max_batch
-            if isinstance(model, OfflineModel):
-                self._thread = OfflineThread(model, loop, batch)
-            else:
-                self._thread = OnlineThread(model, loop, batch)
-                self.streaming = True
-        _log.debug("ASR loaded", extra={"provider": NAME, "kind": model.kind.name})
+    async def before_load(self) -> None:
+        """Load the model in a process of its own, unless the settings say not to."""
+        if self._settings.try_first:
+            await try_first("asr", self._settings.folder, self._settings.model_dump_json())
 
-    def load(self) -> OfflineModel | OnlineModel:
+    def load(self) -> SherpaOfflineModel | SherpaOnlineModel:
         """Return the model, warmed up. Called in a thread. Raises ProviderUnavailable."""
         model = load(self._settings)
         warm_up(model)
         return model
 
-    def open(self, hints: SpeechHints) -> SherpaASRStream:
-        """Begin an utterance. Raises ProviderError when the provider is closed."""
-        if self._closed:
-            raise self.refusal()
-        limit = round(self._settings.max_seconds * _SECOND)
-        return SherpaASRStream(self, limit, self.expected(hints))
-
-    def expected(self, hints: SpeechHints) -> Sequence[str]:
+    def request(self, hints: SpeechHints) -> Sequence[str]:
         """Return the words to expect: hotwords, and those of the tools if configured."""
         settings = self._settings
         return [*settings.hotwords, *(tool_words(hints.tools) if settings.tool_words else ())]
-
-    async def close(self) -> None:
-        """Stop the thread after the call in progress. Open streams fail. Idempotent."""
-        self._closed = True
-        async with self._starting:  # a start in progress leaves nothing behind
-            thread, self._thread = self._thread, None
-        for stream in tuple(self._streams):
-            stream.fail(self.refusal())
-        if thread is not None:
-            thread.stop()
-            await thread.join()
-
-    def refusal(self) -> ProviderError:
-        """Return the error of a provider that is closed or not started."""
-        if self._closed:
-            return ProviderError(NAME, "the provider is closed", retryable=False)
-        return ProviderError(NAME, "the provider is not started", reason="not_ready")
-
-    @property
-    def running(self) -> bool:
-        """Whether the provider is started and not closed."""
-        return self._thread is not None
-
-    def submit(self, utterance: Utterance) -> None:
-        """Queue new audio or the end of ``utterance`` for the thread. Raises ProviderError."""
-        if self._thread is None:
-            raise self.refusal()
-        self._thread.submit(utterance)
-
-    def enter(self, stream: SherpaASRStream) -> None:
-        """Count ``stream`` among the active ones. Raises ProviderError if there are too many."""
-        if stream not in self._streams and len(self._streams) >= self._settings.max_waiting:
-            raise ProviderError(NAME, "too many utterances are waiting", reason="busy")
-        self._streams.add(stream)
-
-    def leave(self, stream: SherpaASRStream) -> None:
-        """Undo :meth:`enter`. Idempotent."""
-        self._streams.discard(stream)
-
-
-class SherpaASRStream(ASRStream):
-    """One utterance: collected until its end, or decoded piece by piece by a streaming model."""
-
-    def __init__(self, provider: SherpaASRProvider, limit: int, expected: Sequence[str]) -> None:
-        self._provider = provider
-        self._limit = limit
-        self._size = 0
-        self._odd = b""
-        self._behind = 0
-        self._caught_up = asyncio.Event()
-        self._error: ProviderError | None = None
-        self._closed = False
-        self._finished = False
-        future = asyncio.get_running_loop().create_future()
-        future.add_done_callback(lambda _: self._caught_up.set())
-        self._utterance = Utterance(future, self._on_partial, expected)
-
-    async def feed(self, pcm: bytes) -> None:
-        """Take more audio. Audio beyond the longest utterance is counted, not kept."""
-        self._check()
-        pcm = self._odd + pcm
-        whole = len(pcm) - len(pcm) % BYTES_PER_SAMPLE
-        self._odd = pcm[whole:]
-        self._size += whole
-        if not whole or self._size > self._limit:
-            return
-        self._utterance.pcm.append(pcm[:whole])
-        if not self._provider.streaming:
-            return
-        self._provider.enter(self)
-        self._behind += whole
-        self._provider.submit(self._utterance)
-        while self._behind > _AHEAD:
-            self._caught_up.clear()
-            await self._caught_up.wait()
-            self._check()
-
-    def update_hints(self, hints: SpeechHints) -> None:
-        """Replace the hints, unless the model is a streaming one."""
-        if not (self._provider.streaming or self._finished or self._closed):
-            self._utterance.expected = self._provider.expected(hints)
-
-    async def finish(self) -> Recognition:
-        """Return the transcript: empty without audio, rejected if the utterance is too long."""
-        self._check()
-        self._finished = True
-        if not self._size:
-            return Recognition("")
-        if self._size > self._limit:
-            self._abandon()
-            return Recognition("", rejected=True)
-        self._provider.enter(self)
-        self._utterance.ended = True
-        self._provider.submit(self._utterance)
-        try:
-            return await self._utterance.future
-        finally:
-            self._abandon()
-
-    async def close(self) -> None:
-        """Cancel the utterance if it is not done. Idempotent."""
-        self._closed = True
-        self._abandon()
-
-    def fail(self, error: ProviderError) -> None:
-        """Fail the utterance, and every later call, with ``error``."""
-        self._error = error
-        if not self._utterance.future.done():
-            self._utterance.future.set_exception(error)
-            self._utterance.future.exception()  # marks it as retrieved
-
-    def _check(self) -> None:
-        if self._error is not None:
-            raise self._error
-        if self._closed or self._finished:
-            raise ProviderError(NAME, "the utterance is over", retryable=False)
-        if (error := _failure(self._utterance.future)) is not None:
-            raise error
-        if not self._provider.running:
-            raise self._provider.refusal()
-
-    def _abandon(self) -> None:
-        self._provider.leave(self)
-        if self._utterance.abandoned:
-            return
-        self._utterance.abandoned = True
-        self._utterance.pcm = deque()
-        self._utterance.future.cancel()
-        _failure(self._utterance.future)  # marks the exception as retrieved
-        if self._provider.streaming and self._provider.running:
-            self._provider.submit(self._utterance)  # the thread releases the library's state
-
-    def _on_partial(self, text: str, taken: int) -> None:
-        self._behind -= taken
-        if self._behind <= _AHEAD:
-            self._caught_up.set()
-        if not self._closed:
-            self.report_partial(text)
-
-
-def _failure(future: asyncio.Future[Recognition]) -> BaseException | None:
-    return future.exception() if future.done() and not future.cancelled() else None
 
 
 def _create(settings: SherpaASRSettings) -> SherpaASRProvider:

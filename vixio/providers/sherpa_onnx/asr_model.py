@@ -10,6 +10,7 @@ import numpy as np
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE
 from vixio.core.errors import ProviderUnavailable
 from vixio.providers.asr import Recognition
+from vixio.providers.local_recogniser.models import OfflineModel, OnlineModel
 from vixio.providers.sensevoice_tags import parse_tags
 from vixio.providers.sherpa_onnx.asr_kinds import KINDS, ASRKind, detect, files_of
 from vixio.providers.sherpa_onnx.asr_settings import SherpaASRSettings
@@ -46,13 +47,14 @@ def readable(text: str) -> str:
     return text.lower() if text.upper() == text else text
 
 
-class OfflineModel:
+class SherpaOfflineModel(OfflineModel[Sequence[str]]):
     """Decodes whole utterances, several in one call. For one thread."""
 
     def __init__(self, recognizer: Vendor, kind: ASRKind, hotwords: Hotwords | None) -> None:
         self._recognizer = recognizer
         self._hotwords = hotwords
         self.kind = kind
+        self.batched = kind.batched
 
     def decode(self, utterances: Sequence[tuple[bytes, Sequence[str]]]) -> list[Recognition]:
         """Return the transcript of each of ``utterances``: PCM at 16 kHz, expected words."""
@@ -67,17 +69,18 @@ class OfflineModel:
         return [_recognition(stream.result) for stream in streams]
 
 
-class OnlineModel:
+class SherpaOnlineModel(OnlineModel[Sequence[str]]):
     """Decodes utterances while the user speaks, several in one call. For one thread."""
 
     def __init__(self, recognizer: Vendor, kind: ASRKind, hotwords: Hotwords | None) -> None:
         self._recognizer = recognizer
         self._hotwords = hotwords
         self.kind = kind
+        self.batched = kind.batched
 
-    def open(self, expected: Sequence[str] = ()) -> Vendor:
-        """Return the state of a new utterance. ``expected``: words that are likely to be said."""
-        return _stream(self._recognizer, self._hotwords, expected)
+    def open(self, request: Sequence[str] = ()) -> Vendor:
+        """Return the state of a new utterance. ``request``: words that are likely to be said."""
+        return _stream(self._recognizer, self._hotwords, request)
 
     def accept(self, state: Vendor, pcm: bytes) -> None:
         """Add audio to an utterance."""
@@ -101,7 +104,7 @@ class OnlineModel:
         return readable(self._recognizer.get_result(state))
 
 
-def load(settings: SherpaASRSettings) -> OfflineModel | OnlineModel:
+def load(settings: SherpaASRSettings) -> SherpaOfflineModel | SherpaOnlineModel:
     """Load the model. Blocking for seconds. Raises ProviderUnavailable."""
     folder = ModelFolder(settings.folder, int8=settings.int8)
     kind = detect(folder) if settings.kind == "auto" else KINDS[settings.kind]
@@ -120,7 +123,7 @@ def load(settings: SherpaASRSettings) -> OfflineModel | OnlineModel:
     except ImportError as error:
         raise ProviderUnavailable(NAME, f"sherpa-onnx is not installed: {INSTALL}") from error
     maker = sherpa_onnx.OnlineRecognizer if kind.streaming else sherpa_onnx.OfflineRecognizer
-    wrapper = OnlineModel if kind.streaming else OfflineModel
+    wrapper = SherpaOnlineModel if kind.streaming else SherpaOfflineModel
     try:
         hotwords = Hotwords(files["tokens"], settings.modeling_unit) if settings.biased else None
         return wrapper(getattr(maker, kind.loader)(**arguments), kind, hotwords)
@@ -129,10 +132,10 @@ def load(settings: SherpaASRSettings) -> OfflineModel | OnlineModel:
         raise folder.error(f"cannot be loaded as {kind.name} ({reason})") from error
 
 
-def warm_up(model: OfflineModel | OnlineModel) -> None:
+def warm_up(model: SherpaOfflineModel | SherpaOnlineModel) -> None:
     """Decode half a second of silence: the first run allocates. Raises ProviderUnavailable."""
     try:
-        if isinstance(model, OfflineModel):
+        if isinstance(model, SherpaOfflineModel):
             model.decode([(b"", ())])
         else:
             state = model.open()

@@ -16,7 +16,7 @@ from vixio.core.errors import ProviderError
 from vixio.providers.asr import ASRProvider, SpeechHints
 from vixio.providers.sherpa_onnx.asr import SherpaASRProvider
 from vixio.providers.sherpa_onnx.asr_kinds import KINDS
-from vixio.providers.sherpa_onnx.asr_model import OfflineModel, OnlineModel
+from vixio.providers.sherpa_onnx.asr_model import SherpaOfflineModel, SherpaOnlineModel
 from vixio.providers.sherpa_onnx.asr_settings import SherpaASRSettings
 from vixio.testing.contract import ASRContract
 from vixio.testing.contract.asr import OFF, ON, Mishap, hear, utterances
@@ -85,10 +85,10 @@ class Library:
 class Provider(SherpaASRProvider):
     def __init__(self, kind: str, library: Library, **options: int) -> None:
         super().__init__(SherpaASRSettings(folder=Path("unused"), try_first=False, **options))  # type: ignore[arg-type]  # numbers alone
-        wrapper = OnlineModel if KINDS[kind].streaming else OfflineModel
+        wrapper = SherpaOnlineModel if KINDS[kind].streaming else SherpaOfflineModel
         self.model = wrapper(library, KINDS[kind], None)
 
-    def load(self) -> OfflineModel | OnlineModel:
+    def load(self) -> SherpaOfflineModel | SherpaOnlineModel:
         return self.model
 
 

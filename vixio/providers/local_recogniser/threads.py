@@ -11,38 +11,34 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Generic
 
 from vixio.providers.asr import Recognition
 from vixio.providers.inference.thread import InferenceThread, settle
-from vixio.providers.sherpa_onnx.asr_model import OfflineModel, OnlineModel
-from vixio.providers.sherpa_onnx.folder import NAME
+from vixio.providers.local_recogniser.models import OfflineModel, OnlineModel, RequestT
 
 _ALIKE = 2.0
 """Largest ratio of lengths in a batch, because all are padded to the longest."""
 
 
-class Utterance:
+class Utterance(Generic[RequestT]):
     """One utterance, created on the loop. ``pcm``: audio that the thread has not taken yet.
 
     The loop appends to ``pcm`` and then sets ``ended``. To abandon it, the loop replaces ``pcm``
     with an empty deque.
     """
 
-    __slots__ = ("abandoned", "ended", "expected", "future", "on_partial", "pcm", "state")
+    __slots__ = ("abandoned", "ended", "future", "on_partial", "pcm", "request", "state")
 
     def __init__(
         self,
         future: asyncio.Future[Recognition],
+        request: RequestT,
         on_partial: Callable[[str, int], None] | None = None,
-        expected: Sequence[str] = (),
     ) -> None:
-        """``on_partial``: called on the loop with the partial transcript and the bytes taken.
-
-        ``expected``: words that are likely to be said.
-        """
+        """``on_partial``: called on the loop with the partial transcript and the bytes taken."""
         self.future = future
-        self.expected = expected
+        self.request = request
         self.on_partial = on_partial
         self.pcm: deque[bytes] = deque()
         self.ended = False
@@ -52,16 +48,18 @@ class Utterance:
         """State of the library; only the thread uses it."""
 
 
-class DecodeThread(InferenceThread[Utterance]):
+class DecodeThread(InferenceThread[Utterance[RequestT]], Generic[RequestT]):
     """The base of both decoding threads.
 
     An utterance is submitted again for more audio, its end, or its abandonment.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, max_batch: int) -> None:
+    def __init__(self, provider: str, loop: asyncio.AbstractEventLoop, max_batch: int) -> None:
+        """``provider``: named in errors."""
+        self._provider = provider
         self._loop = loop
         self._max_batch = max_batch
-        super().__init__("vixio-sherpa-asr")
+        super().__init__(f"vixio-{provider}")
 
     def _serve(self) -> None:
         try:
@@ -74,19 +72,25 @@ class DecodeThread(InferenceThread[Utterance]):
     def _decode(self) -> None:
         """Decode until :meth:`take` returns None."""
 
-    def _resolve(self, utterance: Utterance, outcome: Recognition | Exception) -> None:
-        self._loop.call_soon_threadsafe(settle, utterance.future, outcome, NAME, "decoding")
+    def _resolve(self, utterance: Utterance[RequestT], outcome: Recognition | Exception) -> None:
+        self._loop.call_soon_threadsafe(
+            settle, utterance.future, outcome, self._provider, "decoding"
+        )
 
 
-class OfflineThread(DecodeThread):
+class OfflineThread(DecodeThread[RequestT]):
     """Decodes whole utterances, those of similar length in one call."""
 
     def __init__(
-        self, model: OfflineModel, loop: asyncio.AbstractEventLoop, max_batch: int
+        self,
+        provider: str,
+        model: OfflineModel[RequestT],
+        loop: asyncio.AbstractEventLoop,
+        max_batch: int,
     ) -> None:
         self._model = model
-        self._waiting: deque[tuple[Utterance, bytes]] = deque()
-        super().__init__(loop, max_batch if model.kind.batched else 1)
+        self._waiting: deque[tuple[Utterance[RequestT], bytes]] = deque()
+        super().__init__(provider, loop, max_batch if model.batched else 1)
 
     def _decode(self) -> None:
         while (incoming := self.take(block=not self._waiting)) is not None:
@@ -96,16 +100,16 @@ class OfflineThread(DecodeThread):
                 continue
             outcomes: Sequence[Recognition | Exception]
             try:
-                outcomes = self._model.decode([(pcm, each.expected) for each, pcm in batch])
+                outcomes = self._model.decode([(pcm, each.request) for each, pcm in batch])
             except Exception as error:  # noqa: BLE001 - any error of the library
                 outcomes = [error] * len(batch)
             for (utterance, _), outcome in zip(batch, outcomes, strict=True):
                 self._resolve(utterance, outcome)
 
-    def _batch(self) -> list[tuple[Utterance, bytes]]:
+    def _batch(self) -> list[tuple[Utterance[RequestT], bytes]]:
         """Remove and return the oldest waiting utterance and others of similar length."""
-        batch: list[tuple[Utterance, bytes]] = []
-        others: deque[tuple[Utterance, bytes]] = deque()
+        batch: list[tuple[Utterance[RequestT], bytes]] = []
+        others: deque[tuple[Utterance[RequestT], bytes]] = deque()
         while self._waiting and len(batch) < self._max_batch:
             utterance, pcm = self._waiting.popleft()
             if utterance.abandoned:
@@ -119,13 +123,19 @@ class OfflineThread(DecodeThread):
         return batch
 
 
-class OnlineThread(DecodeThread):
+class OnlineThread(DecodeThread[RequestT]):
     """Decodes utterances while the user speaks, a step of each in one call."""
 
-    def __init__(self, model: OnlineModel, loop: asyncio.AbstractEventLoop, max_batch: int) -> None:
+    def __init__(
+        self,
+        provider: str,
+        model: OnlineModel[RequestT],
+        loop: asyncio.AbstractEventLoop,
+        max_batch: int,
+    ) -> None:
         self._model = model
-        self._open: dict[Utterance, None] = {}
-        super().__init__(loop, max_batch if model.kind.batched else 1)
+        self._open: dict[Utterance[RequestT], None] = {}
+        super().__init__(provider, loop, max_batch if model.batched else 1)
 
     def _decode(self) -> None:
         while (incoming := self.take(block=not self._ready())) is not None:
@@ -141,10 +151,10 @@ class OnlineThread(DecodeThread):
             for utterance in [each for each in self._open if each.ended and not each.pcm]:
                 self._guarded([utterance], partial(self._finish, utterance))
 
-    def _ready(self) -> list[Utterance]:
+    def _ready(self) -> list[Utterance[RequestT]]:
         return [each for each in self._open if self._model.ready(each.state)]
 
-    def _guarded(self, utterances: Sequence[Utterance], work: Callable[[], None]) -> None:
+    def _guarded(self, utterances: Sequence[Utterance[RequestT]], work: Callable[[], None]) -> None:
         try:
             work()
         except Exception as error:  # any error of the library
@@ -154,13 +164,13 @@ class OnlineThread(DecodeThread):
                 self._open.pop(utterance, None)
                 self._resolve(utterance, error)
 
-    def _accept(self, utterance: Utterance) -> None:
+    def _accept(self, utterance: Utterance[RequestT]) -> None:
         if utterance.abandoned or utterance.future.done():
             self._open.pop(utterance, None)
             utterance.state = None
             return
         if utterance.state is None:
-            utterance.state = self._model.open(utterance.expected)
+            utterance.state = self._model.open(utterance.request)
             self._open[utterance] = None
         taken = 0
         waiting = utterance.pcm  # read once: the loop replaces it to abandon the utterance
@@ -170,17 +180,17 @@ class OnlineThread(DecodeThread):
             self._model.accept(utterance.state, pcm)
         self._partial(utterance, taken)
 
-    def _step(self, utterances: Sequence[Utterance]) -> None:
+    def _step(self, utterances: Sequence[Utterance[RequestT]]) -> None:
         self._model.step([each.state for each in utterances])
         for utterance in utterances:
             self._partial(utterance, 0)
 
-    def _partial(self, utterance: Utterance, taken: int) -> None:
+    def _partial(self, utterance: Utterance[RequestT], taken: int) -> None:
         if utterance.on_partial is not None:
             text = self._model.text(utterance.state)
             self._loop.call_soon_threadsafe(utterance.on_partial, text, taken)
 
-    def _finish(self, utterance: Utterance) -> None:
+    def _finish(self, utterance: Utterance[RequestT]) -> None:
         """Decode the rest of an utterance that has ended: a few steps, without batching."""
         del self._open[utterance]
         state = utterance.state
