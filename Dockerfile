@@ -4,20 +4,27 @@ FROM python:3.13-slim AS build
 WORKDIR /src
 # The packages first: they change less often than the code, and their layer is kept.
 COPY scripts/ scripts/
-COPY requirements.lock ./
+COPY requirements/ requirements/
 RUN scripts/make_venv.sh /opt/vixio
-RUN scripts/install_lock.sh /opt/vixio requirements.lock
+RUN scripts/install_lock.sh /opt/vixio requirements/base.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY vixio/ vixio/
 RUN scripts/install_project.sh /opt/vixio copy
+# What optional parts need: make docker EXTRAS="edge mp3".
+ARG EXTRAS=""
+ARG TORCH_INDEX=""
+RUN test -z "$EXTRAS" || scripts/install_extra.sh /opt/vixio $EXTRAS
 
 FROM python:3.13-slim
-COPY scripts/apt_install.sh scripts/ensure_libopus.sh /usr/local/lib/vixio/
-RUN /usr/local/lib/vixio/ensure_libopus.sh python3 && rm -rf /var/lib/apt/lists/*
+COPY scripts/ /usr/local/lib/vixio/scripts/
+RUN /usr/local/lib/vixio/scripts/ensure_libopus.sh python3 && rm -rf /var/lib/apt/lists/*
 RUN useradd --create-home --uid 10001 vixio && install --directory --owner vixio --mode 700 /var/lib/vixio
 COPY --from=build /opt/vixio /opt/vixio
+# Packages of the system that extras need; all else of them is there.
+ARG EXTRAS=""
+RUN /usr/local/lib/vixio/scripts/finish_extra.sh /opt/vixio $EXTRAS && rm -rf /var/lib/apt/lists/*
 # The memory (docs/memory.md) is /var/lib/vixio/memory.db: keep it in a named volume.
-ENV PATH=/opt/vixio/bin:$PATH PYTHONUNBUFFERED=1 XDG_STATE_HOME=/var/lib
+ENV PATH=/opt/vixio/bin:$PATH PYTHONUNBUFFERED=1 XDG_STATE_HOME=/var/lib VIXIO_IMAGE=1
 VOLUME /var/lib/vixio
 USER vixio
 WORKDIR /home/vixio

@@ -1,11 +1,15 @@
 # Vixio: `make` lists what there is.
 #
 # PYTHON=python3.13   the Python to use      VENV=.venv   where the environment goes
-# ARGS='...'          passed on to the command (run, demo, test, chaos, bench-speech)
+# ARGS='...'          passed on to the command (run, demo, test, chaos, bench-speech, lock)
+# NAME='edge mp3'     the extras for `make extra`      EXTRAS='edge mp3'  those for `make docker`
 
 VENV ?= .venv
 BIN := $(VENV)/bin
 ARGS ?=
+NAME ?=
+EXTRAS ?=
+TORCH_INDEX ?=
 IMAGE ?= vixio
 
 # What is installed, as files: a target is remade only when one of its causes is newer.
@@ -16,33 +20,51 @@ LITELLM := $(VENV)/litellm
 A2A_CLIENTS := $(VENV)/a2a-clients
 BROKERS_STAMP := $(VENV)/.installed-brokers
 BROKERS := $(VENV)/brokers
+BROKER_LOCKS = $(call locks,brokers nats pulsar rabbitmq)
 WITH_BROKERS := PYTHONPATH=$(abspath $(VENV)/brokers/packages) PATH=$(abspath $(VENV)/brokers/packages/bin):$$PATH
 MODELS_STAMP := $(VENV)/.installed-models
 MODELS := $(VENV)/models
-SETUP_SCRIPTS := $(wildcard scripts/*.sh)
+MODEL_LOCKS = $(call locks,funasr models piper sherpa ten torch)
+SETUP_SCRIPTS := scripts/make_venv.sh scripts/install_lock.sh scripts/pip_install.py scripts/install_project.sh scripts/ensure_libopus.sh
+# The extras that are installed here: they follow their locks.
+EXTRA_STAMPS := $(wildcard $(VENV)/.extra-*)
+# $(call locks,NAMES): their files.
+locks = $(patsubst %,requirements/%.lock,$(1))
 
-export PYTHON
+export PYTHON TORCH_INDEX
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev run demo demo-tools test test-a2a test-brokers test-litellm test-models test-stores chaos tool-churn bench-speech phrasebook lock audit docker clean
+.PHONY: help setup setup-dev extra run demo demo-tools test test-a2a test-brokers test-litellm test-models test-stores chaos tool-churn bench-speech phrasebook lock audit docker clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
 
-setup: $(RUN_STAMP) ## the virtual environment, pinned packages, libopus (no torch)
+setup: $(RUN_STAMP) $(EXTRA_STAMPS) ## the virtual environment, pinned packages, libopus (no torch)
 
-setup-dev: $(DEV_STAMP) ## the same, and what the tests need
+setup-dev: setup $(DEV_STAMP) ## the same, and what the tests need
 
-$(RUN_STAMP): requirements.lock pyproject.toml firmware-test-client/pyproject.toml $(SETUP_SCRIPTS)
-	scripts/make_venv.sh $(VENV)
-	scripts/install_lock.sh $(VENV) requirements.lock
-	scripts/install_project.sh $(VENV) editable
-	scripts/ensure_libopus.sh $(BIN)/python
+extra: $(RUN_STAMP) ## what optional parts need, into the same environment: make extra NAME="edge mp3"
+	@scripts/install_extra.sh $(VENV) $(NAME)
+
+$(RUN_STAMP): requirements/base.lock pyproject.toml firmware-test-client/pyproject.toml $(SETUP_SCRIPTS)
+	@echo "setup: 1 of 4, the environment; this is done once and takes a minute or two"
+	@scripts/make_venv.sh $(VENV)
+	@echo "setup: 2 of 4, the packages, some 340 MB on the disk"
+	@scripts/install_lock.sh $(VENV) requirements/base.lock
+	@echo "setup: 3 of 4, Vixio and the simulated device, from this directory"
+	@scripts/install_project.sh $(VENV) editable
+	@echo "setup: 4 of 4, libopus, from the system"
+	@scripts/ensure_libopus.sh $(BIN)/python
+	@touch $@
+	@echo "setup: done"
+
+$(DEV_STAMP): requirements/dev.lock | $(RUN_STAMP)
+	@echo "setup: what the tests need"
+	@scripts/install_lock.sh $(VENV) $<
 	@touch $@
 
-$(DEV_STAMP): $(RUN_STAMP) requirements-dev.lock
-	scripts/install_lock.sh $(VENV) requirements-dev.lock
-	@touch $@
+$(VENV)/.extra-%: requirements/%.lock | $(RUN_STAMP)
+	@scripts/install_extra.sh $(VENV) $*
 
 run: setup ## start the server with the offline default; ARGS='--config FILE' and so on
 	$(BIN)/vixio serve $(ARGS)
@@ -68,9 +90,9 @@ test-a2a: $(A2A_CLIENTS)/.installed ## pytest of A2A with the JavaScript SDK, 0.
 	VIXIO_A2A_CLIENTS=$(abspath $(A2A_CLIENTS)) $(BIN)/pytest tests/a2a tests/e2e/a2a $(ARGS)
 
 # The brokers and their clients, and two versions of the library that the services' wire comes from.
-$(BROKERS_STAMP): $(DEV_STAMP) requirements-brokers.lock $(wildcard tests/brokers/trustgraph_*.txt)
+$(BROKERS_STAMP): $(DEV_STAMP) $(BROKER_LOCKS) $(wildcard tests/brokers/trustgraph_*.txt)
 	rm -rf $(BROKERS)
-	TARGET=$(BROKERS)/packages scripts/install_lock.sh $(VENV) requirements-brokers.lock
+	TARGET=$(BROKERS)/packages scripts/install_lock.sh $(VENV) $(BROKER_LOCKS)
 	TARGET=$(BROKERS)/trustgraph_rabbitmq scripts/install_lock.sh $(VENV) tests/brokers/trustgraph_rabbitmq.txt
 	TARGET=$(BROKERS)/trustgraph_pulsar scripts/install_lock.sh $(VENV) tests/brokers/trustgraph_pulsar.txt
 	@touch $@
@@ -83,9 +105,9 @@ test-brokers: $(BROKERS_STAMP) ## pytest of tool services on a real NATS, Rabbit
 		$(BIN)/pytest tests/brokers tests/load/test_tool_churn.py tests/e2e/test_demo.py $(ARGS)
 
 # Beside the environment, not in it: the other tests are to run without the extra.
-$(LITELLM_STAMP): $(DEV_STAMP) requirements-litellm.lock
+$(LITELLM_STAMP): $(DEV_STAMP) requirements/litellm.lock
 	rm -rf $(LITELLM)
-	TARGET=$(LITELLM) scripts/install_lock.sh $(VENV) requirements-litellm.lock
+	TARGET=$(LITELLM) scripts/install_lock.sh $(VENV) requirements/litellm.lock
 	@touch $@
 
 test-litellm: $(LITELLM_STAMP) ## pytest with the real LiteLLM (25 more packages, 145 MB)
@@ -94,10 +116,10 @@ test-litellm: $(LITELLM_STAMP) ## pytest with the real LiteLLM (25 more packages
 	PYTHONPATH=$(LITELLM) $(BIN)/pytest -k 'litellm' tests/contract/test_agent_contract.py \
 		tests/unit/providers/openai_agent $(ARGS)
 
-$(MODELS_STAMP): $(DEV_STAMP) requirements-models.lock
+$(MODELS_STAMP): $(DEV_STAMP) $(MODEL_LOCKS)
 	rm -rf $(MODELS)
-	TARGET=$(MODELS) scripts/install_lock.sh $(VENV) requirements-models.lock
-	scripts/ensure_libcxx.sh $(BIN)/python
+	TARGET=$(MODELS) scripts/install_lock.sh $(VENV) $(MODEL_LOCKS)
+	-scripts/extras/ten.sh $(BIN)/python # without it TEN VAD's tests are skipped
 	@touch $@
 
 test-models: $(MODELS_STAMP) ## pytest with FunASR, torch, sherpa-onnx, Piper and TEN VAD (1.7 GB more)
@@ -121,14 +143,14 @@ bench-speech: setup ## how much speech is understood, and how much is wrongly ac
 phrasebook: setup-dev ## compile vixio/phrasebook/data/*.yaml, after a change of them
 	$(BIN)/python scripts/compile_phrasebook.py
 
-lock: setup-dev ## remake the requirements*.lock files from pyproject.toml (needs a network)
-	$(BIN)/python scripts/lock.py
+lock: setup-dev ## remake requirements/ from pyproject.toml (needs a network; ARGS=--upgrade: newest versions)
+	$(BIN)/python scripts/lock.py $(ARGS)
 
 audit: ## known vulnerabilities in the locked packages (needs a network)
-	@python=$$(scripts/find_python.sh) && $$python scripts/audit.py $(wildcard requirements*.lock)
+	@python=$$(scripts/find_python.sh) && $$python scripts/audit.py $(wildcard requirements/*.lock)
 
-docker: ## build the image
-	docker build --tag $(IMAGE) .
+docker: ## build the image, with EXTRAS="edge mp3" for what optional parts need
+	docker build --tag $(IMAGE) --build-arg EXTRAS="$(EXTRAS)" --build-arg TORCH_INDEX="$(TORCH_INDEX)" .
 
 clean: ## remove the virtual environment and what the tools left
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

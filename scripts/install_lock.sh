@@ -11,18 +11,24 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 
 # The pins hold for build environments too (opuslib is built from source). pip read the one
 # variable for that before 25.3 and reads the other since.
-PIP_CONSTRAINT=$here/requirements.lock
+PIP_CONSTRAINT=$here/requirements/base.lock
 PIP_BUILD_CONSTRAINT=$PIP_CONSTRAINT
 export PIP_CONSTRAINT PIP_BUILD_CONSTRAINT
 
+count=$(cat "$@" | grep -v '^#' | sort -u | grep -c .)
+[ "$count" -eq 1 ] && packages=package || packages=packages
+echo "setup:   $(echo "$*" | sed "s|$here/||g"): $count $packages" >&2
+
+files=
 for lock in "$@"; do
-    echo "setup: $lock"
-    # --no-deps: the lock is complete, and silero-vad must not bring torch (docs/dependencies.md).
-    if ! "$python" -m pip install --quiet --no-input --disable-pip-version-check --no-deps \
-        ${TARGET:+--target "$TARGET"} -r "$lock"; then
-        echo "setup: $lock could not be installed. If a package had to be compiled:" \
-            "only Python 3.11 and 3.13 have ready-made wheels on every platform;" \
-            "'make clean', then 'make setup PYTHON=python3.13'" >&2
-        exit 1
-    fi
+    files="$files -r $lock"
 done
+# --no-deps: the lock is complete, and silero-vad must not bring torch (docs/dependencies.md).
+# shellcheck disable=SC2086 # one word an option and a file
+if ! "$python" "$here/scripts/pip_install.py" "$count" --no-deps \
+    ${TARGET:+--target "$TARGET"} $files; then
+    echo "setup: $* could not be installed. If a package had to be compiled:" \
+        "only Python 3.11 and 3.13 have ready-made wheels on every platform;" \
+        "'make clean', then 'make setup PYTHON=python3.13'" >&2
+    exit 1
+fi

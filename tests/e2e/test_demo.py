@@ -106,7 +106,7 @@ def test_without_the_a2a_library_no_client_uses_the_server(
     assert tools.oven_client() is None
     printed = capsys.readouterr().out
     assert printed.count("\n") == 1
-    assert "requirements-a2a.lock" in printed
+    assert "extra NAME=a2a" in printed
 
 
 async def test_a_recipe_that_is_not_heard_has_no_end(monkeypatch: pytest.MonkeyPatch) -> None:

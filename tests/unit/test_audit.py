@@ -35,7 +35,7 @@ def audit(
 
     monkeypatch.setattr(module, "run", run)
     monkeypatch.setattr(module.venv, "create", lambda *args, **kwargs: None)
-    return module, module.main(["requirements.lock"])
+    return module, module.main(["base.lock"])
 
 
 @pytest.mark.parametrize(

@@ -16,15 +16,9 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[2]
-EXTRAS = ("dev", "edge", "litellm", "mp3", "redis", "sqlalchemy")
-MODELS = "requirements-models.lock"
-"""The runtimes of local models, several extras in one, and torch, on which FunASR runs."""
-MODEL_EXTRAS = ("funasr", "piper", "sherpa", "ten")
-BROKERS = "requirements-brokers.lock"
-"""The clients of the message brokers, several extras in one, and the brokers that are packages."""
-BROKER_EXTRAS = ("nats", "pulsar", "rabbitmq")
-SHARED = {**dict.fromkeys(MODEL_EXTRAS, MODELS), **dict.fromkeys(BROKER_EXTRAS, BROKERS)}
-LOCKS = ("requirements.lock", *(f"requirements-{extra}.lock" for extra in EXTRAS), MODELS, BROKERS)
+BASE = "requirements/base.lock"
+TORCH = "requirements/torch.lock"
+LOCKS = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("requirements/*.lock"))
 PIN = re.compile(r"^[a-z0-9]+(-[a-z0-9]+)*==[0-9][0-9a-z.]*( ; [^;#@]+)?$")
 
 # Python 3.11, 3.12 and 3.13 on the two Linux architectures that the lock is meant for.
@@ -91,39 +85,50 @@ def test_a_lock_holds_plain_pins_in_order(lock: str) -> None:
     assert names == sorted(names)
 
 
-@pytest.mark.parametrize("lock", [lock for lock in LOCKS if lock != MODELS])
+@pytest.mark.parametrize("lock", [lock for lock in LOCKS if lock != TORCH])
 def test_no_lock_brings_torch(lock: str) -> None:
     names = {Requirement(line).name for line in pin_lines(lock)}
     heavy = {name for name in names if re.match(r"torch|nvidia|triton|tensorflow", name)}
-    assert not heavy
+    assert heavy <= {"torch-complex"}  # of FunASR: pure Python, asks for numpy alone
 
 
-def test_the_lock_of_the_models_brings_torch_alone() -> None:
-    names = {Requirement(line).name for line in pin_lines(MODELS)}
+def test_the_lock_of_torch_brings_torch_alone() -> None:
+    names = {Requirement(line).name for line in pin_lines(TORCH)}
     heavy = {name for name in names if re.match(r"torch|nvidia|cuda|triton|tensorflow", name)}
-    assert heavy == {"torch", "torch-complex"}  # the second is pure Python and asks for numpy alone
+    assert heavy == {"torch"}
+
+
+def test_any_extras_fit_into_one_environment() -> None:
+    """A package has the same pins in every lock that has it."""
+    pins: dict[str, tuple[str, list[str]]] = {}
+    for lock in LOCKS:
+        its: dict[str, list[str]] = {}
+        for line in pin_lines(lock):
+            its.setdefault(Requirement(line).name, []).append(line)
+        for name, lines in its.items():
+            where, others = pins.setdefault(name, (lock, lines))
+            assert lines == others, f"{name} differs in {where} and {lock}"
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda e: "-".join(e.values()))
 def test_the_lock_covers_what_the_projects_ask_for(environment: dict[str, str]) -> None:
     project = toml("pyproject.toml")
     device = toml("firmware-test-client/pyproject.toml")
-    base = pinned(environment, "requirements.lock")
+    base = pinned(environment, BASE)
     assert_covered(project["project"]["dependencies"], base, environment)
     assert_covered(project["dependency-groups"]["vad"], base, environment)
     assert_covered(project["build-system"]["requires"], base, environment)
     assert_covered(device["project"]["dependencies"], base, environment)
     assert_covered(device["build-system"]["requires"], base, environment)
     for extra, requirements in project["project"]["optional-dependencies"].items():
-        lock = SHARED.get(extra, f"requirements-{extra}.lock")
-        more = pinned(environment, "requirements.lock", lock)
+        more = pinned(environment, BASE, f"requirements/{extra}.lock")
         assert_covered(requirements, more, environment)
 
 
 def test_the_lock_covers_what_the_packages_ask_for() -> None:
     """pip is told --no-deps, so a missing transitive pin would show up as an ImportError."""
     here: dict[str, str] = {}
-    versions = pinned(here, "requirements.lock", "requirements-dev.lock")
+    versions = pinned(here, BASE, "requirements/dev.lock")
     wanted = {
         name: [r for r in importlib.metadata.requires(name) or [] if applies(Requirement(r), here)]
         for name in versions
@@ -135,7 +140,7 @@ def test_the_lock_covers_what_the_packages_ask_for() -> None:
 
 
 def test_the_metadata_never_asks_for_silero_or_torch() -> None:
-    """`pip install vixio`, with whatever extras, stays free of torch."""
+    """The wheel, with whatever extras, stays free of torch."""
     project = toml("pyproject.toml")["project"]
     extras = project["optional-dependencies"].values()
     asked = [*project["dependencies"], *(r for extra in extras for r in extra)]
@@ -186,11 +191,12 @@ def test_the_image_is_made_by_the_steps_of_make_setup() -> None:
     assert recipe is not None
     runs = [" ".join(words) for keyword, words in dockerfile() if keyword == "RUN"]
     image_steps = set().union(*map(scripts_called, runs))
-    assert image_steps == scripts_called(recipe[1])
+    extras = {"install_extra.sh", "finish_extra.sh"}  # of `make docker EXTRAS=…`
+    assert image_steps == scripts_called(recipe[1]) | extras
     for step in image_steps:
         assert os.access(ROOT / "scripts" / step, os.X_OK), f"scripts/{step} is not executable"
     locks = re.findall(r"requirements\S*\.lock", " ".join(runs))
-    assert locks == re.findall(r"requirements\S*\.lock", recipe[1]) == ["requirements.lock"]
+    assert locks == re.findall(r"requirements\S*\.lock", recipe[1]) == [BASE]
 
 
 def test_the_image_runs_unprivileged_on_a_supported_python_and_says_how_it_is() -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vixio.core.cluster import Cluster, CommandHandler
 from vixio.core.commands import CommandResult
 from vixio.core.errors import ConfigError, describe
+from vixio.core.extras import how_to_install
 from vixio.core.imports import sdk_import
 from vixio.core.metrics import Counters
 from vixio.core.session.conversation import Conversation
@@ -41,7 +42,7 @@ _log = logging.getLogger(__name__)
 def check_installed() -> None:
     """Raise ConfigError if the A2A library is not installed. Imports nothing."""
     if any(find_spec(module) is None for module in NEEDS):
-        raise ConfigError("a2a needs: scripts/install_lock.sh .venv requirements-a2a.lock")
+        raise ConfigError(f"a2a needs: {how_to_install('a2a')}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

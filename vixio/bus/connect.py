@@ -10,12 +10,13 @@ from vixio.bus.broker import Broker
 from vixio.bus.bus import ToolBus
 from vixio.core.errors import PluginUnavailable
 from vixio.core.metrics import Counters
+from vixio.core.plugins import Plugin
 
 _CLASSES: Final = {
-    "memory": ("vixio.bus.memory", "MemoryBroker"),
-    "nats": ("vixio.bus.nats", "NatsBroker"),
-    "rabbitmq": ("vixio.bus.rabbitmq", "RabbitMqBroker"),
-    "pulsar": ("vixio.bus.pulsar", "PulsarBroker"),
+    "memory": Plugin("vixio.bus.memory:MemoryBroker"),
+    "nats": Plugin("vixio.bus.nats:NatsBroker", "nats"),
+    "rabbitmq": Plugin("vixio.bus.rabbitmq:RabbitMqBroker", "rabbitmq"),
+    "pulsar": Plugin("vixio.bus.pulsar:PulsarBroker", "pulsar"),
 }
 
 
@@ -24,13 +25,13 @@ def load_client(address: BrokerAddress) -> type[Broker]:
 
     Raises PluginUnavailable if its client is not installed.
     """
-    module, name = _CLASSES[address.backend]
+    plugin = _CLASSES[address.backend]
+    module, _, name = plugin.location.partition(":")
     try:
         found: type[Broker] = getattr(import_module(module), name)
     except ImportError as error:
         raise PluginUnavailable(
-            f"{error}; {address.scheme}:// needs its client: "
-            "scripts/install_lock.sh .venv requirements-brokers.lock (docs/brokers.md)"
+            f"{error}; {address.scheme}:// needs its client: {plugin.remedy()}"
         ) from error
     return found
 

@@ -15,22 +15,27 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
 from vixio.core.errors import ConfigError, PluginUnavailable
+from vixio.core.extras import Extra, how_to_install, how_to_repair
 
 T = TypeVar("T")
-
-UPGRADE = "pip install --upgrade vixio"
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
     """Where a plug-in is: ``module:attribute``.
 
-    ``remedy``: the command that installs what its module needs. ``owner``: its distribution.
+    ``extra``: of Vixio, with the packages that its module needs. ``owner``: its distribution.
     """
 
     location: str
-    remedy: str = UPGRADE
+    extra: Extra | None = None
     owner: str = "vixio"
+
+    def remedy(self) -> str:
+        """Return the command that installs what its module needs."""
+        if self.owner != "vixio":
+            return f"pip install --upgrade {self.owner}"
+        return how_to_repair() if self.extra is None else how_to_install(self.extra)
 
 
 class PluginGroup(Generic[T]):
@@ -72,7 +77,7 @@ class PluginGroup(Generic[T]):
                 found = getattr(found, part)
         except ImportError as error:
             raise PluginUnavailable(
-                f"{error}; to install what it needs: {plugin.remedy}"
+                f"{error}; to install what it needs: {plugin.remedy()}"
             ) from error
         except AttributeError as error:
             raise ConfigError(f"{self._kind} {name}: {plugin.location} does not exist") from error
@@ -100,7 +105,7 @@ class PluginGroup(Generic[T]):
         for point in installed(self.group):
             if point.name.startswith(self._prefix):
                 name = point.name.removeprefix(self._prefix)
-                found.setdefault(name, []).append(Plugin(point.value, *_origin(point)))
+                found.setdefault(name, []).append(Plugin(point.value, owner=_owner(point)))
         return found
 
     def _unknown(self, name: str) -> str:
@@ -111,10 +116,9 @@ class PluginGroup(Generic[T]):
         return f"{message} (known: {', '.join(known)}; packages can add others)"
 
 
-def _origin(point: EntryPoint) -> tuple[str, str]:
-    """Return the command that reinstalls an entry point's distribution, and its name."""
-    name = point.dist.name if point.dist is not None else point.value.partition(".")[0]
-    return f"pip install --upgrade {name}", name
+def _owner(point: EntryPoint) -> str:
+    """Return the name of an entry point's distribution."""
+    return point.dist.name if point.dist is not None else point.value.partition(".")[0]
 
 
 @cache

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Final
 
 from vixio.core.errors import ConfigError
+from vixio.core.extras import Extra, how_to_install
 from vixio.core.imports import sdk_import
 from vixio.memory.store import MemoryStore
 
-NEEDS = {"sqlalchemy": ("sqlalchemy", "greenlet"), "redis": ("redis",)}
+NEEDS: Final[dict[Extra, tuple[str, ...]]] = {
+    "sqlalchemy": ("sqlalchemy", "greenlet"),
+    "redis": ("redis",),
+}
 """The modules of each extra. An extra has the name of its store."""
 
 
 def check_installed(store: str) -> None:
     """Raise ConfigError if a package that ``store`` needs is not installed. Imports nothing."""
-    if any(find_spec(module) is None for module in NEEDS.get(store, ())):
-        raise ConfigError(f"memory.store: {store} needs: pip install 'vixio[{store}]'")
+    for extra, modules in NEEDS.items():
+        if extra == store and any(find_spec(module) is None for module in modules):
+            raise ConfigError(f"memory.store: {store} needs: {how_to_install(extra)}")
 
 
 def make_store(store: str, path: str, url: str) -> MemoryStore:

@@ -12,6 +12,7 @@ import pytest
 from tests.support.entry_points import Installed, site_of
 from vixio.core import plugins
 from vixio.core.errors import ConfigError, PluginUnavailable
+from vixio.core.extras import how_to_install
 from vixio.core.plugins import Plugin, PluginGroup
 
 GROUP = "vixio.test_plugins"
@@ -31,7 +32,7 @@ THINGS = PluginGroup(
     {
         "own": Plugin("acme_things:THING"),
         "nested": Plugin("acme_things:THING.inner"),
-        "gone": Plugin("vixio.no_such_module:X", "pip install 'vixio[gone]'"),
+        "gone": Plugin("vixio.no_such_module:X", "edge"),
         "moved": Plugin("acme_things:MISSING"),
         "wrong": Plugin("acme_things:GROUP"),
     },
@@ -84,7 +85,7 @@ def test_an_entry_point_without_a_distribution_is_named_by_its_module(
     [
         ("onw", ConfigError, "there is no thing 'onw', did you mean 'own'? (known: acme, broken, "),
         ("zebra", ConfigError, "; packages can add others)"),
-        ("gone", PluginUnavailable, "to install what it needs: pip install 'vixio[gone]'"),
+        ("gone", PluginUnavailable, f"to install what it needs: {how_to_install('edge')}"),
         ("moved", ConfigError, "thing moved: acme_things:MISSING does not exist"),
         ("wrong", ConfigError, "thing wrong: acme_things:GROUP is not a Thing"),
         ("broken", PluginUnavailable, "to install what it needs: pip install --upgrade broken"),

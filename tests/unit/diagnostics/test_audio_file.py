@@ -68,7 +68,7 @@ def test_mp3_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         raise ImportError
 
     monkeypatch.setattr("vixio.providers.audio_stream.mp3.load", missing)
-    with pytest.raises(ConfigError, match=r"pip install 'vixio\[mp3\]', or convert it: ffmpeg"):
+    with pytest.raises(ConfigError, match=r"extra NAME=mp3.*, or convert it: ffmpeg"):
         list(read_pcm(path))
 
 

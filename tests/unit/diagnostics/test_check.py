@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from vixio.cli.commands import main
 from vixio.core.errors import ConfigError, ProviderError, ProviderUnavailable
+from vixio.core.extras import how_to_install
 from vixio.diagnostics import check
 from vixio.diagnostics.check import PROBES, Part, check_all
 from vixio.providers import registry
@@ -210,7 +211,7 @@ async def test_agents_over_a2a(kit: Kit, tmp_path: Path, monkeypatch: pytest.Mon
     assert on["a2a"].detail == "on for 1 caller, without devices, at https://voice.example"
     monkeypatch.setattr("vixio.a2a.mount.NEEDS", ("a_module_that_is_not_installed",))
     missing = await run(tmp_path, server + section)
-    needs = "a2a needs: scripts/install_lock.sh .venv requirements-a2a.lock"
+    needs = f"a2a needs: {how_to_install('a2a')}"
     assert failed(missing)["a2a"] == needs
 
 

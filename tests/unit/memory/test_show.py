@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from tests.unit.memory.doubles import Server, talk
 from vixio.cli.commands import main
+from vixio.core.extras import how_to_install
 from vixio.diagnostics.check import Part, check_all
 from vixio.memory import create
 
@@ -65,7 +66,7 @@ def test_a_store_that_does_not_work_is_one_line(tmp_path: Path) -> None:
 def test_a_missing_extra_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(create.NEEDS, "redis", ("there_is_no_such_module",))
     code, said = vixio_memory(tmp_path, "{store: redis, url: 'redis://h'}", A)
-    assert (code, said) == (2, "vixio: memory.store: redis needs: pip install 'vixio[redis]'\n")
+    assert (code, said) == (2, f"vixio: memory.store: redis needs: {how_to_install('redis')}\n")
 
 
 @pytest.mark.parametrize("store", ["redis", "sqlalchemy"])

@@ -48,7 +48,7 @@ KINDS = ["sqlite", "sqlalchemy+sqlite", "sqlalchemy+postgresql", "redis"]
 
 def make(kind: str, tmp_path: Path, servers: dict[str, Any]) -> MemoryStore:
     store, _, database = kind.partition("+")
-    need(*NEEDS.get(store, ()))
+    need(*(module for extra in NEEDS if extra == store for module in NEEDS[extra]))
     url = ""
     if database == "sqlite":
         need("aiosqlite")

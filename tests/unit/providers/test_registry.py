@@ -109,7 +109,7 @@ def test_what_it_needs_is_missing(installed: Installed) -> None:
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vixio.providers.openai_agent.backend", None)
-    with pytest.raises(ProviderUnavailable, match=r"pip install 'vixio\[litellm\]'"):
+    with pytest.raises(ProviderUnavailable, match=r"extra NAME=litellm"):
         resolve("agent", "litellm")
 
 

@@ -43,5 +43,5 @@ def test_a_missing_library_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings.model_validate(
         {"a2a": {"tokens": {"alice": TOKEN}}, "memory": {"store": "none"}}
     )
-    with pytest.raises(ConfigError, match=r"requirements-a2a\.lock"):
+    with pytest.raises(ConfigError, match=r"extra NAME=a2a"):
         Server(settings)

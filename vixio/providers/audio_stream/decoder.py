@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 
 from vixio.core.audio import BYTES_PER_SAMPLE
 from vixio.core.errors import ConfigError, ProviderError, ProviderUnavailable
+from vixio.core.extras import how_to_install
 from vixio.core.streams import closing
 from vixio.providers.audio_stream.formats import (
     AudioError,
@@ -16,13 +17,15 @@ from vixio.providers.audio_stream.formats import (
     recognise,
 )
 
-NEEDS_MP3 = "MP3 needs: pip install 'vixio[mp3]'"
-
 _SLICE = 2_048
 """Bytes decoded in one step: at most one or two seconds of speech, which take 1 to 5 ms."""
 
 _PCM_SLICE = 48_000
 """The same of PCM, raw or in WAV: a second at 24 kHz, which needs hardly any work."""
+
+
+def _needs_mp3() -> str:
+    return f"MP3 needs: {how_to_install('mp3')}"
 
 
 def load(provider: str, asked: AudioFormatName) -> None:
@@ -38,7 +41,7 @@ def load(provider: str, asked: AudioFormatName) -> None:
         mp3.load()
     except ImportError:
         if asked == "mp3":
-            raise ProviderUnavailable(provider, NEEDS_MP3) from None
+            raise ProviderUnavailable(provider, _needs_mp3()) from None
     try:
         load_libopus()
     except ConfigError as error:
@@ -117,7 +120,7 @@ class AudioStreamDecoder:
             raise ProviderError(self._provider, str(error), reason="service") from None
         except ImportError:
             self.close()
-            raise ProviderUnavailable(self._provider, NEEDS_MP3) from None
+            raise ProviderUnavailable(self._provider, _needs_mp3()) from None
         except ConfigError as error:  # libopus is missing
             self.close()
             raise ProviderUnavailable(self._provider, str(error)) from None

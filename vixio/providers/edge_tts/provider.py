@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from importlib.util import find_spec
 
 from vixio.core.errors import ProviderError, ProviderUnavailable
+from vixio.core.extras import how_to_install
 from vixio.core.streams import closing
 from vixio.providers.audio_stream import AudioStreamDecoder, decoded, load
 from vixio.providers.edge_tts.settings import NAME, EdgeTTSSettings, voice_for
@@ -22,8 +23,6 @@ MAX_BYTES = 4_096
 """Of one request, as UTF-8 with XML's entities: edge-tts's own limit. Longer Chinese texts, which
 have no spaces, it splits within words or not at all."""
 
-INSTALL = "pip install 'vixio[edge]'"
-
 
 class EdgeTTSProvider(TTSProvider):
     """Voices of Microsoft Edge. The service takes one sentence per connection."""
@@ -34,7 +33,9 @@ class EdgeTTSProvider(TTSProvider):
     def __init__(self, settings: EdgeTTSSettings | None = None) -> None:
         """Raises ProviderUnavailable if the package is not installed."""
         if find_spec("edge_tts") is None:
-            raise ProviderUnavailable(NAME, f"the package edge-tts is missing: {INSTALL}")
+            raise ProviderUnavailable(
+                NAME, f"the package edge-tts is missing: {how_to_install('edge')}"
+            )
         self._settings = settings or EdgeTTSSettings()
         self._speaking: set[Speech] = set()
         self._started = False
@@ -89,7 +90,9 @@ def _import() -> None:
     try:
         import edge_tts  # noqa: F401 - takes 0.3 s, which the first sentence should not wait for
     except ImportError as error:
-        raise ProviderUnavailable(NAME, f"{error}; to install what it needs: {INSTALL}") from None
+        raise ProviderUnavailable(
+            NAME, f"{error}; to install what it needs: {how_to_install('edge')}"
+        ) from None
     load(NAME, "mp3")
 
 

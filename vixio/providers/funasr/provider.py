@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from vixio.core.backoff import Backoff
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
+from vixio.core.extras import how_to_install
 from vixio.core.framing import Frame
 from vixio.providers.asr import ASRProvider, SpeechHints
 from vixio.providers.funasr.hotwords import hotwords
@@ -188,12 +189,10 @@ class FunASRProvider(ASRProvider):
 def _check_packages() -> None:
     # find_spec() does not import the packages: the server's own process never loads them.
     if find_spec("funasr") is None:
-        raise ProviderUnavailable(
-            NAME, "FunASR is missing: pip install 'vixio[funasr]', and torch: pip install torch"
-        )
+        raise ProviderUnavailable(NAME, f"FunASR is missing: {how_to_install('funasr')}")
     if find_spec("torch") is None:
         raise ProviderUnavailable(
-            NAME, "torch is missing, on which FunASR runs: pip install torch (docs/dependencies.md)"
+            NAME, f"torch is missing, on which FunASR runs: {how_to_install('funasr')}"
         )
 
 

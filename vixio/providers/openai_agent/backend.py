@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from vixio.core.errors import ProviderError, ProviderUnavailable
+from vixio.core.extras import how_to_install
 from vixio.providers.agent import AgentBackend, AgentProvider
 from vixio.providers.openai_agent.settings import (
     LiteLLMAgentSettings,
@@ -97,7 +98,7 @@ class LiteLLMAgentBackend(SharedModelBackend):
         """Raises ProviderUnavailable if LiteLLM is not installed."""
         super().__init__(name, settings)
         if find_spec("litellm") is None:
-            raise ProviderUnavailable(name, "needs: pip install 'vixio[litellm]'")
+            raise ProviderUnavailable(name, f"needs: {how_to_install('litellm')}")
 
     def make_model(self) -> SharedModel:
         from vixio.providers.openai_agent.models import litellm_model

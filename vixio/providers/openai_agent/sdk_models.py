@@ -13,6 +13,7 @@ from agents import ModelSettings, OpenAIResponsesModel, set_tracing_disabled
 from openai.types.shared import Reasoning
 
 from vixio.core.errors import ProviderUnavailable
+from vixio.core.extras import how_to_install
 from vixio.providers.openai_agent.model import Item
 from vixio.providers.openai_agent.sdk_model import SdkModel
 from vixio.providers.openai_agent.settings import (
@@ -69,7 +70,7 @@ def litellm_model(name: str, settings: LiteLLMAgentSettings) -> SdkModel:
         litellm = import_module("litellm")
         from agents.extensions.models.litellm_model import LitellmModel
     except ImportError as error:
-        raise ProviderUnavailable(name, "needs: pip install 'vixio[litellm]'") from error
+        raise ProviderUnavailable(name, f"needs: {how_to_install('litellm')}") from error
     litellm.suppress_debug_info = True  # type: ignore[attr-defined]  # it prints to the console
     key = settings.api_key.get_secret_value() if settings.api_key is not None else None
     inner = LitellmModel(settings.model, base_url=settings.base_url, api_key=key)

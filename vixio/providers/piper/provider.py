@@ -13,13 +13,13 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
 from vixio.core.errors import ProviderUnavailable
+from vixio.core.extras import how_to_install
 from vixio.providers.inference.memory import models_mb
 from vixio.providers.local_voice.provider import LocalVoiceProvider
 from vixio.providers.piper.phonemes import EspeakPhonemes
 from vixio.providers.registry import ProviderFactory
 
 NAME = "piper"
-_INSTALL = "pip install 'vixio[piper]'"
 _DOWNLOAD = "python -m piper.download_voices NAME fetches both files of a voice"
 
 
@@ -101,7 +101,9 @@ class PiperTTSProvider(LocalVoiceProvider):
         try:
             from piper import PiperConfig, PiperVoice, SynthesisConfig
         except ImportError as error:
-            raise ProviderUnavailable(NAME, f"Piper is not installed: {_INSTALL}") from error
+            raise ProviderUnavailable(
+                NAME, f"Piper is not installed: {how_to_install('piper')}"
+            ) from error
         # Below ERROR it logs the texts, and the letters without a phoneme.
         logging.getLogger("piper").setLevel(logging.ERROR)
         try:

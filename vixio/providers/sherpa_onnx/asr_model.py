@@ -9,12 +9,13 @@ import numpy as np
 
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE
 from vixio.core.errors import ProviderUnavailable
+from vixio.core.extras import how_to_install
 from vixio.providers.asr import Recognition
 from vixio.providers.local_recogniser.models import OfflineModel, OnlineModel
 from vixio.providers.sensevoice_tags import parse_tags
 from vixio.providers.sherpa_onnx.asr_kinds import KINDS, ASRKind, detect, files_of
 from vixio.providers.sherpa_onnx.asr_settings import SherpaASRSettings
-from vixio.providers.sherpa_onnx.folder import INSTALL, NAME, ModelFolder
+from vixio.providers.sherpa_onnx.folder import NAME, ModelFolder
 from vixio.providers.sherpa_onnx.hotwords import Hotwords
 
 Vendor: TypeAlias = Any
@@ -121,7 +122,9 @@ def load(settings: SherpaASRSettings) -> SherpaOfflineModel | SherpaOnlineModel:
     try:
         import sherpa_onnx
     except ImportError as error:
-        raise ProviderUnavailable(NAME, f"sherpa-onnx is not installed: {INSTALL}") from error
+        raise ProviderUnavailable(
+            NAME, f"sherpa-onnx is not installed: {how_to_install('sherpa')}"
+        ) from error
     maker = sherpa_onnx.OnlineRecognizer if kind.streaming else sherpa_onnx.OfflineRecognizer
     wrapper = SherpaOnlineModel if kind.streaming else SherpaOfflineModel
     try:

@@ -9,7 +9,6 @@ from vixio.core.errors import ProviderUnavailable
 from vixio.providers.sherpa_onnx.onnx_header import OnnxHeader, OnnxHeaderError, read_header
 
 NAME = "sherpa-onnx"
-INSTALL = "pip install 'vixio[sherpa]'"
 _LISTED = 12
 
 

@@ -11,11 +11,12 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
 from vixio.core.errors import ProviderUnavailable
+from vixio.core.extras import how_to_install
 from vixio.providers.inference.memory import models_mb
 from vixio.providers.local_voice.phonemes import Phonemes
 from vixio.providers.local_voice.provider import LocalVoiceProvider
 from vixio.providers.registry import ProviderFactory
-from vixio.providers.sherpa_onnx.folder import INSTALL, NAME, ModelFolder
+from vixio.providers.sherpa_onnx.folder import NAME, ModelFolder
 from vixio.providers.sherpa_onnx.trial import try_first
 from vixio.providers.sherpa_onnx.tts_kinds import VoiceFiles, VoiceKindName, voice_files
 from vixio.providers.spoken_text import split
@@ -141,7 +142,9 @@ def _engine(folder: ModelFolder, files: VoiceFiles, threads: int) -> Vendor:
     try:
         import sherpa_onnx
     except ImportError as error:
-        raise ProviderUnavailable(NAME, f"sherpa-onnx is not installed: {INSTALL}") from error
+        raise ProviderUnavailable(
+            NAME, f"sherpa-onnx is not installed: {how_to_install('sherpa')}"
+        ) from error
     kinds = {
         "vits": sherpa_onnx.OfflineTtsVitsModelConfig,
         "kokoro": sherpa_onnx.OfflineTtsKokoroModelConfig,

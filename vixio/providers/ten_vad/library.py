@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from vixio.core.errors import ProviderError, ProviderUnavailable
+from vixio.core.extras import how_to_install
 
 NAME = "ten"
 
@@ -21,7 +22,6 @@ WINDOW = 256
 """Samples of one run, 16 ms at 16 kHz: the step that the network was trained with."""
 WINDOW_BYTES = WINDOW * 2
 
-_INSTALL = "pip install 'vixio[ten]'"
 _LIBCXX = (
     "it needs libc++: Debian/Ubuntu: sudo apt-get install libc++1; Fedora: sudo dnf install libcxx"
 )
@@ -37,7 +37,7 @@ def find_library() -> Path:
     """Return the library's path, without importing its package. Raises ProviderUnavailable."""
     spec = find_spec("ten_vad")
     if spec is None or not spec.submodule_search_locations:
-        raise ProviderUnavailable(NAME, f"TEN VAD is not installed: {_INSTALL}")
+        raise ProviderUnavailable(NAME, f"TEN VAD is not installed: {how_to_install('ten')}")
     machine = (platform.system(), platform.machine())
     file = _FILES.get(machine)
     if file is None:
@@ -46,7 +46,7 @@ def find_library() -> Path:
         )
     path = Path(spec.submodule_search_locations[0], file)
     if not path.is_file():
-        raise ProviderUnavailable(NAME, f"ten-vad carries no {path.name}: {_INSTALL}")
+        raise ProviderUnavailable(NAME, f"ten-vad carries no {path.name}: {how_to_install('ten')}")
     return path
 
 
@@ -93,7 +93,9 @@ def load_library() -> ctypes.CDLL:
     except OSError as error:
         if "libc++" in str(error):
             raise ProviderUnavailable(NAME, _LIBCXX) from error
-        raise ProviderUnavailable(NAME, f"cannot load {path.name}: {_INSTALL}") from error
+        raise ProviderUnavailable(
+            NAME, f"cannot load {path.name}: {how_to_install('ten')}"
+        ) from error
     handle = ctypes.POINTER(ctypes.c_void_p)
     library.ten_vad_create.argtypes = [handle, ctypes.c_size_t, ctypes.c_float]
     library.ten_vad_process.argtypes = [

@@ -122,9 +122,9 @@ def test_without_the_decoder_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(mp3, "load", missing)
     load("voice", "pcm")
-    with pytest.raises(ProviderUnavailable, match=r"vixio\[mp3\]"):
+    with pytest.raises(ProviderUnavailable, match=r"extra NAME=mp3"):
         load("voice", "mp3")
-    with pytest.raises(ProviderUnavailable, match=r"vixio\[mp3\]"):
+    with pytest.raises(ProviderUnavailable, match=r"extra NAME=mp3"):
         decode(MP3_24K_MONO)
     assert len(decode(wav(PCM, RATE))) == len(SOUND)
 

@@ -81,5 +81,5 @@ def test_the_registry_knows_it() -> None:
 
 def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provider, "find_spec", lambda name: None)
-    with pytest.raises(ProviderUnavailable, match=r"pip install 'vixio\[edge\]'"):
+    with pytest.raises(ProviderUnavailable, match=r"extra NAME=edge"):
         EdgeTTSProvider()

@@ -97,5 +97,5 @@ async def test_a_closed_backend_does_not_start_again(server: LLMServer) -> None:
 
 @pytest.mark.skipif(find_spec("litellm") is not None, reason="only without LiteLLM")
 def test_without_its_extra_litellm_says_what_to_install() -> None:
-    with pytest.raises(ProviderUnavailable, match=r"vixio\[litellm\]"):
+    with pytest.raises(ProviderUnavailable, match=r"extra NAME=litellm"):
         LiteLLMAgentBackend(LiteLLMAgentSettings(model="openai/x"))

@@ -118,7 +118,7 @@ async def test_a_missing_package_names_the_extra(
     unpack(tmp_path, "lexicon.txt")
     monkeypatch.setitem(sys.modules, "sherpa_onnx", None)
     tts = SherpaTTSProvider(SherpaTTSSettings(folder=tmp_path, try_first=False))
-    with pytest.raises(ProviderUnavailable, match=r"pip install 'vixio\[sherpa\]'"):
+    with pytest.raises(ProviderUnavailable, match=r"extra NAME=sherpa"):
         await tts.start()
     await tts.close()
 

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from vixio.bench.load.services.openai import MODEL
+from vixio.core.extras import how_to_install
 
 SCRIPTED: Final = "scripted"
 HTTP: Final = "http"
@@ -26,9 +27,7 @@ def parse(text: str) -> str:
     if first not in (SCRIPTED, HTTP) or (others and first != HTTP):
         raise ValueError(f"--providers: expected scripted, http or http,NAME,…, not {text!r}")
     if EDGE in others and not all(map(find_spec, ("edge_tts", "miniaudio"))):
-        from vixio.providers.edge_tts.provider import INSTALL
-
-        raise ValueError(f"--providers {text}: to install what it needs: {INSTALL}")
+        raise ValueError(f"--providers {text}: to install what it needs: {how_to_install('edge')}")
     return ",".join([first, *(name for name in INSTEAD if name in others)])
 
 

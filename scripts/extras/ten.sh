@@ -1,10 +1,9 @@
 #!/bin/sh
-# Installs libc++, which TEN VAD's library for Linux needs, where that is possible: ensure_libcxx.sh PYTHON
-# It never fails: without libc++, TEN VAD's tests are skipped with the same message.
+# TEN VAD's library for Linux needs libc++: ten.sh PYTHON
 set -eu
 
 python=$1
-here=$(cd "$(dirname "$0")" && pwd)
+here=$(cd "$(dirname "$0")/.." && pwd)
 
 found() {
     "$python" -c 'import ctypes.util, sys; sys.exit(not ctypes.util.find_library("c++"))'
@@ -15,4 +14,5 @@ found && exit 0
 "$here/apt_install.sh" libc++1 && found && exit 0
 
 echo "setup: libc++ is missing, TEN VAD cannot run. Debian/Ubuntu: sudo apt-get install libc++1;" \
-    "Fedora: sudo dnf install libcxx." >&2
+    "Fedora: sudo dnf install libcxx. Then run this again." >&2
+exit 1
