@@ -241,7 +241,7 @@ class Server:
     async def loaded(self) -> None:
         """Wait until the default profile's providers have started.
 
-        Raises ProviderUnavailable when one of them cannot be used.
+        Raises ProviderError when one of them cannot serve.
         """
         if self._loading is not None:
             await asyncio.shield(self._loading)

@@ -22,11 +22,12 @@ TIMEOUTS = {"asr": 2.0, "agent_first": 1.5, "agent_next": 1.5, "tts": 1.5}
 SETTINGS = settings(timeouts=TIMEOUTS)
 
 FAILED, TIMEOUT, NO_ANSWER = "went wrong", "too long", "no answer"
+UNREADY = "language model is not ready"
 SOUND, GARBLED, MUMBLED = "good morning", "what is the time", "how are you"
 
 AGENT: dict[str, tuple[tuple[Step, ...], str]] = {
     "raise": ((BROKEN,), FAILED),
-    "no key": ((ProviderUnavailable("scripted", "no key"),), FAILED),
+    "no key": ((ProviderUnavailable("scripted", "no key"),), UNREADY),
     "a defect": ((ZeroDivisionError(),), FAILED),
     "raise late": (("This is the first sentence of two. And ", 0.2, BROKEN), FAILED),
     "hang": ((FOREVER,), TIMEOUT),

@@ -23,7 +23,9 @@ DRIVES_DEVICES = ("bench", "demo")
 ANY = "*"
 """Any package that is not ours."""
 
-INTERFACES = tuple(f"vixio.providers.{kind}" for kind in ("vad", "asr", "agent", "tts", "vision"))
+INTERFACES = tuple(
+    f"vixio.providers.{kind}" for kind in ("vad", "asr", "agent", "tts", "vision", "health")
+)
 
 
 SHARED = (

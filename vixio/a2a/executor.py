@@ -13,7 +13,7 @@ from vixio.a2a.contexts import Context, Contexts, ContextsFull
 from vixio.a2a.incoming import data_as_text
 from vixio.a2a.output import Output
 from vixio.a2a.run import Run
-from vixio.core.errors import ProviderError, VixioError
+from vixio.core.errors import VixioError, cause
 from vixio.core.messages import failure_key, message
 from vixio.core.metrics import Counters
 
@@ -81,9 +81,8 @@ class Executor(AgentExecutor):
             try:
                 conversation = await self._contexts.conversation(place)
             except VixioError as error:
-                reason = error.reason if isinstance(error, ProviderError) else ""
                 self._counters.add("a2a.tasks.failed")
-                await output.fail(message(failure_key(reason), "en"))
+                await output.fail(message(failure_key(*cause(error)), "en"))
                 return None
             place.offer(incoming.offer)
             text = "\n".join(filter(None, (incoming.text, data_as_text(incoming.data))))

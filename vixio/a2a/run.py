@@ -86,7 +86,7 @@ class Run(ABC):
         except ConnectionClosed:
             await self.output.closed()
         except ProviderError as error:
-            await self._fail(message(failure_key(error.reason), self.language))
+            await self._fail(message(failure_key(error.reason, error.part), self.language))
         except Exception as error:  # noqa: BLE001 - a defect costs one task
             _log.error("A2A task failed", extra={"task": self.task_id, "error": describe(error)})
             self._counters.add("a2a.defects")

@@ -29,6 +29,8 @@ def merge_health(parts: Sequence[Health]) -> Health:
     if gauges:
         keys = dict.fromkeys(key for each in gauges for key in each)
         merged["a2a"] = {key: sum(each.get(key, 0) for each in gauges) for key in keys}
+    if unusable := sorted({kind for part in parts for kind in part.get("unusable", ())}):
+        merged["unusable"] = unusable
     counters: Counter[str] = Counter()
     for part in parts:
         counters.update(part.get("counters", {}))

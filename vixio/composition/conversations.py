@@ -16,6 +16,7 @@ from vixio.core.session.events import Event, SessionOpened
 from vixio.core.timeouts import Timeouts
 from vixio.core.tools.runner import ToolHost
 from vixio.providers.pool.pool import ProviderPool
+from vixio.providers.pool.watched import WatchedAgent
 from vixio.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -121,7 +122,7 @@ class Conversations:
             await self._started()
             lease.loader.begin()
             backend = await lease.loader.within(START_S)
-            agent = backend.create()
+            agent = WatchedAgent(backend.create(), lease.loader.watched)
             await agent.initialize(system_prompt=self._engines.system_prompt(profile))
         except BaseException:
             lease.release()

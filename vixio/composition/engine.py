@@ -83,12 +83,16 @@ class EngineBuilder:
         stations: list[Station] = [
             VADStation(providers.detector(), settings.vad_settings()),
             TurnDetectorStation(settings.turn_settings(), self._endpointing),
-            ASRStation(providers.recogniser(), timeouts),
+            ASRStation(providers.recogniser(), timeouts, watched=providers.asr.loader.watched),
             TextAggregatorStation(),
             AgentStation(agent, timeouts, follow_tools=True),
             SentenceAggregatorStation(),
             TTSStation(
-                providers.voice(), timeouts, loudness=settings.output.loudness, levels=levels
+                providers.voice(),
+                timeouts,
+                loudness=settings.output.loudness,
+                levels=levels,
+                watched=providers.tts.loader.watched,
             ),
         ]
         return LeasedPipeline(stations, providers)

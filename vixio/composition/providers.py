@@ -14,6 +14,7 @@ from vixio.providers.pool.choice import P
 from vixio.providers.pool.loader import ProviderLoader
 from vixio.providers.pool.pool import Lease, ProviderPool
 from vixio.providers.pool.warming import WarmingAgent, WarmingASR, WarmingTTS, WarmingVAD
+from vixio.providers.pool.watched import WatchedAgent
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider
 
@@ -67,8 +68,11 @@ class ProviderSet:
 
     def new_agent(self) -> AgentProvider:
         """Return the agent of a new session."""
-        backend = self.agent.loader.provider  # which need not be ready
-        return WarmingAgent(self.agent.loader) if backend is None else backend.create()
+        loader = self.agent.loader
+        backend = loader.provider  # which need not be ready
+        if backend is None or (loader.error is not None and not loader.ready):
+            return WarmingAgent(loader)
+        return WatchedAgent(backend.create(), loader.watched)
 
     def release(self) -> None:
         """Give all providers back. Idempotent."""

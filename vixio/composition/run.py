@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable
 from typing import Protocol
 
-from vixio.core.errors import ProviderUnavailable
+from vixio.core.errors import ProviderError
 from vixio.core.garbage import collect_rarely, freeze_memory
 from vixio.transports.admission.listener import raise_descriptor_limit
 
@@ -61,7 +61,7 @@ async def run(app: Application, stop: asyncio.Event, listening: Callable[[], Non
             error = loading.exception()
             if error is None:
                 _log.info("all providers are ready")
-            elif not isinstance(error, ProviderUnavailable):
+            elif not isinstance(error, ProviderError):
                 raise error
             freeze_memory()
         else:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from vixio.composition.choices import Choices, ProfileDefaults, Providers
+from vixio.composition.progress import progress_logged, shown
 from vixio.composition.providers import ProviderSet, settled
 from vixio.core.errors import VixioError
 from vixio.core.metrics import Counters
@@ -17,6 +19,8 @@ from vixio.providers.pool.pool import Lease, ProviderPool
 from vixio.providers.registry import ProviderKind
 from vixio.providers.vision import VisionProvider
 from vixio.settings import Settings
+
+_log = logging.getLogger(__name__)
 
 
 class ServerProviders:
@@ -81,9 +85,20 @@ class ServerProviders:
         """Start the default profile's providers, and vision, in the order of their weight.
 
         ``start_shared`` starts the other parts of the server, once the quick providers are ready;
-        ``agent_ready`` is called when the agent can answer. Raises ProviderUnavailable when one of
-        the providers cannot be used, after all have been started.
+        ``agent_ready`` is called when the agent can answer. Raises ProviderError when one of the
+        providers cannot serve, after all have been tried.
         """
+        async with progress_logged(self._loaders):
+            await self._load(start_shared, agent_ready)
+        if failed := [each for each in self._loaders() if each.failed]:
+            ready = f"{len(self._loaders()) - len(failed)} of {len(self._loaders())}"
+            fields = {"failed": ", ".join(map(shown, failed)), "ready": ready}
+            _log.warning("some providers are not ready", extra=fields)
+            raise failed[0].trouble or failed[0].not_ready()
+
+    async def _load(
+        self, start_shared: Callable[[], Awaitable[None]], agent_ready: Callable[[], None]
+    ) -> None:
         await self._default.warm_up()
         await start_shared()
         await settled(self._default.agent.loader)
@@ -92,9 +107,6 @@ class ServerProviders:
         agent_ready()
         for loader in self._loaders():
             await loader.attempted()
-        for loader in self._loaders():
-            if loader.failed:
-                raise loader.not_ready()
 
     async def prepare(self, choices: Choices) -> None:
         """Load the providers of a profile; they stay loaded for a while without a session."""

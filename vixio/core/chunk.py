@@ -166,13 +166,14 @@ class UserTurn(Chunk):
 class TurnFailed(Chunk):
     """The turn cannot go on. ``stage`` is a station's name; ``detail`` one line for the log.
 
-    ``reason``: as in :class:`~vixio.core.errors.ProviderError`.
+    ``reason`` and ``part``: as in :class:`~vixio.core.errors.ProviderError`.
     """
 
     turn_id: int
     stage: str
     detail: str
     reason: str = ""
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,8 @@ class ProviderError(VixioError):
 
     ``reason`` is a key of :data:`~vixio.core.messages.REASONS`, to be shown on the device, or
     :data:`~vixio.core.messages.LOADING`; empty if there is no short reason. ``retry_after``:
-    seconds to wait before the next request, as the service asks; None if it does not.
+    seconds to wait before the next request, as the service asks; None if it does not. ``part``: the
+    kind of provider (``asr``), where it cannot serve at all and not this turn alone has failed.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class ProviderError(VixioError):
         self.retryable = retryable
         self.reason = reason
         self.retry_after = retry_after
+        self.part = ""
 
 
 class ProviderUnavailable(ProviderError):
@@ -107,6 +109,11 @@ def as_provider_error(provider: str, error: Exception, what: str = "") -> Provid
     failure = ProviderError(provider, f"{what} failed ({words})" if what else words)
     failure.__cause__ = error
     return failure
+
+
+def cause(error: Exception) -> tuple[str, str]:
+    """Return the reason and the part of a ProviderError; both empty for other errors."""
+    return (error.reason, error.part) if isinstance(error, ProviderError) else ("", "")
 
 
 def describe(error: BaseException) -> str:

@@ -17,6 +17,10 @@ MESSAGES: Mapping[str, Mapping[str, str]] = {
         "late_done": "What you asked for earlier is done.",
         "late_failed": "Sorry, what you asked for earlier did not work.",
         "loading": "I am still starting up. Please try again in a moment.",
+        "vad_not_ready": "My speech detection is not ready.",
+        "asr_not_ready": "My speech recognition is not ready.",
+        "agent_not_ready": "My language model is not ready.",
+        "tts_not_ready": "My voice is not ready.",
         "error_status": "Error",
         "loading_status": "Starting",
     },
@@ -29,6 +33,10 @@ MESSAGES: Mapping[str, Mapping[str, str]] = {
         "late_done": "您之前让我做的事已经完成了。",
         "late_failed": "抱歉，您之前让我做的事没有成功。",
         "loading": "我还在启动中，请稍等一下再说。",
+        "vad_not_ready": "我的语音检测还没有准备好。",
+        "asr_not_ready": "我的语音识别还没有准备好。",
+        "agent_not_ready": "我的语言模型还没有准备好。",
+        "tts_not_ready": "我的声音还没有准备好。",
         "error_status": "错误",
         "loading_status": "启动中",
     },
@@ -69,8 +77,13 @@ def message(key: str, language: str) -> str:
     return MESSAGES.get(_base(language), MESSAGES[FALLBACK_LANGUAGE])[key]
 
 
-def failure_key(reason: str) -> str:
-    """Return the key of the message for a failure of this reason."""
+def failure_key(reason: str, part: str = "") -> str:
+    """Return the key of the message for a failure of this reason.
+
+    ``part``: the kind of provider that cannot serve at all, if that is the cause.
+    """
+    if part and reason != LOADING and (key := f"{part}_not_ready") in MESSAGES[FALLBACK_LANGUAGE]:
+        return key
     return reason if reason in {"timeout", LOADING} else "failed"
 
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -19,15 +20,16 @@ from vixio.core.chunk import (
     Transcript,
     TurnDropped,
     TurnEnded,
-    TurnFailed,
     TurnStarted,
 )
 from vixio.core.clock import now as clock_now
-from vixio.core.errors import ProviderError, ProviderTimeout, describe
+from vixio.core.errors import ProviderTimeout, describe
 from vixio.core.station import Emit, ListeningStation, StationContext
 from vixio.core.timeouts import Timeouts
 from vixio.core.tools.types import ToolDefinition
 from vixio.providers.asr import ASRProvider, ASRStream, SpeechHints
+from vixio.providers.health import Watch
+from vixio.stations.failure import turn_failure
 
 T = TypeVar("T")
 
@@ -86,8 +88,12 @@ class ASRStation(ListeningStation):
 
     name = "asr"
 
-    def __init__(self, asr: ASRProvider, timeouts: Timeouts | None = None) -> None:
+    def __init__(
+        self, asr: ASRProvider, timeouts: Timeouts | None = None, *, watched: Watch = nullcontext
+    ) -> None:
+        """``watched``: learns whether each use of ``asr`` worked."""
         self._asr = asr
+        self._watched = watched
         self._timeouts = timeouts or Timeouts()
         self._current: _Utterance | None = None
         self._running: dict[int, _Utterance] = {}
@@ -189,7 +195,8 @@ class ASRStation(ListeningStation):
         if turn_id not in self._running:
             return
         try:
-            outcome = await self._words(utterance)
+            with self._watched():
+                outcome = await self._words(utterance)
         except Exception as error:  # noqa: BLE001 - a defect costs a turn, like an error
             outcome = await self._failure(utterance, error)
         if self._running.pop(turn_id, None) is not None:
@@ -251,8 +258,7 @@ class ASRStation(ListeningStation):
             utterance.queue.clear()
             utterance.changed.clear()
             await utterance.changed.wait()
-        reason = error.reason if isinstance(error, ProviderError) else ""
-        return TurnFailed(utterance.turn_id, self.name, describe(error), reason)
+        return turn_failure(utterance.turn_id, self.name, error)
 
     def _note(self, what: str, error: Exception) -> None:
         self.context.counters.add(f"asr.{what}_failed")

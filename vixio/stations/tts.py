@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from contextlib import nullcontext
 
 from vixio.audio.loudness import Leveller, VoiceLevels
 from vixio.core.chunk import AudioOut, Chunk, Sentence, SentenceFailed, TextDelta
@@ -12,6 +13,7 @@ from vixio.core.errors import REQUEST, ProviderError
 from vixio.core.station import ReplyStation
 from vixio.core.streams import bounded, closing
 from vixio.core.timeouts import Timeouts
+from vixio.providers.health import Watch
 from vixio.providers.tts import TTSProvider
 
 SENTENCES_AHEAD = 2
@@ -38,11 +40,14 @@ class TTSStation(ReplyStation):
         *,
         loudness: float | None = DEFAULT_LOUDNESS,
         levels: VoiceLevels | None = None,
+        watched: Watch = nullcontext,
     ) -> None:
-        """``loudness``: the level of every voice, in dB of full scale (RMS of the speech); None:
-        unchanged. ``levels``: the measured loudness of each voice, shared by the process.
+        """``watched``: learns whether each use of ``tts`` worked. ``loudness``: the level of every
+        voice, in dB of full scale (RMS of the speech); None: unchanged. ``levels``: the measured
+        loudness of each voice, shared by the process.
         """
         self._tts = tts
+        self._watched = watched
         self._timeouts = timeouts or Timeouts()
         self._loudness = loudness
         self._levels = levels or VoiceLevels()
@@ -67,10 +72,11 @@ class TTSStation(ReplyStation):
                 self.context.timeline(chunk.turn_id).mark("first_sentence", now())
                 yield chunk
                 try:
-                    async with closing(self._speak(voice, chunk)) as audio:
-                        async for piece in audio:
-                            spoken = True
-                            yield piece
+                    with self._watched():
+                        async with closing(self._speak(voice, chunk)) as audio:
+                            async for piece in audio:
+                                spoken = True
+                                yield piece
                     failed = 0
                 except ProviderError as error:
                     failed += 1

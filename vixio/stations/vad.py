@@ -14,15 +14,15 @@ from vixio.core.chunk import (
     ListenMode,
     ListenStart,
     ListenStop,
-    TurnFailed,
     VoiceEnded,
     VoiceStarted,
 )
-from vixio.core.errors import ProviderError, describe
+from vixio.core.errors import ProviderTimeout
 from vixio.core.station import Emit, ListeningStation, StationContext
 from vixio.core.timeouts import Timeouts
 from vixio.core.watchdog import Watchdog
 from vixio.providers.vad import VADProvider, VADStream
+from vixio.stations.failure import turn_failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +103,9 @@ class VADStation(ListeningStation):
                 probabilities = await self._stream.process(chunk.pcm)
         except TimeoutError:
             seconds = self._settings.timeout
-            return self._fail(f"no answer within {seconds:g} s", "timeout", now + seconds)
+            return self._fail(ProviderTimeout("vad", "answer", seconds), now + seconds)
         except Exception as error:  # noqa: BLE001 - a defect costs a turn, like an error
-            reason = error.reason if isinstance(error, ProviderError) else ""
-            return self._fail(describe(error), reason, now)
+            return self._fail(error, now)
         marks: list[Chunk] = []
         for probability in probabilities:
             mark = self._weigh(probability)
@@ -139,9 +138,9 @@ class VADStation(ListeningStation):
             return VoiceStarted(spoken_ms)
         return None
 
-    def _fail(self, detail: str, reason: str, now: float) -> Sequence[Chunk]:
+    def _fail(self, error: Exception, now: float) -> Sequence[Chunk]:
         self._reset()
         self._broken_until = now + self._settings.recovery
         self.context.counters.add("vad.failed")
         turn_id = self.context.history.next_turn_id()
-        return (Abort("vad failed"), TurnFailed(turn_id, self.name, detail, reason))
+        return (Abort("vad failed"), turn_failure(turn_id, self.name, error))

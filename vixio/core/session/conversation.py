@@ -16,7 +16,7 @@ from typing import Any, Self
 from vixio.core.agent import Agent
 from vixio.core.chunk import Chunk, ToolCalled, ToolReturned, UserTurn
 from vixio.core.clock import now
-from vixio.core.errors import ConnectionClosed, ProviderError, ProviderTimeout, describe
+from vixio.core.errors import ConnectionClosed, ProviderTimeout, cause, describe
 from vixio.core.history import History
 from vixio.core.messages import failure_key
 from vixio.core.metrics import Counters, ToolTiming, TurnTimeline
@@ -226,8 +226,8 @@ class Conversation:
 
     def _failed(self, turn_id: int, error: Exception) -> str:
         """Report a failure; return its key."""
-        reason = error.reason if isinstance(error, ProviderError) else ""
-        key = failure_key(reason)
+        reason, part = cause(error)
+        key = failure_key(reason, part)
         self._emit(Failure, turn_id, "reply", reason or key, describe(error))
         return key
 

@@ -257,7 +257,7 @@ class Dialogue:
                 case Action.CUT:
                     await self._slot.cut("failed")
                 case Action.APOLOGISE:
-                    key = failure_key(failed.reason)
+                    key = failure_key(failed.reason, failed.part)
                     self._start(UserTurn(failed.turn_id, ""), failed=key, reason=failed.reason)
                 case _:
                     self._perform((action,))

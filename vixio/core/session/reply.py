@@ -24,7 +24,6 @@ from vixio.core.clock import now
 from vixio.core.errors import (
     ConnectionClosed,
     ProviderError,
-    ProviderTimeout,
     VixioError,
     describe,
 )
@@ -245,10 +244,10 @@ class Reply:
             await self._play(stream, self._settings.timeouts.turn)
         except ConnectionClosed:
             raise
-        except (ProviderTimeout, TimeoutError) as error:
-            return self._failure("timeout", error)
         except ProviderError as error:
-            return self._failure(failure_key(error.reason), error)
+            return self._failure(failure_key(error.reason, error.part), error)
+        except TimeoutError as error:
+            return self._failure("timeout", error)
         except VixioError as error:
             return self._failure("failed", error)
         except Exception as error:  # noqa: BLE001 - a defect must cost one turn, not the session

@@ -55,6 +55,11 @@ class EspeakTTSProvider(TTSProvider):
         self._closed = False
         self._requests: set[Request] = set()
 
+    @property
+    def outage(self) -> ProviderError | None:
+        """Why there is no worker process, though there were some; None if there is one."""
+        return self._pool.outage if self._pool is not None else None
+
     async def start(self) -> None:
         """Start the worker processes. Raises ProviderUnavailable, also for an unknown voice."""
         async with self._starting:

@@ -7,6 +7,7 @@ import itertools
 import json
 import logging
 import time
+from contextlib import suppress
 from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Any, Final
@@ -35,6 +36,10 @@ PROGRAM: Final = WorkerProgram(
     max_payload=MAX_PAYLOAD,
     quiet=True,
 )
+
+_REPLACED_S: Final = 3.0
+"""For which an utterance waits for a process that is being replaced. Most models take longer; then
+the user should hear so."""
 
 _RESTART: Final = Backoff(first=1.0, longest=20.0, factor=5.0, immediate=1)
 
@@ -150,13 +155,27 @@ class FunASRProvider(ASRProvider):
         for worker in workers:
             worker.fail_all(_closed())
 
+    @property
+    def outage(self) -> ProviderError | None:
+        """Why there is no worker, though there was one; None if there is."""
+        return self._pool.outage
+
     async def get_worker(self) -> ModelWorker:
-        """Wait until the model is loaded; the caller sets the timeout. Raises ProviderError."""
-        if self.worker is None and not self._closed:
-            await self.start()
-            await self._pool.ready()
+        """Return the worker, after a moment's wait if it is being replaced. Raises ProviderError.
+
+        Nothing is loaded for an utterance: :meth:`start` loads the model, and the pool loads it
+        again in another process when that ends.
+        """
+        if self._closed:
+            raise _closed()
+        if self.worker is None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_REPLACED_S if self._pool.outage else 0.0):
+                    await self._pool.ready()
         if (worker := self.worker) is None:
-            raise _closed() if self._closed else PROGRAM.ended()
+            if self._closed:
+                raise _closed()
+            raise self._pool.outage or ProviderError(NAME, "it is not started", reason="not_ready")
         return worker
 
     def overdue(self, worker: ModelWorker, seconds: float) -> ProviderTimeout:

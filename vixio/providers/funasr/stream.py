@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes
 from vixio.core.errors import ProviderError
+from vixio.core.messages import LOADING
 from vixio.providers.asr import ASRStream, Recognition
 from vixio.providers.funasr.messages import NAME, Kind
 from vixio.providers.sensevoice_tags import parse_tags
@@ -65,10 +66,8 @@ class FunASRStream(ASRStream):
                     self._place(await self._provider.get_worker())
                 return await self._wait()
         except TimeoutError:
-            if self._worker is None:
-                raise ProviderError(
-                    NAME, "its model is still being loaded", reason="not_ready"
-                ) from None
+            if self._worker is None:  # the timeout is shorter than the wait for a replacement
+                raise ProviderError(NAME, "its model is still loading", reason=LOADING) from None
             raise self._provider.overdue(self._worker, settings.timeout) from None
 
     async def close(self) -> None:

@@ -12,7 +12,8 @@ from collections.abc import Awaitable, Callable
 from typing import Final, Generic, Protocol, TypeVar
 
 from vixio.core.backoff import Backoff
-from vixio.core.errors import ProviderError
+from vixio.core.errors import ProviderError, as_provider_error
+from vixio.core.messages import LOADING
 
 _log = logging.getLogger(__name__)
 
@@ -63,6 +64,7 @@ class WorkerPool(Generic[WorkerT]):
         self._changed = asyncio.Event()
         self._keepers: list[asyncio.Task[None]] = []
         self._closed = False
+        self._trouble: ProviderError | None = None
         self.restarts = 0
         """Workers that were replaced since the start."""
 
@@ -70,6 +72,11 @@ class WorkerPool(Generic[WorkerT]):
     def workers(self) -> tuple[WorkerT, ...]:
         """Workers that are ready now."""
         return tuple(self._ready)
+
+    @property
+    def outage(self) -> ProviderError | None:
+        """Why no worker is ready, since :meth:`start`; None if one is."""
+        return None if self._ready else self._trouble
 
     async def start(self) -> None:
         """Start all workers. Raises ProviderError if the first attempt fails for any."""
@@ -118,6 +125,7 @@ class WorkerPool(Generic[WorkerT]):
 
     def _add(self, worker: WorkerT) -> None:
         self._ready.append(worker)
+        self._trouble = None
         self._changed.set()
         self.on_ready(worker)
 
@@ -146,6 +154,7 @@ class WorkerPool(Generic[WorkerT]):
                 extra={"provider": self._name, "pid": worker.pid, "error": str(error)},
             )
         self._ready.remove(worker)
+        self._trouble = ProviderError(self._name, "its process is being replaced", reason=LOADING)
         await worker.stop(kill=True)
         _log.warning(
             "worker process ended, starting another",
@@ -163,6 +172,7 @@ class WorkerPool(Generic[WorkerT]):
                 return await self._launch(), failures
             except (ProviderError, OSError) as error:
                 failures += 1
+                self._trouble = as_provider_error(self._name, error)
                 _log.error(
                     "worker process did not start",
                     extra={"provider": self._name, "error": str(error), "failures": failures},

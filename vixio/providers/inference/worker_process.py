@@ -172,7 +172,9 @@ class WorkerProcess(Generic[KindT]):
             if frame.kind is program.ready:
                 self.about = frame.json() if frame.payload else {}
                 return
-        raise ProviderError(program.provider, "the process ended while it loaded the model")
+        raise ProviderError(
+            program.provider, "the process ended while it loaded the model", reason="not_ready"
+        )
 
 
 class WorkerClient(ABC, Generic[KindT]):

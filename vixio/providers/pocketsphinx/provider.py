@@ -72,6 +72,11 @@ class PocketSphinxASRProvider(ASRProvider):
         return self._pool.workers if self._pool is not None else ()
 
     @property
+    def outage(self) -> ProviderError | None:
+        """Why there is no worker, though there were some; None if there is one."""
+        return self._pool.outage if self._pool is not None else None
+
+    @property
     def closed_vocabulary(self) -> bool:
         return True
 
@@ -110,9 +115,7 @@ class PocketSphinxASRProvider(ASRProvider):
         if self._closed:
             raise ProviderError(NAME, "closed", retryable=False)
         if self._pool is None:
-            await self.start()
-        if self._pool is None:
-            raise ProviderError(NAME, "closed", retryable=False)
+            raise ProviderError(NAME, "not started", reason="not_ready")
         try:
             async with asyncio.timeout(self._settings.timeout):
                 return await self._pool.choose()

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Generic, Protocol, runtime_checkable
 
 from vixio.core.backoff import Backoff
 from vixio.core.errors import ConfigError, ProviderError, ProviderUnavailable, describe
 from vixio.core.messages import LOADING
 from vixio.core.metrics import Counters
+from vixio.providers.health import SelfReporting, Verifiable
 from vixio.providers.pool.choice import P, ProviderChoice, Startable
 
 _log = logging.getLogger(__name__)
 
 RETRY = Backoff(first=5.0, longest=300.0)
-"""Between two attempts to start a provider, since a start may load a model."""
+"""Between two attempts to start a provider, since a start may load a model, and between two trials
+of one whose service refuses it."""
+
+VERIFY_S = 10.0
+"""For the trial of a service. One that has not answered by then is not judged."""
 
 
 @runtime_checkable
@@ -30,10 +37,10 @@ class PartlyUsable(Protocol):
 class ProviderLoader(Generic[P]):
     """One provider on its way into service.
 
-    ``ready``: it can be used. ``error``: why the last start failed, None after a success. A
-    provider that raised ProviderUnavailable is not used until a later start succeeds; after any
-    other ProviderError, such as a service that is down, it is used all the same, and its turns
-    report the error.
+    ``ready``: it has started, and turns use it. ``error``: why it cannot serve: its last start has
+    failed, or its service has refused the last request by a reason that an operator must mend. A
+    provider that has not started is not used, and is started again in the background. One that is
+    refused is used all the same, since the next turn may show that it is mended.
     """
 
     def __init__(self, choice: ProviderChoice[P], counters: Counters) -> None:
@@ -46,6 +53,7 @@ class ProviderLoader(Generic[P]):
         self._attempted = asyncio.Event()
         self._refused = False
         self._starting: asyncio.Task[None] | None = None
+        self._recovering: asyncio.Task[None] | None = None
 
     @property
     def name(self) -> str:
@@ -53,9 +61,17 @@ class ProviderLoader(Generic[P]):
         return self.choice.name if self.provider is None else self.provider.name
 
     @property
+    def trouble(self) -> ProviderError | None:
+        """Why the provider cannot serve now; None if it can, or is loading for the first time."""
+        provider: object = self.provider
+        if self.error is None and self.ready and isinstance(provider, SelfReporting):
+            return provider.outage
+        return self.error
+
+    @property
     def failed(self) -> bool:
-        """Whether the last start left the provider unusable."""
-        return self.error is not None and not self.ready
+        """Whether the provider cannot serve, and not because it is still loading."""
+        return self.trouble is not None
 
     def make(self) -> P:
         """Return the provider, made if need be. Raises ProviderUnavailable, ConfigError."""
@@ -73,12 +89,15 @@ class ProviderLoader(Generic[P]):
         await self._settled.wait()
 
     async def attempted(self) -> None:
-        """Wait until the first start is over. A list of providers may be ready long before."""
+        """Wait until the first start, and the trial of a service, are over.
+
+        A list of providers may be ready long before.
+        """
         await self._attempted.wait()
 
     async def within(self, seconds: float) -> P:
-        """Return the ready provider; raise ProviderError if it is not ready after ``seconds``."""
-        if not self.ready and not self.failed:
+        """Return the started provider; raise ProviderError if it is not after ``seconds``."""
+        if not self.ready and self.error is None:
             try:
                 async with asyncio.timeout(seconds):
                     await self._settled.wait()
@@ -99,16 +118,31 @@ class ProviderLoader(Generic[P]):
         self._settled.set()
         self._attempted.set()
 
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Learn from a use of the provider, which is the body, whether it can serve."""
+        try:
+            yield
+        except ProviderError as error:
+            self._used_in_vain(error)
+            raise
+        else:
+            self._recovered()
+
     def stats(self) -> dict[str, Any]:
-        """Return the state for a health page."""
-        state = "ready" if self.ready else "failed" if self.failed else "loading"
-        return {"kind": str(self.choice.kind), "provider": self.name, "state": state}
+        """Return the state for a health page: ``failed`` with the key of the reason."""
+        known = {"kind": str(self.choice.kind), "provider": self.name}
+        trouble = self.trouble
+        if trouble is not None and trouble.reason != LOADING:
+            return {**known, "state": "failed", "reason": trouble.reason}
+        return {**known, "state": "ready" if self.ready and trouble is None else "loading"}
 
     async def close(self) -> None:
         """End a start that is in progress, and the provider. Idempotent."""
-        if self._starting is not None:
-            self._starting.cancel()
-            await asyncio.wait([self._starting])
+        for task in (self._starting, self._recovering):
+            if task is not None:
+                task.cancel()
+                await asyncio.wait([task])
         self.ready = False
         self.error = ProviderError(self.name, "the provider is closed", retryable=False)
         self._settled.set()
@@ -124,25 +158,24 @@ class ProviderLoader(Generic[P]):
     async def _attempt(self) -> bool:
         """Start the provider once; return whether it has started."""
         try:
-            return await self._try_once()
+            if not await self._try_once():
+                return False
+            await self._verify()
+            return True
         finally:
             self._attempted.set()
 
     async def _try_once(self) -> bool:
         try:
             await self._start(self.make())
-        except ProviderUnavailable as error:
-            self._failed(error)
         except ProviderError as error:
-            self._failed(error, usable=True)
+            self._failed(error)
         except ConfigError as error:
             self._failed(ProviderUnavailable(self.name, str(error)))
         except Exception as error:  # noqa: BLE001 - a defect of one provider costs its turns, not the server
             _log.exception("provider failed to start unexpectedly", extra=self._fields())
             self._failed(ProviderUnavailable(self.name, describe(error)))
         else:
-            if self.error is not None:
-                _log.info("provider works again", extra=self._fields())
             self._succeeded()
             return True
         return False
@@ -164,17 +197,82 @@ class ProviderLoader(Generic[P]):
 
     def _succeeded(self) -> None:
         self.ready = True
-        self.error = None
+        self._recovered()
         self._settled.set()
 
-    def _failed(self, error: ProviderError, *, usable: bool = False) -> None:
-        level = logging.DEBUG if self.error else logging.WARNING if usable else logging.ERROR
-        message = "provider failed to start" if usable else "provider cannot be used"
-        _log.log(level, message, extra={**self._fields(), "reason": str(error)})
-        self._counters.add("provider.start_failed" if usable else "provider.unusable")
-        self.error = error
-        self.ready = usable
+    def _failed(self, error: ProviderError) -> None:
+        self._note("provider cannot be used", error)
+        self.ready = False
         self._settled.set()
+
+    def _note(self, message: str, error: ProviderError) -> None:
+        """Keep ``error`` as the reason; what is known already is no news."""
+        error.part = str(self.choice.kind)
+        error.reason = error.reason or "not_ready"
+        level = logging.ERROR if self.error is None else logging.DEBUG
+        _log.log(level, message, extra={**self._fields(), "reason": str(error)})
+        self._counters.add("provider.unusable")
+        self.error = error
+
+    def _recovered(self) -> None:
+        if self.error is not None:
+            self.error = None
+            _log.info("provider works again", extra=self._fields())
+
+    # ── a provider that has started, and is refused ──────────────────────────────────────────
+
+    def _used_in_vain(self, error: ProviderError) -> None:
+        """Note a failure in use, if it says that later uses will fail as well."""
+        if not self.ready:
+            return
+        if isinstance(error, ProviderUnavailable):
+            self._note("provider is refused", error)
+            if self._recovering is None or self._recovering.done():
+                self._recovering = asyncio.create_task(self._recover(refused=False))
+        elif self.error is None and (outage := self.trouble) and outage.reason != LOADING:
+            error.part = str(self.choice.kind)
+
+    async def _verify(self) -> None:
+        """Ask the service of a provider that has just started whether it would serve."""
+        error = await self._trial()
+        if isinstance(error, ProviderError):
+            self._note("provider is refused", error)
+            self._recovering = asyncio.create_task(self._recover(refused=True))
+
+    async def _trial(self) -> ProviderError | bool:
+        """Return the error of a trial that failed; else whether it shows that all is well."""
+        provider: object = self.provider
+        if not isinstance(provider, Verifiable):
+            return False
+        try:
+            async with asyncio.timeout(VERIFY_S):
+                return await provider.verify()
+        except ProviderError as error:
+            return error
+        except Exception as error:  # noqa: BLE001 - a defect or no answer in time judges nothing
+            _log.debug("trial failed", extra={**self._fields(), "error": describe(error)})
+            return False
+
+    async def _recover(self, *, refused: bool) -> None:
+        """Try until the service accepts, beside the turns, of which one may be the first to work.
+
+        ``refused``: whether a trial has failed. One that works although uses fail says nothing:
+        some services list their models to everybody. Then only a use can show that all is well.
+        """
+        failures = 0
+        while True:
+            failures += 1
+            await asyncio.sleep(RETRY.delay(failures))
+            outcome = await self._trial()
+            if self.error is None:
+                return  # a use has worked meanwhile
+            if isinstance(outcome, ProviderError):
+                refused = True
+                self._note("provider is refused", outcome)
+            elif not refused:
+                return
+            elif outcome:
+                self._recovered()
 
     def _fields(self) -> dict[str, str]:
         return {"kind": str(self.choice.kind), "provider": self.name}

@@ -24,6 +24,7 @@ from vixio.providers.agent import (
 )
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
 from vixio.providers.pool.loader import ProviderLoader
+from vixio.providers.pool.watched import WatchedAgent
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider, VADStream
 from vixio.providers.vision import Photo, VisionProvider
@@ -227,7 +228,7 @@ class WarmingAgent(AgentProvider):
         """Reply with the real agent; raise ProviderError while there is none."""
         if self._agent is None:
             backend = await self._loader.within(WAIT_S)
-            agent = backend.create()
+            agent: AgentProvider = WatchedAgent(backend.create(), self._loader.watched)
             await agent.initialize(self._fixed, self._prompt)
             await agent.update_tools(self._tools)
             self._agent = agent
@@ -254,7 +255,8 @@ class WarmingVision(VisionProvider):
     async def explain(self, photo: Photo, question: str, *, language: str = "") -> str:
         """Answer, after a moment's wait if need be."""
         vision = await self._loader.within(WAIT_S)
-        return await vision.explain(photo, question, language=language)
+        with self._loader.watched():
+            return await vision.explain(photo, question, language=language)
 
     async def close(self) -> None:
         """The pool closes the provider."""

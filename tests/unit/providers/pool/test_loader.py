@@ -87,15 +87,23 @@ def test_one_that_cannot_be_used_is_tried_again(
     assert "provider works again" in caplog.text
 
 
-def test_a_service_that_is_down_is_used_all_the_same() -> None:
+def test_one_whose_start_may_work_later_is_not_used_before() -> None:
     async def run() -> None:
         choice = Choice("anna", errors=[DOWN])
         counters = Counters()
         its = ProviderLoader(choice, counters)
         its.begin()
-        assert await its.within(1.0) is choice.made[0]
-        assert its.error is DOWN
-        assert counters.get("provider.start_failed") == 1
+        await its.settled()
+        with pytest.raises(ProviderError) as caught:
+            await its.within(60.0)
+        assert (caught.value, caught.value.part) == (DOWN, "tts")
+        assert its.stats() == {
+            "kind": "tts",
+            "provider": "anna",
+            "state": "failed",
+            "reason": "unreachable",
+        }
+        assert counters.get("provider.unusable") == 1
         await asyncio.sleep(2 * RETRY.first)
         assert its.stats()["state"] == "ready"
         assert choice.made[0].starts == 2
