@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 PIP = (sys.executable, "-m", "pip", "install", "--no-input", "--disable-pip-version-check")
 EVERY = 20
@@ -19,7 +20,8 @@ EVERY = 20
 SHOWN = 30
 """Lines of pip that are shown when it fails."""
 
-FOUND = re.compile(r"^(Collecting|Processing|Requirement already satisfied)\b")
+FOUND = re.compile(r"^(Collecting|Processing)\b")
+FILE = re.compile(r"^Processing (.+\.whl)$")
 SIZE = re.compile(r"^ *(?:Downloading|Using cached) .*\(([0-9.]+) (kB|MB|GB)\)")
 BUILDING = re.compile(r"^ *Building wheel for (\S+)")
 UNITS_MB = {"kB": 0.001, "MB": 1.0, "GB": 1000.0}
@@ -31,6 +33,8 @@ def steps(lines: Iterable[str], count: int) -> Iterator[str]:
     for line in lines:
         if FOUND.match(line):
             found += 1
+            if (matched := FILE.match(line)) and (file := Path(matched[1])).is_file():
+                size_mb += file.stat().st_size / 1e6
             if found % EVERY == 0 and found < count:
                 yield f"{found} of {count} packages, {size_mb:.0f} MB"
         elif matched := SIZE.match(line):
@@ -38,7 +42,7 @@ def steps(lines: Iterable[str], count: int) -> Iterator[str]:
         elif matched := BUILDING.match(line):
             yield f"building {matched[1]} from source"
         elif line.startswith("Installing collected packages"):
-            yield f"unpacking {size_mb:.0f} MB"
+            yield f"unpacking {size_mb:.0f} MB" if size_mb >= 1 else "unpacking"
 
 
 def main(count: int, arguments: list[str]) -> int:

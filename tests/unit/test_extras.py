@@ -99,7 +99,7 @@ def test_in_a_checkout_it_is_make(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     monkeypatch.setattr(sys, "prefix", str(ROOT / ".venv"))
     assert how_to_install("edge") == "make extra NAME=edge"
     assert how_to_install("edge", "mp3") == "make extra NAME='edge mp3'"
-    assert how_to_repair() == "make clean setup"
+    assert how_to_repair() == "make -B setup"
     monkeypatch.setattr(sys, "prefix", "/opt/my env")
     assert how_to_install("edge") == "make extra NAME=edge VENV='/opt/my env'"
     monkeypatch.chdir(tmp_path)

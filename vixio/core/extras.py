@@ -64,7 +64,7 @@ def how_to_repair() -> str:
     """Return what to do when a package of the default install is missing or broken."""
     root = checkout()
     if root is not None:
-        return f"make {_where(root)}clean setup{_environment(root)}"
+        return f"make {_where(root)}-B setup{_environment(root)}"
     if os.environ.get(IN_IMAGE):
         return "make docker"
     return "install Vixio's wheel anew, from its file (the `vixio` on the index is another project)"

@@ -19,6 +19,7 @@ from vixio.cluster.workers.choice import choose_processes
 from vixio.core.audio import BYTES_PER_SAMPLE, pcm_seconds
 from vixio.core.errors import ConfigError, VixioError
 from vixio.core.metrics import Counters
+from vixio.diagnostics.installation import describe_installation
 from vixio.memory.create import check_installed
 from vixio.memory.show import opened_store
 from vixio.memory.store import MemoryStore
@@ -137,6 +138,10 @@ async def _started(provider: ProviderT) -> AsyncIterator[ProviderT]:
         yield provider
     finally:
         await provider.close()
+
+
+async def _installation(settings: Settings) -> str:
+    return await asyncio.to_thread(describe_installation)
 
 
 async def _opus(settings: Settings) -> str:
@@ -357,6 +362,7 @@ _SPEECH = ("asr", "tts")
 """The kinds that are tried in each language that a device has."""
 
 PROBES: dict[str, Probe] = {
+    "vixio": _installation,
     "libopus": _opus,
     "vad": _vad,
     "asr": _asr,
