@@ -21,6 +21,7 @@ from vixio.composition.a2a import make_a2a
 from vixio.composition.choices import Providers
 from vixio.composition.conversations import Conversations
 from vixio.composition.engine import EngineBuilder
+from vixio.composition.lines import ServerLog
 from vixio.composition.memory import make_memory
 from vixio.composition.ports import admission_settings, ota_settings, xiaozhi_settings
 from vixio.composition.profiles import LiveProfiles, ProfileUpdates
@@ -92,6 +93,7 @@ class Server:
         self.settings = settings
         self._context = context or ClusterContext()
         self.counters = Counters()
+        self._lines = ServerLog()
         self.providers = ServerProviders(settings, providers or Providers(), self.counters)
         self.profiles = LiveProfiles(settings, self.providers.defaults)
         self.create_engine = EngineBuilder(
@@ -234,6 +236,7 @@ class Server:
         except BaseException:
             await self.stop()
             raise
+        self._lines.started(self.events, words=self.settings.logging.words)
         self._loading = asyncio.create_task(self._load())
         if self.a2a is not None:
             self.a2a.begin()
@@ -248,23 +251,24 @@ class Server:
 
     async def stop(self) -> None:
         """Close devices, ports and providers, in this order. Idempotent."""
-        if self._loading is not None:
-            self._loading.cancel()
-            await asyncio.wait([self._loading])
-        if self.a2a is not None:
-            await self.a2a.close()
-        await self._updates.close()
-        await self._conversations.close()
-        await self.host.stop()
-        if self.http is not None:
-            await self.http.stop()
-        if self._shared is not None:
-            self._shared.cancel()
-            await asyncio.wait([self._shared])
-        await self.tools.close()
-        if self.memory is not None:
-            await self.memory.stop()
-        await self.providers.close()
+        with self._lines.stopping(self.admission.devices):
+            if self._loading is not None:
+                self._loading.cancel()
+                await asyncio.wait([self._loading])
+            if self.a2a is not None:
+                await self.a2a.close()
+            await self._updates.close()
+            await self._conversations.close()
+            await self.host.stop()
+            if self.http is not None:
+                await self.http.stop()
+            if self._shared is not None:
+                self._shared.cancel()
+                await asyncio.wait([self._shared])
+            await self.tools.close()
+            if self.memory is not None:
+                await self.memory.stop()
+            await self.providers.close()
 
     def update_profiles(self, resolver: ProfileResolver) -> None:
         """Serve devices by the profiles of ``resolver``; connected ones from their next turn on.

@@ -208,7 +208,7 @@ async def test_profiles_of_a_program(
             assert_nothing_wrong(other)
         assert_nothing_wrong(device)
     errors = [each for each in caplog.records if each.levelname == "ERROR"]
-    assert [(vars(each)["device_id"], each.getMessage()) for each in errors] == [
+    assert [(vars(each)["device"], each.getMessage()) for each in errors] == [
         (ANN, "invalid profile, the device keeps its old one"),
         (BEN, "invalid profile, defaults replace what is invalid"),
     ]

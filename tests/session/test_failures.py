@@ -241,11 +241,12 @@ async def test_the_models_of_a_turn_are_on_its_record() -> None:
     assert timeline.models == [use, use]
     assert (timeline.input_tokens, timeline.output_tokens) == (200, 40)
     assert timeline.model_fields() == {
-        "model": "openai/m",
+        "models": ["openai/m"],
         "rounds": 2,
         "tokens_in": 200,
         "tokens_out": 40,
-        "passed_over": "openai/big",
+        "tokens_cached": 100,
+        "passed_over": ["openai/big"],
     }
     counted = {
         name: talk.counters.get(name) for name in talk.counters.snapshot() if "model" in name

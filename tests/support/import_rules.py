@@ -152,6 +152,6 @@ RULES = (
         ),
         (ANY,),
     ),
-    Rule("vixio.logging", (), ("loguru",)),
+    Rule("vixio.logging", ("vixio.core.log_fields",), ("loguru",)),
 )
 """The first that fits holds."""

@@ -80,7 +80,7 @@ class LiveProfiles:
 
 
 def _fields(device: Device, error: ConfigError) -> dict[str, str]:
-    return {"device_id": device.id, "reason": str(error)}
+    return {"device": device.id, "reason": str(error)}
 
 
 class ProfileUpdates:
@@ -158,7 +158,8 @@ class ProfileUpdates:
         for session in sessions:
             if self._resolved.get(session) == profile:  # it may have changed once more
                 session.reconfigure(profile)
-                _log.info("profile changes", extra={"device_id": session.device_id})
+                fields = {"device": session.device_id, "session": session.session_id}
+                _log.info("profile changes", extra=fields)
 
     def spawn(self, work: Awaitable[None]) -> None:
         """Run ``work`` beside; it ends with :meth:`close`."""

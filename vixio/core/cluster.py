@@ -106,7 +106,7 @@ class Lease:
         except Exception as error:  # noqa: BLE001 - the new holder must not fail with the old one
             _log.error(
                 "session failed to end after losing its lease",
-                extra={"device_id": self.device_id, "error": describe(error)},
+                extra={"device": self.device_id, "error": describe(error)},
             )
 
 
@@ -230,7 +230,7 @@ async def carry_out(
         _log.error(
             "a command failed",
             extra={
-                "device_id": device_id,
+                "device": device_id,
                 "command": type(command).__name__,
                 "error": describe(error),
             },

@@ -62,6 +62,14 @@ class Device:
     sent_id: str = ""
     """The id in the device's own spelling, where that differs from :attr:`id`. Only for data that
     was stored before ids were normalised."""
+    transport: str = ""
+    """What carries its messages: ``websocket``."""
+    protocol: str = ""
+    """The version of its wire protocol."""
+    board: str = ""
+    """The board that it was built for, as it stated when it asked for the server's address."""
+    firmware: str = ""
+    """The version of its firmware; stated with the board."""
 
 
 @dataclass(frozen=True, slots=True)

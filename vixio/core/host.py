@@ -16,6 +16,7 @@ from vixio.core.device import Device, DeviceProfile, ProfileResolver
 from vixio.core.history import History
 from vixio.core.history_store import HistoryStore
 from vixio.core.local_cluster import LocalCluster
+from vixio.core.log_fields import logged_as
 from vixio.core.metrics import Counters
 from vixio.core.pipeline import Pipeline
 from vixio.core.session.commands import SessionCommands
@@ -120,6 +121,10 @@ class SessionHost:
 
     async def handle(self, transport: TransportBase, connection: DeviceConnection) -> None:
         """Converse with one device until its connection closes or a newer one takes it over."""
+        with logged_as(device=connection.device.id, session=connection.session_id):
+            await self._handle(transport, connection)
+
+    async def _handle(self, transport: TransportBase, connection: DeviceConnection) -> None:
         device_id = connection.device.id
         tenancy = self._tenancies[device_id] = Tenancy(connection)
         try:
@@ -129,7 +134,7 @@ class SessionHost:
             pass  # a newer connection goes on
         except ClusterUnavailable as error:
             self.counters.add("session.no_lease")
-            _log.error("lease not granted", extra={"device_id": device_id, "reason": str(error)})
+            _log.error("lease not granted", extra={"reason": str(error)})
             await connection.close(TRY_AGAIN, "try again later")
         finally:
             if self._cluster.shared and tenancy.held:

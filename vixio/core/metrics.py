@@ -78,18 +78,39 @@ class TurnTimeline:
         """What the models wrote in this turn."""
         return sum(use.output_tokens for use in self.models)
 
-    def model_fields(self) -> dict[str, str | int]:
-        """Return the models and their tokens, as fields of a log record; empty without a model."""
+    def log_fields(self) -> dict[str, object]:
+        """Return the record as fields of a log line: numbers, and lists of names.
+
+        Times are ``…_ms``, milliseconds after the end of the user's turn; what there was none of
+        is left out. The words of the turn are not in it.
+        """
+        fields: dict[str, object] = {
+            f"{name}_ms": after for name, after in self.since_turn_end().items()
+        }
+        if self.heard_ms is not None:
+            fields["heard_ms"] = self.heard_ms
+        if self.tools:
+            fields["tools"] = [tool.name for tool in self.tools]
+            fields["tools_ms"] = [round(tool.seconds * 1000) for tool in self.tools]
+        if failed := [tool.name for tool in self.tools if not tool.success]:
+            fields["tools_failed"] = failed
+        return {**fields, **self.model_fields()}
+
+    def model_fields(self) -> dict[str, object]:
+        """Return the models and their tokens, as fields of a log line; empty without a model."""
         if not self.models:
             return {}
-        fields: dict[str, str | int] = {
-            "model": ",".join(dict.fromkeys(use.model for use in self.models)),
+        fields: dict[str, object] = {
+            "models": list(dict.fromkeys(use.model for use in self.models)),
             "rounds": len(self.models),
             "tokens_in": self.input_tokens,
             "tokens_out": self.output_tokens,
         }
-        passed = dict.fromkeys(name for use in self.models for name in use.passed_over)
-        return {**fields, "passed_over": ",".join(passed)} if passed else fields
+        if cached := sum(use.cached_tokens for use in self.models):
+            fields["tokens_cached"] = cached
+        if passed := list(dict.fromkeys(name for use in self.models for name in use.passed_over)):
+            fields["passed_over"] = passed
+        return fields
 
     def since_turn_end(self) -> dict[str, int]:
         """Return the marks in milliseconds after the end of turn was decided."""

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
+from vixio.transports.admission.admission import Admission
 from vixio.transports.admission.connection_tracker import ConnectionTracker, TrackedConnection
 from vixio.transports.admission.listener import NO_DESCRIPTORS, descriptor_ceiling
 from vixio.transports.admission.refusal import Refusal
@@ -34,10 +34,10 @@ _log.setLevel(logging.ERROR)
 
 
 class GuardedProtocol(H11Protocol):
-    """One HTTP connection; :func:`guarded` sets tracker and counter."""
+    """One HTTP connection; :func:`guarded` sets tracker and admission."""
 
     tracker: ClassVar[ConnectionTracker]
-    count: ClassVar[Callable[[str], None]]
+    admission: ClassVar[Admission]
 
     _tracked: TrackedConnection | None = None
     _timer: asyncio.TimerHandle | None = None
@@ -47,7 +47,7 @@ class GuardedProtocol(H11Protocol):
         self.logger = _log
 
     def send_400_response(self, msg: str) -> None:
-        type(self).count("http.refused.malformed")
+        self.admission.counters.add("http.refused.malformed")
         super().send_400_response(msg)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in the base
@@ -78,7 +78,8 @@ class GuardedProtocol(H11Protocol):
             self.tracker.leave(self._tracked)
 
     def _refuse(self, refusal: Refusal) -> None:
-        type(self).count(refusal.counter("http"))
+        self.admission.counters.add(refusal.counter("http"))
+        self.admission.refused(f"http_{refusal.reason}", self.client[0] if self.client else "")
         self.transport.write(refusal.raw())
         self.transport.close()
 
@@ -99,16 +100,16 @@ class GuardedProtocol(H11Protocol):
 
     def _too_slow(self) -> None:
         self._timer = None
-        type(self).count("http.limited.slow")
+        self.admission.counters.add("http.limited.slow")
         self.transport.abort()
 
 
-def guarded(tracker: ConnectionTracker, count: Callable[[str], None]) -> type[GuardedProtocol]:
+def guarded(tracker: ConnectionTracker, admission: Admission) -> type[GuardedProtocol]:
     """Return the protocol class of a server whose connections ``tracker`` counts."""
 
     class Protocol(GuardedProtocol):
         pass
 
     Protocol.tracker = tracker
-    Protocol.count = count
+    Protocol.admission = admission
     return Protocol

@@ -9,6 +9,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -18,6 +19,7 @@ from vixio.core.device import normalise_device_id
 from vixio.core.errors import ConfigError
 from vixio.http.public_url import public_url
 from vixio.transports.admission.auth import Authenticator
+from vixio.transports.admission.firmware import Firmware
 
 UNKNOWN_FIRMWARE = "0.0.0"
 """Never newer than what a device runs (ota.cc, IsNewVersionAvailable)."""
@@ -26,6 +28,9 @@ _VERSION = re.compile(r"\d{1,9}(\.\d{1,9}){0,7}")
 
 _BOARD = re.compile(r"([a-z0-9][a-z0-9._-]{0,63})/(\d{1,9}(?:\.\d{1,9}){1,7}\S{0,40})")
 """The firmware's User-Agent: a board of main/boards in lower case, and the firmware's version."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""A board's name, for the log."""
 
 _LIBRARY = re.compile(
     r"http|curl|wget|urllib|requests|reqwest|websocket|"
@@ -92,17 +97,31 @@ def device_version(body: bytes, user_agent: str) -> str:
     (``BOARD/VERSION``, system_info.cc, GetUserAgent). Anything else could end the device: it reads
     each part with std::stoi, which throws (ota.cc, ParseVersion).
     """
-    stated: Any = ""
-    try:
-        document: Any = json.loads(body)
-        stated = document["application"]["version"]
-    except (ValueError, RecursionError, TypeError, KeyError, IndexError):
-        pass  # every field is optional, so is the body
-    if not isinstance(stated, str) or not stated:
-        board = _BOARD.fullmatch(user_agent.strip())
-        stated = board[2] if board is not None and not _LIBRARY.search(board[1]) else ""
-    match = _VERSION.match(stated)
-    return match[0] if match else UNKNOWN_FIRMWARE
+    return stated_firmware(body, user_agent).version or UNKNOWN_FIRMWARE
+
+
+def stated_firmware(body: bytes, user_agent: str) -> Firmware:
+    """Return the board and the version that a device states; empty what it does not state.
+
+    The board stands in front of the version in User-Agent, else in the body's ``board.type``.
+    """
+    document: Any = None
+    with suppress(ValueError, RecursionError):  # every field is optional, so is the body
+        document = json.loads(body)
+    agent = _BOARD.fullmatch(user_agent.strip())
+    if agent is not None and _LIBRARY.search(agent[1]):
+        agent = None
+    board = agent[1] if agent else _text(document, "board", "type")
+    version = _text(document, "application", "version") or (agent[2] if agent else "")
+    match = _VERSION.match(version)
+    return Firmware(board if _NAME.fullmatch(board) else "", match[0] if match else "")
+
+
+def _text(document: Any, *keys: str) -> str:  # noqa: ANN401  any JSON value
+    """Return the string at a place in a document; empty if there is none."""
+    for key in keys:
+        document = document.get(key) if isinstance(document, dict) else None
+    return document if isinstance(document, str) else ""
 
 
 def utc_offset(zone: ZoneInfo | None, at: datetime) -> int:

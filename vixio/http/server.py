@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import logging
 import socket
 from collections.abc import Callable, Iterator
@@ -41,7 +40,7 @@ class HttpServer:
         share_port: bool = False,
     ) -> None:
         admission = admission or Admission()
-        self._counters = admission.counters
+        self._admission = admission
         self._tracker = ConnectionTracker(
             # Requests are limited where they are answered; these are the connections.
             replace(admission.limits, connects_per_address=0),
@@ -66,7 +65,7 @@ class HttpServer:
         """Listen; requests are answered when this returns. Raises ConfigError if it cannot."""
         server_class = await asyncio.to_thread(_load_server)
         sock = self._bind()
-        self._server, started = server_class(self._app, self._tracker, self._counters.add)
+        self._server, started = server_class(self._app, self._tracker, self._admission)
         self._port = sock.getsockname()[1]
         self._task = asyncio.create_task(self._server.serve(sockets=[sock]))
         starting = asyncio.create_task(started.wait())
@@ -85,14 +84,17 @@ class HttpServer:
             await task
 
     def _bind(self) -> socket.socket:
-        turned_away = functools.partial(self._counters.add, NO_DESCRIPTORS.counter("http"))
         try:
-            return Listener(self._host, self._port, turned_away, shared=self._share_port)
+            return Listener(self._host, self._port, self._turned_away, shared=self._share_port)
         except OSError as error:
             raise ConfigError(
                 f"cannot listen on {self._host}:{self._port} for HTTP: {error.strerror}; "
                 "stop the program that has the port, or set another one"
             ) from None
+
+    def _turned_away(self) -> None:
+        self._admission.counters.add(NO_DESCRIPTORS.counter("http"))
+        self._admission.refused(f"http_{NO_DESCRIPTORS.reason}")
 
 
 def _load_server() -> Callable[..., tuple[uvicorn.Server, asyncio.Event]]:
@@ -117,11 +119,11 @@ def _load_server() -> Callable[..., tuple[uvicorn.Server, asyncio.Event]]:
             self.listening.set()
 
     def make(
-        app: Starlette, tracker: ConnectionTracker, count: Callable[[str], None]
+        app: Starlette, tracker: ConnectionTracker, admission: Admission
     ) -> tuple[uvicorn.Server, asyncio.Event]:
         config = uvicorn.Config(
             app,
-            http=http_guard.guarded(tracker, count),
+            http=http_guard.guarded(tracker, admission),
             limit_concurrency=http_guard.MAX_CONNECTIONS,
             timeout_keep_alive=http_guard.KEEP_ALIVE_S,
             h11_max_incomplete_event_size=http_guard.MAX_HEAD_BYTES,

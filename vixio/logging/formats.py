@@ -53,7 +53,8 @@ def format_json(record: Record) -> str:
 
 
 def _value(value: object) -> str:
-    text = str(value)
+    """Return a field's value for people; the elements of a list are separated by commas."""
+    text = ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
     return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from loguru import logger
 
+from vixio.core.log_fields import log_fields
 from vixio.logging.fields import fields_of
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ _NAMES = {number: name for name, number in LEVELS.items()}
 
 
 class InterceptHandler(logging.Handler):
-    """Passes records of ``logging`` to loguru with their logger's name and their fields."""
+    """Passes records of ``logging`` to loguru with their logger's name, their fields and the
+    task's."""
 
     def emit(self, record: logging.LogRecord) -> None:
         number = record.levelno
@@ -36,7 +38,7 @@ class InterceptHandler(logging.Handler):
             target["name"] = record.name
             target["function"] = record.funcName
             target["line"] = record.lineno
-            target["extra"].update(fields_of(record))
+            target["extra"].update({**log_fields(), **fields_of(record)})
 
         output = logger.patch(complete).opt(exception=record.exc_info)
         output.log(_NAMES.get(number, number), _text(record))

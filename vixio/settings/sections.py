@@ -319,6 +319,8 @@ class LoggingSettings(Section):
     level: LogLevel = "INFO"
     as_json: bool = Field(default=False, alias="json")
     """One JSON object per line. (``json`` is a method of pydantic's models.)"""
+    words: bool = False
+    """Log what users and the assistant say. Private: see docs/security.md."""
 
     @field_validator("level", mode="before")
     @classmethod

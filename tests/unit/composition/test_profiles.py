@@ -77,7 +77,7 @@ class Store:
 
 def errors(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
     return [
-        (vars(each)["device_id"], vars(each)["reason"])
+        (vars(each)["device"], vars(each)["reason"])
         for each in caplog.records
         if each.levelno == logging.ERROR
     ]

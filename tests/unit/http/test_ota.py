@@ -11,8 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vixio.core.errors import ConfigError
-from vixio.http.ota import OtaSettings, device_version, ota_answer, utc_offset, websocket_url
+from vixio.http.ota import (
+    OtaSettings,
+    device_version,
+    ota_answer,
+    stated_firmware,
+    utc_offset,
+    websocket_url,
+)
 from vixio.transports.admission.auth import TokenAuthenticator, TokenCheck
+from vixio.transports.admission.firmware import Firmware
 
 PLAIN = OtaSettings()
 PROXIED = OtaSettings(trust_forwarded=True)
@@ -124,6 +132,29 @@ def test_the_version_of_an_http_library_is_not_the_firmwares(user_agent: str) ->
     headers = {"host": "h:8003", "device-id": "aa", "user-agent": user_agent}
     answer = ota_answer(PLAIN, headers, b"", "h")
     assert answer["firmware"] == {"version": "0.0.0", "url": ""}
+
+
+@pytest.mark.parametrize(
+    ("body", "user_agent", "board", "version"),
+    [
+        ("", "esp-box-3/2.0.1", "esp-box-3", "2.0.1"),
+        ('{"board":{"type":"bread"}}', "esp-box-3/2.0.1", "esp-box-3", "2.0.1"),
+        (
+            '{"board":{"type":"bread-compact"},"application":{"version":"1.2"}}',
+            "python-httpx/0.27.0",
+            "bread-compact",
+            "1.2",
+        ),
+        ('{"board":{"type":"my secret words"}}', "", "", ""),
+        ('{"board":{"type":["x"]}}', "", "", ""),
+        ('{"board":"x"}', "", "", ""),
+        ("[]", "curl/8.5.0", "", ""),
+    ],
+)
+def test_the_firmware_that_a_device_states(
+    body: str, user_agent: str, board: str, version: str
+) -> None:
+    assert stated_firmware(body.encode(), user_agent) == Firmware(board, version)
 
 
 @given(st.binary(max_size=100), st.text(max_size=20))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import logging
@@ -16,6 +17,7 @@ from loguru import logger as loguru
 
 from tests.unit.transports.xiaozhi.support import running
 from vixio.core.chunk import TextInput
+from vixio.core.log_fields import logged_as, shared_context
 from vixio.logging import intercept
 from vixio.logging import setup as logs
 from vixio.logging.writer import MAX_WAITING, LogWriter
@@ -147,6 +149,43 @@ def test_fields_reach_records_with_a_traceback_and_of_every_level(stream: io.Str
     *all_levels, last = objects(stream)
     assert {one["level"]: one["turn"] for one in all_levels} == intercept.LEVELS
     assert (last["turn"], "ValueError: inside" in last["exception"]) == (1, True)
+
+
+def test_lists_are_lists_in_json_and_joined_in_text(stream: io.StringIO) -> None:
+    fields = {"tools": ["get_time", "set_volume"], "tools_ms": [12, 3], "none": []}
+    logs.configure_logging(json=True, stream=stream)
+    _log.info("turn ended", extra=fields)
+    (found,) = objects(stream)
+    assert {name: found[name] for name in fields} == fields
+    logs.configure_logging(stream=stream)
+    _log.info("turn ended", extra=fields)
+    assert lines(stream)[1].endswith('turn ended tools=get_time,set_volume tools_ms=12,3 none=""')
+
+
+async def test_the_fields_of_a_task_stand_in_its_records(stream: io.StringIO) -> None:
+    logs.configure_logging(json=True, stream=stream)
+    with logged_as(device="aa", session="s"):
+        own = asyncio.create_task(asyncio.to_thread(_log.info, "in a thread of a task"))
+        shared = asyncio.create_task(
+            asyncio.to_thread(_log.info, "shared"), context=shared_context()
+        )
+        with logged_as(turn=3):
+            _log.info("in a turn")
+        _log.info("another device", extra={"device": "bb"})
+    _log.info("outside")
+    await asyncio.gather(own, shared)
+    found = {
+        one["message"]: {name: one.get(name) for name in ("device", "session", "turn")}
+        for one in objects(stream)
+    }
+    nothing = {"device": None, "session": None, "turn": None}
+    assert found == {
+        "in a thread of a task": {"device": "aa", "session": "s", "turn": None},
+        "shared": nothing,
+        "in a turn": {"device": "aa", "session": "s", "turn": 3},
+        "another device": {"device": "bb", "session": "s", "turn": None},
+        "outside": nothing,
+    }
 
 
 def test_fields_of_the_process_stand_in_every_record(stream: io.StringIO) -> None:

@@ -41,7 +41,7 @@ def failure(path: Path, environment: dict[str, str] | None = None) -> str:
         ),
         (
             "logging:\n  zzz: 1",
-            ":2: logging.zzz: there is no such key (known here: level, json)",
+            ":2: logging.zzz: there is no such key (known here: level, json, words)",
         ),
         (
             f"{MODEL}  api_key: k\n  temprature: 1",

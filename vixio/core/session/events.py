@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from types import TracebackType
 
+from vixio.core.device import Device
 from vixio.core.metrics import TurnTimeline
 
 DEFAULT_QUEUE = 1_000
@@ -33,14 +34,18 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class SessionOpened(Event):
-    """A device's conversation began."""
+    """A device's conversation began. ``device``: what it says of itself."""
+
+    device: Device | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class SessionClosed(Event):
-    """The conversation ended. ``seconds``: how long it lasted."""
+    """The conversation ended. ``seconds``: how long it lasted; ``reason``: why it ended, in words
+    for the log."""
 
     seconds: float
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from vixio.core.errors import (
     describe,
 )
 from vixio.core.history import AssistantMessage
+from vixio.core.log_fields import logged_as
 from vixio.core.messages import LOADING, failure_key, message
 from vixio.core.messages import reason as reason_words
 from vixio.core.metrics import ToolTiming, TurnTimeline
@@ -143,6 +144,10 @@ class Reply:
             return  # cut before its task's first step
         self._task = asyncio.current_task()
         self._reason = reason
+        with logged_as(turn=self.turn.turn_id):
+            await self._run(failed)
+
+    async def _run(self, failed: str) -> None:
         if self.speech is not None:
             self.speech.follow(self._heard_text)
         try:

@@ -11,7 +11,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from vixio.core.chunk import Abort, AudioIn, Chunk, ListenMode, ListenStart, ListenStop, TextInput
@@ -97,6 +96,8 @@ class Session:
         self._speeches: list[SpeechHandle] = []
         """Those that are not over: on their way to the dialogue, waiting in it, or played."""
         self._ended = False
+        self._why = ""
+        """Why the session ended."""
         self.context = StationContext(
             session_id=self.session_id,
             device_id=self.device_id,
@@ -217,10 +218,14 @@ class Session:
     async def run(self) -> None:
         """Converse until the connection closes; nothing of the session is left afterwards."""
         opened = now()
-        self._emit(SessionOpened)
+        self._emit(SessionOpened, self.device)
+        self._why = "the server failed"
         try:
             self._dialogue.bind()
             await self._tasks.run(self._converse)
+        except asyncio.CancelledError:
+            self._why = "cancelled"
+            raise
         finally:
             self._ended = True
             self._inbox.clear()
@@ -228,12 +233,13 @@ class Session:
                 handle.end(SpeechStatus.DROPPED)
             await self._swap.close()
             await self._dialogue.engine.close()
-            self._emit(SessionClosed, now() - opened)
+            self._emit(SessionClosed, now() - opened, self._why)
 
     async def _converse(self) -> None:
         try:
-            with suppress(ConnectionClosed):
-                await self._listen()
+            await self._listen()
+        except ConnectionClosed as closed:
+            self._why = str(closed)
         finally:
             self._watchdog.close()
             # Before its task is cancelled: a reply cut here leaves in the history what was heard

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from vixio.http.ota import OtaSettings, ota_answer
+from vixio.core.device import normalise_device_id
+from vixio.http.ota import OtaSettings, ota_answer, stated_firmware
 from vixio.transports.admission.addresses import Address, address_key, parse_address
 from vixio.transports.admission.admission import Admission
+from vixio.transports.admission.identity import MAX_ID_CHARS
 from vixio.transports.admission.limits import KeyedBuckets
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ class OtaEndpoint:
     def __init__(self, settings: OtaSettings, admission: Admission) -> None:
         self._settings = settings
         self._auth = admission.settings.auth
+        self._admission = admission
         self._counters = admission.counters
         self._proxies = admission.proxies
         self._buckets = KeyedBuckets(admission.limits.ota_per_address)
@@ -63,6 +66,9 @@ class OtaEndpoint:
                     return JSONResponse({"error": "the body is too large"}, status_code=413)
         except ClientDisconnect:
             return JSONResponse({}, status_code=400)  # the client is gone, nothing is sent
+        if device_id := normalise_device_id(request.headers.get("device-id", "")):
+            stated = stated_firmware(body, request.headers.get("user-agent", ""))
+            self._admission.firmware.note(device_id[:MAX_ID_CHARS], stated)
         forwarded = self._settings.trust_forwarded or self._proxies.trusts(_peer(request))
         return JSONResponse(
             ota_answer(
@@ -93,6 +99,7 @@ class OtaEndpoint:
             self._cluster.limits.charge("ota", key)
             return None
         self._counters.add("http.limited.ota")
+        self._admission.refused("http_ota", str(client))
         return JSONResponse(
             {"error": "too many requests"}, 429, {"Retry-After": str(math.ceil(wait))}
         )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from vixio.core.errors import ProviderError, ProviderUnavailable, as_provider_error
+from vixio.core.log_fields import shared_context
 from vixio.providers.fallback.circuit_breaker import BreakerSettings, CircuitBreaker
 
 _log = logging.getLogger(__name__)
@@ -181,7 +182,9 @@ class Candidates(Generic[P]):
 
     def _begin(self, candidate: Candidate[P]) -> None:
         if candidate.starting is None:
-            candidate.starting = asyncio.create_task(self._start(candidate))
+            candidate.starting = asyncio.create_task(
+                self._start(candidate), context=shared_context()
+            )
 
     def _starting(self) -> list[asyncio.Task[None]]:
         return [each.starting for each in self.all if each.starting is not None]

@@ -10,6 +10,7 @@ from typing import Any, Generic, Protocol, runtime_checkable
 
 from vixio.core.backoff import Backoff
 from vixio.core.errors import ConfigError, ProviderError, ProviderUnavailable, describe
+from vixio.core.log_fields import shared_context
 from vixio.core.messages import LOADING
 from vixio.core.metrics import Counters
 from vixio.providers.health import SelfReporting, Verifiable
@@ -82,7 +83,9 @@ class ProviderLoader(Generic[P]):
     def begin(self) -> None:
         """Begin to start the provider; returns at once. Idempotent."""
         if self._starting is None and not self._refused:
-            self._starting = asyncio.create_task(self._start_with_retries())
+            self._starting = asyncio.create_task(
+                self._start_with_retries(), context=shared_context()
+            )
 
     async def settled(self) -> None:
         """Wait until the provider is ready or its first start has failed."""

@@ -7,6 +7,7 @@ import logging
 from typing import Any, Generic
 
 from vixio.core.errors import ProviderError, describe
+from vixio.core.log_fields import shared_context
 from vixio.core.metrics import Counters
 from vixio.providers.pool.choice import P, ProviderChoice
 from vixio.providers.pool.loader import ProviderLoader
@@ -131,7 +132,7 @@ class ProviderPool:
 
     def _close(self, entry: _Entry) -> None:
         del self._entries[entry.loader.choice]
-        task = asyncio.create_task(self._close_quietly(entry.loader))
+        task = asyncio.create_task(self._close_quietly(entry.loader), context=shared_context())
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 

@@ -16,10 +16,12 @@ from vixio.core.metrics import Counters
 from vixio.transports.admission.addresses import TRUSTED_PROXIES, Proxies
 from vixio.transports.admission.auth import Authenticator, TokenCheck
 from vixio.transports.admission.connection_tracker import ConnectionTracker, TrackedConnection
+from vixio.transports.admission.firmware import StatedFirmware
 from vixio.transports.admission.identity import MAX_ID_CHARS, Identity
 from vixio.transports.admission.limits import Limits
 from vixio.transports.admission.overload import Overload
 from vixio.transports.admission.refusal import Refusal, busy
+from vixio.transports.admission.refusal_log import RefusalLog
 
 OVERLOADED = busy("overload", "The server is busy, try again.\n")
 
@@ -64,6 +66,8 @@ class Admission:
         self.cluster = cluster or LocalCluster()
         self.proxies = Proxies(self.settings.trusted_proxies)
         self.tracker = ConnectionTracker(self.limits, self.proxies, clock, cluster=self.cluster)
+        self.firmware = StatedFirmware()
+        self._refusals = RefusalLog(clock)
         self._devices: Counter[str] = Counter()  # connections by device
         self._overload = Overload(self.limits.loop_lag_ms / 1000, clock)
         self._users = 0
@@ -79,6 +83,7 @@ class Admission:
         self._users -= 1
         if not self._users:
             self._overload.stop()
+            self._refusals.flush()
 
     @property
     def admitted(self) -> int:
@@ -116,6 +121,11 @@ class Admission:
         if refusal is not None:
             self.counters.add(refusal.counter("admission"))
         return refusal
+
+    def refused(self, reason: str, address: str = "", device_id: str = "") -> None:
+        """Log that a client is refused, on whichever port. Bounded: the lines of a flood are
+        counted instead."""
+        self._refusals.add(reason, address, device_id)
 
     def is_connected(self, device_id: str) -> bool:
         """Whether the device is connected to this server, in whichever process."""

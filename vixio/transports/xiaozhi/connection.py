@@ -79,7 +79,7 @@ class XiaozhiConnection(DeviceConnection):
         self._gathered = max(1, GATHERED_MS // frame_ms)
         self._counters = admission.counters
         self._limits = admission.limits
-        self._fields = {"session_id": self.session_id, "device_id": device.id}
+        self._fields = {"device": device.id, "session": self.session_id}
         self._decoder = OpusDecoder()
         self._tools: ToolFeed | None = None
         self._closed = False
@@ -283,6 +283,7 @@ class XiaozhiConnection(DeviceConnection):
 
     def cut_off(self, why: str) -> None:
         """The device sent too much; the carrier closes the channel."""
+        _log.warning("connection cut off", extra={**self._fields, "reason": why})
         self.end(why, POLICY_VIOLATION, why)
 
     def end(self, why: str, code: int = 1000, reason: str = "") -> None:

@@ -317,7 +317,7 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
         self._warn("device's list of tools cut", reason=reason, kept=kept)
 
     def _warn(self, message: str, **fields: object) -> None:
-        _log.warning(message, extra={"session_id": self.session_id, **fields})
+        _log.warning(message, extra=fields)
 
     def _start_relisting(self) -> None:
         """List again if the device has announced a change; never two listings at once."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
+from contextvars import copy_context
 from typing import Any
 
 from vixio.core.metrics import Counters
@@ -43,7 +44,6 @@ class ToolFeed:
         counters: Counters | None = None,
         max_pending_calls: int = MAX_PENDING_CALLS,
     ) -> None:
-        self._session_id = session_id
         self._device_id = device_id
         self._remembered = settings.remembered_tools
         self.client = XiaozhiDeviceToolClient(
@@ -61,6 +61,8 @@ class ToolFeed:
         self._delivering = asyncio.Lock()  # one list at a time, in their order
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
+        self._context = copy_context()
+        """Of the session, for its log: messages may be taken in a callback of the socket."""
 
     def start(self) -> None:
         """Greet the device's tool server and list its tools, beside everything else."""
@@ -77,7 +79,7 @@ class ToolFeed:
 
     def take(self, payload: JsonObject) -> None:
         """Take a JSON-RPC frame of the device."""
-        self.client.on_mcp_message(payload)
+        self._context.run(self.client.on_mcp_message, payload)
 
     def close(self) -> None:
         """Fail what is pending, at once. Idempotent."""
@@ -93,9 +95,7 @@ class ToolFeed:
             self._publish([])
 
     def _listed(self, tools: list[ToolDefinition]) -> None:
-        _log.info(
-            "device listed its tools", extra={"session_id": self._session_id, "tools": len(tools)}
-        )
+        _log.info("device listed its tools", extra={"tools": len(tools)})
         self._remembered.keep(self._device_id, tools)
         self._publish(tools)
 
@@ -115,7 +115,7 @@ class ToolFeed:
         except Exception as error:  # noqa: BLE001 - a defect of the session must not end its tools
             _log.error(
                 "session failed to take the device's tools",
-                extra={"session_id": self._session_id, "error": type(error).__name__},
+                extra={"error": type(error).__name__},
             )
 
     def _spawn(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:

@@ -6,11 +6,13 @@ import asyncio
 import logging
 import traceback
 import uuid
+from contextlib import ExitStack
 from typing import Any
 
 from vixio.audio.opus import load_codec, load_decoder
 from vixio.core.device import Device
 from vixio.core.errors import ConnectionClosed, VixioError
+from vixio.core.log_fields import logged_as
 from vixio.core.tools.types import JsonObject
 from vixio.core.transport import GOING_AWAY, DeviceToolsCallback, SessionHandler, TransportBase
 from vixio.transports.admission.admission import Admission
@@ -93,26 +95,30 @@ class XiaozhiTransport(TransportBase):
 
     async def _serve(self, channel: Channel) -> None:
         """Serve one device from its admission to its end. Never raises."""
-        device_id = channel.identity.device_id
+        with ExitStack() as fields:
+            fields.enter_context(logged_as(device=channel.identity.device_id))
+            await self._serve_device(channel, fields)
+
+    async def _serve_device(self, channel: Channel, fields: ExitStack) -> None:
+        """``fields`` takes those of the log, as soon as they are known."""
         connection: XiaozhiConnection | None = None
         code, reason = 1000, ""
         try:
             hello = await self._receive_hello(channel)
             if isinstance(hello, HelloRefused):
                 self._counters.add(f"xiaozhi.refused.hello.{hello.reason}")
-                _log.warning(
-                    "hello refused", extra={"device_id": device_id, "reason": hello.reason}
-                )
+                self.admission.refused(hello.reason, channel.address, channel.identity.device_id)
                 code, reason = POLICY_VIOLATION, hello.message
                 return
             connection = self._open(channel, hello)
+            fields.enter_context(logged_as(session=connection.session_id))
             await connection.send_hello()
             await self._converse(connection, hello, channel)
         except ConnectionClosed:
             pass  # the device is gone, which is how every conversation ends
         except Exception as error:  # noqa: BLE001  one session's bug must not reach the wire or others
             self._counters.add("xiaozhi.closed.handler_failed")
-            _log.error("session failed", extra={"device_id": device_id, **_describe(error)})
+            _log.error("session failed", extra=_describe(error))
             code, reason = INTERNAL_ERROR, "internal error"
         finally:
             if connection is None:
@@ -138,12 +144,17 @@ class XiaozhiTransport(TransportBase):
     def _open(self, channel: Channel, hello: Hello) -> XiaozhiConnection:
         channel.agree(hello.version)
         identity = channel.identity
+        stated = self.admission.firmware.get(identity.device_id)
         device = Device(
             identity.device_id,
             client_id=identity.client_id,
             address=channel.address,
             features=hello.features,
             sent_id=identity.sent_id,
+            transport=channel.transport,
+            protocol=str(hello.version),
+            board=stated.board,
+            firmware=stated.version,
         )
         protocol = XiaozhiProtocol(str(uuid.uuid4()), hello.version, self._wake_words)
         return XiaozhiConnection(

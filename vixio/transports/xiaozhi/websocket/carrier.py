@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import logging
 from collections.abc import Coroutine
 from http import HTTPStatus
@@ -65,10 +64,9 @@ class WebSocketCarrier(Carrier):
         settings = self._settings
         self._serve = serve
         self._stopping = False
-        turned_away = functools.partial(self._counters.add, NO_DESCRIPTORS.counter("admission"))
         try:
             listener = Listener(
-                settings.host, settings.port, turned_away, shared=settings.share_port
+                settings.host, settings.port, self._turned_away, shared=settings.share_port
             )
             self._server = await asyncio.get_running_loop().create_server(
                 self._make_channel, sock=listener, backlog=BACKLOG
@@ -118,7 +116,7 @@ class WebSocketCarrier(Carrier):
         refusal = self._check(channel, request)
         if refusal is None:
             return channel.accept(request)
-        _log.debug("request refused", extra={"reason": refusal.reason})
+        self._admission.refused(refusal.reason, channel.tracked.address, channel.identity.device_id)
         response = channel.reject(refusal.status, refusal.message)
         response.headers.update(refusal.headers)
         if refusal.status is HTTPStatus.UNAUTHORIZED:
@@ -150,9 +148,9 @@ class WebSocketCarrier(Carrier):
     def cut_off(self, channel: WebSocketChannel, why: str) -> None:
         """Close a channel that sent too much."""
         self._counters.add("xiaozhi.closed.too_much")
-        _log.warning(
-            "connection cut off", extra={"device_id": channel.identity.device_id, "reason": why}
-        )
+        if channel.listener is None:  # else it has logged it, with its session
+            fields = {"device": channel.identity.device_id, "reason": why}
+            _log.warning("connection cut off", extra=fields)
         self._admission.tracker.penalise(channel.tracked)
         self._spawn(channel.close(POLICY_VIOLATION, why))
 
@@ -189,6 +187,10 @@ class WebSocketCarrier(Carrier):
         channel.own_host = _own_host(channel.tcp)
         channel.behind_proxy = behind_proxy
         return admission.check(channel.identity, channel.tracked)
+
+    def _turned_away(self) -> None:
+        self._counters.add(NO_DESCRIPTORS.counter("admission"))
+        self._admission.refused(NO_DESCRIPTORS.reason)
 
     def _make_channel(self) -> WebSocketChannel:
         settings = self._settings
