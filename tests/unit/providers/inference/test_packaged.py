@@ -1,0 +1,61 @@
+"""Model files inside packages: found without an import, and refused if they differ."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from vixio.core.errors import ProviderUnavailable
+from vixio.providers.inference.packaged import ModelPackage, PackagedFile
+
+WEIGHTS = bytes(range(256)) * 5_000
+"""More than one block of the digest."""
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModelPackage:
+    folder = tmp_path / "some_weights"
+    (folder / "data").mkdir(parents=True)
+    (folder / "__init__.py").write_text("raise ImportError('must not be imported')")
+    (folder / "data" / "model.bin").write_bytes(WEIGHTS)
+    monkeypatch.syspath_prepend(tmp_path)
+    file = PackagedFile("data/model.bin", len(WEIGHTS), hashlib.sha256(WEIGHTS).hexdigest())
+    return ModelPackage("acme", "some_weights", "some-weights==1.2", "make extra", (file,))
+
+
+def model(package: ModelPackage) -> Path:
+    return package.folder() / "data" / "model.bin"
+
+
+def test_the_files_are_found_without_an_import(package: ModelPackage) -> None:
+    assert package.verified() == [model(package)]
+    assert "some_weights" not in sys.modules
+
+
+def test_a_missing_package_is_said_with_its_command(package: ModelPackage) -> None:
+    missing = ModelPackage("acme", "no_such_weights", "x==1", "make extra NAME=x", ())
+    with pytest.raises(ProviderUnavailable) as caught:
+        missing.verified()
+    assert str(caught.value) == "acme: the package x==1 is missing: make extra NAME=x"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (WEIGHTS[:-1], "has 1279999 bytes instead of 1280000"),
+        (b"\1" + WEIGHTS[1:], "is not the file that was tested"),
+        (None, "is missing"),
+    ],
+    ids=["cut", "changed", "missing"],
+)
+def test_other_files_are_refused(package: ModelPackage, content: bytes | None, said: str) -> None:
+    if content is None:
+        model(package).unlink()
+    else:
+        model(package).write_bytes(content)
+    with pytest.raises(ProviderUnavailable, match=said) as caught:
+        package.verified()
+    assert "reinstall some-weights==1.2 (make extra)" in str(caught.value)

@@ -1,0 +1,89 @@
+"""Models that come inside a package of the index: where their files are, and whether they are those
+that were tested.
+
+Such packages are uploads of single maintainers, so the files are pinned by their digests here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from vixio.core.errors import ProviderUnavailable
+
+_BLOCK: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class PackagedFile:
+    """One file. ``path``: below the package's folder; ``size`` in bytes."""
+
+    path: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPackage:
+    """A package with model files. ``module``: its import name, which is never imported.
+
+    ``provider``: named in errors; ``install``: the command that installs it.
+    """
+
+    provider: str
+    module: str
+    requirement: str
+    """Of pip, with the version that was tested."""
+    install: str
+    files: tuple[PackagedFile, ...]
+
+    def folder(self) -> Path:
+        """Return the package's folder. Raises ProviderUnavailable if it is not installed."""
+        spec = find_spec(self.module)
+        if spec is None or not spec.submodule_search_locations:
+            raise ProviderUnavailable(
+                self.provider, f"the package {self.requirement} is missing: {self.install}"
+            )
+        return Path(next(iter(spec.submodule_search_locations)))
+
+    def verified(self) -> list[Path]:
+        """Return the files, each with the size and the digest that are expected.
+
+        Blocking: reads all of them, 100 MB in a few tenths of a second. Raises ProviderUnavailable.
+        """
+        folder = self.folder()
+        found = [folder / file.path for file in self.files]
+        for path, file in zip(found, self.files, strict=True):
+            if (reason := difference(path, file)) is not None:
+                raise ProviderUnavailable(
+                    self.provider,
+                    f"{path} {reason}: reinstall {self.requirement} ({self.install})",
+                )
+        return found
+
+
+def difference(path: Path, expected: PackagedFile) -> str | None:
+    """Return what tells the file at ``path`` from the expected one; None: nothing. Blocking."""
+    try:
+        size = path.stat().st_size
+        if size != expected.size:
+            return f"has {size} bytes instead of {expected.size}"
+        if digest(path) != expected.sha256:
+            return "is not the file that was tested (its SHA-256 differs)"
+    except FileNotFoundError:
+        return "is missing"
+    except OSError as error:
+        return f"cannot be read ({error.strerror})"
+    return None
+
+
+def digest(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal. Blocking."""
+    total = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            total.update(block)
+    return total.hexdigest()
