@@ -21,6 +21,7 @@ Extra = Literal[
     "edge",
     "funasr",
     "litellm",
+    "moonshine",
     "mp3",
     "nats",
     "piper",
@@ -30,6 +31,7 @@ Extra = Literal[
     "sherpa",
     "sqlalchemy",
     "ten",
+    "whisper",
 ]
 """The extras of pyproject.toml, without `dev`."""
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from vixio.core.errors import ProviderUnavailable
+from vixio.core.extras import Extra, how_to_install
 
 _BLOCK: Final = 1024 * 1024
 
@@ -30,14 +31,14 @@ class PackagedFile:
 class ModelPackage:
     """A package with model files. ``module``: its import name, which is never imported.
 
-    ``provider``: named in errors; ``install``: the command that installs it.
+    ``provider``: named in errors; ``extra``: the one that installs it.
     """
 
     provider: str
     module: str
     requirement: str
     """Of pip, with the version that was tested."""
-    install: str
+    extra: Extra
     files: tuple[PackagedFile, ...]
 
     def folder(self) -> Path:
@@ -45,7 +46,8 @@ class ModelPackage:
         spec = find_spec(self.module)
         if spec is None or not spec.submodule_search_locations:
             raise ProviderUnavailable(
-                self.provider, f"the package {self.requirement} is missing: {self.install}"
+                self.provider,
+                f"the package {self.requirement} is missing: {how_to_install(self.extra)}",
             )
         return Path(next(iter(spec.submodule_search_locations)))
 
@@ -60,7 +62,8 @@ class ModelPackage:
             if (reason := difference(path, file)) is not None:
                 raise ProviderUnavailable(
                     self.provider,
-                    f"{path} {reason}: reinstall {self.requirement} ({self.install})",
+                    f"{path} {reason}: {self.requirement} has the one that was tested: "
+                    f"{how_to_install(self.extra)}",
                 )
         return found
 
@@ -72,7 +75,7 @@ def difference(path: Path, expected: PackagedFile) -> str | None:
         if size != expected.size:
             return f"has {size} bytes instead of {expected.size}"
         if digest(path) != expected.sha256:
-            return "is not the file that was tested (its SHA-256 differs)"
+            return "has another SHA-256 digest"
     except FileNotFoundError:
         return "is missing"
     except OSError as error:

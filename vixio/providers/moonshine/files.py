@@ -17,7 +17,7 @@ PACKAGE: Final = ModelPackage(
     provider=NAME,
     module="moonshine_voice",
     requirement="moonshine-voice==0.0.49",
-    install="make extra NAME=moonshine",
+    extra="moonshine",
     files=(
         PackagedFile(
             f"{_TINY}/encoder_model.ort",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from vixio.core.errors import ProviderUnavailable
+from vixio.core.extras import how_to_install
 from vixio.providers.inference.packaged import ModelPackage, PackagedFile
 
 WEIGHTS = bytes(range(256)) * 5_000
@@ -23,7 +24,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModelPackage:
     (folder / "data" / "model.bin").write_bytes(WEIGHTS)
     monkeypatch.syspath_prepend(tmp_path)
     file = PackagedFile("data/model.bin", len(WEIGHTS), hashlib.sha256(WEIGHTS).hexdigest())
-    return ModelPackage("acme", "some_weights", "some-weights==1.2", "make extra", (file,))
+    return ModelPackage("acme", "some_weights", "some-weights==1.2", "moonshine", (file,))
 
 
 def model(package: ModelPackage) -> Path:
@@ -36,17 +37,18 @@ def test_the_files_are_found_without_an_import(package: ModelPackage) -> None:
 
 
 def test_a_missing_package_is_said_with_its_command(package: ModelPackage) -> None:
-    missing = ModelPackage("acme", "no_such_weights", "x==1", "make extra NAME=x", ())
+    missing = ModelPackage("acme", "no_such_weights", "x==1", "moonshine", ())
     with pytest.raises(ProviderUnavailable) as caught:
         missing.verified()
-    assert str(caught.value) == "acme: the package x==1 is missing: make extra NAME=x"
+    command = how_to_install("moonshine")
+    assert str(caught.value) == f"acme: the package x==1 is missing: {command}"
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
         (WEIGHTS[:-1], "has 1279999 bytes instead of 1280000"),
-        (b"\1" + WEIGHTS[1:], "is not the file that was tested"),
+        (b"\1" + WEIGHTS[1:], "has another SHA-256"),
         (None, "is missing"),
     ],
     ids=["cut", "changed", "missing"],
@@ -58,4 +60,4 @@ def test_other_files_are_refused(package: ModelPackage, content: bytes | None, s
         model(package).write_bytes(content)
     with pytest.raises(ProviderUnavailable, match=said) as caught:
         package.verified()
-    assert "reinstall some-weights==1.2 (make extra)" in str(caught.value)
+    assert str(caught.value).endswith(f"was tested: {how_to_install('moonshine')}")
