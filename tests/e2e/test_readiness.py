@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 import sys
 from pathlib import Path
 
@@ -10,12 +11,13 @@ import pytest
 
 from firmware_test_client import SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong
-from tests.e2e.doubles import recordings
+from tests.e2e.doubles import WaveformASR, recordings
 from tests.e2e.harness import RunningServer, serving, settings
 from tests.e2e.test_http import get
+from tests.support.llm_server import Answer, LLMServer, failure, text
 from tests.support.waiting import until
 from vixio.core.backoff import Backoff
-from vixio.core.errors import ProviderError
+from vixio.core.errors import ProviderError, ProviderUnavailable
 from vixio.core.messages import message
 from vixio.testing import ScriptedAgentBackend, ScriptedTTS, ScriptedVAD
 
@@ -43,9 +45,9 @@ class Library:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        for name, text in (("funasr", FUNASR), ("torch", "")):
+        for name, code in (("funasr", FUNASR), ("torch", "")):
             (folder / name).mkdir()
-            (folder / name / "__init__.py").write_text(text, encoding="utf-8")
+            (folder / name / "__init__.py").write_text(code, encoding="utf-8")
 
     @property
     def loads(self) -> int:
@@ -138,3 +140,76 @@ async def test_it_is_loaded_again_beside_the_turns(
         await until(lambda: server.app.health()["status"] == "ok", what="readiness", seconds=60)
         assert "unusable" not in await health(server)
         assert (await device.ask(SOUND)).text == f"You said {SOUND}."
+
+
+async def test_a_service_that_refuses_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Known before the first turn, by a request that costs nothing; put right beside the turns."""
+    retry_after(0.1, monkeypatch)
+    async with LLMServer() as service:
+        service.models = failure(401, "Incorrect API key provided: sk-12345678", "invalid_api_key")
+        options = {"name": "openai", "base_url": service.base_url, "api_key": "wrong"}
+        async with (
+            serving(
+                settings(agent=options),
+                vad=ScriptedVAD(),
+                asr=WaveformASR({}),
+                tts=ScriptedTTS(seconds_per_char=0.02),
+                loaded=False,
+            ) as server,
+            SimulatedDevice(server.device()) as device,
+        ):
+            with pytest.raises(ProviderUnavailable, match="refuses the api_key"):
+                await server.app.loaded()
+            assert not service.requests
+            page = await health(server)
+            assert (page["status"], page["unusable"]) == ("degraded", ["agent"])
+            assert "sk-12345678" not in str(page)
+            service.script(failure(401, "no"))
+            reply = await device.type_text("hello")
+            assert reply.text == message("agent_not_ready", "en")
+            assert [each["message"] for each in device.alerts] == ["No valid key"]
+            service.models = Answer(['{"data": []}'], headers={"content-type": "application/json"})
+            await until(lambda: server.app.health()["status"] == "ok", what="readiness", seconds=60)
+            service.script(text("Good day."))
+            assert (await device.type_text("hello")).text == "Good day."
+            assert_nothing_wrong(device)
+
+
+async def test_a_key_that_is_refused_in_use() -> None:
+    """The service lists its models to everybody, so only the turns show that the key is wrong."""
+    async with LLMServer() as service:
+        service.models = Answer(['{"data": []}'], headers={"content-type": "application/json"})
+        service.script(failure(401, "no"), text("Good day."))
+        options = {"name": "openai", "base_url": service.base_url, "api_key": "wrong"}
+        async with (
+            serving(
+                settings(agent=options),
+                vad=ScriptedVAD(),
+                asr=WaveformASR({}),
+                tts=ScriptedTTS(seconds_per_char=0.02),
+            ) as server,
+            SimulatedDevice(server.device()) as device,
+        ):
+            assert (await health(server))["status"] == "ok"
+            reply = await device.type_text("hello")
+            assert reply.text == message("agent_not_ready", "en")
+            assert (await health(server))["unusable"] == ["agent"]
+            assert (await device.type_text("hello")).text == "Good day."
+            assert (await health(server))["status"] == "ok"
+
+
+async def test_a_service_that_cannot_be_reached() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    options = {"name": "openai", "base_url": f"http://127.0.0.1:{port}/v1"}
+    async with serving(
+        settings(tts=options),
+        vad=ScriptedVAD(),
+        asr=WaveformASR({}),
+        agent=ScriptedAgentBackend(),
+        loaded=False,
+    ) as server:
+        with pytest.raises(ProviderError, match="cannot be reached"):
+            await server.app.loaded()
+        page = await health(server)
+        assert page["unusable"] == ["tts"]

@@ -132,6 +132,10 @@ class LLMServer:
         self.connections = 0
         self.hung_up = asyncio.Event()
         """Set when a client closed its connection during an answer."""
+        self.models = failure(404, "no such page")
+        """The answer to ``GET /models``, which takes no answer of the script."""
+        self.looked = 0
+        """How many times it was asked for."""
         self.broken_model = ""
         """Requests for this model get status 503, and take no answer of the script."""
         self._answers: deque[Answer] = deque()
@@ -185,12 +189,17 @@ class LLMServer:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-        self.paths.append(head[0].split(" ")[1])
+        method, path, _ = head[0].split(" ")
         fields = dict(line.lower().split(": ", 1) for line in head[1:] if ": " in line)
         body = await reader.readexactly(int(fields.get("content-length", "0")))
-        self.requests.append(json.loads(body or b"{}"))
-        self.keys.append(fields.get("authorization", ""))
-        answer = self._next(self.requests[-1])
+        if method == "GET":
+            self.looked += 1
+            answer = self.models
+        else:
+            self.paths.append(path)
+            self.requests.append(json.loads(body or b"{}"))
+            self.keys.append(fields.get("authorization", ""))
+            answer = self._next(self.requests[-1])
         gone = asyncio.ensure_future(reader.read(1))  # nothing is sent while an answer is awaited
         try:
             return await self._answer(answer, writer, gone)

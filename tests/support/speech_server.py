@@ -62,6 +62,10 @@ class SpeechServer:
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
+        self.models = refusal(404)
+        """The answer to ``GET /models``, which is not among the requests."""
+        self.looked = 0
+        """How many times it was asked for."""
         self.connections = 0
         self.working = 0
         """Requests that are being answered."""
@@ -136,6 +140,9 @@ class SpeechServer:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
         request = await read_request(reader)
+        if request.path.endswith("/models"):
+            self.looked += 1
+            return await self._answer(request, self.models, writer)
         self.requests.append(request)
         fault = self._faults.popleft() if self._faults else Fault()
         gone = asyncio.ensure_future(reader.read(1))  # nothing is sent while an answer is awaited

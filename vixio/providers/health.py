@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol, runtime_checkable
 
-from vixio.core.errors import ProviderError
+from vixio.core.errors import ProviderError, describe
+
+_log = logging.getLogger(__name__)
 
 Watch = Callable[[], AbstractContextManager[None]]
 """Returns a context whose body is one use of a provider: it learns whether the use worked."""
@@ -22,6 +26,35 @@ class Verifiable(Protocol):
         Raises ProviderError: it refuses us, or cannot be reached.
         """
         ...
+
+
+TRIAL_S = 10.0
+"""For the trial of a service. One that has not answered by then is not judged."""
+
+
+async def trial(provider: object) -> ProviderError | bool:
+    """Return the error of a service that refuses us; else whether it is known to serve us."""
+    if not isinstance(provider, Verifiable):
+        return False
+    try:
+        async with asyncio.timeout(TRIAL_S):
+            return await provider.verify()
+    except ProviderError as error:
+        return error
+    except Exception as error:  # noqa: BLE001 - a defect, or no answer in time, judges nothing
+        _log.debug("trial failed", extra={"error": describe(error)})
+        return False
+
+
+def served(outcomes: Sequence[ProviderError | bool]) -> bool:
+    """Return the outcome of a list, of which one provider that serves is enough.
+
+    Raises the first error if the trial of each has failed.
+    """
+    errors = [each for each in outcomes if isinstance(each, ProviderError)]
+    if errors and len(errors) == len(outcomes):
+        raise errors[0]
+    return True in outcomes
 
 
 @runtime_checkable

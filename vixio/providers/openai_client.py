@@ -17,6 +17,7 @@ import platform
 import ssl
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from urllib.request import getproxies, proxy_bypass
 
@@ -170,6 +171,30 @@ class SharedClient:
         whole = form()
         # In one piece: each part by itself is a write, and a packet.
         return await self._post(path, await whole.as_bytes(), whole.headers["Content-Type"])
+
+    async def verify(self) -> bool:
+        """Ask for the list of models, which costs nothing. True: the server gives it to us.
+
+        False: its answer does not show whether it serves us; some have no such list, and a key may
+        be restricted to other requests. Raises ProviderError: no connection, or the key is refused.
+        """
+        self.check()
+        status, body, headers = await self.run(self._get("models"))
+        if status == HTTPStatus.UNAUTHORIZED and b"scope" not in body:
+            raise openai_status.of_body(self._provider, status, body, headers)
+        return status == HTTPStatus.OK and body.lstrip().startswith(b"{")
+
+    async def _get(self, path: str) -> tuple[int, bytes, Mapping[str, str]]:
+        """Return status, body and headers; an answer that breaks off has no body."""
+        server, session = self._server, self._opened()
+        assert server is not None  # noqa: S101 - checked
+        url = (server.url / path).with_query(server.url.query)
+        response = await session.get(url, proxy=server.proxy)
+        try:
+            body = await ServerAnswer(response, self._provider, self.timeout).read()
+        except ProviderError:
+            body = b""
+        return response.status, body, response.headers
 
     async def _post(self, path: str, body: bytes, media: str) -> ServerAnswer:
         self.check()

@@ -11,6 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from vixio.core.errors import ProviderError, ProviderUnavailable, as_provider_error
 from vixio.core.log_fields import shared_context
 from vixio.providers.fallback.circuit_breaker import BreakerSettings, CircuitBreaker
+from vixio.providers.health import served, trial
 
 _log = logging.getLogger(__name__)
 
@@ -133,6 +134,18 @@ class Candidates(Generic[P]):
         await self._usable.wait()
         return any(candidate.ready for candidate in self.all)
 
+    async def verify(self) -> bool:
+        """Ask the services of all that have started. Those that refuse are passed over.
+
+        As :class:`~vixio.providers.health.Verifiable`; raises the first error if all refuse.
+        """
+        ready = [candidate for candidate in self.all if candidate.ready]
+        outcomes = await asyncio.gather(*(trial(candidate.provider) for candidate in ready))
+        for candidate, outcome in zip(ready, outcomes, strict=True):
+            if isinstance(outcome, ProviderError):
+                self.attempt(candidate).failed(outcome)
+        return served(outcomes)
+
     async def close(self) -> None:
         """Close all. Idempotent."""
         self.closed = True
@@ -232,6 +245,10 @@ class FallbackProvider(Generic[P]):
     async def usable(self) -> bool:
         """Wait until one can be used or all have failed to start; return whether one can."""
         return await self.candidates.usable()
+
+    async def verify(self) -> bool:
+        """Ask the services of all; raises the first error if all refuse."""
+        return await self.candidates.verify()
 
     def stats(self) -> list[dict[str, Any]]:
         """Return the state of each, in order."""

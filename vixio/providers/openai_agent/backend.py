@@ -52,6 +52,10 @@ class SharedModelBackend(AgentBackend):
                     self.loaded = await asyncio.to_thread(self.make_model)
         return self.loaded
 
+    async def verify(self) -> bool:
+        """Ask the model's server whether it serves us. Raises ProviderError if it does not."""
+        return await (await self.shared()).verify()
+
     def create(self) -> AgentProvider:
         """Return the agent of a new session."""
         from vixio.providers.openai_agent.provider import OpenAIAgentProvider

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from vixio.core.errors import ProviderError
 from vixio.core.imports import sdk_import
 from vixio.providers.fallback.circuit_breaker import BreakerSettings, CircuitBreaker
 from vixio.providers.fallback.time_shares import TimeLimit
+from vixio.providers.health import served, trial
 from vixio.providers.openai_agent.chat_model import ChatModel
 from vixio.providers.openai_agent.fallback_model import FallbackModel, ModelCandidate
 from vixio.providers.openai_agent.guarded_model import GuardedModel
@@ -28,6 +30,11 @@ async def _nothing() -> None:
     """Close nothing: LiteLLM manages its own pools, and the phrase book has none."""
 
 
+async def _unknown() -> bool:
+    """Know nothing: only Chat Completions are asked through a client of ours."""
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class SharedModel:
     """A model for all sessions, with the function that releases its resources."""
@@ -36,6 +43,8 @@ class SharedModel:
     close: Callable[[], Awaitable[None]] = _nothing
     image_outputs: bool = False
     """Whether its API accepts images from tools."""
+    verify: Callable[[], Awaitable[bool]] = _unknown
+    """As of :class:`~vixio.providers.health.Verifiable`."""
 
     def for_turn(self) -> Model:
         """Return the model for one turn."""
@@ -71,7 +80,8 @@ def openai_model(name: str, settings: OpenAIAgentSettings) -> SharedModel:
         options["store"] = settings.store
     given = {key: value for key, value in options.items() if value is not None}
     chat = ChatModel(client, name, settings.model, given, settings.extra_body or {})
-    return SharedModel(GuardedModel(chat, name, settings, label=label), client.close)
+    guarded = GuardedModel(chat, name, settings, label=label)
+    return SharedModel(guarded, client.close, verify=client.verify)
 
 
 def _is_official(url: str) -> bool:
@@ -112,6 +122,14 @@ def fallback_model(
     async def close() -> None:
         await asyncio.gather(*(part.close() for part, _, _ in parts))
 
+    async def verify() -> bool:
+        outcomes = await asyncio.gather(*map(trial, (part for part, _, _ in parts)))
+        now = asyncio.get_running_loop().time()
+        for candidate, outcome in zip(candidates, outcomes, strict=True):
+            if isinstance(outcome, ProviderError):
+                candidate.breaker.failed(candidate.breaker.begin(), outcome, now)
+        return served(outcomes)
+
     # Only what all of them take is used: the next one continues from the same items.
     images = all(part.image_outputs for part, _, _ in parts)
-    return SharedModel(FallbackModel(candidates, first_token), close, images)
+    return SharedModel(FallbackModel(candidates, first_token), close, images, verify)

@@ -79,6 +79,10 @@ class OpenAIASRProvider(ASRProvider):
         """Make the client. Raises ProviderUnavailable without a key."""
         await self._client.start()
 
+    async def verify(self) -> bool:
+        """Ask the server for its models. Raises ProviderError if it refuses the key."""
+        return await self._client.verify()
+
     def open(self, hints: SpeechHints) -> OpenAIASRStream:
         return OpenAIASRStream(self._client, self._settings, hints)
 

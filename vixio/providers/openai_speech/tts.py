@@ -69,6 +69,10 @@ class OpenAITTSProvider(TTSProvider):
         await asyncio.to_thread(load, NAME, self._settings.response_format)
         await self._client.start()
 
+    async def verify(self) -> bool:
+        """Ask the server for its models. Raises ProviderError if it refuses the key."""
+        return await self._client.verify()
+
     async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
         """Yield PCM as it arrives; nothing if ``text`` holds no letter or digit.
 

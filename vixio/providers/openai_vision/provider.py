@@ -57,6 +57,10 @@ class OpenAIVisionProvider(VisionProvider):
         """Make the client. Raises ProviderUnavailable without a key."""
         await self._client.start()
 
+    async def verify(self) -> bool:
+        """Ask the server for its models. Raises ProviderError if it refuses the key."""
+        return await self._client.verify()
+
     async def explain(self, photo: Photo, question: str, *, language: str = "") -> str:
         """Ask the model. Raises ProviderError."""
         settings = self._settings

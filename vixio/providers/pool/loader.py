@@ -13,7 +13,7 @@ from vixio.core.errors import ConfigError, ProviderError, ProviderUnavailable, d
 from vixio.core.log_fields import shared_context
 from vixio.core.messages import LOADING
 from vixio.core.metrics import Counters
-from vixio.providers.health import SelfReporting, Verifiable
+from vixio.providers.health import SelfReporting, trial
 from vixio.providers.pool.choice import P, ProviderChoice, Startable
 
 _log = logging.getLogger(__name__)
@@ -21,9 +21,6 @@ _log = logging.getLogger(__name__)
 RETRY = Backoff(first=5.0, longest=300.0)
 """Between two attempts to start a provider, since a start may load a model, and between two trials
 of one whose service refuses it."""
-
-VERIFY_S = 10.0
-"""For the trial of a service. One that has not answered by then is not judged."""
 
 
 @runtime_checkable
@@ -229,7 +226,7 @@ class ProviderLoader(Generic[P]):
         if not self.ready:
             return
         if isinstance(error, ProviderUnavailable):
-            self._note("provider is refused", error)
+            self._note("service cannot be used", error)
             if self._recovering is None or self._recovering.done():
                 self._recovering = asyncio.create_task(self._recover(refused=False))
         elif self.error is None and (outage := self.trouble) and outage.reason != LOADING:
@@ -237,24 +234,10 @@ class ProviderLoader(Generic[P]):
 
     async def _verify(self) -> None:
         """Ask the service of a provider that has just started whether it would serve."""
-        error = await self._trial()
+        error = await trial(self.provider)
         if isinstance(error, ProviderError):
-            self._note("provider is refused", error)
+            self._note("service cannot be used", error)
             self._recovering = asyncio.create_task(self._recover(refused=True))
-
-    async def _trial(self) -> ProviderError | bool:
-        """Return the error of a trial that failed; else whether it shows that all is well."""
-        provider: object = self.provider
-        if not isinstance(provider, Verifiable):
-            return False
-        try:
-            async with asyncio.timeout(VERIFY_S):
-                return await provider.verify()
-        except ProviderError as error:
-            return error
-        except Exception as error:  # noqa: BLE001 - a defect or no answer in time judges nothing
-            _log.debug("trial failed", extra={**self._fields(), "error": describe(error)})
-            return False
 
     async def _recover(self, *, refused: bool) -> None:
         """Try until the service accepts, beside the turns, of which one may be the first to work.
@@ -266,12 +249,12 @@ class ProviderLoader(Generic[P]):
         while True:
             failures += 1
             await asyncio.sleep(RETRY.delay(failures))
-            outcome = await self._trial()
+            outcome = await trial(self.provider)
             if self.error is None:
                 return  # a use has worked meanwhile
             if isinstance(outcome, ProviderError):
                 refused = True
-                self._note("provider is refused", outcome)
+                self._note("service cannot be used", outcome)
             elif not refused:
                 return
             elif outcome:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from vixio.core.errors import ProviderError
 from vixio.core.metrics import Counters
 from vixio.providers.pool.loader import ProviderLoader
 from vixio.providers.registry import ProviderKind
@@ -22,6 +23,7 @@ class Voice(ScriptedTTS):
         self.loads = asyncio.Event()
         self.loads.set()
         self.starts = self.closes = 0
+        self.outage: ProviderError | None = None
 
     async def start(self) -> None:
         self.starts += 1

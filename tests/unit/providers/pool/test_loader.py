@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 
 import pytest
 
@@ -151,6 +152,127 @@ def test_a_list_of_providers_is_ready_with_its_first() -> None:
         await its.within(1.0)
         assert slow.starts == 1
         slow.loads.set()
+        await its.close()
+
+    run_virtual(run())
+
+
+class Service(Voice):
+    """A voice whose service answers trials by ``answers``, the last of them for ever."""
+
+    def __init__(self, answers: Sequence[ProviderError | bool]) -> None:
+        super().__init__("cloud")
+        self.answers = list(answers)
+        self.trials = 0
+
+    async def verify(self) -> bool:
+        self.trials += 1
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, ProviderError):
+            raise answer
+        return answer
+
+
+def of(service: Service) -> ProviderLoader[TTSProvider]:
+    made: MadeProvider[TTSProvider] = MadeProvider(ProviderKind.TTS, service)
+    return ProviderLoader(made, Counters())
+
+
+def refused() -> ProviderUnavailable:
+    return ProviderUnavailable("cloud", "the server refuses the api_key (401)", reason="no_key")
+
+
+def use(its: ProviderLoader[TTSProvider], error: ProviderError | None = None) -> None:
+    """Use the provider once, which fails with ``error``."""
+    try:
+        with its.watched():
+            if error is not None:
+                raise error
+    except ProviderError as raised:
+        assert raised is error  # noqa: PT017 - it has to be the same
+
+
+def test_a_refused_key_is_known_after_the_start() -> None:
+    async def run() -> None:
+        service = Service([refused(), refused(), True])
+        its = of(service)
+        its.begin()
+        await its.attempted()
+        assert its.stats()["state"] == "failed"
+        assert its.stats()["reason"] == "no_key"
+        assert await its.within(0.0) is service, "a turn may find that the key works now"
+        await asyncio.sleep(RETRY.first * 0.7)
+        assert service.trials == 1
+        await asyncio.sleep(4 * RETRY.first)
+        assert service.trials == 3
+        assert its.stats()["state"] == "ready"
+        await its.close()
+
+    run_virtual(run())
+
+
+def test_trials_become_rare_and_end_with_it() -> None:
+    async def run() -> None:
+        service = Service([refused()])
+        its = of(service)
+        its.begin()
+        await asyncio.sleep(24 * 3_600)
+        assert service.trials < 24 * 3_600 / RETRY.longest * 1.5 + 10
+        await its.close()
+        assert len(asyncio.all_tasks()) == 1
+
+    run_virtual(run())
+
+
+def test_a_use_that_is_refused_and_one_that_works() -> None:
+    async def run() -> None:
+        its = of(Service([False]))
+        its.begin()
+        await its.attempted()
+        assert its.stats()["state"] == "ready"
+        use(its, ProviderError("cloud", "busy", reason="busy"))
+        assert its.stats()["state"] == "ready", "it passes by itself"
+        error = refused()
+        use(its, error)
+        assert its.stats()["reason"] == "no_key"
+        assert error.part == "tts"
+        await asyncio.sleep(10 * RETRY.longest)
+        assert its.failed, "its trial says nothing"
+        use(its)
+        assert its.stats() == {"kind": "tts", "provider": "cloud", "state": "ready"}
+        await its.close()
+
+    run_virtual(run())
+
+
+def test_a_trial_that_works_does_not_refute_a_use_that_fails() -> None:
+    async def run() -> None:
+        service = Service([True])
+        its = of(service)
+        its.begin()
+        await its.attempted()
+        use(its, refused())
+        await asyncio.sleep(10 * RETRY.longest)
+        assert its.failed, "some services show their models to everybody"
+        assert service.trials == 2
+        await its.close()
+
+    run_virtual(run())
+
+
+def test_one_that_mends_itself() -> None:
+    async def run() -> None:
+        choice = Choice("anna")
+        its = loader(choice)
+        its.begin()
+        voice = await its.within(1.0)
+        outage = ProviderError("anna", "its process is being replaced", reason=LOADING)
+        voice.outage = outage
+        assert its.stats()["state"] == "loading"
+        voice.outage = ProviderError("anna", "it does not start", reason="service")
+        assert (its.stats()["state"], its.stats()["reason"]) == ("failed", "service")
+        voice.outage = None
+        assert its.stats()["state"] == "ready"
         await its.close()
 
     run_virtual(run())
