@@ -34,7 +34,7 @@ locks = $(patsubst %,requirements/%.lock,$(1))
 export PYTHON TORCH_INDEX
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev extra run demo demo-tools test test-a2a test-brokers test-litellm test-models test-stores chaos tool-churn bench-speech phrasebook lock audit docker clean
+.PHONY: help setup setup-dev extra FORCE run demo demo-tools test test-a2a test-brokers test-litellm test-models test-stores chaos tool-churn bench-speech phrasebook lock audit docker clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -46,7 +46,8 @@ setup-dev: setup $(DEV_STAMP) ## the same, and what the tests need
 extra: $(RUN_STAMP) ## what optional parts need, into the same environment: make extra NAME="edge mp3"
 	@scripts/install_extra.sh $(VENV) $(NAME)
 
-$(RUN_STAMP): requirements/base.lock pyproject.toml firmware-test-client/pyproject.toml $(SETUP_SCRIPTS)
+# Once more where the command is gone: another project of this name takes it along.
+$(RUN_STAMP): requirements/base.lock pyproject.toml firmware-test-client/pyproject.toml $(SETUP_SCRIPTS) $(if $(wildcard $(BIN)/vixio),,FORCE)
 	@echo "setup: 1 of 4, the environment; this is done once and takes a minute or two"
 	@scripts/make_venv.sh $(VENV)
 	@echo "setup: 2 of 4, the packages, some 340 MB on the disk"
@@ -65,6 +66,8 @@ $(DEV_STAMP): requirements/dev.lock | $(RUN_STAMP)
 
 $(VENV)/.extra-%: requirements/%.lock | $(RUN_STAMP)
 	@scripts/install_extra.sh $(VENV) $*
+
+FORCE:
 
 run: setup ## start the server with the offline default; ARGS='--config FILE' and so on
 	$(BIN)/vixio serve $(ARGS)

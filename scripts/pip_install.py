@@ -23,7 +23,7 @@ SHOWN = 30
 FOUND = re.compile(r"^(Collecting|Processing)\b")
 FILE = re.compile(r"^Processing (.+\.whl)$")
 SIZE = re.compile(r"^ *(?:Downloading|Using cached) .*\(([0-9.]+) (kB|MB|GB)\)")
-BUILDING = re.compile(r"^ *Building wheel for (\S+)")
+BUILDING = re.compile(r"^ *Building wheel for (\S+) .*: started$")
 UNITS_MB = {"kB": 0.001, "MB": 1.0, "GB": 1000.0}
 
 

@@ -70,6 +70,7 @@ class Checkout:
         python = self.venv / "bin" / "python"
         python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n', encoding="utf-8")
         python.chmod(0o755)
+        (self.venv / "bin" / "vixio").touch()
         for path in root.rglob("*"):
             os.utime(path, (1e9, 1e9))
         (self.venv / ".installed").touch()  # newer than all that it depends on
@@ -162,6 +163,13 @@ def test_setup_follows_the_locks_of_the_extras_that_are_installed(checkout: Chec
     assert "setup: done: plain" in said
 
 
+def test_setup_is_done_again_where_the_command_is_gone(checkout: Checkout) -> None:
+    (checkout.venv / "bin" / "vixio").unlink()
+    status, said = checkout.make("--dry-run", "setup")
+    assert status == 0
+    assert any("install_project.sh .venv editable" in line for line in said)
+
+
 def steps(*lines: str, count: int) -> list[str]:
     specification = importlib.util.spec_from_file_location(
         "pip_install", ROOT / "scripts" / "pip_install.py"
@@ -177,6 +185,7 @@ def test_how_far_pip_is() -> None:
     one = ["Collecting a==1\n", "  Downloading a-1-py3-none-any.whl (2.5 MB)\n"]
     other = ["Collecting b==1\n", "  Using cached b-1-py3-none-any.whl.metadata (500 kB)\n"]
     lines = [*(one + other) * 15, "  Building wheel for opuslib (pyproject.toml): started\n"]
+    lines.append("  Building wheel for opuslib (pyproject.toml): finished with status 'done'\n")
     assert steps(*lines, "Installing collected packages: a, b\n", count=30) == [
         "20 of 30 packages, 30 MB",
         "building opuslib from source",

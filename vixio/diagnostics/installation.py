@@ -114,8 +114,8 @@ def _check_command() -> None:
         return
     if environment.resolve() != Path(sys.prefix).resolve():
         raise ConfigError(
-            f"{command} runs in the environment {sys.prefix}: its own was copied or moved; make it "
-            f"anew: make -C {environment.parent} clean setup VENV={environment.name}"
+            f"{command} runs in the environment {sys.prefix}: its own was copied or moved. Remove "
+            f"{environment} and run `make setup VENV={environment}` in its checkout"
         )
 
 

@@ -115,7 +115,7 @@ def test_the_command_of_an_environment_that_was_moved_is_noticed(tmp_path: Path)
     command = moved / "bin" / "vixio"
     answer = look(ROOT, site, cwd=tmp_path, command=str(command))
     assert answer.startswith(f"wrong {command} runs in the environment ")
-    assert f"make -C {moved.parent} clean setup" in answer
+    assert f"`make setup VENV={moved}`" in answer
 
 
 def test_without_metadata_it_says_so(tmp_path: Path) -> None:
