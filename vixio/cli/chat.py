@@ -19,7 +19,7 @@ import click
 from vixio.cli.config import choose_config, config_option
 from vixio.cli.status import StatusLine
 from vixio.core.chunk import Chunk, Farewell, Notice, TextDelta, ToolCalled, ToolReturned
-from vixio.core.errors import VixioError
+from vixio.core.errors import ConfigError, VixioError
 
 if TYPE_CHECKING:
     from vixio.core.session.conversation import Conversation
@@ -53,6 +53,8 @@ def ask(text: str, key: str, config: Path | None) -> None:
     TEXT - is read from standard input.
     """
     words = (sys.stdin.read() if text == "-" else text).strip()
+    if not words:
+        raise ConfigError('the question is empty: write it in quotes, vixio ask "what time is it"')
     asyncio.run(_ask(_settings(config), key, words))
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import click
 
+from vixio.core.errors import ConfigError
+
 CONFIG_VARIABLE = "VIXIO_CONFIG"
 CONFIG_NAME = "vixio.yaml"
 BUILT_IN = "built-in defaults"
@@ -16,12 +18,18 @@ BUILT_IN = "built-in defaults"
 def choose_config(given: Path | None) -> tuple[Path | None, str]:
     """Return the settings file to read, and how to name it to people; none: the default.
 
-    The first of: ``--config``, ``$VIXIO_CONFIG``, ``vixio.yaml`` in the working directory.
+    The first of: ``--config``, ``$VIXIO_CONFIG``, ``vixio.yaml`` in the working directory. Raises
+    ConfigError if the variable names no file.
     """
     if given is not None:
         return given, str(given)
     if named := os.environ.get(CONFIG_VARIABLE):
-        return Path(named), f"{named}, from ${CONFIG_VARIABLE}"
+        if not (path := Path(named)).exists():
+            raise ConfigError(
+                f"{named}: no such file, but ${CONFIG_VARIABLE} names it: set it to your settings, "
+                f"or remove it: unset {CONFIG_VARIABLE}"
+            )
+        return path, f"{named}, from ${CONFIG_VARIABLE}"
     if (here := Path(CONFIG_NAME)).exists():
         return here, f"./{here}"
     return None, BUILT_IN

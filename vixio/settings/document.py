@@ -8,7 +8,7 @@ empty one, ``$${`` is ``${`` itself. YAML's rules give a plain scalar its type a
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,15 @@ import yaml
 
 from vixio.core.errors import ConfigError
 from vixio.settings.key_path import KeyPath, show_path
+from vixio.settings.slips import find_slip, odd_quotes
+from vixio.settings.source import read_text
+from vixio.settings.yaml_errors import explain
+
+_LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
+"""As YAML has it."""
+
+_NO_NUMBER = re.compile(r"[+-]?0\d[\d_]*|.*:.*")
+"""YAML 1.1 reads 010 as 8 and 1:30 as 90, which nobody means."""
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::([^{}]*))?\}|\$\{")
 
@@ -26,18 +35,35 @@ class Document:
     """The content of a file, with the place of each value."""
 
     path: Path
+    source: Sequence[str]
+    """Its lines."""
     data: Any = None
     lines: dict[KeyPath, int] = field(default_factory=dict)
     """The line (from 1) of each key and list item."""
+    spans: dict[KeyPath, tuple[int, int]] = field(default_factory=dict)
+    """The first and last line of each plain scalar."""
     texts: dict[KeyPath, str] = field(default_factory=dict)
     """The text of each plain scalar, before YAML converted it to a number or a boolean."""
 
-    def error(self, path: KeyPath, message: str) -> ConfigError:
-        """Return the one-line error for ``path``, at its line or that of the nearest key above."""
-        line = next(
+    def line(self, path: KeyPath) -> int:
+        """Return the line of ``path``, or of the nearest key above it; 0: there is none."""
+        return next(
             (self.lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in self.lines),
             0,
         )
+
+    def slip(self, path: KeyPath, *, key: bool) -> ConfigError | None:
+        """Return the error of a slip of the keyboard in the value at ``path``, or in its key.
+
+        None: nothing looks like one.
+        """
+        span = (self.lines.get(path, 0),) * 2 if key else self.spans.get(path, (0, -1))
+        slip = find_slip(self.source, *span)
+        return None if slip is None else ConfigError(f"{self.path}:{slip.line}: {slip.message}")
+
+    def error(self, path: KeyPath, message: str) -> ConfigError:
+        """Return the one-line error for ``path``, at its line or that of the nearest key above."""
+        line = self.line(path)
         place = f"{self.path}:{line}" if line else str(self.path)
         # A key may contain anything, including line breaks.
         words = f"{show_path(path)}: {message}" if path else message
@@ -46,17 +72,8 @@ class Document:
 
 def read_document(path: Path, environment: Mapping[str, str]) -> Document:
     """Read ``path``. Raises ConfigError: no such file, not YAML, an unset variable."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise ConfigError(
-            f"{path}: no such file; `vixio init DIR` writes one to start from"
-        ) from None
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: is not UTF-8 text (byte {error.start})") from error
-    document = Document(path)
+    text = read_text(path)
+    document = Document(path, _LINE_BREAK.split(text))
     try:
         loader = yaml.SafeLoader(text)
         try:
@@ -66,12 +83,9 @@ def read_document(path: Path, environment: Mapping[str, str]) -> Document:
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = f"{path}:{mark.line + 1}" if mark else str(path)
-        problem = error.problem or error.context or "unreadable"
-        if mark and any("${" in line for line in text.splitlines()[mark.line : mark.line + 1]):
-            problem += ' (within {…} or […] write "${VAR}" in quotes)'
-        raise ConfigError(f"{place}: not valid YAML: {problem}") from error
+        slip = explain(error, document.source)
+        place = f"{path}:{slip.line}" if slip.line else str(path)
+        raise ConfigError(f"{place}: {slip.message}") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
     return document
@@ -124,7 +138,7 @@ class _Reader:
                 first = seen[key_node.value]
                 self._document.lines[(*path, key_node.value)] = line
                 raise self._document.error(
-                    (*path, key_node.value), f"is a duplicate of the key in line {first}"
+                    (*path, key_node.value), f"stands in line {first} already: keep one of them"
                 )
             seen[key_node.value] = line
 
@@ -137,6 +151,10 @@ class _Reader:
         return items
 
     def _scalar(self, node: yaml.ScalarNode, path: KeyPath) -> Any:  # noqa: ANN401 - as above
+        if node.style is None:
+            self._document.spans[path] = (node.start_mark.line + 1, node.end_mark.line + 1)
+            if message := odd_quotes(node.value):
+                raise self._document.error(path, message)
         if "${" not in node.value:
             if node.style is None and not node.tag.endswith(":null"):
                 self._document.texts[path] = node.value
@@ -155,6 +173,8 @@ class _Reader:
             return text
 
     def _construct(self, node: yaml.ScalarNode) -> Any:  # noqa: ANN401 - as above
+        if node.tag.endswith(":int") and _NO_NUMBER.fullmatch(node.value):
+            return node.value
         try:
             return self._loader.construct_object(node)
         except ValueError:  # looks like a date or a number, but is not
@@ -174,9 +194,23 @@ class _Reader:
                 state = "is empty" if name in self._environment else "is not set"
                 raise self._document.error(
                     path,
-                    f"the environment variable {name} {state}: set it, or write "
-                    f"${{{name}:default}}",
+                    f"the environment variable {name} {state}: "
+                    + _remedy(name, self._document.path),
                 )
             return found
 
         return _REFERENCE.sub(value, text)
+
+
+def _remedy(name: str, path: Path) -> str:
+    """Return what to do about a variable without a value."""
+    for folder in (Path(), path.parent):
+        file = folder / ".env"
+        try:
+            written = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue
+        if re.search(rf"^\s*(export\s+)?{name}\s*=", written, re.MULTILINE):
+            shown = file if file.parent.parts else f"./{file}"
+            return f"{file} has it, load that file first: set -a; . {shown}; set +a"
+    return f"set it, or write ${{{name}:default}}"

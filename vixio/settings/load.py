@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,9 +36,11 @@ def load_settings(path: Path | None, environment: Mapping[str, str] | None = Non
     if data is None:
         return Settings()
     if not isinstance(data, dict):
-        raise document.error((), f"expected sections (`server:` …), found {show(data)}")
+        raise _no_sections(document)
     # A section whose keys are all commented out is null in YAML; it counts as absent.
-    sections = {key: value for key, value in data.items() if value is not None}
+    sections = {
+        key: value for key, value in data.items() if value is not None or key not in _SECTIONS
+    }
     try:
         sections = inherit_providers(sections)
         return _validate(sections, document)
@@ -73,6 +76,24 @@ def override(
         raise ConfigError(f"command line: {place}: {message(first, {})}") from None
 
 
+def _no_sections(document: Document) -> ConfigError:
+    """Return the error of a file that holds something else. The text may be full of secrets."""
+    path, data = document.path, document.data
+    if path.name.startswith(".env"):
+        return ConfigError(
+            f"{path}: has environment variables, not settings: load it (set -a; . FILE; "
+            "set +a) and give the settings file"
+        )
+    found = "a text" if isinstance(data, str) else show(data)
+    begins = any(re.match(rf"{name}\b", line) for line in document.source for name in _SECTIONS)
+    return (begins and document.slip((), key=False)) or document.error(
+        (), f"expected sections (`server:` …), found {found}; is it a settings file?"
+    )
+
+
+_SECTIONS = tuple(Settings.model_fields)
+
+
 def _validate(data: dict[str, Any], document: Document) -> Settings:
     try:
         return Settings.model_validate(data)
@@ -101,8 +122,17 @@ def _put(data: Any, place: KeyPath, text: str) -> None:  # noqa: ANN401 - a tree
 
 def _explain(error: ValidationError, data: dict[str, Any], document: Document) -> ConfigError:
     mistakes = list(details(error))
-    first = min(mistakes, key=lambda detail: document.lines.get(detail["loc"], 0))
+    unknown = {each["loc"][:-1] for each in mistakes if each["type"] == "extra_forbidden"}
+    # A key that is missing may be the one that is misspelt beside it.
+    mistakes = [
+        each for each in mistakes if each["type"] != "missing" or each["loc"][:-1] not in unknown
+    ]
+    first = min(mistakes, key=lambda each: document.lines.get(each["loc"], 0))
+    place = first["loc"]
+    is_key = first["type"] == "extra_forbidden"
+    if first["type"] != "value_error" and (slip := document.slip(place, key=is_key)):
+        return slip
     words = message(first, data)
     if len(mistakes) > 1:
         words += f" (and {len(mistakes) - 1} more)"
-    return document.error(first["loc"], words)
+    return document.error(place, words)

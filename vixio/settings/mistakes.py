@@ -3,16 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from vixio.settings.key_path import KeyPath
+from vixio.settings.remedies import remedy
 from vixio.settings.schema import bounds, is_secret, suggest
 
 _SHOWN_CHARACTERS = 40
 """Of a wrong value, in an error."""
+
+
+_EXPECTED: Mapping[str, str] = MappingProxyType(
+    {
+        "string_type": "text",
+        "model_type": "a mapping (`key: value` lines)",
+        "dict_type": "a mapping (`key: value` lines)",
+        "model_attributes_type": "a mapping (`key: value` lines)",
+        "list_type": "a list",
+        "tuple_type": "a list",
+        "int_from_float": "a whole number",
+        "int_parsing": "a whole number",
+        "int_type": "a whole number",
+        "float_parsing": "a number",
+        "float_type": "a number",
+        "bool_parsing": "true or false",
+        "bool_type": "true or false",
+        "path_type": "a path",
+    }
+)
+"""By pydantic's type of the error; its own words are for programmers."""
 
 
 def details(error: ValidationError, above: KeyPath = ()) -> Iterator[ErrorDetails]:
@@ -39,25 +62,20 @@ def message(detail: ErrorDetails, data: Mapping[str, Any]) -> str:
             return "is required"
         case "value_error":
             return detail["msg"].removeprefix("Value error, ")
-        case "string_type":
-            expected = "text"
-        case "model_type" | "dict_type" | "model_attributes_type":
-            expected = "a mapping (`key: value` lines)"
-        case "list_type" | "tuple_type":
-            expected = "a list"
-        case "int_from_float":
-            expected = "a whole number"
         case "greater_than" | "greater_than_equal" | "less_than" | "less_than_equal":
             expected = f"a number {bounds(place, data)}"
-        case "string_pattern_mismatch":
+        case "string_pattern_mismatch":  # of a plug-in: Vixio's own say it in words
             expected = f"text of the form {detail['ctx']['pattern']}"
         case "string_too_short":
-            expected = f"text of at least {detail['ctx']['min_length']} characters"
-        case "path_type":
-            expected = "a path"
-        case _:
-            expected = detail["msg"].removeprefix("Input should be ").partition(", unable")[0]
-    return f"expected {expected}, found {'a secret' if is_secret(place, data) else show(found)}"
+            least = detail["ctx"]["min_length"]
+            expected = f"text of at least {least} character{'s' if least > 1 else ''}"
+        case other:
+            words = detail["msg"].removeprefix("Input should be ").partition(", unable")[0]
+            expected = _EXPECTED.get(other, words)
+    if is_secret(place, data):
+        return f"expected {expected}, found a secret"
+    advice = remedy(detail["type"], place, found)
+    return f"expected {expected}, found {show(found)}" + (f": {advice}" if advice else "")
 
 
 def show(value: object) -> str:

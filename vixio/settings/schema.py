@@ -9,6 +9,7 @@ from typing import Any, get_args, get_origin
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, SecretStr
 
+from vixio.core.errors import VixioError
 from vixio.providers import registry
 from vixio.settings.key_path import KeyPath, show_path
 from vixio.settings.provider import ProviderSection
@@ -132,11 +133,43 @@ def suggest(path: KeyPath, data: Mapping[str, Any]) -> str:
     known = keys_at(tuple(above), data)
     if close := get_close_matches(str(last).lower(), known, n=1):
         return f", did you mean {close[0]!r}?"
+    if owners := _owners(path, data):
+        section = show_path(tuple(above))
+        return f" of {section} as long as {section}.name is not set ({owners})"
+    if above and last in Settings.model_fields:
+        return f": {last!r} is a section, which is not indented"
     everywhere = {show_path(place): place[-1] for place in _own_keys(Settings, ())}
     for shown, key in everywhere.items():
         if key == last:
-            return f", did you mean {shown!r}?"
+            where = "" if above else f" Indent it below `{shown.partition('.')[0]}:`"
+            return f", did you mean {shown!r}?{where}"
     return f" (known here: {', '.join(known)})" if known else ""
+
+
+def _owners(path: KeyPath, data: Mapping[str, Any]) -> str:
+    """Return which providers have the option at ``path``, for a section that names none."""
+    section = Settings.model_fields.get(str(path[0]))
+    model = submodel(section.annotation) if section is not None else None
+    if len(path) != 2 or model is None or not issubclass(model, ProviderSection):
+        return ""
+    given = data.get(str(path[0]))
+    if not isinstance(given, Mapping) or "name" in given:
+        return ""
+    owners = [
+        name
+        for kind, name in sorted(registry.builtin_names())
+        if kind == model.kind and path[1] in _options_of(kind, name)
+    ]
+    last = owners.pop() if len(owners) > 1 else ""
+    shown = ", ".join(owners) + (f" and {last}" if last else "")
+    return f"{shown} {'have' if last else 'has'} it" if owners else ""
+
+
+def _options_of(kind: registry.ProviderKind, name: str) -> dict[str, Any]:
+    try:
+        return fields(registry.resolve(kind, name).settings_model)
+    except VixioError:  # its package is not installed
+        return {}
 
 
 def _own_keys(model: type[BaseModel], above: KeyPath) -> list[KeyPath]:

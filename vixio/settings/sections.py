@@ -198,13 +198,17 @@ class ServerSettings(Section):
     def _host_alone(cls, value: str) -> str:
         port_too = value.count(":") == 1  # an IPv6 address has more
         if port_too or re.search(r"[\s/@?#]", value):
-            raise ValueError(f"expected a host name or address alone, found {value!r}")
+            raise ValueError(
+                f"expected a host name or address alone, without http:// and port, found {value!r}"
+            )
         return value
 
     @model_validator(mode="after")
     def _ports_differ(self) -> Self:
         if self.port and self.port == self.http_port:
-            raise ValueError(f"port and http_port must differ, both are {self.port}")
+            raise ValueError(
+                f"port and http_port must differ, both are {self.port}: change one of them"
+            )
         return self
 
 

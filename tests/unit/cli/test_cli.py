@@ -94,8 +94,9 @@ def test_which_settings_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choose_config(None) == (None, BUILT_IN)
     Path("vixio.yaml").touch()
     assert choose_config(None) == (Path("vixio.yaml"), "./vixio.yaml")
-    monkeypatch.setenv("VIXIO_CONFIG", "/etc/v.yaml")
-    assert choose_config(None) == (Path("/etc/v.yaml"), "/etc/v.yaml, from $VIXIO_CONFIG")
+    Path("v.yaml").touch()
+    monkeypatch.setenv("VIXIO_CONFIG", "v.yaml")
+    assert choose_config(None) == (Path("v.yaml"), "v.yaml, from $VIXIO_CONFIG")
     assert choose_config(Path("my.yaml")) == (Path("my.yaml"), "my.yaml")
 
 

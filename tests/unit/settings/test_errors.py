@@ -33,7 +33,10 @@ def failure(path: Path, environment: dict[str, str] | None = None) -> str:
         ("server:\n  prt: 1", ":2: server.prt: there is no such key, did you mean 'port'?"),
         (
             "end_silence_ms: 1",
-            ":1: end_silence_ms: there is no such key, did you mean 'listening.end_silence_ms'?",
+            (
+                ":1: end_silence_ms: there is no such key, did you mean "
+                "'listening.end_silence_ms'? Indent it below `listening:`"
+            ),
         ),
         (
             "timeouts:\n  secret: x",
@@ -95,7 +98,7 @@ def failure(path: Path, environment: dict[str, str] | None = None) -> str:
         ),
         (
             "listening:\n  end_silence_ms: soon",
-            ":2: listening.end_silence_ms: expected a valid integer, found 'soon'",
+            ":2: listening.end_silence_ms: expected a whole number, found 'soon'",
         ),
         (
             "listening:\n\n  end_silence_ms: 5",
@@ -114,22 +117,34 @@ def failure(path: Path, environment: dict[str, str] | None = None) -> str:
             "server: {workers: 1.5}",
             ":1: server.workers: expected a number from 1 to 64, or auto, found 1.5",
         ),
-        ("server: {port: }", ":1: server.port: expected a valid integer, found nothing"),
+        ("server: {port: }", ":1: server.port: expected a whole number, found nothing"),
         (
             "timeouts: {turn: 0}",
             ":1: timeouts.turn: expected a number above 0 and up to 3600, found 0",
         ),
         ("timeouts: {turn: .inf}", ":1: timeouts.turn: expected a finite number, found inf"),
         ("output: {frame_ms: 30}", ":1: output.frame_ms: expected 20, 40 or 60, found 30"),
-        ("server: {host: ''}", ":1: server.host: expected text of at least 1 characters, found ''"),
+        ("server: {host: ''}", ":1: server.host: expected text of at least 1 character, found ''"),
         ("asr: {model: [7]}", ":1: asr.model: expected a path, found a list"),
         (
             "asr: {language: fr}",
-            ":1: asr.language: expected text of the form ^(en|zh)$, found 'fr'",
+            (
+                ":1: asr.language: expected en or zh, since there are no other phrase books, "
+                "found 'fr'"
+            ),
         ),
         ("server: 5", ":1: server: expected a mapping (`key: value` lines), found 5"),
-        ("tts: espeak", ":1: tts: expected a mapping (`key: value` lines), found 'espeak'"),
-        ("assistant: {wake_words: hi}", ":1: assistant.wake_words: expected a list, found 'hi'"),
+        (
+            "tts: espeak",
+            (
+                ":1: tts: expected a mapping (`key: value` lines), found 'espeak': "
+                "write `tts: {name: espeak}`"
+            ),
+        ),
+        (
+            "assistant: {wake_words: hi}",
+            ":1: assistant.wake_words: expected a list, found 'hi': write [\"hi\"]",
+        ),
         (
             "assistant:\n  wake_words:\n    - a\n    - [b]",
             ":4: assistant.wake_words[1]: expected text, found a list",
@@ -140,7 +155,10 @@ def failure(path: Path, environment: dict[str, str] | None = None) -> str:
         ),
         (
             "server: {public_host: 'http://x/'}",
-            ":1: server.public_host: expected a host name or address alone, found 'http://x/'",
+            (
+                ":1: server.public_host: expected a host name or address alone, without http:// "
+                "and port, found 'http://x/'"
+            ),
         ),
         (
             "server: {allowed_origins: [page.example]}",
@@ -151,7 +169,10 @@ def failure(path: Path, environment: dict[str, str] | None = None) -> str:
         ),
         (
             "server: {public_host: 'x:80'}",
-            ":1: server.public_host: expected a host name or address alone, found 'x:80'",
+            (
+                ":1: server.public_host: expected a host name or address alone, without http:// "
+                "and port, found 'x:80'"
+            ),
         ),
         (
             "logging: {level: loud}",
@@ -173,7 +194,10 @@ def failure(path: Path, environment: dict[str, str] | None = None) -> str:
             "listening: {min_pause_ms: 900}",
             ":1: listening: min_pause_ms (900) must not be above end_silence_ms (500)",
         ),
-        ("server: {port: 8003}", ":1: server: port and http_port must differ, both are 8003"),
+        (
+            "server: {port: 8003}",
+            ":1: server: port and http_port must differ, both are 8003: change one of them",
+        ),
         (
             "server:\n  auth: {enabled: true}",
             (
@@ -211,24 +235,24 @@ def failure(path: Path, environment: dict[str, str] | None = None) -> str:
             ":2: server.host: expected ${VAR} or ${VAR:default}; to mean ${ itself write $${",
         ),
         # YAML
-        ("a: b: c", ":1: not valid YAML: mapping values are not allowed here"),
+        ("a: b: c", ':1: a text with a colon and a space in it needs quotes: "…"'),
         (
             "server:\n\tport: 1",
-            ":2: not valid YAML: found character '\\t' that cannot start any token",
+            ":2: there is a tab in column 1: YAML takes spaces only, write spaces instead",
         ),
         (
             "server: {host: ${X}}",
-            (
-                ":1: not valid YAML: expected ',' or '}', but got '{' "
-                '(within {…} or […] write "${VAR}" in quotes)'
-            ),
+            ':1: within {…} or […] a variable needs quotes: write "${VAR}"',
         ),
         ("a: !odd x", ":1: not valid YAML: could not determine a constructor for the tag '!odd'"),
-        ("a: 1\n---\nb: 1", ":2: not valid YAML: but found another document"),
-        ("server: {}\nserver: {}", ":2: server: is a duplicate of the key in line 1"),
+        (
+            "a: 1\n---\nb: 1",
+            ":2: a second document begins here (---): a file holds one, remove the line",
+        ),
+        ("server: {}\nserver: {}", ":2: server: stands in line 1 already: keep one of them"),
         ("a: &x [*x]", ":1: a[0]: an alias must not contain itself"),
-        ("- a", ": expected sections (`server:` …), found a list"),
-        ("words", ": expected sections (`server:` …), found 'words'"),
+        ("- a", ": expected sections (`server:` …), found a list; is it a settings file?"),
+        ("words", ": expected sections (`server:` …), found a text; is it a settings file?"),
         ("? [a]\n: b", ": a key must be a word (line 1)"),
         ("\0", ": not valid YAML: unacceptable character #x0000: special characters are not "),
     ],
@@ -284,10 +308,14 @@ def test_a_long_value_is_cut(tmp_path: Path) -> None:
 def test_the_file_itself(tmp_path: Path) -> None:
     missing = tmp_path / "none.yaml"
     assert failure(missing) == ": no such file; `vixio init DIR` writes one to start from"
-    assert failure(tmp_path) == ": cannot be read: Is a directory"
+    assert failure(tmp_path) == (
+        f": is a folder, not a file: give the file in it, such as {tmp_path / 'vixio.yaml'}"
+    )
     binary = tmp_path / "binary.yaml"
     binary.write_bytes(b"a: \xff\n")
-    assert failure(binary) == ": is not UTF-8 text (byte 3)"
+    assert failure(binary) == (
+        ":1: is not UTF-8 text (byte 3 of the file): save it in the encoding UTF-8"
+    )
 
 
 KEYS = st.sampled_from(

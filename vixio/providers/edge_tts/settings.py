@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from vixio.core.text_forms import of_form
 from vixio.providers.spoken_text import spoken_language
 
 NAME: Final = "edge"
 
-VoiceName = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}-[A-Z]{2,}-[A-Za-z0-9-]+Neural$")]
-Percent = Annotated[str, StringConstraints(pattern=r"^[+-]\d{1,3}%$")]
-Hertz = Annotated[str, StringConstraints(pattern=r"^[+-]\d{1,3}Hz$")]
+_voice = of_form(
+    r"[a-z]{2,3}-[A-Z]{2,}-[A-Za-z0-9-]+Neural",
+    "the whole name of a voice, such as zh-CN-XiaoxiaoNeural or en-US-EmmaMultilingualNeural",
+)
+_percent = of_form(r"[+-]\d{1,3}%", "a change in percent with its sign, such as +20% or -10%")
+_hertz = of_form(r"[+-]\d{1,3}Hz", "a change in hertz with its sign, such as +5Hz or -20Hz")
+
+VoiceName = Annotated[str, AfterValidator(_voice)]
+Percent = Annotated[str, AfterValidator(_percent)]
+Hertz = Annotated[str, AfterValidator(_hertz)]
 
 VOICES: Final[Mapping[str, str]] = {
     "de": "de-DE-KatjaNeural",

@@ -6,9 +6,16 @@ from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, field_validator
+
+from vixio.core.text_forms import of_form
 
 NAME = "funasr-server"
+
+_url = of_form(
+    r"wss?://[^\s/?#]+.*", "an address such as ws://192.168.1.5:10095, or wss:// where it uses TLS"
+)
+_language = of_form(r"[a-z]{2,4}", "a language such as zh, yue, en, ja, ko, or auto")
 
 Mode = Literal["offline", "online", "2pass"]
 
@@ -18,11 +25,11 @@ class FunASRServerSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    url: Annotated[str, Field(pattern=r"^wss?://[^\s/?#]+")] = "wss://127.0.0.1:10095"
+    url: Annotated[str, AfterValidator(_url)] = "wss://127.0.0.1:10095"
     mode: Mode = "2pass"
     """``offline``: one transcript, at the end. ``online``: a transcript while the user speaks,
     faster and less accurate. ``2pass``: both; the final transcript is the accurate one."""
-    language: Annotated[str, Field(pattern="^[a-z]{2,4}$")] = "auto"
+    language: Annotated[str, AfterValidator(_language)] = "auto"
     """For SenseVoice (``svs_lang``): ``zh``, ``yue``, ``en``, ``ja``, ``ko``, or ``auto``."""
     itn: bool = True
     """Numbers in digits."""

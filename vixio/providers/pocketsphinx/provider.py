@@ -9,10 +9,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
+from vixio.core.text_forms import of_form
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
 from vixio.providers.pocketsphinx.messages import NAME, WORST_SCORE, Kind, WorkerSettings
 from vixio.providers.pocketsphinx.pool import RecognitionPool, RecognitionWorker, default_size
@@ -24,12 +25,15 @@ REJECTION: Final = -100.0
 """Score below which an utterance is rejected; chosen on the tuning set (docs/speech.md)."""
 
 
+_language = of_form("en|zh", "en or zh, since there are no other phrase books")
+
+
 class PocketSphinxSettings(BaseModel):
     """Options of ``asr.pocketsphinx``."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    language: Annotated[str, Field(pattern="^(en|zh)$")] = "en"
+    language: Annotated[str, AfterValidator(_language)] = "en"
     """Language of model and phrase book. A model is packaged for English only."""
     model: Path | None = None
     """Folder of another acoustic model; needs ``dictionary``."""

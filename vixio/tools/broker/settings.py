@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Self
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from vixio.core.errors import ConfigError
+from vixio.core.text_forms import of_form
 from vixio.tools.source_settings import Retries, Seconds, SourceSettings
 
-Prefix = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$", max_length=100)]
+_prefix = of_form(
+    r"[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*",
+    "words of letters and digits, joined by dots and without wildcards, such as vixio.tools",
+)
+Prefix = Annotated[str, Field(max_length=100), AfterValidator(_prefix)]
 
 
 class TlsSettings(SourceSettings):

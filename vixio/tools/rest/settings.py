@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from vixio.core.text_forms import of_form
 from vixio.tools.source_settings import Headers, Retries, Seconds, SourceSettings
+
+_base_url = of_form(r"(https?://.+)?", "an address such as https://api.example.org")
 
 Name = Annotated[str, Field(min_length=1, max_length=256)]
 
@@ -78,7 +81,7 @@ class OpenApiSettings(SourceSettings):
     """A path or a URL."""
     operations: dict[Name, OperationSettings] = Field(min_length=1)
     """By operation id; or a list of ids."""
-    base_url: str = Field(default="", pattern=r"^(https?://.+)?$")
+    base_url: Annotated[str, AfterValidator(_base_url)] = ""
     headers: Headers = Field(default_factory=dict)
     allow_private: bool = False
     timeout: Seconds = 15.0
