@@ -166,6 +166,8 @@ def _filled(text: str, words: Mapping[str, str]) -> str:
 
 
 def _normal(text: str, directory: Path, words: Mapping[str, str]) -> str:
+    # Where the source is, and which environment is in use.
+    text = re.sub(r"\bmake (-C \S+ )?extra NAME=(\w+)( VENV=\S+)?", r"make extra NAME=\2", text)
     text = text.replace(str(directory), "DIR").replace(sys.prefix, "ENV")
     for name, value in words.items():
         text = text.replace(value, f"<{name}>")

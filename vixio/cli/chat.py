@@ -217,5 +217,5 @@ def _settings(config: Path | None) -> Settings:
     from vixio.logging.setup import configure_logging
     from vixio.settings import load_settings
 
-    configure_logging("ERROR")  # errors are printed as one line
+    configure_logging("CRITICAL")  # what fails is printed as one line
     return load_settings(choose_config(config)[0])
