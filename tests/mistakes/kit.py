@@ -123,18 +123,10 @@ def _files(mistake: Mistake) -> Mapping[str, str | bytes | None]:
 
 
 def _without_what_works(text: str) -> str:
-    """Return the output of `vixio check` with the parts that work by their names alone."""
-    shown: list[str] = []
-    working: list[str] = []
-    for line in [*text.splitlines(), ""]:
-        if found := re.match(r"(\w+) +ok  ", line):
-            working.append(found[1])
-            continue
-        if working:
-            shown.append(f"(ok: {', '.join(working)})")
-            working = []
-        shown.append(line)
-    return "\n".join(shown[:-1])
+    """Return the output of `vixio check` without the parts that work."""
+    lines = text.splitlines()
+    shown = [line for line in lines if not re.match(r"\w+ +ok  ", line)]
+    return "\n".join([*shown, *(["(the other parts: ok)"] if len(shown) < len(lines) else [])])
 
 
 _VISIBLE = {"\t": "→", "\ufeff": "␢", "\u00a0": "⍽", "\0": "␀", "\x10": "␐"}
