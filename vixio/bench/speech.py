@@ -104,12 +104,12 @@ class SpeechReport:
 
 
 def speak(corpus: ModuleType, voices: Voices, limit: int | None = None) -> list[Utterance]:
-    """Say all sentences of a corpus in all its voices; ``limit``: that many of each kind."""
+    """Say all sentences of a corpus in all its voices; ``limit``: that many, spread evenly."""
     said: list[Utterance] = []
     for speaker in corpus.SPEAKERS:
         sentences = [
-            *[(text, expected) for text, expected in corpus.IN_GRAMMAR[:limit]],
-            *[(text, None) for text in corpus.OUT_OF_GRAMMAR[:limit]],
+            *[(text, expected) for text, expected in _spread(corpus.IN_GRAMMAR, limit)],
+            *[(text, None) for text in _spread(corpus.OUT_OF_GRAMMAR, limit)],
         ]
         for text, expected in sentences:
             frames = voices.say(text, speaker, seed=len(said))
@@ -224,6 +224,10 @@ def does(phrases: CompiledPhrases, text: str, expected: Expected) -> bool:
         and (match.tool is None) == (tool is None)
         and match.arguments == arguments
     )
+
+
+def _spread(items: Sequence[Any], limit: int | None) -> Sequence[Any]:
+    return items if limit is None else items[:: max(1, len(items) // limit)][:limit]
 
 
 def _point(outcomes: Sequence[Outcome], rejection: float) -> Point:

@@ -205,6 +205,7 @@ class _Maker:
             arguments=arguments or {},
             missing=self._data.replies["done"],
             polite=kind != "query" or self._chinese,
+            final=self._name.verb in self._data.final_verbs,
             automatic=True,
         )
         yield AutomaticIntent(intent, slots, said)

@@ -52,6 +52,11 @@ class Match:
         return self.binding.intent.name
 
     @property
+    def final(self) -> bool:
+        """Whether it ends or erases something: to be done only if it was certainly said."""
+        return self.binding.intent.final
+
+    @property
     def tool(self) -> str | None:
         """The alias of the (first) tool to call, None if there is none."""
         return self.binding.tool or None
@@ -102,6 +107,8 @@ class Match:
             return ""
         # A device answers false to a command that it could not carry out.
         refused = read.value is False and "{result" not in intent.reply
+        if read.not_found and intent.missing:
+            return intent.missing
         if self.binding.tool and (read.failed or refused):
             return self.phrases["tool_failed"]
         values: dict[str, Any] = {"help": self.help, **self.binding.said}

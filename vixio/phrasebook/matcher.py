@@ -8,7 +8,7 @@ from typing import Any
 
 from vixio.phrasebook import numbers
 from vixio.phrasebook.nodes import Alt, Node, Seq, Slot, Word
-from vixio.phrasebook.slots import ChoiceSlot, NumberSlot, SlotKind, TextSlot
+from vixio.phrasebook.slots import AS_SAID, ChoiceSlot, NumberSlot, SlotKind, TextSlot
 from vixio.phrasebook.text import Tokens
 
 
@@ -66,7 +66,9 @@ def _walk_slot(name: str, at: int, reader: Reader) -> Iterator[tuple[int, tuple[
         for said, value in kind.choices:
             for end, _ in walk(said, at, reader):
                 if end > at:
-                    yield end, (Filled(name, value, tokens.original(at, end).lower()),)
+                    original = tokens.original(at, end)
+                    meant = original if value is AS_SAID else value
+                    yield end, (Filled(name, meant, original.lower()),)
     elif isinstance(kind, TextSlot):
         for end in range(len(tokens.words), at, -1):
             text = tokens.original(at, end)

@@ -50,8 +50,17 @@ class Result:
     @property
     def unconfirmed(self) -> bool:
         """Whether the tool did not run because it needs the user's yes."""
+        return self._error_type == "confirmation_required"
+
+    @property
+    def not_found(self) -> bool:
+        """Whether there was nothing that the tool could have done it to."""
+        return self._error_type == "not_found"
+
+    @property
+    def _error_type(self) -> object:
         error = self.value.get("error") if isinstance(self.value, dict) else None
-        return isinstance(error, dict) and error.get("type") == "confirmation_required"
+        return error.get("type") if isinstance(error, dict) else None
 
     def field(self, path: str) -> Any:  # noqa: ANN401 - whatever the JSON holds
         """Return the value at ``a.b.c``; raises Missing."""

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from vixio.phrasebook.nodes import IMPOSSIBLE, Node, words
+
+AS_SAID: Final = object()
+"""As the value of a choice: the words that were said for it."""
 
 DEFAULT_RANGE = (0, 100)
 """Spoken numbers for an integer without bounds; typed text may have any number."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from vixio.core.consent import CONSENT
 from vixio.core.errors import ConfigError
 from vixio.phrasebook import nodes
 from vixio.phrasebook.nodes import Node
+from vixio.phrasebook.slots import AS_SAID
 from vixio.phrasebook.text import Rewrite
 
 Parse = Callable[[str], Node]
@@ -38,8 +39,10 @@ class Intent:
     """A command or question: its sentences, its tool, and the reply.
 
     ``arguments``: constants, ``"{slot}"``, or ``SENTENCE``; a slot that is not listed fills the
-    argument of the same name. ``lists``: words for a slot's values. ``missing``: the reply if the
-    result lacks a value that ``reply`` needs. ``polite``: accepts "please" and "can you" around it.
+    argument of the same name. ``lists``: words for a slot's values; for a list without values, the
+    words are the value. ``missing``: the reply if the result lacks a value that ``reply`` needs, or
+    the tool did not find what was asked for. ``polite``: accepts "please" and "can you" around it.
+    ``final``: it ends or erases something, so a recogniser must be surer of it than of others.
     """
 
     name: str
@@ -51,6 +54,7 @@ class Intent:
     missing: str = ""
     then: FollowUp | None = None
     polite: bool = True
+    final: bool = False
     example: str = ""
     automatic: bool = False
 
@@ -62,6 +66,7 @@ class Automatic:
     queries: frozenset[str]
     setters: frozenset[str]
     verbs: frozenset[str]
+    final_verbs: frozenset[str]
     verb_sentences: Mapping[str, tuple[Node, ...]]
     sentences: Mapping[str, tuple[Node, ...]]
     replies: Mapping[str, str]
@@ -140,7 +145,7 @@ def _answers(code: str, phrases: Mapping[str, str]) -> tuple[Intent, ...]:
 def _intent(name: str, entry: Mapping[str, Any], rules: Mapping[str, Node], parse: Parse) -> Intent:
     known = {
         *("sentences", "reply", "tool", "arguments", "lists", "missing", "then", "polite"),
-        "example",
+        *("example", "final"),
     }
     if unknown := set(entry) - known:
         raise ValueError(f"unknown keys {sorted(unknown)}")
@@ -153,14 +158,23 @@ def _intent(name: str, entry: Mapping[str, Any], rules: Mapping[str, Node], pars
         tool=tool,
         arguments=entry.get("arguments", {}),
         lists={
-            slot: tuple((nodes.fill(parse(said), rules), value) for value, said in values.items())
-            for slot, values in entry.get("lists", {}).items()
+            slot: tuple((nodes.fill(parse(said), rules), value) for value, said in _values(listed))
+            for slot, listed in entry.get("lists", {}).items()
         },
         missing=entry.get("missing", ""),
         then=FollowUp(then["tool"], then["arguments"]) if then else None,
         polite=entry.get("polite", bool(tool)),
+        final=entry.get("final", False),
         example=entry.get("example", ""),
     )
+
+
+def _values(listed: Mapping[Any, str] | Sequence[str]) -> Iterator[tuple[Any, str]]:
+    """Yield each value of a slot with its words."""
+    if isinstance(listed, Mapping):
+        yield from listed.items()
+    else:
+        yield from ((AS_SAID, said) for said in listed)
 
 
 def _automatic(
@@ -184,6 +198,7 @@ def _automatic(
         queries=frozenset(names["queries"]),
         setters=frozenset(names["setters"]),
         verbs=frozenset(names["verbs"]),
+        final_verbs=frozenset(names["final_verbs"]),
         unspoken=frozenset(names.get("unspoken", ())),
         verb_sentences=filled_all(entry["verbs"]),
         sentences=filled_all(entry["sentences"]),

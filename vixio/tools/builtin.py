@@ -125,15 +125,17 @@ class _Memory:
         """Forget what is remembered about the user on a subject.
 
         Args:
-            about: Words that occur in what is to be forgotten; * for everything.
+            about: Words that occur in what is to be forgotten.
         """
-        if about.strip() == "*":
-            number = await self._facts.clear(context.device_id)
-            return f"forgotten: {number} facts"
         gone = await self._facts.remove(context.device_id, about)
         if not gone:
             raise ToolError("not_found", "nothing like that is remembered")
         return f"forgotten: {'; '.join(gone)}"
+
+    async def forget_everything(self, context: ToolContext) -> str:
+        """Forget everything that is remembered about the user. It cannot be brought back."""
+        number = await self._facts.clear(context.device_id)
+        return f"forgotten: {number} facts"
 
 
 def _definitions(facts: FactStore) -> dict[str, ToolDefinition]:
@@ -149,6 +151,7 @@ def _definitions(facts: FactStore) -> dict[str, ToolDefinition]:
         (memory.remember_fact, writes),
         (memory.recall_facts, reads),
         (memory.forget_fact, writes),
+        (memory.forget_everything, replace(writes, confirm=True)),
     ]
     tools = [
         func_to_tool_definition(function, BUILTIN_SOURCE, options)

@@ -266,3 +266,21 @@ async def test_an_answer_is_known_where_a_tool_asks_for_one(
     said = Voices().say(answer, SPEAKER, seed=1)
     assert (await _say(provider, said, asking)).text == answer
     assert (await _say(provider, said, LAMP)).text != answer
+
+
+@pytest.mark.parametrize(("caution", "heard"), [(0.0, "goodbye"), (100.0, "")])
+async def test_what_hangs_up_must_be_said_clearly(
+    turn_on: list[bytes], caution: float, heard: str
+) -> None:
+    made = PocketSphinxASRProvider(PocketSphinxSettings(workers=1, timeout=BOUND, caution=caution))
+    goodbye = Voices().say("goodbye", SPEAKER, seed=1)
+    ending = (*LAMP, ToolDefinition("end_conversation", "End the conversation."))
+    await made.start()
+    try:
+        said = await _say(made, goodbye, ending)
+        assert (said.text, said.rejected) == (heard, not heard)
+        assert (await _say(made, turn_on, ending)).text == "turn on the lamp"
+        # Without the tool the same word only has a greeting for an answer.
+        assert (await _say(made, goodbye, LAMP)).text == "goodbye"
+    finally:
+        await made.close()

@@ -32,7 +32,7 @@ def offered(made: ToolRuntime) -> list[str]:
 async def test_the_default_offers_built_in_tools_and_the_devices() -> None:
     assert offered(make_runtime(Settings(), Counters())) == [
         *("get_time", "get_date", "end_conversation", "remember_fact", "recall_facts"),
-        *("forget_fact", "self.door.open", "self.lamp", "self.reboot"),
+        *("forget_fact", "forget_everything", "self.door.open", "self.lamp", "self.reboot"),
     ]
 
 

@@ -34,6 +34,11 @@ def _integer(low: int, high: int) -> dict[str, Any]:
 TOOLS: tuple[ToolDefinition, ...] = (
     _tool("get_time", "Return the local time."),
     _tool("get_date", "Return today's date."),
+    _tool("end_conversation", "End the conversation."),
+    _tool("remember_fact", "Remember a fact about the user.", fact={"type": "string"}),
+    _tool("recall_facts", "Get everything that is remembered about the user."),
+    _tool("forget_fact", "Forget what is remembered.", about={"type": "string"}),
+    _tool("forget_everything", "Forget everything that is remembered about the user."),
     _tool("self.get_device_status", "Provides the real-time information of the device."),
     _tool("self.audio_speaker.set_volume", "Set the volume.", volume=_integer(0, 100)),
     _tool(

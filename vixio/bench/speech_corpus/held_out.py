@@ -16,8 +16,16 @@ IN_GRAMMAR: tuple[tuple[str, Expected], ...] = (
     ("hello", ("greeting", None, {})),
     ("good evening", ("greeting", None, {})),
     ("thanks a lot", ("thanks", None, {})),
-    ("goodbye", ("goodbye", None, {})),
-    ("good night", ("goodbye", None, {})),
+    ("goodbye", ("end_conversation", "end_conversation", {})),
+    ("good night", ("end_conversation", "end_conversation", {})),
+    (
+        "remember that my name is peter",
+        ("remember_heard", "remember_fact", {"fact": "my name is peter"}),
+    ),
+    (
+        "please remember i do not like fish",
+        ("remember_heard", "remember_fact", {"fact": "i do not like fish"}),
+    ),
     ("who are you", ("who_are_you", None, {})),
     ("how are you today", ("how_are_you", None, {})),
     ("what can you do", ("help", None, {})),

@@ -11,11 +11,13 @@ twice, because a foreign sentence often shares all words but one with a command.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vixio.phrasebook import Grammar
+from vixio.phrasebook import CompiledPhrases, Grammar
+from vixio.phrasebook.text import join
 from vixio.providers.pocketsphinx.lexicon import Lexicon
 from vixio.providers.pocketsphinx.messages import WORST_SCORE
 
@@ -44,17 +46,25 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class SpokenGrammar:
-    """A grammar with the pronunciations of its words."""
+    """A grammar with the pronunciations of its words, and the phrases that it was made of."""
 
     key: str
     grammar: Grammar
     pronunciations: dict[str, tuple[str, ...]]
+    phrases: CompiledPhrases
 
     @classmethod
-    def make(cls, key: str, grammar: Grammar, lexicon: Lexicon) -> SpokenGrammar:
+    def make(
+        cls, key: str, grammar: Grammar, phrases: CompiledPhrases, lexicon: Lexicon
+    ) -> SpokenGrammar:
         """Look up every word; each must have a pronunciation."""
         words = grammar.vocabulary
-        return cls(key, grammar, {word: lexicon.pronunciations(word) for word in words})
+        return cls(key, grammar, {word: lexicon.pronunciations(word) for word in words}, phrases)
+
+    def is_final(self, words: Sequence[str]) -> bool:
+        """Return whether this sentence ends or erases something."""
+        meant = self.phrases.match(join(words))
+        return meant is not None and meant.final
 
 
 class Primer:

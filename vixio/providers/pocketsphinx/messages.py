@@ -25,6 +25,7 @@ class WorkerSettings:
     language: str
     decoders: int
     rejection: float
+    caution: float
     max_seconds: float
 
 

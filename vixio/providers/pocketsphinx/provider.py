@@ -24,6 +24,10 @@ _log = logging.getLogger(__name__)
 REJECTION: Final = -100.0
 """Score below which an utterance is rejected; chosen on the tuning set (docs/speech.md)."""
 
+CAUTION: Final = 12.0
+"""What ends or erases something must score so much better than other sentences; chosen on the tuning
+set (docs/speech.md)."""
+
 
 _language = of_form("en|zh", "en or zh, since there are no other phrase books")
 
@@ -41,6 +45,8 @@ class PocketSphinxSettings(BaseModel):
     """Pronunciation dictionary of that model."""
     rejection: Annotated[float, Field(le=0)] = REJECTION
     """Values nearer to 0 reject more; docs/speech.md has the curve."""
+    caution: Annotated[float, Field(ge=0)] = CAUTION
+    """Taken off the score of what ends or erases something ("good night")."""
     workers: Annotated[int, Field(ge=1, le=32)] | None = None
     """Processes. Default: two, or one on a single core."""
     decoders: Annotated[int, Field(ge=1, le=16)] = 3
@@ -166,7 +172,8 @@ class PocketSphinxStream(ASRStream):
         self.guess = ""
         """Once finished: the nearest sentence, rejected or not. For measurements only."""
         self.score = WORST_SCORE
-        """Once finished: how well it fits. Below the settings' ``rejection`` it is rejected."""
+        """Once finished: how well it fits, less ``caution`` where that applies. Below the settings'
+        ``rejection`` it is rejected."""
 
     async def feed(self, pcm: bytes) -> None:
         worker = await self._place()
@@ -265,6 +272,7 @@ def _worker_settings(settings: PocketSphinxSettings) -> WorkerSettings:
         language=settings.language,
         decoders=settings.decoders,
         rejection=settings.rejection,
+        caution=settings.caution,
         max_seconds=settings.max_seconds,
     )
 

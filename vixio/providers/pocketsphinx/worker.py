@@ -164,17 +164,19 @@ class Worker:
             "left_out": grammar.left_out,
             "unpronounceable": silent,
         }
-        return SpokenGrammar.make(request["key"], grammar, self._lexicon), about
+        return SpokenGrammar.make(request["key"], grammar, phrases, self._lexicon), about
 
     def _result(self, stream: int, item: Utterance, heard: Heard) -> list[bytes]:
         self._release(self._utterances.pop(stream))
-        margin = heard.score - self._settings.rejection
+        final = item.spoken.is_final(heard.words)
+        score = heard.score - self._settings.caution * final
+        margin = score - self._settings.rejection
         certain = bool(heard.words) and margin >= 0 and item.spoke and not item.cut
         result = {
             "words": list(heard.words) if certain else [],
             "rejected": item.spoke and not certain,
             "confidence": 1 / (1 + exp(-margin / _CONFIDENCE_WIDTH)) if certain else None,
-            "score": heard.score,
+            "score": score,
             "guess": list(heard.words),
         }
         return [pack(Kind.RESULT, stream, result)]
