@@ -10,14 +10,13 @@ from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
 import pytest
 
 from tests.models.needs import needs
 from tests.models.tiny_voice import RATE, make_kokoro, make_letters, make_matcha, make_sounds
 from tests.support.waiting import until
 from vixio.core.errors import ProviderUnavailable
+from vixio.providers.local_voice.worker import Sound, Utterance, Write
 from vixio.providers.sherpa_onnx.tts import SherpaTTSProvider, SherpaTTSSettings, SherpaVoice
 from vixio.providers.tts import TTSProvider
 from vixio.testing.contract import TTSContract
@@ -127,17 +126,15 @@ async def test_closing_the_iterator_stops_the_synthesis(
     loop = asyncio.get_running_loop()
     speak = SherpaVoice.speak
 
-    def watched(
-        self: SherpaVoice, text: str, write: Callable[[npt.NDArray[np.float32]], bool]
-    ) -> None:
-        def one(sound: npt.NDArray[np.float32]) -> bool:
+    def watched(self: SherpaVoice, utterance: Utterance, write: Write) -> None:
+        def one(sound: Sound) -> bool:
             sentences.append(len(sound))
             if len(sentences) == 2:
                 loop.call_soon_threadsafe(heard.set)
                 assert gone.wait(LIMIT)
             return write(sound)
 
-        speak(self, text, one)
+        speak(self, utterance, one)
         loop.call_soon_threadsafe(done.set)
 
     tts = SherpaTTSProvider(quick(folder=voice))

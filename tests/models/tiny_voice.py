@@ -6,7 +6,6 @@ real libraries' text processing and runtime.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -246,25 +245,3 @@ def make_matcha(folder: Path, rate: int = 22_050) -> Path:
     )
     _tokens(folder, SOUNDS, 0)
     return folder
-
-
-def make_piper(folder: Path, kind: str, voice: str = "en-us") -> Path:
-    """Write a voice for Piper and return its model.
-
-    ``kind``: its phonemes are letters (``text``), or those of eSpeak NG's ``voice`` (``espeak``).
-    """
-    model = folder / "beep.onnx"
-    _save_piper(model, {})
-    symbols = SOUNDS if kind == "espeak" else "_^$" + LETTERS.replace("_", "")
-    config = {
-        "audio": {"sample_rate": RATE},
-        "espeak": {"voice": voice},
-        "phoneme_type": kind,
-        "num_symbols": _SYMBOLS,
-        "num_speakers": 2,
-        "speaker_id_map": {"ann": 0, "bob": 1},
-        "phoneme_id_map": {symbol: [number] for number, symbol in enumerate(symbols)},
-        "inference": {"noise_scale": 0.6, "length_scale": 1.0, "noise_w": 0.8},
-    }
-    model.with_suffix(".onnx.json").write_text(json.dumps(config), encoding="utf-8")
-    return model

@@ -29,6 +29,9 @@ _ENDPAUSE = 0x1000
 _POS_CHARACTER = 1
 _RATE, _VOLUME, _PITCH = 1, 2, 3
 _PHONEMES_IPA = 2
+_PHONEMES_TIE = 0x80
+"""With the character in the bits from 8 on, between the letters of one phoneme."""
+TIE = "^"
 _OK = 0
 
 _CLAUSE = re.compile(r"([^.!?,;:…。！？，；：、؟،؛]*)([.!?,;:…。！？，；：、؟،؛]*)")
@@ -113,27 +116,29 @@ class EspeakLibrary:
         if status != _OK:
             raise EspeakError(f"synthesis failed (status {status})")
 
-    def phonemes(self, text: str) -> str:
+    def phonemes(self, text: str, *, tied: bool = False) -> str:
         """Return the pronunciation of ``text`` by the voice in use, as IPA with its punctuation.
 
-        Accents are characters of their own (NFD), as models are trained with.
+        Accents are characters of their own (NFD), as models are trained with. ``tied``: TIE stands
+        between the letters of one phoneme, as in ``a^ɪ``.
         """
+        mode = _PHONEMES_IPA | (_PHONEMES_TIE | ord(TIE) << 8 if tied else 0)
         parts: list[str] = []
         # A mark inside a number or a name, as in 3.5, is a part of it.
         for clause, marks in _CLAUSE.findall(re.sub(r"(?<=\w)[.:,](?=\w)", _keep, text)):
             if clause.strip():
-                parts.append(self._clause(clause.translate(_KEPT)))
+                parts.append(self._clause(clause.translate(_KEPT), mode))
             if marks and parts:
                 parts[-1] += marks.translate(_ASCII_MARKS)[0]
         return unicodedata.normalize("NFD", " ".join(parts))
 
-    def _clause(self, text: str) -> str:
+    def _clause(self, text: str, mode: int) -> str:
         encoded = text.encode("utf-8", errors="ignore").replace(b"\0", b" ")
         buffer = ctypes.create_string_buffer(encoded)
         place = ctypes.c_void_p(ctypes.addressof(buffer))
         parts: list[str] = []
         while place.value is not None:  # each call takes a clause; after the last it is null
-            found = self._lib.espeak_TextToPhonemes(ctypes.byref(place), _CHARS_UTF8, _PHONEMES_IPA)
+            found = self._lib.espeak_TextToPhonemes(ctypes.byref(place), _CHARS_UTF8, mode)
             parts.append((found or b"").decode("utf-8", errors="ignore"))
         return _LANGUAGE_FLAG.sub("", " ".join(filter(None, parts))).replace("\n", " ").strip()
 

@@ -38,7 +38,8 @@ class Kind(IntEnum):
     SPEAK = 1
     """JSON ``text``, ``voices`` (the first that exists speaks), ``pause_after``. DATA: PCM."""
     PHONEMES = 2
-    """JSON ``text``, ``voices``. DATA: the pronunciation as UTF-8."""
+    """JSON ``text``, ``voices``, ``tied`` (whether a tie joins the letters of a phoneme). DATA: the
+    pronunciation as UTF-8."""
     MISSING = 3
     """JSON ``voices``. DATA: the JSON list of the names among them that do not exist."""
     CANCEL = 4

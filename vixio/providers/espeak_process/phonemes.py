@@ -38,14 +38,16 @@ class PhonemeClient:
         self._failures = 0
         self._retry_at = 0.0
 
-    def phonemes(self, text: str, voices: Sequence[Voice]) -> str:
+    def phonemes(self, text: str, voices: Sequence[Voice], *, tied: bool = False) -> str:
         """Return the pronunciation of ``text`` by the first of ``voices`` that exists, as IPA.
+
+        ``tied``: with ``^`` between the letters of one phoneme.
 
         Raises ProviderError; the next call works on a new process.
         """
         with self._lock:
             connection = self._connection or self._connect()
-            request = {"text": speakable(text[:MAX_TEXT]), "voices": voices}
+            request = {"text": speakable(text[:MAX_TEXT]), "voices": voices, "tied": tied}
             try:
                 answer = connection.ask(Kind.PHONEMES, request)
             except (OSError, ValueError) as error:

@@ -111,7 +111,8 @@ def _answer(library: EspeakLibrary, channel: Channel, request: Frame[Kind]) -> N
     if not any(library.set_voice(each) for each in voices):
         raise EspeakError(f"no such voice: {', '.join(each.name for each in voices)}")
     if request.kind is Kind.PHONEMES:
-        channel.send(Kind.DATA, library.phonemes(asked["text"]).encode("utf-8", "replace"))
+        sounds = library.phonemes(asked["text"], tied=asked["tied"])
+        channel.send(Kind.DATA, sounds.encode("utf-8", "replace"))
         return
 
     def write(pcm: bytes) -> bool:

@@ -16,8 +16,12 @@ _SENTENCE: Final = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])")
 class Phonemes:
     """Text to phonemes by a voice of eSpeak NG. Blocking."""
 
-    def __init__(self, provider: str, voice: str) -> None:
-        """``provider``: for errors. ``voice``: of eSpeak NG; its main language stands in for it."""
+    def __init__(self, provider: str, voice: str, *, tied: bool = False) -> None:
+        """``provider``: for errors. ``voice``: of eSpeak NG; its main language stands in for it.
+
+        ``tied``: ``^`` stands between the letters of one phoneme.
+        """
+        self._tied = tied
         main = voice.partition("-")[0]  # as fr of fr-fr
         self._provider = provider
         self._voices = [Voice(name) for name in dict.fromkeys([voice, main])]
@@ -37,7 +41,7 @@ class Phonemes:
 
     def of(self, text: str) -> str:
         """Return the phonemes of ``text`` in IPA. Raises ProviderError."""
-        return self._client.phonemes(text, self._voices)
+        return self._client.phonemes(text, self._voices, tied=self._tied)
 
     def sentences(self, text: str) -> Iterator[str]:
         """Yield the phonemes of each sentence of ``text``. Raises ProviderError."""

@@ -62,12 +62,12 @@ class LocalVoiceProvider(TTSProvider):
     async def synthesize(self, text: str, *, language: str = "") -> AsyncIterator[bytes]:
         """Yield PCM in chunks of 100 ms; nothing if ``text`` holds no letter or digit.
 
-        The same voice speaks every ``language``. Raises ProviderError.
+        Most voices speak every ``language`` in the same way. Raises ProviderError.
         """
         for piece in split_by_cost(clean(text), PIECE_COST):
             if self._thread is None:
                 raise self._refusal()
-            job = VoiceJob(piece)
+            job = VoiceJob(piece, language)
             self._jobs.add(job)
             try:
                 self._thread.submit(job)

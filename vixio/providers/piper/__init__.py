@@ -1,6 +1,5 @@
-"""TTS by Piper in a thread of this process; a voice is an ONNX file and its JSON file.
+"""TTS by voices of Piper's in a thread of this process; a voice is an ONNX file and its JSON file.
 
-Its phonemes come from a worker process: piper-tts's own eSpeak NG would run in this one.
-
-Piper is GPL-3.0-or-later. Only the extra ``piper`` installs it (docs/dependencies.md).
+onnxruntime runs the network, and the phonemes come from eSpeak NG in a worker process. No code of
+Piper's is used or needed.
 """

