@@ -24,7 +24,8 @@ from vixio.providers.silero_vad.provider import SileroVADProvider
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider
 from vixio.providers.vision import VisionProvider
-from vixio.testing.contract.base import Creator, no_thread_left
+from vixio.testing.contract.base import Creator
+from vixio.testing.contract.leftovers import nothing_left
 
 
 @asynccontextmanager
@@ -81,7 +82,7 @@ VISIONS: dict[str, Callable[[], AbstractAsyncContextManager[VisionProvider]]] = 
 @pytest.fixture(autouse=True)
 def nothing_left_running() -> Iterator[None]:
     """Whatever a test does, when it is over its provider's threads are."""
-    with no_thread_left():
+    with nothing_left():
         yield
 
 

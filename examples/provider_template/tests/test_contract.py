@@ -12,6 +12,8 @@ from vixio.testing.contract import TTSContract
 
 
 class TestTones(TTSContract):
+    limit = 30.0  # seconds that a rule may take; more for a model that is slow
+
     @asynccontextmanager
     async def create(self) -> AsyncIterator[TTSProvider]:
         # Around a cloud vendor's client: a local server that speaks the vendor's protocol.

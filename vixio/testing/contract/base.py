@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-import threading
+import inspect
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager
-from typing import Generic, Protocol, TypeVar
+from contextlib import AbstractAsyncContextManager
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 import pytest
 import pytest_asyncio
 
-LIMIT = 60.0
-"""Seconds that anything here may take; a hang, not a speed, is what it catches."""
+from vixio.testing.contract.bounds import LIMIT, RULE_LIMIT, bounded, has_hung, within_limit
+from vixio.testing.contract.leftovers import NotedExecutor, nothing_left
+
+__all__ = ["LIMIT", "Contract", "Creator", "Provider", "ProviderContract"]
 
 
 class Provider(Protocol):
@@ -29,45 +30,35 @@ Creator = Callable[[], AbstractAsyncContextManager[ProviderT]]
 """Makes an unstarted provider; around it stands whatever it needs."""
 
 
-@contextmanager
-def no_thread_left() -> Iterator[None]:
-    """Fail if a thread that was not there before is there at the end."""
-    before = _threads()
-    yield
-    assert _threads() <= before
-
-
-def _threads() -> set[threading.Thread]:
-    """Every thread but those of the loop's own executor, which ends with the loop.
-
-    LiteLLM has an executor for the whole process, for its logging.
-    """
-    module = sys.modules.get("litellm.litellm_core_utils.thread_pool_executor")
-    foreign = getattr(module.executor, "_threads", ()) if module is not None else ()
-    return {
-        each
-        for each in threading.enumerate()
-        if not each.name.startswith("asyncio_") and each not in foreign
-    }
-
-
 class Contract:
-    """Base of all suites: their tests run in any mode of pytest-asyncio, and leave no thread."""
+    """Base of all suites: their tests run in any mode of pytest-asyncio, end within a limit, and
+    leave no thread and no child process."""
 
     pytestmark = pytest.mark.asyncio
 
+    limit: ClassVar[float] = RULE_LIMIT
+    """Seconds that one rule may take, and as many for the start and the close. Set more for a model
+    that is slow, less to find hangs sooner."""
+
+    def __init_subclass__(cls) -> None:
+        """Give every rule of a suite its limit."""
+        super().__init_subclass__()
+        for name, rule in list(vars(cls).items()):
+            if name.startswith("test_") and inspect.iscoroutinefunction(rule):
+                setattr(cls, name, bounded(rule))
+
     @pytest.fixture(autouse=True)
     def nothing_left_running(self) -> Iterator[None]:
-        """Whatever a test does, when it is over its provider's threads are."""
-        with no_thread_left():
+        """Whatever a test does, when it is over its provider's threads and children are."""
+        with nothing_left():
             yield
 
 
 class ProviderContract(Contract, Generic[ProviderT]):
     """Base of the suites for what is started and closed. A subclass says by :meth:`create` what.
 
-    Every test gets a provider of its own. When it is over, the provider is closed, and no thread
-    and no task of it may be left.
+    Every test gets a provider of its own. When it is over, the provider is closed, and no thread,
+    no child process and no task of it may be left.
     """
 
     def create(self) -> AbstractAsyncContextManager[ProviderT]:
@@ -87,13 +78,22 @@ class ProviderContract(Contract, Generic[ProviderT]):
         self, creator: Creator[ProviderT], nothing_left_running: None
     ) -> AsyncIterator[ProviderT]:
         """Return a fresh provider; closed at the end, whatever the test did with it."""
+        executor = NotedExecutor()
+        asyncio.get_running_loop().set_default_executor(executor)
         async with creator() as provider:
             yield provider
-            await provider.close()
+            await within_limit(type(self), "close()", provider.close(), always=True)
         assert asyncio.all_tasks() == {asyncio.current_task()}
+        if still := await executor.rest(self.limit):
+            has_hung(type(self), "work in a thread")
+            pytest.fail(
+                f"still at work in a thread {self.limit:g} s after close(): {still}; closing or "
+                "cancelling has to stop the work (a flag that it checks between two pieces)",
+                pytrace=False,
+            )
 
     @pytest_asyncio.fixture
     async def provider(self, unstarted: ProviderT) -> ProviderT:
         """Return a fresh provider, started."""
-        await unstarted.start()
+        await within_limit(type(self), "start()", unstarted.start())
         return unstarted
