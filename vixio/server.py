@@ -314,6 +314,7 @@ class Server:
         return {
             "status": "degraded" if "unusable" in providers else "ok" if ready else "loading",
             "version": __version__,
+            "ports": [self.transport.port, self._http_port()],
             **providers,
             **self.host.stats(),
             **(self.a2a.stats() if self.a2a else {}),

@@ -252,6 +252,19 @@ Server(load_settings(None))"""
     assert not heavy & loaded(program)
 
 
+@pytest.mark.parametrize("command", ["memory", "check --help", "--help"])
+def test_a_command_that_says_little_imports_little(command: str, tmp_path: Path) -> None:
+    program = f"""
+import os
+os.environ["XDG_STATE_HOME"] = {str(tmp_path)!r}
+from vixio.cli.commands import main
+main({command.split()!r}, standalone_mode=False)"""
+    heavy = {"agents", "aiohttp", "httpx2", "jsonschema", "litellm", "mcp", "numpy", "onnxruntime"}
+    heavy |= {"openai", "opuslib", "pocketsphinx", "redis", "soxr", "sqlalchemy", "starlette"}
+    heavy |= {"uvicorn", "vixio.phrasebook", "vixio.server", "vixio.diagnostics", "yaml"}
+    assert not heavy & loaded(program)
+
+
 def test_a_server_without_a2a_imports_nothing_of_it() -> None:
     program = """
 import asyncio

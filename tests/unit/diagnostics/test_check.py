@@ -13,6 +13,9 @@ import pytest
 from click.testing import CliRunner
 from pydantic import BaseModel, ConfigDict
 
+from tests.e2e.harness import serving
+from tests.support.speech_server import SpeechServer, refusal
+from vixio import __version__
 from vixio.cli.commands import main
 from vixio.core.errors import ConfigError, ProviderError, ProviderUnavailable
 from vixio.core.extras import how_to_install
@@ -104,7 +107,7 @@ async def test_a_complete_configuration(kit: Kit, tmp_path: Path) -> None:
     assert list(parts) == PARTS
     assert failed(parts) == {}
     assert kit.started == ["vad", "asr", "agent", "tts"]
-    assert kit.closed == kit.started
+    assert sorted(kit.closed) == sorted(kit.started)
     assert parts["settings"].detail == "my settings"
     assert parts["libopus"].detail == "encodes 24000 Hz in frames of 60 ms"
     assert parts["tts"].detail == "scripted: 250 ms of audio for 'hello', 24000 Hz"
@@ -154,7 +157,7 @@ async def test_a_part_that_hangs(kit: Kit, tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(check, "PART_TIMEOUT_S", 0.01)
     monkeypatch.setattr(kit.providers[ProviderKind.ASR], "start", start)
-    part = await check._try("asr", PROBES["asr"], Settings())
+    part = await check._tried("asr", PROBES["asr"], Settings())
     assert part == Part("asr", False, "timed out after 0.01 s")
     assert kit.closed == ["asr"]
 
@@ -271,10 +274,65 @@ async def test_asr_that_detects_the_language(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(check, "PROBES", {"asr": PROBES["asr"]})
-    asr = "asr: {name: openai, language: auto, api_key: k, base_url: 'http://127.0.0.1:9/v1'}"
-    parts = await run(tmp_path, f"assistant: {{language: zh-CN}}\n{asr}")
+    async with SpeechServer() as service:
+        asr = f"asr: {{name: openai, language: auto, api_key: k, base_url: '{service.base_url}'}}"
+        parts = await run(tmp_path, f"assistant: {{language: zh-CN}}\n{asr}")
+        assert service.looked
+        assert not service.requests, "nothing that costs money is asked"
     assert failed(parts) == {}
     assert "finds the language out" in parts["asr"].detail
+
+
+async def test_a_service_that_refuses_the_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "PROBES", {name: PROBES[name] for name in ("asr", "tts")})
+    async with SpeechServer() as service:
+        service.models = refusal(401, "Incorrect API key provided: sk-12345678")
+        section = f"{{name: openai, api_key: k, base_url: '{service.base_url}'}}"
+        parts = await run(tmp_path, f"asr: {section}\ntts: {section}")
+        assert not service.requests, "nothing that costs money is asked"
+    assert failed(parts) == dict.fromkeys(
+        ("asr", "tts"), "openai: the model's server refuses the api_key (401)"
+    )
+
+
+async def test_models_of_a_list_of_which_one_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "PROBES", {"agent": PROBES["agent"]})
+    async with SpeechServer() as refusing, SpeechServer() as other:
+        refusing.models = refusal(401)
+        models = ", ".join(
+            f"{{name: openai, model: {name}, base_url: '{each.base_url}'}}"
+            for name, each in (("first", refusing), ("second", other))
+        )
+        parts = await run(tmp_path, f"agent: {{name: fallback, models: [{models}]}}")
+    (detail,) = failed(parts).values()
+    assert detail == "fallback: not every model can serve: openai/first (no valid key)"
+
+
+async def test_the_ports_of_its_own_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "PROBES", {"ports": PROBES["ports"]})
+    async with serving() as server:
+        assert server.app.http is not None
+        ports = {"port": server.app.transport.port, "http_port": server.app.http.port}
+        parts = await run(tmp_path, f"server: {{host: 127.0.0.1, {_yaml(ports)}}}")
+        assert failed(parts) == {}
+        assert parts["ports"].detail == (
+            f"the server is running here: Vixio {__version__} on {ports['port']} and "
+            f"{ports['http_port']}, ok"
+        )
+        with socket.create_server(("127.0.0.1", 0)) as stranger:
+            ports["port"] = stranger.getsockname()[1]
+            parts = await run(tmp_path, f"server: {{host: 127.0.0.1, {_yaml(ports)}}}")
+        detail = failed(parts)["ports"]
+        assert detail.startswith(f"127.0.0.1:{ports['port']} cannot be opened")
+        assert detail.endswith("or set another server.port")
+
+
+def _yaml(values: dict[str, int]) -> str:
+    return ", ".join(f"{key}: {value}" for key, value in values.items())
 
 
 @pytest.mark.slow

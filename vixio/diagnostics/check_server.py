@@ -1,0 +1,154 @@
+"""Tries what belongs to the server itself: codec, tools, memory, processes, protection, address."""
+
+from __future__ import annotations
+
+import asyncio
+
+from vixio.cli.banner import EVERY_ADDRESS, reachable_host
+from vixio.core.errors import ConfigError
+from vixio.core.metrics import Counters
+from vixio.diagnostics.installation import describe_installation
+from vixio.memory.create import check_installed
+from vixio.memory.show import opened_store
+from vixio.memory.store import MemoryStore
+from vixio.settings import Settings
+from vixio.tools.from_settings import make_runtime, specs_of
+
+TOOLS_TIMEOUT_S = 40.0
+"""For all tool sources to be ready, after they have started: an MCP server gets 30 s to connect."""
+
+RESOLVE_TIMEOUT_S = 5.0
+
+
+async def try_installation(settings: Settings) -> str:
+    """Return what is installed and imported."""
+    return await asyncio.to_thread(describe_installation)
+
+
+async def try_opus(settings: Settings) -> str:
+    """Return what the codec does; it encodes and decodes a frame."""
+    from vixio.audio.opus import OpusDecoder, OpusEncoder, load_codec
+
+    await asyncio.to_thread(load_codec)
+    output = settings.audio_format()
+    encoder = OpusEncoder(
+        output,
+        settings.output.opus_complexity,
+        settings.output.opus_bitrate,
+        settings.output.opus_application,
+    )
+    packets = encoder.encode(bytes(output.frame_bytes), output.sample_rate) + encoder.flush()
+    if not packets or not OpusDecoder().decode(packets[0]):
+        raise ConfigError("libopus does not decode what it encodes; install it anew")
+    return f"encodes {output.sample_rate} Hz in frames of {output.frame_ms} ms"
+
+
+async def try_tools(settings: Settings) -> str:
+    """Return the tools of each source."""
+    runtime = make_runtime(settings, Counters())
+    try:
+        await runtime.start()
+        await runtime.ready(TOOLS_TIMEOUT_S)
+        types = {spec.name: spec.type for spec in specs_of(settings)}
+        listed = runtime.listed()
+        counted = [
+            _counted(source.name, len(listed[source.name]), types[source.name], await source.look())
+            for source in runtime.sources
+        ]
+        found = ", ".join(counted)
+        if faults := runtime.faults:
+            more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+            raise ConfigError(f"{faults[0].place}: {faults[0].reason}{more}; found: {found}")
+    finally:
+        await runtime.close()
+    return f"{found}; a device adds its own"
+
+
+def _counted(name: str, tools: int, type: str, more: str) -> str:
+    """Return a source in a few words: ``12 home (mcp)``."""
+    words = "; ".join(each for each in (type if type != name else "", more) if each)
+    return f"{tools} {name}" + (f" ({words})" if words else "")
+
+
+async def try_a2a(settings: Settings) -> str:
+    """Return who may use this server as an agent."""
+    section = settings.a2a
+    if section is None:
+        return "off: no agent may use this server (a2a)"
+    from vixio.a2a.mount import check_installed as check_a2a
+    from vixio.a2a.mount import load_gateway
+
+    check_a2a()
+    await asyncio.to_thread(load_gateway)
+    callers = f"{len(section.tokens)} caller" + ("s" if len(section.tokens) > 1 else "")
+    devices = "with" if section.devices is not None else "without"
+    url = section.public_url or "the address that a caller uses"
+    return f"on for {callers}, {devices} devices, at {url}"
+
+
+async def try_memory(settings: Settings) -> str:
+    """Return where memory is, and of how many devices."""
+    memory = settings.memory
+    if memory.store == "none":
+        return "none: forgotten when the server stops (memory.store)"
+    check_installed(memory.store)
+    async with opened_store(memory.store, memory.path, memory.url.get_secret_value()) as call:
+        place, devices = await call(_looked_at)
+    kept = f"{memory.keep_days:g} days" if memory.keep_days else "for ever"
+    return f"{memory.store}: {place}, {devices} devices known, kept {kept}"
+
+
+async def _looked_at(store: MemoryStore) -> tuple[str, int]:
+    return store.place, len(await store.known())
+
+
+async def try_workers(settings: Settings) -> str:
+    """Return the number of processes."""
+    workers = settings.server.workers
+    if workers != "auto":
+        return _processes(workers)
+    from vixio.cluster.workers.choice import choose_processes
+
+    choice = await asyncio.to_thread(choose_processes, settings)
+    return f"{_processes(choice.processes)}, chosen from {choice.reason}"
+
+
+def _processes(number: int) -> str:
+    return f"{number} process" + ("es" if number > 1 else "")
+
+
+async def try_auth(settings: Settings) -> str:
+    """Return whether devices need a token."""
+    # That a secret is there when it is needed, the settings themselves have seen to.
+    auth = settings.server.auth
+    if not auth.enabled:
+        return "off: any device that reaches the ports may connect (server.auth.enabled)"
+    return f"on: tokens of {auth.token_lifetime_days:g} days, signed with the secret"
+
+
+async def try_address(settings: Settings) -> str:
+    """Return the OTA address to enter on the device."""
+    server = settings.server
+    host = server.public_host or await asyncio.to_thread(reachable_host, server.host)
+    address = host
+    if server.public_host:
+        address = await _resolve(host)
+    if address.startswith("127.") or address in {"::1", "localhost"}:
+        if server.host in EVERY_ADDRESS and not server.public_host:
+            return "this machine has no network; only it can connect"
+        return f"{host}: only this machine can connect (server.host, server.public_host)"
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{server.http_port or 'PORT'}/xiaozhi/ota/ for the device"
+
+
+async def _resolve(host: str) -> str:
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(RESOLVE_TIMEOUT_S):
+            found = await loop.getaddrinfo(host, None)
+    except (OSError, TimeoutError) as error:
+        raise ConfigError(
+            f"server.public_host {host!r} has no address that this machine can find; correct it, "
+            "or leave it empty to tell each device the address through which it came"
+        ) from error
+    return str(found[0][4][0])
