@@ -7,11 +7,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from tests.contract.fallbacks import fallback_asr
+from tests.contract.fallbacks import NEVER_OPEN, BrokenASR, fallback_asr
 from tests.support import funasr_faults
 from tests.support.funasr_server import Flavour, FunASRServer, loud
 from tests.support.speech_server import Fault, SpeechServer, refusal
 from vixio.providers.asr import ASRProvider
+from vixio.providers.combined.provider import CombinedASRProvider
 from vixio.providers.funasr_server.provider import FunASRServerASRProvider
 from vixio.providers.funasr_server.settings import FunASRServerSettings
 from vixio.providers.openai_speech.asr import OpenAIASRProvider, OpenAIASRSettings
@@ -87,7 +88,21 @@ def funasr_server(flavour: Flavour, mode: str) -> ASRCreator:
     return made
 
 
+@asynccontextmanager
+async def combined(mishap: Mishap | None) -> AsyncIterator[ASRProvider]:
+    async with pocketsphinx(mishap) as commands, openai(stream=True)(mishap) as speech:
+        yield CombinedASRProvider(commands, speech, seconds=120)
+
+
+@asynccontextmanager
+async def half_broken(mishap: Mishap | None) -> AsyncIterator[ASRProvider]:
+    async with pocketsphinx(mishap) as commands:
+        yield CombinedASRProvider(commands, BrokenASR(), breaker=NEVER_OPEN)
+
+
 ASRS: Final[dict[str, RecogniserCase]] = {
+    "combined, pocketsphinx and broken": RecogniserCase(half_broken),
+    "combined, pocketsphinx and openai": RecogniserCase(combined),
     "fallback from broken, openai": RecogniserCase(fallback_asr(openai(stream=False))),
     "fallback from broken, pocketsphinx": RecogniserCase(fallback_asr(pocketsphinx)),
     "funasr-server": RecogniserCase(funasr_server(Flavour.PYTHON, "2pass"), mishaps=tuple(Mishap)),

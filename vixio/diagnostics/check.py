@@ -76,7 +76,7 @@ async def check_all(path: Path | None, source: str, report: Callable[[Part], Non
 
 
 def _parts(settings: Settings) -> Iterator[tuple[str, Probe, Settings]]:
-    """Return every line's name, its probe and the settings for it: of a list, one provider each.
+    """Return every line's name, its probe and the settings for it: one for each provider.
 
     The providers of devices are among them, each distinct one once.
     """
@@ -92,9 +92,8 @@ def _parts(settings: Settings) -> Iterator[tuple[str, Probe, Settings]]:
             if (section, language) in tried:
                 continue
             tried.add((section, language))
-            for index, each in enumerate(section.each()):
-                shown = f"{place}{name}[{index}]" if section.others else f"{place}{name}"
-                yield shown, probe, of_profile.model_copy(update={name: each})
+            for part, each in section.parts():
+                yield f"{place}{name}{part}", probe, of_profile.model_copy(update={name: each})
 
 
 def _of_devices(settings: Settings) -> Iterator[tuple[str, Settings]]:

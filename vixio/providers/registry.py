@@ -83,6 +83,7 @@ _BUILTIN: Mapping[ProviderKind, Mapping[str, Plugin]] = {
         "pocketsphinx": Plugin("vixio.providers.pocketsphinx.provider:FACTORY"),
         "funasr-server": Plugin("vixio.providers.funasr_server.provider:FACTORY"),
         "sherpa-onnx": Plugin("vixio.providers.sherpa_onnx.asr:FACTORY"),
+        "combined": Plugin("vixio.providers.combined.settings:FACTORY"),
         "moonshine": Plugin("vixio.providers.moonshine.provider:FACTORY"),
         "openai": Plugin("vixio.providers.openai_speech.asr:FACTORY"),
         "funasr": Plugin("vixio.providers.funasr.provider:FACTORY", "funasr"),

@@ -5,7 +5,7 @@ A list of several is the section of the first one, which holds the others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
@@ -15,6 +15,7 @@ from vixio.core.errors import ConfigError, ProviderUnavailable
 from vixio.providers import registry
 from vixio.providers.agent import AgentBackend
 from vixio.providers.asr import ASRProvider
+from vixio.providers.entry import ProviderEntry
 from vixio.providers.fallback.candidates import UnavailableProvider
 from vixio.providers.registry import ProviderFactory, ProviderKind
 from vixio.providers.tts import TTSProvider
@@ -83,6 +84,21 @@ class ProviderSection(Section):
     def each(self) -> tuple[Self, ...]:
         """Return the providers in order, each as a section of its own."""
         return (self.model_copy(update={"others": ()}), *self.others)
+
+    def parts(self) -> Iterator[tuple[str, Self]]:
+        """Yield each provider that does the work: its place below the section, and its section.
+
+        The place of a single provider is empty, else ``[1]`` in a list, and ``.speech`` in a
+        provider that is made of others.
+        """
+        for index, each in enumerate(self.each()):
+            place = f"[{index}]" if self.others else ""
+            entries: Mapping[str, ProviderEntry] = getattr(each.options, "entries", dict)()
+            if not entries:
+                yield place, each
+            for key, entry in entries.items():
+                alone = {"name": entry.name, "options": entry.options}
+                yield f"{place}.{key}", each.model_copy(update=alone)
 
     def given(self) -> dict[str, Any] | list[Any]:
         """Return the section as it stands in a file: the name, and the options that are set."""

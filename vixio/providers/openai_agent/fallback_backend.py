@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validator
 
-from vixio.core.errors import ConfigError, ProviderUnavailable
-from vixio.providers import registry
+from vixio.core.errors import ConfigError
+from vixio.providers.entry import ProviderEntry
 from vixio.providers.fallback.time_shares import MIN_SECONDS, TimeLimit
 from vixio.providers.openai_agent.backend import SharedModelBackend
 from vixio.providers.openai_agent.settings import Seconds, TurnSettings
@@ -22,44 +22,21 @@ _OF_THE_TURN = ("max_tool_rounds", "turn_timeout")
 """Options of the turn, in which several models may take part."""
 
 
-class ModelEntry(BaseModel):
-    """One model of the list: ``{name: …, option: value, …}``, as ``agent`` itself."""
+class ModelEntry(ProviderEntry):
+    """One model of the list."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    kind = ProviderKind.AGENT
+    example = "an agent such as openai"
 
-    name: str
     options: SerializeAsAny[TurnSettings]
 
-    @model_validator(mode="before")
     @classmethod
-    def _check_options(cls, value: object) -> object:
-        if not isinstance(value, dict):
-            return value
-        name = value.get("name")
-        if not isinstance(name, str):
-            raise ValueError("name is missing: the name of an agent such as openai")  # noqa: TRY004 - pydantic explains a ValueError
-        if registry.current_name(ProviderKind.AGENT, name) == NAME:
+    def check(cls, name: str, factory: ProviderFactory[Any, Any]) -> None:
+        """Refuse a list within the list, and agents that are no models."""
+        if name == NAME:
             raise ValueError("a fallback list cannot contain another one: list its models here")
-        given = {key: option for key, option in value.items() if key != "name"}
-        try:
-            factory = registry.resolve(ProviderKind.AGENT, name)
-        except (ConfigError, ProviderUnavailable) as error:
-            raise ValueError(f"name: {error}") from error
         if not issubclass(factory.settings_model, TurnSettings):
-            raise ValueError(f"the agent {name} is not a model and cannot be in a fallback list")  # noqa: TRY004 - as above
-        options = factory.settings_model.model_validate(given)
-        return {"name": name, "options": options}
-
-    @classmethod
-    def options_for(cls, value: object) -> type[BaseModel]:
-        """Return the model of the options of the entry ``value``, if it is one.
-
-        Raises ConfigError, ProviderUnavailable as the registry does.
-        """
-        name = value.get("name") if isinstance(value, dict) else None
-        if not isinstance(name, str):
-            return cls
-        return registry.resolve(ProviderKind.AGENT, name).settings_model
+            raise ValueError(f"the agent {name} is not a model and cannot be in a fallback list")  # noqa: TRY004 - pydantic explains a ValueError
 
     @model_validator(mode="after")
     def _leaves_the_turn_alone(self) -> Self:
@@ -158,7 +135,7 @@ class FallbackAgentBackend(SharedModelBackend):
 
 
 def _backend(entry: ModelEntry) -> SharedModelBackend:
-    made = registry.resolve(ProviderKind.AGENT, entry.name).create(entry.options)
+    made = entry.create()
     if not isinstance(made, SharedModelBackend):
         raise ConfigError(
             f"agent.models: {entry.name} is not a model and cannot be in a fallback list"

@@ -1,0 +1,57 @@
+"""Chooses between the words of a recogniser of commands and those of one of free speech.
+
+The first knows what can be said, so it hears a command better than any other; but it knows nothing
+else, and takes some foreign sentences for a command. Then the second one's words differ from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+
+from vixio.providers.asr import Recognition
+
+SURE = 0.66
+AGREEMENT = 0.74
+"""Both chosen on the tuning corpus of ``vixio bench speech`` (docs/speech.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arbiter:
+    """``sure``: confidence from which a command counts without the other recogniser.
+
+    ``agreement``: similarity (0…1) of the words of both from which a less sure one counts.
+    """
+
+    sure: float = SURE
+    agreement: float = AGREEMENT
+
+    def is_sure(self, commands: Recognition) -> bool:
+        """Whether the words of the commands' recogniser count, whatever the other one hears."""
+        return bool(commands.text) and (commands.confidence or 0.0) >= self.sure
+
+    def choose(self, commands: Recognition, speech: Recognition) -> Recognition:
+        """Return the one that counts; rejected if something was said that neither is sure of."""
+        if self.is_sure(commands):
+            return commands
+        if commands.text and speech.text and alike(commands.text, speech.text, self.agreement):
+            known = [each.confidence for each in (commands, speech) if each.confidence is not None]
+            return replace(commands, confidence=max(known, default=None))
+        if speech.text:
+            return speech
+        return Recognition("", rejected=bool(commands.text) or commands.rejected or speech.rejected)
+
+
+def alike(one: str, other: str, least: float) -> bool:
+    """Whether the letters and digits of two sentences have at least this similarity (0…1)."""
+    letters = SequenceMatcher(None, _letters(one), _letters(other), autojunk=False)
+    # The first two are upper bounds, quickly found: a long text is never compared as a whole.
+    return (
+        letters.real_quick_ratio() >= least
+        and letters.quick_ratio() >= least
+        and letters.ratio() >= least
+    )
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.lower().replace("%", "percent")))
