@@ -35,4 +35,5 @@ def no_memory_around(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
     """Tests do not read or write the memory of the user who runs them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         yield

@@ -39,6 +39,7 @@ SHARED = (
     "vixio.providers.inference",
     "vixio.providers.local_recogniser",
     "vixio.providers.local_voice",
+    "vixio.providers.model_path",
     "vixio.providers.openai_answer",
     "vixio.providers.openai_client",
     "vixio.providers.openai_status",
@@ -157,5 +158,6 @@ RULES = (
         (ANY,),
     ),
     Rule("vixio.logging", ("vixio.core.log_fields",), ("loguru",)),
+    Rule("vixio.models", ("vixio.core", "vixio.providers.model_path"), (ANY,)),
 )
 """The first that fits holds."""

@@ -249,6 +249,7 @@ Server(load_settings(None))"""
     heavy = {"agents", "httpx2", "jsonschema", "litellm", "mcp", "numpy", "onnxruntime", "openai"}
     heavy |= {"opuslib", "pocketsphinx", "referencing", "soxr", "uvicorn", "vixio.phrasebook"}
     heavy |= {"yaml"}  # which is read for a settings file only
+    heavy |= {"vixio.models"}  # which the command line alone uses
     assert not heavy & loaded(program)
 
 

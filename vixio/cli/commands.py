@@ -15,6 +15,7 @@ from vixio import __version__
 from vixio.cli.chat import ask, chat
 from vixio.cli.check import check
 from vixio.cli.config import CONFIG_NAME, choose_config, config_option
+from vixio.cli.models import models
 from vixio.cli.serve import serve
 from vixio.cli.speech import say, transcribe
 from vixio.cli.tool_service import tool_service
@@ -68,6 +69,7 @@ main.add_command(ask)
 main.add_command(chat)
 main.add_command(serve)
 main.add_command(check)
+main.add_command(models)
 main.add_command(say)
 main.add_command(transcribe)
 main.add_command(tool_service)

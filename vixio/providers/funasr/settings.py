@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from vixio.core.cores import own_threads
 from vixio.core.errors import ProviderUnavailable
 from vixio.providers.funasr.messages import NAME, WorkerSettings
+from vixio.providers.model_path import located
 
 _MOST_THREADS = 4
 """More threads do not make an utterance of a few seconds faster."""
@@ -24,7 +25,7 @@ class FunASRSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: Annotated[str, Field(min_length=1)] = "iic/SenseVoiceSmall"
-    """Id of a model, FunASR's short name for it, or a folder with its files."""
+    """Id of a model, FunASR's short name for it, a folder, or the name of an installed model."""
     hub: Literal["ms", "hf"] = "ms"
     """Hub of a model's id: ModelScope or Hugging Face. Not used for a folder."""
     device: str = "cpu"
@@ -89,7 +90,7 @@ def _model(name: str) -> str:
 
     FunASR would look up a relative path as an id.
     """
-    path = Path(name).expanduser()
+    path = located(Path(name).expanduser())
     if path.is_dir():
         if not any(path.joinpath(file).exists() for file in _DESCRIBES_MODEL):
             message = f"the folder {name} holds no model (there is no {_DESCRIBES_MODEL[0]})"

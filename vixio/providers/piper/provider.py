@@ -14,6 +14,7 @@ from vixio.providers.inference.packaged import ModelPackage, PackagedFile
 from vixio.providers.local_voice.network import Tensor, VoiceNetwork
 from vixio.providers.local_voice.provider import LocalVoiceProvider
 from vixio.providers.local_voice.worker import Utterance, Write
+from vixio.providers.model_path import InstalledVoice
 from vixio.providers.piper.config import PiperVoiceConfig, VoiceError, read_config
 from vixio.providers.piper.phonemes import EspeakPhonemes, Letters, Phonemizer
 from vixio.providers.registry import ProviderFactory
@@ -38,7 +39,7 @@ JOE = ModelPackage(
     ),
 )
 """The voice of the extra ``joe``."""
-_DOWNLOAD = "get both files of a voice, NAME.onnx and NAME.onnx.json (docs/providers.md)"
+_DOWNLOAD = "`vixio models` lists voices and fetches them"
 
 
 class PiperSettings(BaseModel):
@@ -46,8 +47,11 @@ class PiperSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    model: Path | None = None
-    """The voice's ONNX file. Default: the voice joe, American English, of the extra ``joe``."""
+    model: InstalledVoice | None = None
+    """The voice's ONNX file, or the name of an installed model.
+
+    Default: the voice joe, American English, of the extra ``joe``.
+    """
     config: Path | None = None
     """The JSON file of ``model``. Default: the file beside it, ``….onnx.json``."""
     speaker: str = ""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from vixio.providers.model_path import InstalledFolder
 from vixio.providers.sherpa_onnx.asr_kinds import KINDS, KindName
 from vixio.providers.sherpa_onnx.hotwords import SPEAKABLE
 
@@ -16,8 +16,8 @@ class SherpaASRSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    folder: Path
-    """Folder with the model's unpacked files."""
+    folder: InstalledFolder
+    """Folder with the model's unpacked files, or the name of an installed model."""
     kind: KindName = "auto"
     """Kind of the model; ``auto``: detected from its files."""
     int8: bool = True

@@ -20,7 +20,9 @@ class ModelFolder:
         self.path = path.expanduser()
         self._int8 = int8
         if not self.path.is_dir():
-            raise ProviderUnavailable(NAME, f"there is no folder {path}: unpack a model there")
+            raise ProviderUnavailable(
+                NAME, f"there is no folder {path}; `vixio models` lists models and fetches them"
+            )
         self._files = sorted(each for each in self.path.iterdir() if each.is_file())
 
     def find(self, pattern: str) -> Path | None:

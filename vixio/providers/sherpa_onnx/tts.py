@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,6 +13,7 @@ from vixio.providers.inference.memory import models_mb
 from vixio.providers.local_voice.phonemes import Phonemes
 from vixio.providers.local_voice.provider import LocalVoiceProvider
 from vixio.providers.local_voice.worker import Sound, Utterance, Write
+from vixio.providers.model_path import InstalledFolder
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.sherpa_onnx.folder import NAME, ModelFolder
 from vixio.providers.sherpa_onnx.trial import try_first
@@ -32,8 +32,8 @@ class SherpaTTSSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    folder: Path
-    """Folder with the voice's unpacked files."""
+    folder: InstalledFolder
+    """Folder with the voice's unpacked files, or the name of an installed model."""
     kind: VoiceKindName = "auto"
     """Kind of the voice; ``auto``: detected from its files."""
     int8: bool = False

