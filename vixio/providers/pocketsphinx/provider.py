@@ -25,8 +25,8 @@ REJECTION: Final = -100.0
 """Score below which an utterance is rejected; chosen on the tuning set (docs/speech.md)."""
 
 CAUTION: Final = 12.0
-"""What ends or erases something must score so much better than other sentences; chosen on the tuning
-set (docs/speech.md)."""
+"""What ends or erases something must score so much better than other sentences; chosen on the
+tuning set (docs/speech.md)."""
 
 
 _language = of_form("en|zh", "en or zh, since there are no other phrase books")
