@@ -110,6 +110,7 @@ RULES = (
     Rule("vixio.phrasebook", ("vixio.core",)),
     Rule("vixio.audio", ("vixio.core",), ("numpy", "opuslib", "soxr")),
     Rule("vixio.text", ("vixio.core",)),
+    Rule("vixio.stations.registry", ("vixio.core",), ("pydantic",)),
     Rule("vixio.stations", ("vixio.core", "vixio.audio", "vixio.text", *INTERFACES)),
     Rule("vixio.bus", ("vixio.core",), (ANY,)),
     # A kind of tool that needs a library or much code is a package of its own.

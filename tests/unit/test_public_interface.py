@@ -95,6 +95,7 @@ def test_the_document_has_every_public_module() -> None:
         "vixio.events",
         "vixio.interruption",
         "vixio.providers.registry",
+        "vixio.stations.registry",
         "vixio.testing",
         "vixio.tools.registry",
     }

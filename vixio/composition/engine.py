@@ -23,8 +23,10 @@ from vixio.providers.pool.loader import ProviderLoader
 from vixio.providers.pool.pool import ProviderPool
 from vixio.providers.tts import TTSProvider
 from vixio.settings import Settings
+from vixio.settings.station import StationSection
 from vixio.stations.agent import AgentStation
 from vixio.stations.asr import ASRStation
+from vixio.stations.registry import Place, arrange
 from vixio.stations.sentence_aggregator import SentenceAggregatorStation
 from vixio.stations.text_aggregator import TextAggregatorStation
 from vixio.stations.tts import TTSStation
@@ -60,6 +62,8 @@ class EngineBuilder:
         profiles: LiveProfiles,
         endpointing: EndpointingFactory | None = None,
     ) -> None:
+        """Raises ConfigError when a station of the settings cannot be made."""
+        make_stations(settings.stations)  # what cannot be made ends the start, not each session
         self.settings = settings
         self._endpointing = endpointing
         self._pool = pool
@@ -70,6 +74,7 @@ class EngineBuilder:
 
     async def __call__(self, device: Device, profile: DeviceProfile, tools: ToolSet) -> Engine:
         """Make the engine; a provider that is still loading is replaced by a stand-in."""
+        others = make_stations(self.settings.stations)
         providers = ProviderSet(self._pool, self.choices(profile))
         try:
             await providers.warm_up()
@@ -80,7 +85,7 @@ class EngineBuilder:
             raise
         settings, timeouts = self.settings, self.settings.time_limits()
         levels = self._levels.setdefault(providers.tts.loader, VoiceLevels())
-        stations: list[Station] = [
+        standard: list[Station] = [
             VADStation(providers.detector(), settings.vad_settings()),
             TurnDetectorStation(settings.turn_settings(), self._endpointing),
             ASRStation(providers.recogniser(), timeouts, watched=providers.asr.loader.watched),
@@ -95,7 +100,7 @@ class EngineBuilder:
                 watched=providers.tts.loader.watched,
             ),
         ]
-        return LeasedPipeline(stations, providers)
+        return LeasedPipeline(_in_order(standard, others), providers)
 
     def choices(self, profile: DeviceProfile) -> Choices:
         """Return what the providers of a profile are made from.
@@ -115,6 +120,23 @@ class EngineBuilder:
             return instructions.for_turn(request.language, request.emotion)
 
         return prompt
+
+
+Others = Sequence[tuple[Place, Station]]
+"""Stations of other packages, in the order of the settings."""
+
+
+def make_stations(sections: Sequence[StationSection]) -> Others:
+    """Return the stations of the settings for one session. Raises ConfigError."""
+    return [(section.place(), section.create()) for section in sections]
+
+
+def _in_order(standard: Sequence[Station], others: Others) -> list[Station]:
+    if not others:
+        return list(standard)
+    made = {station.name: station for station in standard}
+    made |= {place.name: station for place, station in others}
+    return [made[name] for name in arrange([place for place, _ in others])]
 
 
 @lru_cache(256)

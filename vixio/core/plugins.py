@@ -113,7 +113,7 @@ class PluginGroup(Generic[T]):
         message = f"there is no {self._kind} {name!r}"
         if close := get_close_matches(name.lower(), known, n=1):
             message += f", did you mean {close[0]!r}?"
-        return f"{message} (known: {', '.join(known)}; packages can add others)"
+        return f"{message} (known: {', '.join(known) or 'none'}; packages can add others)"
 
 
 def _owner(point: EntryPoint) -> str:

@@ -14,6 +14,7 @@ from vixio.providers import registry
 from vixio.settings.key_path import KeyPath, show_path
 from vixio.settings.provider import ProviderSection
 from vixio.settings.settings import Settings
+from vixio.settings.station import StationSection
 from vixio.settings.tool_source import ToolSourceSection
 
 _SECRET_WORDS = ("secret", "password", "token", "api_key", "apikey", "authorization")
@@ -76,7 +77,7 @@ def _is_list_of(model: type[BaseModel], place: object) -> bool:
 def _keys_of(model: type[BaseModel], place: object) -> dict[str, Any]:
     if issubclass(model, ProviderSection):
         options = provider_options(model, place)
-    elif issubclass(model, ToolSourceSection):
+    elif issubclass(model, StationSection | ToolSourceSection):
         return model.keys_of(place)
     elif (choose := getattr(model, "options_for", None)) is not None:
         options = choose(place)  # a list of providers within a provider's options

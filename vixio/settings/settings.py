@@ -44,6 +44,7 @@ from vixio.settings.sections import (
     TimeoutSettings,
     fill,
 )
+from vixio.settings.station import StationSection, check_places
 from vixio.settings.tools import ToolsSettings
 from vixio.stations.turn_detector import TurnSettings
 from vixio.stations.vad import VADSettings
@@ -79,6 +80,8 @@ class Settings(Section):
     mcp_servers: dict[ServerName, McpServerSettings] = Field(default_factory=dict)
     """Servers of tools, by the name that they have here."""
     tools: ToolsSettings = Field(default_factory=ToolsSettings)
+    stations: tuple[StationSection, ...] = ()
+    """Of other packages, in every pipeline beside the standard ones."""
     memory: MemorySection = MemorySection()
     a2a: A2ASection | None = None
     """Agents that may use this server over A2A; None: none."""
@@ -110,6 +113,12 @@ class Settings(Section):
                 (mistake,) = error.errors()
                 raise fault(mistake["msg"], key, *mistake["loc"]) from None
         return checked
+
+    @field_validator("stations")
+    @classmethod
+    def _stations_in_place(cls, stations: tuple[StationSection, ...]) -> tuple[StationSection, ...]:
+        check_places(stations)
+        return stations
 
     @field_validator("asr", "agent", "tts", "vision")
     @classmethod

@@ -1,0 +1,1 @@
+"""A station for Vixio that replaces words in what the assistant says."""
