@@ -132,9 +132,19 @@ VALUES = (
     ),
     Mistake(
         name="a variable that is not set",
-        story="Names a variable that is in a .env file which nothing has loaded.",
+        story="Names a variable that is in a .env file, but not in the one beside the settings.",
+        settings=None,
+        command="vixio check --config home/vixio.yaml",
+        files={
+            "home/vixio.yaml": "agent:\n  name: openai\n  api_key: ${OPENAI_API_KEY}\n",
+            ".env": "OPENAI_API_KEY=sk-1234\n",
+        },
+    ),
+    Mistake(
+        name="spaces in the .env file",
+        story="Writes spaces around the sign in the .env file.",
         settings="agent:\n  name: openai\n  api_key: ${OPENAI_API_KEY}\n",
-        files={".env": "OPENAI_API_KEY=sk-1234\n"},
+        files={".env": "# my keys\nOPENAI_API_KEY=sk-1234 # of work, sk-5678\nMORE = sk-9\n"},
     ),
     Mistake(
         name="a variable that is empty",

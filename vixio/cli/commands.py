@@ -88,8 +88,8 @@ def init(directory: Path, force: bool) -> None:
     click.echo(
         "\nEvery key is there with its default; delete what you do not change.\n"
         f"  1. edit       {config}\n"
-        f"  2. if it uses ${{VARIABLES}}: copy {directory / '.env.example'} to .env, fill it in,\n"
-        "                and load it:  set -a; . ./.env; set +a\n"
+        f"  2. if it uses ${{VARIABLES}}: copy {directory / '.env.example'} to "
+        f"{directory / '.env'}, fill it in\n"
         f"  3. try it     vixio check --config {config}\n"
         f"  4. run it     vixio serve --config {config}"
     )

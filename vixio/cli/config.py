@@ -18,9 +18,19 @@ BUILT_IN = "built-in defaults"
 def choose_config(given: Path | None) -> tuple[Path | None, str]:
     """Return the settings file to read, and how to name it to people; none: the default.
 
-    The first of: ``--config``, ``$VIXIO_CONFIG``, ``vixio.yaml`` in the working directory. Raises
-    ConfigError if the variable names no file.
+    The first of: ``--config``, ``$VIXIO_CONFIG``, ``vixio.yaml`` in the working directory. The
+    variables of the file ``.env`` beside it are added to the environment. Raises ConfigError if
+    the variable names no file, or ``.env`` has a mistake.
     """
+    path, source = _chosen(given)
+    if path is not None:
+        from vixio.settings.env_file import load_env  # its package imports pydantic
+
+        load_env(path, os.environ)
+    return path, source
+
+
+def _chosen(given: Path | None) -> tuple[Path | None, str]:
     if given is not None:
         return given, str(given)
     if named := os.environ.get(CONFIG_VARIABLE):

@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from vixio.core.errors import ConfigError
+from vixio.settings.env_file import ENV_NAME, env_file, read_env
 from vixio.settings.key_path import KeyPath, show_path
 from vixio.settings.slips import find_slip, odd_quotes
 from vixio.settings.source import read_text
@@ -204,13 +205,12 @@ class _Reader:
 
 def _remedy(name: str, path: Path) -> str:
     """Return what to do about a variable without a value."""
-    for folder in (Path(), path.parent):
-        file = folder / ".env"
+    for file in (Path(ENV_NAME), env_file(path)):
         try:
-            written = file.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
+            there = read_env(file).get(name)
+        except ConfigError:
             continue
-        if re.search(rf"^\s*(export\s+)?{name}\s*=", written, re.MULTILINE):
+        if there:
             shown = file if file.parent.parts else f"./{file}"
             return f"{file} has it, load that file first: set -a; . {shown}; set +a"
     return f"set it, or write ${{{name}:default}}"

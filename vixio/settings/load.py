@@ -81,8 +81,8 @@ def _no_sections(document: Document) -> ConfigError:
     path, data = document.path, document.data
     if path.name.startswith(".env"):
         return ConfigError(
-            f"{path}: has environment variables, not settings: load it (set -a; . FILE; "
-            "set +a) and give the settings file"
+            f"{path}: has environment variables, not settings: give the settings file; the .env "
+            "beside it is read by itself"
         )
     found = "a text" if isinstance(data, str) else show(data)
     begins = any(re.match(rf"{name}\b", line) for line in document.source for name in _SECTIONS)
