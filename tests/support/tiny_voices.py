@@ -81,3 +81,28 @@ def make_piper(folder: Path, kind: str, voice: str = "en-us", speakers: int = 2)
     }
     Path(f"{model}.json").write_text(json.dumps(config), encoding="utf-8")
     return model
+
+
+def kokoro_network() -> bytes:
+    """Return a network with the inputs of Kokoro's; its tones have silence around them."""
+    graph = Graph()
+    symbols = graph.input("tokens", _INT64, (1, "L"))
+    graph.input("style", _FLOAT, (1, 256))
+    speed = graph.input("speed", _FLOAT, (1,))
+    sound = _cut(graph, symbols, graph.add("Div", graph.constant(np.ones(1, np.float32)), speed))
+    flat = graph.add("Reshape", sound, graph.constant([-1]))
+    graph.output("audio", flat, _FLOAT, ("S",))
+    return graph.model()
+
+
+def make_kokoro(folder: Path, *voices: str) -> tuple[Path, Path]:
+    """Write a network and voices as of Kokoro; return its file and the folder of the voices."""
+    folder.mkdir(parents=True)
+    model = folder / "kokoro.onnx"
+    model.write_bytes(kokoro_network())
+    place = folder / "voices"
+    place.mkdir()
+    for number, voice in enumerate(voices):
+        styles = np.full((510, 256), number, np.float32)
+        place.joinpath(f"{voice}.bin").write_bytes(styles.tobytes())
+    return model, place

@@ -21,6 +21,7 @@ Extra = Literal[
     "edge",
     "funasr",
     "joe",
+    "kokoro",
     "litellm",
     "moonshine",
     "mp3",

@@ -96,6 +96,7 @@ _BUILTIN: Mapping[ProviderKind, Mapping[str, Plugin]] = {
     },
     ProviderKind.TTS: {
         "piper": Plugin("vixio.providers.piper.provider:FACTORY"),
+        "kokoro": Plugin("vixio.providers.kokoro.provider:FACTORY"),
         "sherpa-onnx": Plugin("vixio.providers.sherpa_onnx.tts:FACTORY"),
         "edge": Plugin("vixio.providers.edge_tts.provider:FACTORY", "edge"),
         "espeak": Plugin("vixio.providers.espeak.provider:FACTORY"),

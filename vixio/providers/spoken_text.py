@@ -45,14 +45,19 @@ def split(text: str, fitting: Callable[[str], int]) -> list[str]:
     return [piece for piece in pieces if piece]
 
 
+def cost(text: str) -> int:
+    """Return how many Latin letters take as long to speak as ``text``."""
+    return sum(_WIDE_COST if each.isdigit() or each >= "\u0900" else 1 for each in text)
+
+
 def split_by_cost(text: str, most: int) -> list[str]:
     """Split ``text`` into pieces that take at most as long to speak as ``most`` Latin letters."""
 
     def fitting(rest: str) -> int:
-        cost = 0
+        sum_of_costs = 0
         for position, character in enumerate(rest):
-            cost += _WIDE_COST if character.isdigit() or character >= "\u0900" else 1
-            if cost > most:
+            sum_of_costs += cost(character)
+            if sum_of_costs > most:
                 return max(position, 1)
         return len(rest)
 
