@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from vixio.core.log_fields import shared_context
 from vixio.transports.admission.limits import Bucket
 
 BURST = 5
@@ -45,7 +46,9 @@ class RefusalLog:
             known.left_out += 1
             if known.timer is None:
                 loop = asyncio.get_running_loop()
-                known.timer = loop.call_later(EVERY_S, self._report, reason, known)
+                known.timer = loop.call_later(
+                    EVERY_S, self._report, reason, known, context=shared_context()
+                )
             return
         fields: dict[str, object] = {"reason": reason}
         if address:

@@ -107,7 +107,9 @@ class XiaozhiTransport(TransportBase):
             hello = await self._receive_hello(channel)
             if isinstance(hello, HelloRefused):
                 self._counters.add(f"xiaozhi.refused.hello.{hello.reason}")
-                self.admission.refused(hello.reason, channel.address, channel.identity.device_id)
+                self.admission.refused(
+                    f"hello.{hello.reason}", channel.address, channel.identity.device_id
+                )
                 code, reason = POLICY_VIOLATION, hello.message
                 return
             connection = self._open(channel, hello)

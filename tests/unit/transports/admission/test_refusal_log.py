@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Coroutine
 from typing import Any
 
 import pytest
 
 from vixio.core.clock import now
+from vixio.core.log_fields import log_fields, logged_as
 from vixio.testing import VirtualTimeLoop
 from vixio.transports.admission import refusal_log
 from vixio.transports.admission.refusal_log import BURST, EVERY_S, MAX_CHARS, RefusalLog
@@ -63,13 +65,26 @@ def test_the_last_ones_left_out_are_reported_although_none_follows(
 ) -> None:
     async def burst() -> None:
         log = RefusalLog(now)
-        for _ in range(BURST + 7):
-            log.add("full", "192.0.2.1")
+        with logged_as(device="the first one left out"):
+            for _ in range(BURST + 7):
+                log.add("full", "192.0.2.1")
         assert len(lines(caplog)) == BURST
         await asyncio.sleep(EVERY_S + 1)
 
-    on_virtual_time(burst())
+    of_tasks: list[dict[str, object]] = []
+
+    class Noting(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            of_tasks.append(dict(log_fields()))
+
+    handler = Noting()
+    logging.getLogger(refusal_log.__name__).addHandler(handler)
+    try:
+        on_virtual_time(burst())
+    finally:
+        logging.getLogger(refusal_log.__name__).removeHandler(handler)
     assert lines(caplog)[BURST:] == [{"reason": "full", "left_out": 7}]
+    assert of_tasks[-1] == {}, "the sum is no single device's"
 
 
 def test_one_reason_does_not_hide_another(caplog: pytest.LogCaptureFixture) -> None:

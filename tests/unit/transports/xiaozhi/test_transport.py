@@ -82,7 +82,9 @@ async def test_the_hello_sets_device_and_format() -> None:
         ),
     ],
 )
-async def test_a_wrong_beginning_is_closed_with_a_reason(first: str | bytes, reason: str) -> None:
+async def test_a_wrong_beginning_is_closed_with_a_reason(
+    first: str | bytes, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
     async with running() as server, server.client(hello=None) as client:
         await client.send(first)
         code, text = await closed(client)
@@ -90,6 +92,13 @@ async def test_a_wrong_beginning_is_closed_with_a_reason(first: str | bytes, rea
         assert text is not None
         assert "hello" in text
         assert server.counters.get(f"xiaozhi.refused.hello.{reason}") == 1
+        (line,) = (vars(each) for each in caplog.records if each.levelname == "WARNING")
+        assert line["message"] == "connection refused"
+        assert (line["reason"], line["address"], line["device"]) == (
+            f"hello.{reason}",
+            "127.0.0.1",
+            "aa:bb",
+        )
         assert server.sessions.empty()
 
 
