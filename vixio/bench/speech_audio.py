@@ -46,19 +46,25 @@ class Voices:
             return True
 
         self._library.synthesize(text, keep, pause_after=False)
-        speech = np.frombuffer(b"".join(chunks), "<i2").astype(np.float32) / 32768
-        speech = np.asarray(
-            soxr.resample(speech, self._library.sample_rate, LISTEN_RATE), np.float32
-        )
-        generator = np.random.default_rng(seed)
-        gain = 10 ** (float(generator.uniform(-14.0, -4.0)) / 20)
-        peak = float(np.abs(speech).max()) if speech.size else 1.0
-        lead, tail = int(LEAD_SECONDS * LISTEN_RATE), int(TAIL_SECONDS * LISTEN_RATE)
-        padded = np.concatenate(
-            [np.zeros(lead, np.float32), speech * (gain / peak), np.zeros(tail, np.float32)]
-        )
-        noise = generator.standard_normal(padded.size).astype(np.float32) * 10 ** (NOISE_DB / 20)
-        return list(through_opus(padded + noise))
+        return as_heard(b"".join(chunks), self._library.sample_rate, seed)
+
+
+def as_heard(pcm: bytes, rate: int, seed: int) -> list[bytes]:
+    """Return speech as a device sends it: in a room, with silence around it, through Opus.
+
+    60 ms packets of 16 kHz PCM, equal for equal ``seed``.
+    """
+    speech = np.frombuffer(pcm, "<i2").astype(np.float32) / 32768
+    speech = np.asarray(soxr.resample(speech, rate, LISTEN_RATE), np.float32)
+    generator = np.random.default_rng(seed)
+    gain = 10 ** (float(generator.uniform(-14.0, -4.0)) / 20)
+    peak = float(np.abs(speech).max()) if speech.size else 1.0
+    lead, tail = int(LEAD_SECONDS * LISTEN_RATE), int(TAIL_SECONDS * LISTEN_RATE)
+    padded = np.concatenate(
+        [np.zeros(lead, np.float32), speech * (gain / peak), np.zeros(tail, np.float32)]
+    )
+    noise = generator.standard_normal(padded.size).astype(np.float32) * 10 ** (NOISE_DB / 20)
+    return list(through_opus(padded + noise))
 
 
 def through_opus(audio: NDArray[np.float32]) -> Iterator[bytes]:

@@ -85,6 +85,7 @@ _BUILTIN: Mapping[ProviderKind, Mapping[str, Plugin]] = {
         "sherpa-onnx": Plugin("vixio.providers.sherpa_onnx.asr:FACTORY"),
         "combined": Plugin("vixio.providers.combined.settings:FACTORY"),
         "moonshine": Plugin("vixio.providers.moonshine.provider:FACTORY"),
+        "whisper": Plugin("vixio.providers.whisper.provider:FACTORY"),
         "openai": Plugin("vixio.providers.openai_speech.asr:FACTORY"),
         "funasr": Plugin("vixio.providers.funasr.provider:FACTORY", "funasr"),
     },

@@ -336,6 +336,12 @@ def test_each_configuration_is_what_it_says() -> None:
     assert two.devices["02:00:00:00:00:02"].tts is not None
     with pytest.raises(ConfigError, match="OPENAI_API_KEY is not set"):
         load_settings(ROOT / "config/openai-compatible.yaml", {})
+    natural = load_settings(ROOT / "config/natural.yaml", {})
+    assert [(place, part.name) for place, part in natural.asr.parts()] == [
+        (".commands", "pocketsphinx"),
+        (".speech", "moonshine"),
+    ]
+    assert (natural.agent.name, natural.tts.name) == ("fallback", "piper")
 
 
 def test_the_local_configuration_needs_no_package_and_no_key() -> None:

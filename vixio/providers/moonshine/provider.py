@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from vixio.providers.asr import SpeechHints
 from vixio.providers.local_recogniser.provider import LocalRecogniser
+from vixio.providers.model_path import InstalledFolder
 from vixio.providers.moonshine.files import NAME, PACKAGE, of_folder, packaged
 from vixio.providers.registry import ProviderFactory
 
@@ -21,8 +21,8 @@ class MoonshineSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    folder: Path | None = None
-    """Folder of another model. Default: the one inside the package."""
+    folder: InstalledFolder | None = None
+    """Folder of another model, or the name of an installed one. Default: that of the package."""
     threads: int = Field(default=1, ge=1, le=64)
     """CPU threads of one utterance."""
     rejection: float = Field(default=-0.9, ge=-10.0, le=0.0)
