@@ -43,6 +43,7 @@ SHARED = (
     "vixio.providers.openai_answer",
     "vixio.providers.openai_client",
     "vixio.providers.openai_status",
+    "vixio.providers.openai_url",
     "vixio.providers.sensevoice_tags",
     "vixio.providers.spoken_text",
     "vixio.providers.tool_words",

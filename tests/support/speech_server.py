@@ -64,6 +64,8 @@ class SpeechServer:
         self.requests: list[Request] = []
         self.models = refusal(404)
         """The answer to ``GET /models``, which is not among the requests."""
+        self.only_under_v1 = False
+        """Whether ``models`` is the answer under that path alone."""
         self.looked = 0
         """How many times it was asked for."""
         self.connections = 0
@@ -142,7 +144,8 @@ class SpeechServer:
         request = await read_request(reader)
         if request.path.endswith("/models"):
             self.looked += 1
-            return await self._answer(request, self.models, writer)
+            missing = self.only_under_v1 and not request.path.startswith("/v1/")
+            return await self._answer(request, refusal(404) if missing else self.models, writer)
         self.requests.append(request)
         fault = self._faults.popleft() if self._faults else Fault()
         gone = asyncio.ensure_future(reader.read(1))  # nothing is sent while an answer is awaited

@@ -27,6 +27,7 @@ from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailabl
 from vixio.core.waiters import Waiters
 from vixio.providers import openai_status
 from vixio.providers.openai_answer import ServerAnswer, explained
+from vixio.providers.openai_url import BaseUrl, checked_base_url
 
 if TYPE_CHECKING:
     import aiohttp
@@ -65,7 +66,9 @@ class OpenAIConnection(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    base_url: str | None = Field(default=None, description="Of a compatible server, ending in /v1")
+    base_url: BaseUrl | None = Field(
+        default=None, description="Of a compatible server, ending in /v1"
+    )
     api_key: SecretStr | None = Field(default=None, description="Default: OPENAI_API_KEY")
     connect_timeout: float = Field(default=5.0, gt=0)
     retries: int = Field(default=1, ge=0, le=5)
@@ -176,13 +179,25 @@ class SharedClient:
         """Ask for the list of models, which costs nothing. True: the server gives it to us.
 
         False: its answer does not show whether it serves us; some have no such list, and a key may
-        be restricted to other requests. Raises ProviderError: no connection, or the key is refused.
+        be restricted to other requests. Raises ProviderError: no connection, the key is refused, or
+        the server's API begins with ``/v1``, which the base URL does not have.
         """
         self.check()
         status, body, headers = await self.run(self._get("models"))
         if status == HTTPStatus.UNAUTHORIZED and b"scope" not in body:
             raise openai_status.of_body(self._provider, status, body, headers)
-        return status == HTTPStatus.OK and body.lstrip().startswith(b"{")
+        if _lists(status, body):
+            return True
+        assert self._server is not None  # noqa: S101 - checked
+        url = self._server.url
+        if status == HTTPStatus.NOT_FOUND and "v1" not in url.parts:
+            status, body, _ = await self.run(self._get("v1/models"))
+            if _lists(status, body) or status == HTTPStatus.UNAUTHORIZED:
+                whole = url / "v1"
+                shown = f"base_url: {whole}" if url.user is None else "base_url with /v1 at its end"
+                text = f"the server has its API under /v1 (404 without it): write {shown}"
+                raise ProviderUnavailable(self._provider, text, reason="no_model")
+        return False
 
     async def _get(self, path: str) -> tuple[int, bytes, Mapping[str, str]]:
         """Return status, body and headers; an answer that breaks off has no body."""
@@ -330,16 +345,19 @@ class SharedClient:
         for name, variable in _ACCOUNT_HEADERS:
             if not settings.base_url and (value := os.environ.get(variable)):
                 headers[name] = value
-        try:
-            url = yarl.URL(self.base_url)
+        try:  # that of the environment has not been checked before
+            url = yarl.URL(checked_base_url(self.base_url))
         except ValueError as error:
-            raise self._wrong(f"the base_url is none: {error}", "no_model") from None
-        if url.scheme not in ("http", "https") or not url.host:
-            raise self._wrong("the base_url does not begin with http:// or https://", "no_model")
-        proxy = None if proxy_bypass(url.host) else getproxies().get(url.scheme)
+            raise self._wrong(f"base_url: {error}", "no_model") from None
+        proxy = None if proxy_bypass(url.host or "") else getproxies().get(url.scheme)
         extra = {"provider": self._provider, "section": self._section}
         _log.debug("client prepared", extra=extra)
         return _Server(url, headers, _authorities() if url.scheme == "https" else True, proxy)
+
+
+def _lists(status: int, body: bytes) -> bool:
+    """Whether an answer is a list of models: some servers answer each path, with a page."""
+    return status == HTTPStatus.OK and body.lstrip().startswith(b"{")
 
 
 def _authorities() -> ssl.SSLContext:

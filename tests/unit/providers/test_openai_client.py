@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 
 import pytest
-from pydantic import SecretStr
+from pydantic import SecretStr, ValidationError
 
-from tests.support.speech_server import Fault, SpeechServer
+from tests.support.speech_server import Fault, SpeechServer, refusal
 from vixio.core.errors import ProviderError, ProviderUnavailable
 from vixio.providers import openai_answer
 from vixio.providers.openai_agent.models import openai_model
 from vixio.providers.openai_agent.settings import OpenAIAgentSettings
 from vixio.providers.openai_client import OpenAIConnection, SharedClient
+from vixio.providers.openai_speech.tts import OpenAITTSSettings
 
 LIMIT = 30.0
 
@@ -87,25 +89,87 @@ async def test_the_environment_may_name_server_key_and_account(
     assert server.requests[-1].headers["authorization"] == "Bearer sk-mine"
 
 
+@pytest.mark.parametrize("key", ["schl\u00fcssel", "sk-abc\n"])
+async def test_an_impossible_key_is_named_in_one_line(key: str) -> None:
+    with pytest.raises(ProviderUnavailable, match=r"api_key.*tts") as raised:
+        await client_of(base_url="http://127.0.0.1/v1", api_key=key)
+    assert "\n" not in str(raised.value)
+    options = {"base_url": "http://a/v1", "api_key": key}
+    with pytest.raises(ProviderUnavailable, match=r"api_key.*agent"):
+        openai_model("openai", OpenAIAgentSettings.model_validate(options))
+
+
 @pytest.mark.parametrize(
-    ("option", "value"),
+    ("url", "advice"),
     [
-        ("api_key", "schl\u00fcssel"),
-        ("api_key", "sk-abc\n"),
-        ("base_url", "http://host:port/v1"),
-        ("base_url", "http://[::1/v1"),
-        ("base_url", "localhost:8000/v1"),
-        ("base_url", "ftp://localhost/v1"),
-        ("base_url", "http:///v1"),
+        ("http://host:port/v1", "Port"),
+        ("http://[::1/v1", "IPv6"),
+        ("ftp://localhost/v1", "begins with http:// or https://"),
+        ("http:///v1", "and a host"),
+        ("“http://localhost/v1”", "begins with http:// or https://"),
+        ("localhost:8000/v1", "write http://localhost:8000/v1"),
+        ("127.0.0.1/v1", "write http://127.0.0.1/v1"),
+        ("ollama/v1", "write http://ollama/v1"),
+        ("api.deepseek.com/v1", "write https://api.deepseek.com/v1"),
+        ("user:secret@host/v1", "begins with http:// or https://"),
+        ("https://host/v1/chat/completions", "write https://host/v1"),
+        ("https://host/v1/audio/speech/", "write https://host/v1"),
+        ("https://host/v1/models?a=b", r"write https://host/v1\?a=b"),
+        ("https://user:secret@host/v1/responses", "without /responses, which is added$"),
     ],
 )
-async def test_an_impossible_option_is_named_in_one_line(option: str, value: str) -> None:
-    with pytest.raises(ProviderUnavailable, match=f"{option}.*tts") as raised:
-        await client_of(**{"base_url": "http://127.0.0.1/v1", option: value})
-    assert "\n" not in str(raised.value)
-    options = {"base_url": "http://a/v1", option: value}
-    with pytest.raises(ProviderUnavailable, match=f"{option}.*agent"):
-        openai_model("openai", OpenAIAgentSettings.model_validate(options))
+async def test_an_address_that_cannot_work_is_refused_with_what_to_write(
+    url: str, advice: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for settings in (OpenAIAgentSettings, OpenAITTSSettings):
+        with pytest.raises(ValidationError) as refused:
+            settings.model_validate({"base_url": url})
+        (error,) = refused.value.errors(include_input=False)
+        assert re.search(advice, error["msg"])
+        assert "secret" not in error["msg"]
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    with pytest.raises(ProviderUnavailable, match=advice.removesuffix("$")):
+        await client_of(api_key="k")
+
+
+@pytest.mark.parametrize(
+    "url", ["", "http://127.0.0.1:11434", "https://host/openai/deployments/x?api-version=1"]
+)
+def test_an_address_that_may_work_is_taken(url: str) -> None:
+    assert OpenAIAgentSettings(base_url=url).base_url == url
+
+
+async def test_whether_a_server_serves_us(server: SpeechServer) -> None:
+    client = await client_of(base_url=server.base_url)
+    assert not await client.verify(), "it has no list of models"
+    listed = json.dumps({"object": "list", "data": []}).encode()
+    for fault, serves in (
+        (Fault(body=listed), True),
+        (Fault(body=b"<html>a page for every path</html>"), False),
+        (refusal(403, "not for this key"), False),
+        (refusal(401, "Missing scopes: api.model.read", "missing_scope"), False),
+        (refusal(500), False),
+        (Fault(body=listed, cut="body"), False),
+    ):
+        server.models = fault
+        assert await client.verify() is serves, fault
+    server.models = refusal(401, "Incorrect API key provided: sk-12345678")
+    with pytest.raises(ProviderUnavailable, match="refuses the api_key") as refused:
+        await client.verify()
+    assert refused.value.reason == "no_key"
+    assert not server.requests, "nothing that costs money is asked"
+    await client.close()
+
+
+async def test_an_address_without_its_path_is_noticed(server: SpeechServer) -> None:
+    server.models = Fault(body=b'{"data": []}')
+    server.only_under_v1 = True
+    root = server.base_url.removesuffix("/v1")
+    for base in (root, f"{root}/"):
+        client = await client_of(base_url=base)
+        with pytest.raises(ProviderUnavailable, match=f"write base_url: {root}/v1$"):
+            await client.verify()
+        await client.close()
 
 
 @pytest.mark.parametrize(

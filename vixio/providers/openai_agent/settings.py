@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
+from vixio.providers.openai_url import BaseUrl, ServerUrl
+
 Seconds = Annotated[float, Field(gt=0)]
 
 
@@ -48,7 +50,9 @@ class OpenAIAgentSettings(SamplingSettings):
 
     model: str = "gpt-4o-mini"
     api: Literal["chat_completions", "responses"] = "chat_completions"
-    base_url: str | None = Field(default=None, description="Of a compatible server, ending in /v1")
+    base_url: BaseUrl | None = Field(
+        default=None, description="Of a compatible server, ending in /v1"
+    )
     api_key: SecretStr | None = Field(default=None, description="Default: OPENAI_API_KEY")
     connect_timeout: Seconds = 5.0
     store: bool = Field(default=False, description="May OpenAI keep the conversation?")
@@ -58,7 +62,7 @@ class LiteLLMAgentSettings(SamplingSettings):
     """A model behind LiteLLM; ``model`` is LiteLLM's name, ``provider/model``."""
 
     model: str
-    base_url: str | None = None
+    base_url: ServerUrl | None = None
     api_key: SecretStr | None = Field(
         default=None, description="Default: the provider's own variable"
     )
