@@ -13,7 +13,6 @@ from tests.e2e.harness import serving, settings
 from tests.support import responses_api
 from tests.support.llm_server import LLMServer, Stall, failure, text
 from tests.support.waiting import until
-from vixio.core.messages import message
 from vixio.settings import Settings
 from vixio.testing import ScriptedTTS
 
@@ -96,7 +95,7 @@ async def test_when_all_fail_it_is_said_and_shown() -> None:
         ):
             await device.type_text("你好")
             alerts = device.alerts
-        assert "".join(voice.spoken) == message("agent_not_ready", "zh")
+        assert "".join(voice.spoken) == "抱歉，语言模型的额度用完了。"
         assert [(each["status"], each["message"]) for each in alerts] == [("错误", "额度已用完")]
 
 

@@ -19,10 +19,11 @@ from tests.support.waiting import until
 from vixio.core.backoff import Backoff
 from vixio.core.errors import ProviderError, ProviderUnavailable
 from vixio.core.messages import message
+from vixio.core.messages.fault import Fault
 from vixio.testing import ScriptedAgentBackend, ScriptedTTS, ScriptedVAD
 
 SOUND = "good morning"
-NOT_READY = message("asr_not_ready", "en")
+NOT_READY = Fault("failed", "not_ready", "asr").words("en")
 
 FUNASR = """
 import os, pathlib
@@ -166,7 +167,7 @@ async def test_a_service_that_refuses_the_key(monkeypatch: pytest.MonkeyPatch) -
             assert "sk-12345678" not in str(page)
             service.script(failure(401, "no"))
             reply = await device.type_text("hello")
-            assert reply.text == message("agent_not_ready", "en")
+            assert reply.text == "Sorry, the key for the language model is not valid."
             assert [each["message"] for each in device.alerts] == ["No valid key"]
             service.models = Answer(['{"data": []}'], headers={"content-type": "application/json"})
             await until(lambda: server.app.health()["status"] == "ok", what="readiness", seconds=60)
@@ -192,7 +193,7 @@ async def test_a_key_that_is_refused_in_use() -> None:
         ):
             assert (await health(server))["status"] == "ok"
             reply = await device.type_text("hello")
-            assert reply.text == message("agent_not_ready", "en")
+            assert reply.text == "Sorry, the key for the language model is not valid."
             assert (await health(server))["unusable"] == ["agent"]
             assert (await device.type_text("hello")).text == "Good day."
             assert (await health(server))["status"] == "ok"

@@ -15,6 +15,7 @@ from tests.e2e.test_http import get
 from tests.support.waiting import until
 from vixio.core.errors import ConfigError, ProviderUnavailable
 from vixio.core.messages import message
+from vixio.core.messages.fault import Fault
 from vixio.providers.fallback.asr import FallbackASRProvider
 from vixio.server import Providers, Server, serve
 from vixio.testing import ScriptedAgentBackend, ScriptedTTS, ScriptedVAD
@@ -245,7 +246,7 @@ async def test_one_that_never_loads(caplog: pytest.LogCaptureFixture) -> None:
         with pytest.raises(ProviderUnavailable):
             await server.app.loaded()
         reply = await device.ask(SOUND)
-        assert reply.text == message("asr_not_ready", "en")
+        assert reply.text == Fault("failed", "not_ready", "asr").words("en")
         assert_played_well(reply)
         assert [alert["message"] for alert in device.alerts] == ["Not set up"]
         assert (await device.type_text("hello")).text == "You said hello."

@@ -35,14 +35,24 @@ async def answered(talk: Conversation, number: int) -> str:
     return " ".join(replies[number - 1])
 
 
-@pytest.mark.parametrize("error", [BROKEN, ProviderUnavailable("scripted", "no key"), ValueError()])
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (BROKEN, "something went wrong"),
+        (ValueError(), "something went wrong"),
+        (ProviderUnavailable("scripted", "no key"), "the language model is not ready"),
+        (ProviderError("scripted", "", reason="unreachable"), "I can't reach the language model"),
+        (ProviderError("scripted", "", reason="timeout"), "that took too long"),
+        (ProviderError("scripted", "", reason="news"), "something went wrong"),
+    ],
+)
 @on_virtual_time
-async def test_an_agent_that_raises(error: Exception) -> None:
+async def test_an_agent_that_raises(error: Exception, told: str) -> None:
     agent = ScriptedAgent(lambda text: (error,) if text == "one" else ("Fine.",))
     talk = Conversation(agent=agent)
     async with talk.running():
         talk.device.put(TextInput("one"))
-        assert "went wrong" in await answered(talk, 1)
+        assert f"Sorry, {told}." in await answered(talk, 1)
         talk.device.put(TextInput("two"))
         assert await answered(talk, 2) == "Fine."
 
@@ -196,14 +206,14 @@ async def test_a_recognisers_reason_is_shown_as_well() -> None:
 
 
 @on_virtual_time
-async def test_without_a_voice_the_reason_stands_beside_the_apology() -> None:
+async def test_without_a_voice_the_reason_is_shown() -> None:
     error = ProviderUnavailable("scripted", "no key", reason="no_key")
     talk = Conversation(agent=ScriptedAgent(lambda text: (error,)), tts=ScriptedTTS(error=BROKEN))
     async with talk.running():
         talk.device.put(TextInput("one"))
         await talk.device.wait_for("stop")
         (alert,) = talk.device.all("alert")
-        assert "(No valid key)" in alert.text
+        assert alert.text == "Sorry, the key for the language model is not valid."
 
 
 @on_virtual_time

@@ -151,7 +151,7 @@ async def test_if_nothing_can_be_spoken_the_user_is_told() -> None:
     async with talk.running():
         talk.device.put(TextInput("tell"))
         await talk.device.wait_for("stop")
-        assert "went wrong" in shown(talk)
+        assert "the speech output refused this request" in shown(talk)
         assert [alert.text for alert in talk.device.all("alert")] == ["Request refused"]
         assert talk.counters.get("turn.sentence_failed") == 2
         assert talk.counters.get("turn.outcome.failed") == 1
@@ -164,6 +164,6 @@ async def test_a_voice_that_fails_again_and_again_ends_the_reply() -> None:
     async with talk.running():
         talk.device.put(TextInput("tell"))
         await talk.device.wait_for("stop")
-        assert shown(talk).startswith("Here is one. Sorry, something went wrong.")
+        assert shown(talk).startswith("Here is one. Sorry, the speech output refused this request.")
         assert len(talk.tts.spoken) < 8
         assert talk.counters.get("turn.sentence_failed") == 2

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vixio.core.instructions import NAMES
-from vixio.core.messages import REASONS
+from vixio.core.messages import REASONS, reason
 from vixio.settings import load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,8 +17,8 @@ BLOCKS = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
 
 
 def test_every_reason_and_every_name_is_explained() -> None:
-    for key, words in REASONS["en"].items():
-        assert f"| {words} · {REASONS['zh'][key]} |" in TEXT
+    for key in REASONS:
+        assert f"| {reason(key, 'en')} · {reason(key, 'zh')} |" in TEXT
     for name in NAMES:
         assert f"`{{{name}}}`" in TEXT
 

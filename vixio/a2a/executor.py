@@ -13,8 +13,8 @@ from vixio.a2a.contexts import Context, Contexts, ContextsFull
 from vixio.a2a.incoming import data_as_text
 from vixio.a2a.output import Output
 from vixio.a2a.run import Run
-from vixio.core.errors import VixioError, cause
-from vixio.core.messages import failure_key, message
+from vixio.core.errors import VixioError
+from vixio.core.messages.fault import Fault
 from vixio.core.metrics import Counters
 
 MakeDeviceRun = Callable[[str, Output, Callable[[Run], None], Admitted], Run]
@@ -82,7 +82,7 @@ class Executor(AgentExecutor):
                 conversation = await self._contexts.conversation(place)
             except VixioError as error:
                 self._counters.add("a2a.tasks.failed")
-                await output.fail(message(failure_key(*cause(error)), "en"))
+                await output.fail(Fault.of(error).words("en"))
                 return None
             place.offer(incoming.offer)
             text = "\n".join(filter(None, (incoming.text, data_as_text(incoming.data))))

@@ -10,7 +10,8 @@ from collections.abc import Awaitable, Callable
 from vixio.a2a.incoming import Incoming
 from vixio.a2a.output import Output
 from vixio.core.errors import ConnectionClosed, ProviderError, VixioError, describe
-from vixio.core.messages import failure_key, message
+from vixio.core.messages import message
+from vixio.core.messages.fault import Fault
 from vixio.core.metrics import Counters
 
 _log = logging.getLogger(__name__)
@@ -86,7 +87,7 @@ class Run(ABC):
         except ConnectionClosed:
             await self.output.closed()
         except ProviderError as error:
-            await self._fail(message(failure_key(error.reason, error.part), self.language))
+            await self._fail(Fault.of(error).words(self.language))
         except Exception as error:  # noqa: BLE001 - a defect costs one task
             _log.error("A2A task failed", extra={"task": self.task_id, "error": describe(error)})
             self._counters.add("a2a.defects")

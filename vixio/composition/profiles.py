@@ -6,11 +6,13 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from vixio.composition.choices import ProfileDefaults
 from vixio.core.device import Device, DeviceProfile, ProfileResolver
 from vixio.core.errors import ConfigError, describe
+from vixio.core.messages import use_folder
 from vixio.core.session.directory import SessionDirectory
 from vixio.core.session.events import Event, SessionOpened
 from vixio.core.session.session import Session
@@ -58,7 +60,12 @@ class LiveProfiles:
         return self.defaults.completed(self._given(device))
 
     def use_settings(self, settings: Settings, defaults: ProfileDefaults) -> None:
-        """Complete profiles by ``defaults`` from now on. A resolver of the program stays."""
+        """Complete profiles by ``defaults`` from now on. A resolver of the program stays.
+
+        The assistant's own words follow too, for the whole process.
+        """
+        folder = settings.assistant.messages
+        use_folder(Path(folder) if folder else None)
         self._of_settings = SettingsProfiles(settings)
         self.defaults = defaults
 

@@ -16,6 +16,8 @@ An error is classified once, at the edge where it happens; callers read the clas
 from __future__ import annotations
 
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import PurePath
 from typing import Final
 
@@ -41,7 +43,7 @@ class ProviderError(VixioError):
     ``reason`` is a key of :data:`~vixio.core.messages.REASONS`, to be shown on the device, or
     :data:`~vixio.core.messages.LOADING`; empty if there is no short reason. ``retry_after``:
     seconds to wait before the next request, as the service asks; None if it does not. ``part``: the
-    kind of provider (``asr``), where it cannot serve at all and not this turn alone has failed.
+    kind of the provider (``asr``), once it is known: from who has loaded or used it.
     """
 
     def __init__(
@@ -96,6 +98,16 @@ class ToolError(VixioError):
 
 class ConnectionClosed(VixioError):
     """The device's connection is closed; nothing can be sent or received any more."""
+
+
+@contextmanager
+def blamed_on(part: str) -> Iterator[None]:
+    """Note on a ProviderError that passes which part of the assistant failed."""
+    try:
+        yield
+    except ProviderError as error:
+        error.part = error.part or part
+        raise
 
 
 def as_provider_error(provider: str, error: Exception, what: str = "") -> ProviderError:

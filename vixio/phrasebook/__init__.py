@@ -16,7 +16,7 @@ Use in an agent::
     )
     match = phrases.match("set the volume to thirty percent")      # Match | None
     if match is None:
-        say(book.phrase("not_understood"))
+        say(message("not_understood", "en"))       # vixio.core.messages
     else:
         results = []                               # the tools' answers so far, as text
         step = match.proceed(results)              # Call("self_audio_speaker_set_volume", …) | str

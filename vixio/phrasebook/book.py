@@ -54,14 +54,6 @@ class PhraseBook:
             self._compiled.popitem(last=False)
         return found
 
-    def phrase(self, key: str) -> str:
-        """Return a fixed sentence of the assistant.
-
-        ``not_understood``, ``apology``, ``tool_failed``, ``no_answer``, ``done``, ``confirm`` (with
-        ``{said}`` in it), ``cancelled``; KeyError for others.
-        """
-        return self._language.phrases[key]
-
 
 @lru_cache(maxsize=len(LANGUAGES))
 def _load(code: str) -> PhraseBook:

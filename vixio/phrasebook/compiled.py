@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from vixio.core.messages import message
 from vixio.core.tools.names import safe_tool_name
 from vixio.phrasebook import nodes
 from vixio.phrasebook.automatic import automatic_intents, first_sentence
@@ -98,7 +99,7 @@ class CompiledPhrases:
                     return Match(
                         sentence.binding,
                         filled,
-                        self._language.phrases,
+                        self._language.code,
                         self._renderer,
                         self._help() if "{help}" in sentence.binding.intent.reply else "",
                         text.strip(),
@@ -132,15 +133,16 @@ class CompiledPhrases:
         return list(found)
 
     def _help(self) -> str:
-        phrases = self._language.phrases
+        language = self._language.code
         # Half of them from the end: the automatic ones, which are special to this device.
         examples = self.examples()
         if len(examples) > MAX_EXAMPLES:
             half = MAX_EXAMPLES // 2
             examples = [*examples[:half], *examples[-half:]]
         if not examples:
-            return phrases["help_nothing"]
-        return phrases["help"].replace("{examples}", phrases["help_join"].join(examples))
+            return message("help_nothing", language)
+        listed = message("help_join", language).join(examples)
+        return message("help", language, examples=listed)
 
     def _candidates(self, word: str) -> Iterator[_Sentence]:
         for number in sorted((*self._by_first.get(word, ()), *self._by_anything)):

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from vixio.core.messages import message
 from vixio.phrasebook.matcher import Filled
+from vixio.phrasebook.recalled import recalled
 from vixio.phrasebook.reply import Missing, Renderer, Result
 from vixio.phrasebook.slots import clamp
 from vixio.phrasebook.template import SENTENCE, Intent
@@ -37,11 +39,11 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """An understood sentence. ``text``: as it was typed or recognised."""
+    """An understood sentence. ``language``: of the book. ``text``: as typed or recognised."""
 
     binding: Binding
     filled: tuple[Filled, ...]
-    phrases: Mapping[str, str]
+    language: str
     renderer: Renderer
     help: str = ""
     text: str = ""
@@ -90,11 +92,11 @@ class Match:
             return self.reply(results[-1], first=results[0])
         first = Result.read(results[0])
         if first.failed:
-            return self.phrases["tool_failed"]
+            return message("tool_failed", self.language)
         try:
             return Call(self.binding.then_tool, self._second_arguments(first))
         except Missing:
-            return self.binding.intent.missing or self.phrases["no_answer"]
+            return self._missing
 
     def reply(self, result: str, *, first: str = "") -> str:
         """Return the words to say after the last tool answered ``result``.
@@ -110,15 +112,23 @@ class Match:
         if read.not_found and intent.missing:
             return intent.missing
         if self.binding.tool and (read.failed or refused):
-            return self.phrases["tool_failed"]
-        values: dict[str, Any] = {"help": self.help, **self.binding.said}
+            return message("tool_failed", self.language)
+        nothing_asked = message("nothing_asked", self.language)
+        values: dict[str, Any] = {"help": self.help, "nothing_asked": nothing_asked}
+        values |= self.binding.said
         values |= {slot.name: slot.said for slot in self.filled}
         try:
             if intent.then is not None and first:
                 values |= self._second_arguments(Result.read(first))
+            if "{recalled}" in intent.reply:
+                values["recalled"] = recalled(read, self.language)
             return self.renderer.render(intent.reply, values, read if self.binding.tool else None)
         except Missing:
-            return intent.missing or self.phrases["no_answer"]
+            return self._missing
+
+    @property
+    def _missing(self) -> str:
+        return self.binding.intent.missing or message("not_told", self.language)
 
     def _second_arguments(self, first: Result) -> dict[str, Any]:
         then = self.binding.intent.then

@@ -82,7 +82,6 @@ class Language:
     """The content of one file."""
 
     code: str
-    phrases: Mapping[str, str]
     before: Node
     after: Node
     rewrites: tuple[Rewrite, ...]
@@ -119,25 +118,24 @@ def read_language(
             Rewrite(re.compile(pattern, re.IGNORECASE), replacement)
             for pattern, replacement in data.get("rewrites", {}).items()
         )
-        place = f"{name}: phrases"
+        place = f"{name}: on_off"
         on, off = data["on_off"]
-        phrases = {key: str(value) for key, value in data["phrases"].items()}
         return Language(
-            *(code, phrases, before, after, rewrites, tuple(intents), automatic, (on, off)),
-            answers=_answers(code, phrases),
+            *(code, before, after, rewrites, tuple(intents), automatic, (on, off)),
+            answers=_answers(code),
         )
     except (ValueError, TypeError, KeyError, AttributeError, re.error) as error:
         what = str(error).replace("\n", " ")
         raise ConfigError(f"phrase book {place}: {type(error).__name__}: {what}") from error
 
 
-def _answers(code: str, phrases: Mapping[str, str]) -> tuple[Intent, ...]:
+def _answers(code: str) -> tuple[Intent, ...]:
     """Return the intents of yes and no, for the case that no question is open."""
     words = CONSENT.get(code)
     if words is None:
         return ()
     return tuple(
-        Intent(name, tuple(map(nodes.words, said)), phrases["nothing_asked"], polite=True)
+        Intent(name, tuple(map(nodes.words, said)), "{nothing_asked}", polite=True)
         for name, said in (("yes", words.yes), ("no", words.no))
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import fields
 from ipaddress import ip_network
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -19,7 +20,9 @@ from pydantic import (
     model_validator,
 )
 
+from vixio.core.errors import ConfigError
 from vixio.core.instructions import check_instructions
+from vixio.core.messages import check_folder
 from vixio.core.timeouts import Timeouts
 
 MIN_SECRET_BYTES = 16
@@ -226,10 +229,22 @@ class AssistantSettings(Section):
     """Besides those of the firmware's models."""
     wake_reply: str = ""
     """Spoken when the device reports its wake word; empty: nothing."""
+    messages: str = ""
+    """Folder of catalogues for what the assistant says by itself, over the packaged ones."""
     history_turns: int = Field(default=20, ge=1, le=1_000)
     history_tokens: int = Field(default=6_000, ge=100, le=1_000_000)
     """Approximate; counted by ``vixio.core.history.approximate_tokens``."""
     max_devices_remembered: int = Field(default=10_000, ge=1, le=10_000_000)
+
+    @field_validator("messages")
+    @classmethod
+    def _catalogues(cls, value: str) -> str:
+        if value:
+            try:
+                check_folder(Path(value))
+            except ConfigError as error:
+                raise ValueError(str(error)) from None
+        return value
 
     @field_validator("time_zone")
     @classmethod

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 from vixio.core.chunk import Chunk, TextDelta, UserTurn
+from vixio.core.errors import blamed_on
 from vixio.core.messages import message
 from vixio.core.station import Emit, ReplyStation, StationContext
 from vixio.core.streams import closing
@@ -47,8 +48,10 @@ class AgentStation(ReplyStation):
                     yield chunk
                 elif not chunk.understood:
                     self.context.timeline(chunk.turn_id).outcome = "not_understood"
-                    language = chunk.language or self.context.language
-                    yield TextDelta(chunk.turn_id, message("not_understood", language))
+                    # Not in the language of the chunk: a recogniser that understood nothing of it
+                    # names the one language that it knows.
+                    words = message("not_understood", self.context.language)
+                    yield TextDelta(chunk.turn_id, words)
                 else:
                     async with closing(self._answer(chunk)) as answer:
                         async for piece in answer:
@@ -63,8 +66,9 @@ class AgentStation(ReplyStation):
     async def _answer(self, turn: UserTurn) -> AsyncIterator[Chunk]:
         if self._runner is None:
             raise RuntimeError("the station is not bound to a session")
-        async with aclosing(self._runner.prepare(turn)) as prepared:
-            prepared.commit()
-            async with closing(prepared.events()) as events:
-                async for event in events:
-                    yield event
+        with blamed_on("agent"):
+            async with aclosing(self._runner.prepare(turn)) as prepared:
+                prepared.commit()
+                async with closing(prepared.events()) as events:
+                    async for event in events:
+                        yield event

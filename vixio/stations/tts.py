@@ -79,6 +79,7 @@ class TTSStation(ReplyStation):
                                 yield piece
                     failed = 0
                 except ProviderError as error:
+                    error.part = "tts"
                     failed += 1
                     if error.reason != REQUEST or failed == MAX_FAILED:
                         raise

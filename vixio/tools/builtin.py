@@ -12,7 +12,7 @@ from vixio.core.facts import FactStore, InMemoryFactStore
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.function import FunctionCaller
 from vixio.core.tools.local import func_to_tool_definition, get_date, get_time
-from vixio.core.tools.types import ToolDefinition, ToolOptions
+from vixio.core.tools.types import JsonObject, ToolDefinition, ToolOptions
 from vixio.tools.source import FixedSource
 
 BUILTIN_SOURCE = "builtin"
@@ -103,25 +103,28 @@ def _volume_in(status: str) -> int:
 
 
 class _Memory:
-    """The tools that remember and forget, over one store."""
+    """The tools that remember and forget, over one store.
+
+    What they answer is for a model; the phrase book has words of its own.
+    """
 
     def __init__(self, facts: FactStore) -> None:
         self._facts = facts
 
-    async def remember_fact(self, fact: str, context: ToolContext) -> str:
+    async def remember_fact(self, fact: str, context: ToolContext) -> JsonObject:
         """Remember a lasting fact about the user, such as a name, a taste or a birthday.
 
         Args:
             fact: One short sentence about the user that makes sense on its own.
         """
         await self._facts.add(context.device_id, fact)
-        return "remembered"
+        return {"remembered": fact}
 
-    async def recall_facts(self, context: ToolContext) -> Any:  # noqa: ANN401 - a list or words
-        """Get everything that is remembered about the user."""
-        return await self._facts.facts(context.device_id) or "nothing is remembered yet"
+    async def recall_facts(self, context: ToolContext) -> JsonObject:
+        """Get everything that is remembered about the user; an empty list if that is nothing."""
+        return {"facts": await self._facts.facts(context.device_id)}
 
-    async def forget_fact(self, about: str, context: ToolContext) -> str:
+    async def forget_fact(self, about: str, context: ToolContext) -> JsonObject:
         """Forget what is remembered about the user on a subject.
 
         Args:
@@ -130,12 +133,11 @@ class _Memory:
         gone = await self._facts.remove(context.device_id, about)
         if not gone:
             raise ToolError("not_found", "nothing like that is remembered")
-        return f"forgotten: {'; '.join(gone)}"
+        return {"forgotten": gone}
 
-    async def forget_everything(self, context: ToolContext) -> str:
+    async def forget_everything(self, context: ToolContext) -> JsonObject:
         """Forget everything that is remembered about the user. It cannot be brought back."""
-        number = await self._facts.clear(context.device_id)
-        return f"forgotten: {number} facts"
+        return {"forgotten": await self._facts.clear(context.device_id)}
 
 
 def _definitions(facts: FactStore) -> dict[str, ToolDefinition]:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from vixio.core.emotions import EMOTIONS
 from vixio.core.instructions import NAMES, Instructions, Surroundings, check_instructions
-from vixio.core.messages import MESSAGES, REASONS, reason
 from vixio.settings.sections import DEFAULT_INSTRUCTIONS
 
 NOW = datetime(2026, 8, 31, 15, 5, tzinfo=UTC)
@@ -102,11 +101,3 @@ def test_what_changes_stands_last_in_the_default() -> None:
     after = made.for_turn("en")
     assert before != after
     assert before.splitlines()[:-1] == after.splitlines()[:-1]
-
-
-def test_every_language_has_every_reason() -> None:
-    assert set(REASONS) == set(MESSAGES)
-    assert len({frozenset(words) for words in REASONS.values()}) == 1
-    assert reason("quota", "zh-CN") == "额度已用完"
-    assert reason("quota", "xx") == "Quota exhausted"
-    assert reason("", "en") == reason("else", "en") == ""

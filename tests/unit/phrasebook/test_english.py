@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.unit.phrasebook.tools import BOARD, COMMON, STATUS, THEME, VOLUME, integer, tool
+from vixio.core.messages import message
 from vixio.core.tools.types import SPOKEN_NOTE, USERS_WORDS
 from vixio.phrasebook import Call, CompiledPhrases, PhraseBook
 
@@ -116,9 +117,9 @@ def test_louder_asks_for_the_volume_and_stays_within_the_range(phrases: Compiled
     assert match.proceed([STATUS_JSON]) == Call("self_audio_speaker_set_volume", {"volume": 100})
     assert match.proceed([STATUS_JSON, "true"]) == "The volume is now 100 percent."
     failed = json.dumps({"error": {"type": "timeout", "message": "no answer"}})
-    assert match.proceed([failed]) == PhraseBook.load("en").phrase("tool_failed")
-    assert match.proceed([STATUS_JSON, failed]) == PhraseBook.load("en").phrase("tool_failed")
-    assert match.proceed(["{}"]) == PhraseBook.load("en").phrase("no_answer")
+    assert match.proceed([failed]) == message("tool_failed", "en")
+    assert match.proceed([STATUS_JSON, failed]) == message("tool_failed", "en")
+    assert match.proceed(["{}"]) == message("not_told", "en")
 
 
 @pytest.mark.parametrize(

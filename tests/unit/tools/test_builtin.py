@@ -107,14 +107,14 @@ async def test_facts_are_stored_by_device() -> None:
     mine, other = runtime.open("a", "1"), runtime.open("b", "2")
     await run(mine, "remember_fact", '{"fact": "likes tea"}')
     await run(mine, "remember_fact", '{"fact": "has a dog"}')
-    assert await run(mine, "recall_facts") == '["likes tea", "has a dog"]'
-    assert "nothing" in await run(other, "recall_facts")
+    assert await run(mine, "recall_facts") == '{"facts": ["likes tea", "has a dog"]}'
+    assert await run(other, "recall_facts") == '{"facts": []}'
     assert "not_found" in await run(other, "forget_fact", '{"about": "tea"}')
-    assert await run(mine, "forget_fact", '{"about": "tea"}') == "forgotten: likes tea"
+    assert await run(mine, "forget_fact", '{"about": "tea"}') == '{"forgotten": ["likes tea"]}'
     again = runtime.open("a", "3")
-    assert await run(again, "recall_facts") == '["has a dog"]'
+    assert await run(again, "recall_facts") == '{"facts": ["has a dog"]}'
     assert "confirmation_required" in await run(again, "forget_everything", "{}")
-    assert await run(again, "recall_facts") == '["has a dog"]'
+    assert await run(again, "recall_facts") == '{"facts": ["has a dog"]}'
 
 
 async def test_the_conversation_ends_with_a_farewell() -> None:

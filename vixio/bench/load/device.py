@@ -14,7 +14,8 @@ from firmware_test_client.errors import ConnectError, DeviceError
 from firmware_test_client.pcm import Pcm
 from vixio.bench.load.control import BenchError
 from vixio.bench.load.mixes import Behaviour
-from vixio.core.messages import LOADING, message
+from vixio.core.messages import LOADING, PARTS, REASONS, message
+from vixio.core.messages.fault import Fault
 
 ANSWER_LIMIT_S: Final = 10.0
 """A turn without an end so long after it was due is lost."""
@@ -28,7 +29,9 @@ TURN_S: Final = 6.0
 ROOM_DBFS: Final = -45.0
 """RMS of the room's noise: loud enough that DTX never sets in, so every packet is a whole one."""
 LOADING_NOTICE: Final = message(LOADING, "en")
-FAILURES: Final = {message(key, "en") for key in ("failed", "timeout", "no_answer")}
+FAILURES: Final = {message(key, "en") for key in ("failed", "timeout", "no_answer")} | {
+    Fault("failed", reason, part).words("en") for reason in REASONS for part in PARTS
+}
 """Spoken instead of an answer."""
 _LOOK_S: Final = 0.1
 _REFUSED_RETRY_S: Final = 5.0

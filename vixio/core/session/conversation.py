@@ -226,8 +226,8 @@ class Conversation:
 
     def _failed(self, turn_id: int, error: Exception) -> str:
         """Report a failure; return its key."""
-        reason, part = cause(error)
-        key = failure_key(reason, part)
+        reason, _ = cause(error)
+        key = failure_key(reason)
         self._emit(Failure, turn_id, "reply", reason or key, describe(error))
         return key
 

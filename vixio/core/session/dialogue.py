@@ -24,6 +24,7 @@ from vixio.core.chunk import (
 )
 from vixio.core.clock import now
 from vixio.core.messages import failure_key
+from vixio.core.messages.fault import Fault
 from vixio.core.session import events
 from vixio.core.session.emitter import Emitter
 from vixio.core.session.engine import Engine
@@ -257,8 +258,9 @@ class Dialogue:
                 case Action.CUT:
                     await self._slot.cut("failed")
                 case Action.APOLOGISE:
-                    key = failure_key(failed.reason, failed.part)
-                    self._start(UserTurn(failed.turn_id, ""), failed=key, reason=failed.reason)
+                    key = failure_key(failed.reason)
+                    fault = Fault(key, failed.reason, failed.stage)
+                    self._start(UserTurn(failed.turn_id, ""), failed=fault)
                 case _:
                     self._perform((action,))
 
@@ -312,8 +314,7 @@ class Dialogue:
         self,
         turn: UserTurn,
         *,
-        failed: str = "",
-        reason: str = "",
+        failed: Fault | None = None,
         speech: SpeechHandle | None = None,
     ) -> None:
         reply = Reply(
@@ -331,11 +332,11 @@ class Dialogue:
         reply.start.early = not self.floor.full_duplex
         self._slot.reply = reply
         self._emit(events.TurnStarted, turn.turn_id, turn.text)
-        self._context.spawn(self._run(reply, failed, reason))
+        self._context.spawn(self._run(reply, failed))
 
-    async def _run(self, reply: Reply, failed: str, reason: str) -> None:
+    async def _run(self, reply: Reply, failed: Fault | None) -> None:
         try:
-            await reply.run(failed=failed, reason=reason)
+            await reply.run(failed)
         finally:
             self._finish(reply)
         answered = reply.timeline.outcome == "answered"

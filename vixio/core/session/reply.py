@@ -23,14 +23,13 @@ from vixio.core.chunk import (
 from vixio.core.clock import now
 from vixio.core.errors import (
     ConnectionClosed,
-    ProviderError,
     VixioError,
     describe,
 )
 from vixio.core.history import AssistantMessage
 from vixio.core.log_fields import logged_as
-from vixio.core.messages import LOADING, failure_key, message
-from vixio.core.messages import reason as reason_words
+from vixio.core.messages import message, reason
+from vixio.core.messages.fault import Fault
 from vixio.core.metrics import ToolTiming, TurnTimeline
 from vixio.core.pacer import Pacer
 from vixio.core.session.emitter import Emitter
@@ -106,7 +105,8 @@ class Reply:
         self._over = False
         self._group: asyncio.TaskGroup | None = None
         self._subtitle: str | None = None
-        self._reason = ""
+        self._fault: Fault | None = None
+        """Why a provider failed, to be shown."""
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -134,20 +134,19 @@ class Reply:
         """Whether the user's voice may cut it."""
         return self.speech is None or self.speech.interruptible
 
-    async def run(self, *, failed: str = "", reason: str = "") -> None:
+    async def run(self, failed: Fault | None = None) -> None:
         """Make and play the reply, to its ``tts stop``.
 
-        ``failed``: the key of the message to say instead, when the turn failed before it got here;
-        ``reason``: why it did, to be shown.
+        ``failed``: what to say and show instead, when the turn failed before it got here.
         """
         if not self.active:
             return  # cut before its task's first step
         self._task = asyncio.current_task()
-        self._reason = reason
+        self._fault = failed
         with logged_as(turn=self.turn.turn_id):
             await self._run(failed)
 
-    async def _run(self, failed: str) -> None:
+    async def _run(self, failed: Fault | None) -> None:
         if self.speech is not None:
             self.speech.follow(self._heard_text)
         try:
@@ -210,6 +209,10 @@ class Reply:
         if tools is not None and self.speech is not None and not self.speech.question:
             tools.withdraw()
 
+    @property
+    def _language(self) -> str:
+        return self.turn.language or self._context.language
+
     def _heard_text(self) -> str:
         return self._pacer.heard_text(self._sentences)
 
@@ -223,13 +226,13 @@ class Reply:
             self.timeline.mark("first_frame", self._pacer.first_frame_at)
             self.timeline.held = self._pacer.held
 
-    async def _make(self, failed: str) -> None:
-        if not failed:
+    async def _make(self, failed: Fault | None) -> None:
+        if failed is None:
             failed = await self._answer(self._stream())
-        if failed:
+        if failed is not None:
             self._failed = True
             self._sentences = self._pacer.put_sentences
-            self.timeline.outcome = f"failed:{failed}"
+            self.timeline.outcome = f"failed:{failed.key}"
             await self._apologise(failed)
 
     def _stream(self) -> AsyncIterator[Chunk]:
@@ -243,37 +246,30 @@ class Reply:
                 history.append(turn_id, item)
         return self._engine.speak(turn_id, self.speech.text)
 
-    async def _answer(self, stream: AsyncIterator[Chunk]) -> str:
-        """Play the reply; return the key of the message to say if it could not be made."""
+    async def _answer(self, stream: AsyncIterator[Chunk]) -> Fault | None:
+        """Play the reply; return why it could not be made."""
         try:
             await self._play(stream, self._settings.timeouts.turn)
         except ConnectionClosed:
             raise
-        except ProviderError as error:
-            return self._failure(failure_key(error.reason, error.part), error)
-        except TimeoutError as error:
-            return self._failure("timeout", error)
-        except VixioError as error:
-            return self._failure("failed", error)
         except Exception as error:  # noqa: BLE001 - a defect must cost one turn, not the session
-            self._context.counters.add("turn.defect")
-            return self._failure("failed", error)
+            if not isinstance(error, VixioError | TimeoutError):
+                self._context.counters.add("turn.defect")
+            return self._failure(Fault.of(error), describe(error))
         if not self._made_something:
-            return self._failure("no_answer", None)
-        return ""
+            return self._failure(Fault("no_answer"), "no_answer")
+        return None
 
-    def _failure(self, key: str, error: BaseException | None) -> str:
-        self._context.counters.add(f"turn.{key}")
-        if isinstance(error, ProviderError):
-            self._reason = error.reason
-        detail = describe(error) if error else key
-        self._emit(Failure, self.turn.turn_id, "reply", self._reason or key, detail)
-        return key
+    def _failure(self, fault: Fault, detail: str) -> Fault:
+        self._context.counters.add(f"turn.{fault.key}")
+        self._fault = fault
+        self._emit(Failure, self.turn.turn_id, "reply", fault.reason or fault.key, detail)
+        return fault
 
-    async def _apologise(self, key: str) -> None:
+    async def _apologise(self, fault: Fault) -> None:
         """Say what happened; if that fails too, show it."""
-        language = self.turn.language or self._context.language
-        words = message(key, language)
+        language = self._language
+        words = fault.words(language)
         spoken_before = self._made_something
         self._made_something = False
         try:
@@ -284,13 +280,9 @@ class Reply:
         except Exception as error:  # noqa: BLE001 - the voice itself fails: show it instead
             _log.warning("apology not spoken", extra={"error": type(error).__name__})
         if not self._made_something:
-            why = reason_words(self._reason, language)
-            self._reason = ""
-            shown = f"{words} ({why})" if why else words
-            status, emotion = ("error_status", "sad")
-            if key == LOADING:
-                status, emotion = ("loading_status", "sleepy")
-            await self._connection.send_alert(message(status, language), shown, emotion)
+            self._fault = None
+            status, emotion = fault.status(language)
+            await self._connection.send_alert(status, fault.shown(language), emotion)
         self._made_something = self._made_something or spoken_before
 
     async def _show_reason(self) -> None:
@@ -299,8 +291,8 @@ class Reply:
         Not before: the device plays a sound with it (``Application::Alert``), from the queue that
         the speech is played from. Not behind ``tts stop``: its microphone would hear the sound.
         """
-        language = self.turn.language or self._context.language
-        if why := reason_words(self._reason, language):
+        language = self._language
+        if self._fault is not None and (why := reason(self._fault.reason, language)):
             await self._connection.send_alert(message("error_status", language), why, "sad")
 
     async def _play(self, stream: AsyncIterator[Chunk], timeout: float) -> None:

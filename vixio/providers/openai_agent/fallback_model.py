@@ -17,7 +17,7 @@ from vixio.core.errors import ProviderError
 from vixio.providers.fallback.circuit_breaker import CircuitBreaker
 from vixio.providers.fallback.time_shares import TimeLimit, time_share
 from vixio.providers.openai_agent.guarded_model import GuardedModel
-from vixio.providers.openai_agent.model import Answer, Item, ModelCall, ModelStream
+from vixio.providers.openai_agent.model import Answer, Declined, Item, ModelCall, ModelStream
 
 _log = logging.getLogger(__name__)
 
@@ -33,6 +33,8 @@ class ModelCandidate:
     limit: TimeLimit
     retries: int = 0
     breaker: CircuitBreaker = field(default_factory=CircuitBreaker)
+    failure: ProviderError | None = None
+    """The last one, until it answers again."""
 
 
 class FallbackModel:
@@ -85,15 +87,15 @@ class FallbackTurn:
             seconds = round(time_share(limits, deadline - loop.time()), 2)
             ticket = candidate.breaker.begin()
             begun = settled = False
-            attempt = candidate.model.attempt(
-                self._portable(call, index), seconds, candidate.retries
-            )
+            asking = self._portable(replace(call, failure=self._best_failure(passed)), index)
+            attempt = candidate.model.attempt(asking, seconds, candidate.retries)
             try:
                 async with aclosing(attempt) as answer:
                     async for event in answer:
                         if not begun:
                             begun = settled = True
                             candidate.breaker.succeeded(ticket)
+                            candidate.failure = None
                             self._current = index
                             self._served.add(index)
                         if isinstance(event, Answer) and passed:
@@ -101,8 +103,11 @@ class FallbackTurn:
                             event = replace(event, use=replace(event.use, passed_over=labels))  # noqa: PLW2901 - the copy
                         yield event
                 return
+            except Declined:
+                raise  # nothing is wrong with this one
             except ProviderError as error:
                 settled = True
+                candidate.failure = error
                 self._report(candidate, ticket, error)
                 if begun:
                     raise
@@ -126,6 +131,11 @@ class FallbackTurn:
         order = [each for each in order if each not in self._failed] or order
         asked = [each for each in order if candidates[each].breaker.allows(now)] or order
         return [each for each in numbers if each < asked[0] and each not in asked], asked
+
+    def _best_failure(self, passed: Sequence[int]) -> ProviderError | None:
+        """Return why the first model that was passed over does not answer."""
+        failures = (self._model.candidates[each].failure for each in sorted(passed))
+        return next((each for each in failures if each is not None), None)
 
     def _report(self, candidate: ModelCandidate, ticket: int, error: ProviderError) -> None:
         candidate.breaker.report(ticket, error, asyncio.get_running_loop().time())

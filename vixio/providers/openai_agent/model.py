@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from vixio.core.errors import ProviderError
 from vixio.core.metrics import ModelUse
 from vixio.core.tools.types import JsonObject, ToolDefinition
 
@@ -32,12 +33,17 @@ class ModelTool:
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """What a model is asked. ``may_call``: false where it has to answer in words."""
+    """What a model is asked. ``may_call``: false where it has to answer in words.
+
+    ``language`` (BCP 47): of the user. ``failure``: of a better model, which was to answer.
+    """
 
     instructions: str
     items: Sequence[Item]
     tools: Sequence[ModelTool] = ()
     may_call: bool = True
+    language: str = ""
+    failure: ProviderError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,14 @@ def text_of(content: object) -> str:
 
 
 ModelStream = AsyncGenerator[Words | Answer, None]
+
+
+class Declined(ProviderError):
+    """A model for a few sentences has none for this one, and the models before it have failed."""
+
+    def __init__(self, failure: ProviderError) -> None:
+        super().__init__(failure.provider, "failed before", retryable=False, reason=failure.reason)
+        self.__cause__ = failure
 
 
 class Model(Protocol):

@@ -14,6 +14,7 @@ from typing import Final
 from uuid import uuid4
 
 from vixio.core.consent import is_no, is_yes
+from vixio.core.messages import message
 from vixio.core.metrics import ModelUse
 from vixio.core.tools.late import LATE_CALL
 from vixio.phrasebook import (
@@ -27,10 +28,10 @@ from vixio.phrasebook import (
 )
 from vixio.providers.openai_agent.model import (
     Answer,
+    Declined,
     Item,
     ModelCall,
     ModelStream,
-    ModelTool,
     Words,
     text_of,
 )
@@ -44,7 +45,8 @@ _USE: Final = ModelUse("phrasebook", 0, 0)
 
 
 class PhraseBookModel:
-    """Answers from the phrase book of ``language``; typed text may be in the other one.
+    """Answers from the phrase book of ``language``, or else of the user's; typed text may be in the
+    other one. Its own words are those of the user's language.
 
     Stateless except for a cache: each call reads the user's words and the tools' answers from its
     input, and uses the phrases of its own tools.
@@ -60,7 +62,7 @@ class PhraseBookModel:
 
     async def stream(self, call: ModelCall) -> ModelStream:
         """Answer in one piece; see :class:`~vixio.providers.openai_agent.model.Model`."""
-        said = await self._answer(call.items, call.tools)
+        said = await self._answer(call)
         if isinstance(said, Call):
             yield Answer([_call(said)], _USE)
             return
@@ -68,26 +70,29 @@ class PhraseBookModel:
             yield Words(said)
         yield Answer([{"role": "assistant", "content": said}], _USE)
 
-    async def _answer(self, items: Sequence[Item], tools: Sequence[ModelTool]) -> Call | str:
-        turns = _turns(items)
+    async def _answer(self, call: ModelCall) -> Call | str:
+        turns = _turns(call.items)
         text, results = _meant(turns)
-        signatures = [ToolSignature(tool.name, tool.description, tool.parameters) for tool in tools]
-        languages = _languages(text, self._language)
-        own = PhraseBook.load(languages[0])
+        signatures = [
+            ToolSignature(tool.name, tool.description, tool.parameters) for tool in call.tools
+        ]
+        own, languages = _languages(text, self._language or call.language)
         if results and Result.read(results[-1]).unconfirmed:
-            return own.phrase("confirm").replace("{said}", text)
+            return message("confirm", own, said=text)
         if _asks(turns[:-1]) and is_no(text):
-            return own.phrase("cancelled")
+            return message("cancelled", own)
         for language in languages:
             match = (await self._phrases(language, signatures)).match(text)
             if match is None:
                 continue
             return match.proceed(results)
         if not results and (is_yes(text) or is_no(text)):
-            return own.phrase("nothing_asked")
-        # After a result: the called tool is no longer offered, so its phrase is unknown.
-        failed = "tool_failed" if results else "not_understood"
-        return own.phrase(failed)
+            return message("nothing_asked", own)
+        if results:  # the called tool is no longer offered, so its phrase is unknown
+            return message("tool_failed", own)
+        if call.failure is not None:
+            raise Declined(call.failure)
+        return message("not_understood", own)
 
     async def _phrases(self, language: str, signatures: Sequence[ToolSignature]) -> CompiledPhrases:
         """Return the phrases for these tools; a new list is compiled in a thread."""
@@ -103,11 +108,16 @@ class PhraseBookModel:
         return found
 
 
-def _languages(text: str, configured: str) -> list[str]:
-    """Return the books to try, by the script of ``text`` and the configured language."""
-    if any(low <= character <= high for character in text for low, high in _HAN):
-        return ["zh"]
-    return list(dict.fromkeys((configured or "en", "en")))
+def _languages(text: str, configured: str) -> tuple[str, list[str]]:
+    """Return the language to answer in and the books to try.
+
+    By the script of ``text`` and the configured language, which may itself be written in Han.
+    """
+    own = configured or "en"
+    if not any(low <= character <= high for character in text for low, high in _HAN):
+        return own, list(dict.fromkeys((own, "en")))
+    base = own.partition("-")[0].lower()
+    return own if base in {"zh", "ja", "ko"} else "zh", ["zh"]
 
 
 def _call(step: Call) -> Item:

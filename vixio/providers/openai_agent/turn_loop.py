@@ -78,7 +78,8 @@ class TurnLoop:
             rounds += 1
             may_call = rounds < self._limits.max_tool_rounds
             offered = await self._timed(self._tools())
-            call = ModelCall(instructions, tuple(conversation), offered, may_call)
+            language = self._request.language
+            call = ModelCall(instructions, tuple(conversation), offered, may_call, language)
             calls: Sequence[Item] = ()
             async with aclosing(self._asked(call)) as parts:
                 async for part in parts:

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from vixio.core.chunk import TextDelta, ToolCalled
+from vixio.core.messages import message
 from vixio.core.tools.function import FunctionCaller
 from vixio.core.tools.local import BUILTIN_LOCAL_TOOLS
 from vixio.core.tools.types import ToolCallResult, ToolDefinition
-from vixio.phrasebook import PhraseBook
 from vixio.providers.agent import AgentRequest
 from vixio.providers.openai_agent.backend import PhraseBookAgentBackend
 from vixio.providers.openai_agent.model import Answer, ModelCall, ModelTool
@@ -17,7 +17,7 @@ from vixio.providers.openai_agent.phrasebook import MAX_LISTS, PhraseBookModel
 from vixio.providers.openai_agent.provider import OpenAIAgentProvider
 from vixio.providers.openai_agent.settings import PhraseBookAgentSettings
 
-NOT_UNDERSTOOD = {code: PhraseBook.load(code).phrase("not_understood") for code in ("en", "zh")}
+NOT_UNDERSTOOD = {code: message("not_understood", code) for code in ("en", "zh")}
 
 
 async def _agent(language: str = "") -> OpenAIAgentProvider:
@@ -120,7 +120,7 @@ async def test_a_tool_error_is_said_in_words(agent: OpenAIAgentProvider) -> None
     )
     words, called = await _say(agent, "turn on the lamp")
     assert called == ["self_lamp_turn_on"]
-    assert words == PhraseBook.load("en").phrase("tool_failed")
+    assert words == message("tool_failed", "en")
 
 
 async def test_the_cache_of_compiled_lists_is_bounded() -> None:
