@@ -91,7 +91,7 @@ RULES = (
     ),
     Rule("vixio.core"),
     Rule("vixio.providers", alone=True),
-    Rule("vixio.providers.registry", ("vixio.core",), ("pydantic",)),
+    Rule("vixio.providers.registry", ("vixio.core", "vixio.providers.tts"), ("pydantic",)),
     Rule("vixio.providers.entry", ("vixio.core", "vixio.providers.registry"), ("pydantic",)),
     *(Rule(interface, ("vixio.core",)) for interface in INTERFACES),
     *(Rule(shared, ("vixio.core", *SHARED, *INTERFACES), (ANY,)) for shared in SHARED),

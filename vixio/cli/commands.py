@@ -19,6 +19,7 @@ from vixio.cli.models import models
 from vixio.cli.serve import serve
 from vixio.cli.speech import say, transcribe
 from vixio.cli.tool_service import tool_service
+from vixio.cli.voices import voices
 from vixio.core.errors import ConfigError, VixioError
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ main.add_command(models)
 main.add_command(say)
 main.add_command(transcribe)
 main.add_command(tool_service)
+main.add_command(voices)
 
 
 @main.command()

@@ -28,13 +28,12 @@ def _checked_language(_: click.Context, __: click.Parameter, value: str | None) 
     return value
 
 
-def _language_option(command: Callable[..., None]) -> Callable[..., None]:
-    return click.option(
-        "--language",
-        metavar="TAG",
-        callback=_checked_language,
-        help="Such as en or zh-CN (default: assistant.language of the settings).",
-    )(command)
+def language_option(text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the option ``--language``, with its help."""
+    return click.option("--language", metavar="TAG", callback=_checked_language, help=text)
+
+
+_SPOKEN = "Such as en or zh-CN (default: assistant.language of the settings)."
 
 
 @click.command()
@@ -46,7 +45,7 @@ def _language_option(command: Callable[..., None]) -> Callable[..., None]:
     required=True,
     help="Where the WAV goes; one that is there is overwritten.",
 )
-@_language_option
+@language_option(_SPOKEN)
 @config_option
 def say(text: str, out: Path, language: str | None, config: Path | None) -> None:
     """Speak TEXT with the configured voice into a WAV file.
@@ -56,7 +55,7 @@ def say(text: str, out: Path, language: str | None, config: Path | None) -> None
     from vixio.diagnostics.say import say as speak
 
     words = sys.stdin.read() if text == "-" else text
-    settings = _settings(config)
+    settings = quiet_settings(config)
     spoken = language or settings.assistant.language
     with StatusLine() as status:
         timing = asyncio.run(speak(settings, words, out, language=spoken, progress=status.show))
@@ -65,7 +64,7 @@ def say(text: str, out: Path, language: str | None, config: Path | None) -> None
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-@_language_option
+@language_option(_SPOKEN)
 @config_option
 def transcribe(file: Path, language: str | None, config: Path | None) -> None:
     """Write what is said in the audio FILE to standard output, one line an utterance.
@@ -75,7 +74,7 @@ def transcribe(file: Path, language: str | None, config: Path | None) -> None:
     from vixio.diagnostics.transcribe import Listener
     from vixio.diagnostics.transcribe import transcribe as hear
 
-    settings = _settings(config)
+    settings = quiet_settings(config)
     status = StatusLine()
     lines = 0
 
@@ -99,7 +98,8 @@ def transcribe(file: Path, language: str | None, config: Path | None) -> None:
         status.line(f"{file}: {timing.described('first words')}")
 
 
-def _settings(config: Path | None) -> Settings:
+def quiet_settings(config: Path | None) -> Settings:
+    """Return the settings, with no log but errors. Raises ConfigError."""
     from vixio.logging.setup import configure_logging
     from vixio.settings import load_settings
 

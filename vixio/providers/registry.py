@@ -25,7 +25,7 @@ Vixio's own providers are in :data:`_BUILTIN`; an entry point cannot override th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
@@ -34,6 +34,7 @@ from pydantic import BaseModel
 
 from vixio.core.errors import PluginUnavailable, ProviderUnavailable
 from vixio.core.plugins import Plugin, PluginGroup
+from vixio.providers.tts import VoiceChoice
 
 __all__ = ["ENTRY_POINT_GROUP", "ProviderFactory", "ProviderKind", "resolve"]
 
@@ -69,6 +70,11 @@ class ProviderFactory(Generic[SettingsT, ProviderT_co]):
     """About how much memory each server process needs for it, its worker processes included.
 
     ``server.workers: auto`` starts no more processes than the machine has memory for.
+    """
+    voices: Callable[[SettingsT], Awaitable[Sequence[VoiceChoice]]] | None = None
+    """Lists the voices of a TTS provider, for ``vixio voices``; may ask a service.
+
+    Raises ProviderError. None: the provider has no list.
     """
 
 

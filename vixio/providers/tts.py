@@ -3,7 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceChoice:
+    """A voice that a provider can speak with."""
+
+    name: str
+    language: str = ""
+    """BCP 47; empty: not known."""
+    about: str = ""
+    """In a few words, such as female."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """The options of the provider's section that choose it."""
 
 
 class TTSProvider(ABC):

@@ -15,7 +15,7 @@ from vixio.providers.edge_tts.settings import NAME, EdgeTTSSettings, voice_for
 from vixio.providers.edge_tts.speech import Speech
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.spoken_text import clean, split
-from vixio.providers.tts import TTSProvider
+from vixio.providers.tts import TTSProvider, VoiceChoice
 
 _log = logging.getLogger(__name__)
 
@@ -110,4 +110,27 @@ def _create(settings: EdgeTTSSettings) -> EdgeTTSProvider:
     return EdgeTTSProvider(settings)
 
 
-FACTORY = ProviderFactory(settings_model=EdgeTTSSettings, create=_create)
+async def _list_voices(settings: EdgeTTSSettings) -> list[VoiceChoice]:
+    """Ask the service for its voices, some 400."""
+    await asyncio.to_thread(_import)
+    import edge_tts
+
+    from vixio.providers.edge_tts.errors import CAUGHT, classify
+
+    try:
+        async with asyncio.timeout(settings.connect_timeout + settings.timeout):
+            found = await edge_tts.list_voices(proxy=settings.proxy)
+        return [
+            VoiceChoice(
+                voice["ShortName"],
+                voice["Locale"],
+                str(voice.get("Gender", "")).lower(),
+                {"voice": voice["ShortName"], "voices": {}},
+            )
+            for voice in found
+        ]
+    except CAUGHT as error:
+        raise classify(error, "", settings.connect_timeout + settings.timeout) from error
+
+
+FACTORY = ProviderFactory(settings_model=EdgeTTSSettings, create=_create, voices=_list_voices)

@@ -39,7 +39,7 @@ VOICES: Final[Mapping[str, str]] = {
     "zh-hk": "zh-HK-HiuMaanNeural",
     "zh-tw": "zh-TW-HsiaoChenNeural",
 }
-"""Default voice by language. ``edge-tts --list-voices`` lists about 400."""
+"""Default voice by language. ``vixio voices --provider edge`` lists about 400."""
 
 
 class EdgeTTSSettings(BaseModel):

@@ -17,7 +17,7 @@ from vixio.providers.espeak_process.pool import EspeakPool, acquire, release
 from vixio.providers.espeak_process.speech import Request
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.spoken_text import clean, spoken_language
-from vixio.providers.tts import TTSProvider
+from vixio.providers.tts import TTSProvider, VoiceChoice
 
 _log = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ class EspeakSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     voice: str = "en-us"
-    """Speaks where no language is known: a name of ``espeak-ng --voices``, ``+f3`` a variant."""
+    """Speaks where no language is known: a language of ``vixio voices``, ``+f3`` a variant."""
     voices: dict[str, str] = Field(
         default_factory=lambda: {"en": "en-us", "zh": "cmn", "zh-hk": "yue"}
     )
@@ -118,7 +118,7 @@ class EspeakTTSProvider(TTSProvider):
             wanted.update(self._settings.voices.values())
         if missing := await pool.missing(self._voice(name) for name in sorted(wanted)):
             raise ProviderUnavailable(
-                NAME, f"no voice {', '.join(missing)}: `espeak-ng --voices` lists what there is"
+                NAME, f"no voice {', '.join(missing)}: `vixio voices --provider espeak` lists them"
             )
 
     def _voice(self, name: str) -> Voice:
@@ -141,4 +141,20 @@ def _create(settings: EspeakSettings) -> EspeakTTSProvider:
     return EspeakTTSProvider(settings)
 
 
-FACTORY = ProviderFactory(settings_model=EspeakSettings, create=_create, memory_mb=lambda _: 30)
+async def _list_voices(_: EspeakSettings) -> list[VoiceChoice]:
+    pool = await acquire()
+    try:
+        return [
+            VoiceChoice(name, tag, about, {"voice": name, "voices": {tag: name}})
+            for name, tag, about in await pool.voices()
+        ]
+    finally:
+        await release()
+
+
+FACTORY = ProviderFactory(
+    settings_model=EspeakSettings,
+    create=_create,
+    memory_mb=lambda _: 30,
+    voices=_list_voices,
+)

@@ -56,6 +56,22 @@ def load_espeak() -> EspeakLibrary:
     return EspeakLibrary()
 
 
+class _VoiceRecord(ctypes.Structure):
+    """espeak_VOICE of speak_lib.h."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("languages", ctypes.c_char_p),
+        ("identifier", ctypes.c_char_p),
+        ("gender", ctypes.c_ubyte),
+        ("age", ctypes.c_ubyte),
+        ("variant", ctypes.c_ubyte),
+        ("xx1", ctypes.c_ubyte),
+        ("score", ctypes.c_int),
+        ("spare", ctypes.c_void_p),
+    )
+
+
 class EspeakLibrary:
     """The initialised library. Blocking; one thread at a time. Made by :func:`load_espeak` only."""
 
@@ -98,6 +114,23 @@ class EspeakLibrary:
             self._lib.espeak_SetParameter(parameter, value, 0)
         self._voice = voice
         return True
+
+    def voices(self) -> list[tuple[str, str, str]]:
+        """Return all voices, sorted: by what they are set, language tag, name for people."""
+        records = self._lib.espeak_ListVoices(None)
+        found: list[tuple[str, str, str]] = []
+        for record in records:
+            if not record:  # the list ends with a null pointer
+                break
+            voice = record.contents
+            # The first byte of the languages is a priority; the first one is the voice's own.
+            tag = (voice.languages or b" ")[1:].decode("utf-8", "replace")
+            # The identifier is the path of its file, as gmw/en-US.
+            file, name = (
+                (text or b"").decode("utf-8", "replace") for text in (voice.identifier, voice.name)
+            )
+            found.append((file.rpartition("/")[2].lower(), tag, name))
+        return sorted(found)
 
     def synthesize(self, text: str, write: Callable[[bytes], bool], *, pause_after: bool) -> None:
         """Speak ``text``; ``write`` takes each piece of PCM and returns whether to go on.
@@ -198,4 +231,6 @@ def _load(path: str | None) -> ctypes.CDLL:
         ctypes.c_int,
     ]
     lib.espeak_TextToPhonemes.restype = ctypes.c_char_p
+    lib.espeak_ListVoices.argtypes = [ctypes.c_void_p]
+    lib.espeak_ListVoices.restype = ctypes.POINTER(ctypes.POINTER(_VoiceRecord))
     return lib

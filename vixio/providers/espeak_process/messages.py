@@ -42,6 +42,9 @@ class Kind(IntEnum):
     pronunciation as UTF-8."""
     MISSING = 3
     """JSON ``voices``. DATA: the JSON list of the names among them that do not exist."""
+    VOICES = 5
+    """JSON: anything. DATA: the JSON list of all voices, each its name,
+    its language tag and its name for people."""
     CANCEL = 4
     """The request with this number is not wanted any more; it still ends with END."""
     READY = 10

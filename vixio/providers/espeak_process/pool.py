@@ -43,6 +43,12 @@ class EspeakPool(WorkerPool[SpeechWorker]):
         names: list[str] = json.loads(await request.all())
         return names
 
+    async def voices(self) -> list[tuple[str, str, str]]:
+        """Return all voices: name, language tag, name for people. Raises ProviderError."""
+        request = Request(Kind.VOICES, [])
+        self.submit(request)
+        return [(name, tag, about) for name, tag, about in json.loads(await request.all())]
+
     def submit(self, request: Request) -> None:
         """Hand ``request`` to a worker; it waits while all workers are being replaced."""
         if self.workers:

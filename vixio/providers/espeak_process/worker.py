@@ -102,6 +102,9 @@ def serve(library: EspeakLibrary, channel: Channel) -> None:
 
 
 def _answer(library: EspeakLibrary, channel: Channel, request: Frame[Kind]) -> None:
+    if request.kind is Kind.VOICES:
+        channel.send(Kind.DATA, json.dumps(library.voices()).encode())
+        return
     asked = request.json()
     voices = [Voice(*each) for each in asked["voices"]]
     if request.kind is Kind.MISSING:

@@ -19,9 +19,9 @@ class VoiceNetwork:
     """A loaded network. One call at a time."""
 
     def __init__(
-        self, provider: str, model: Path | bytes, threads: int, *, remedy: str, prepack: bool = True
+        self, provider: str, model: Path, threads: int, *, remedy: str, prepack: bool = True
     ) -> None:
-        """``provider``: for errors. ``model``: the ONNX file, or what it holds.
+        """``provider``: for errors. ``model``: the ONNX file.
 
         ``prepack``: keep a second copy of the weights, laid out for speed. Raises
         ProviderUnavailable, which ends in ``remedy``.
@@ -41,14 +41,11 @@ class VoiceNetwork:
         options.log_severity_level = 4  # it reports each interrupted call as an error
         try:
             self._session: Any = onnxruntime.InferenceSession(
-                model if isinstance(model, bytes) else str(model),
-                options,
-                providers=["CPUExecutionProvider"],
+                str(model), options, providers=["CPUExecutionProvider"]
             )
         except Exception as error:  # the runtime's classes of errors have no common base
-            what = "the model" if isinstance(model, bytes) else model
             raise ProviderUnavailable(
-                provider, f"cannot load {what} ({type(error).__name__}): {remedy}"
+                provider, f"cannot load {model} ({type(error).__name__}): {remedy}"
             ) from error
         self.inputs = frozenset(each.name for each in self._session.get_inputs())
         """The names of the inputs."""

@@ -31,6 +31,10 @@ class _Espeak(BaseModel):
     voice: str
 
 
+class _Language(BaseModel):
+    code: str = ""
+
+
 class _Inference(BaseModel):
     noise_scale: float = 0.667
     length_scale: float = 1.0
@@ -43,6 +47,7 @@ class PiperVoiceConfig(BaseModel):
     audio: _Audio
     espeak: _Espeak
     inference: _Inference = _Inference()
+    language: _Language = _Language()
     phoneme_type: str = "espeak"
     phoneme_id_map: dict[str, list[int]]
     num_speakers: int = 1

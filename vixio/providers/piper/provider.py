@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from vixio.providers.model_path import InstalledVoice
 from vixio.providers.piper.config import PiperVoiceConfig, VoiceError, read_config
 from vixio.providers.piper.phonemes import EspeakPhonemes, Letters, Phonemizer
 from vixio.providers.registry import ProviderFactory
+from vixio.providers.tts import VoiceChoice
 
 NAME = "piper"
 JOE = ModelPackage(
@@ -134,18 +136,7 @@ class PiperTTSProvider(LocalVoiceProvider):
     def load(self) -> PiperLocalVoice:
         """Return the voice. Raises ProviderUnavailable with what is missing."""
         settings = self._settings
-        if settings.model is None:
-            model, path = JOE.verified()
-        else:
-            model = settings.model.expanduser()
-            path = (settings.config or Path(f"{model}.json")).expanduser()
-        for file in (model, path):
-            if not file.is_file():
-                raise ProviderUnavailable(NAME, f"there is no file {file}: {_DOWNLOAD}")
-        try:
-            config = read_config(path)
-        except VoiceError as error:
-            raise ProviderUnavailable(NAME, f"{error}: {_DOWNLOAD}") from error
+        model, config = _files(settings)
         network = VoiceNetwork(NAME, model, settings.threads, remedy=_DOWNLOAD)
         espeak = config.phoneme_type == "espeak"
         phonemes = EspeakPhonemes(NAME, config) if espeak else Letters()
@@ -156,6 +147,22 @@ class PiperTTSProvider(LocalVoiceProvider):
             phonemes.close()
             raise
         return voice
+
+
+def _files(settings: PiperSettings) -> tuple[Path, PiperVoiceConfig]:
+    """Return the voice's model and description. Raises ProviderUnavailable."""
+    if settings.model is None:
+        model, path = JOE.verified()
+    else:
+        model = settings.model.expanduser()
+        path = (settings.config or Path(f"{model}.json")).expanduser()
+    for file in (model, path):
+        if not file.is_file():
+            raise ProviderUnavailable(NAME, f"there is no file {file}: {_DOWNLOAD}")
+    try:
+        return model, read_config(path)
+    except VoiceError as error:
+        raise ProviderUnavailable(NAME, f"{error}: {_DOWNLOAD}") from error
 
 
 def _chosen(setting: float | None, own: float) -> float:
@@ -200,4 +207,17 @@ def _memory_mb(settings: PiperSettings) -> int:
     return models_mb([]) + JOE.files[0].size // 1_000_000
 
 
-FACTORY = ProviderFactory(settings_model=PiperSettings, create=_create, memory_mb=_memory_mb)
+async def _list_voices(settings: PiperSettings) -> list[VoiceChoice]:
+    model, config = await asyncio.to_thread(_files, settings)
+    language = config.language.code.replace("_", "-")
+    if not config.speaker_id_map:
+        return [VoiceChoice(model.stem, language)]
+    return [
+        VoiceChoice(name, language, f"a speaker of {model.stem}", {"speaker": name})
+        for name in config.speaker_id_map
+    ]
+
+
+FACTORY = ProviderFactory(
+    settings_model=PiperSettings, create=_create, memory_mb=_memory_mb, voices=_list_voices
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,6 +20,7 @@ from vixio.providers.sherpa_onnx.folder import NAME, ModelFolder
 from vixio.providers.sherpa_onnx.trial import try_first
 from vixio.providers.sherpa_onnx.tts_kinds import VoiceFiles, VoiceKindName, voice_files
 from vixio.providers.spoken_text import split
+from vixio.providers.tts import VoiceChoice
 
 Vendor: TypeAlias = Any
 """An object of the library, which is untyped."""
@@ -173,8 +175,20 @@ def _create(settings: SherpaTTSSettings) -> SherpaTTSProvider:
     return SherpaTTSProvider(settings)
 
 
+async def _list_voices(settings: SherpaTTSSettings) -> list[VoiceChoice]:
+    folder = ModelFolder(settings.folder, int8=settings.int8)
+    files = await asyncio.to_thread(voice_files, folder, settings.kind)
+    return [
+        VoiceChoice(
+            str(number), about=f"a speaker of this {files.kind}", options={"speaker": number}
+        )
+        for number in range(files.speakers)
+    ]
+
+
 FACTORY = ProviderFactory(
     settings_model=SherpaTTSSettings,
     create=_create,
     memory_mb=lambda settings: models_mb(settings.folder.glob("*.onnx")),
+    voices=_list_voices,
 )

