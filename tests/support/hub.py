@@ -11,6 +11,7 @@ import gzip
 import hashlib
 import json
 import re
+import ssl
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -161,11 +162,12 @@ async def _read(reader: asyncio.StreamReader) -> Request | None:
 
 
 @asynccontextmanager
-async def hub_server() -> AsyncIterator[HubServer]:
+async def hub_server(tls: ssl.SSLContext | None = None) -> AsyncIterator[HubServer]:
     """Run a server on a free port of the loopback interface."""
     hub = HubServer()
-    server = await asyncio.start_server(hub.handle, "127.0.0.1", 0, limit=2**16)
-    hub.base = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    server = await asyncio.start_server(hub.handle, "127.0.0.1", 0, limit=2**16, ssl=tls)
+    port = server.sockets[0].getsockname()[1]
+    hub.base = f"{'https' if tls else 'http'}://127.0.0.1:{port}"
     try:
         yield hub
     finally:
@@ -220,6 +222,20 @@ def stalled(hub: HubServer, after: int) -> Fault:
         await answer.send(200, headers, content.data[:after], length=len(content.data))
         hub.reached.set()
         await answer.reader.read()
+
+    return fault
+
+
+def dripping(gap: float) -> Fault:
+    """Send a byte every ``gap`` seconds, until the client leaves."""
+
+    async def fault(answer: Answer) -> None:
+        content = answer.content
+        await answer.send(200, {}, length=len(content.data))
+        for byte in content.data:
+            answer.writer.write(bytes([byte]))
+            await answer.writer.drain()
+            await asyncio.sleep(gap)
 
     return fault
 

@@ -95,6 +95,9 @@ class ProgressLines:
                 return
         elif tenth == self._tenth:
             return
+        elif progress.stage != "downloading":
+            self._show(f"{progress.model}: {_DOING[progress.stage]}{size_of(total)}")
+            return  # it takes seconds: one line is enough
         self._at, self._tenth = now, tenth
         speed = self._speed()
         parts = [
@@ -220,7 +223,8 @@ def verified_by(installed: Installed) -> str:
         return "not verified: neither the catalogue nor the hub states digests or sizes"
     if "size" in found:
         return "verified by size alone: neither the catalogue nor the hub states all digests"
-    return "verified by digests" + (" that the hub states" if "hub" in found else "")
+    whose = {"catalogue": "the catalogue's", "hub": "the hub's"}
+    return f"verified by {' and '.join(whose[each] for each in sorted(found))} digests"
 
 
 def as_json(model: Model, installed: Installed | None, store: ModelStore) -> dict[str, Any]:

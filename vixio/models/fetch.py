@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path, PurePosixPath
 
-from vixio.models.catalogue import Part, Source
+from vixio.models.catalogue import ModelFile, Part, Source
 from vixio.models.digests import digest_of
 from vixio.models.errors import ModelError, Trouble, disk_error
 from vixio.models.hubs import Hubs, Mirror, Remote
@@ -65,7 +65,7 @@ class Fetch:
             for file, path in paths.items()
         }
         expected = {file: expected_of(file, remote) for file, remote in remotes.items()}
-        missing = [f for f in part.files if not self._is_ready(f.name, expected[f])]
+        missing = [f for f in part.files if not await self._is_ready(f, expected[f])]
         sizes = {file: expected[file].size or file.expected for file in part.files}
         await self._staging.check_room(sum(sizes[file] for file in missing))
         before, total = self._bytes(part, sum(sizes.values()))
@@ -103,10 +103,16 @@ class Fetch:
         url = self._hubs.url(source, mirror, path)
         return Remote(url, access=self._hubs.access(mirror))
 
-    def _is_ready(self, name: str, expected: Expected) -> bool:
-        """Whether a verified file is also what this source says it is."""
-        ready = self._staging.ready.get(name)
-        return ready is not None and expected.sha256 in {None, ready.sha256}
+    async def _is_ready(self, file: ModelFile, expected: Expected) -> bool:
+        """Whether a file is verified, and of the version of this source.
+
+        An earlier source may have given it; without a pinned digest, it may have another version.
+        """
+        if file.name not in self._staging.ready:
+            return False
+        if file.sha256 is not None:
+            return True
+        return expected.mistake(await digest_of(self._staging.place(file.name))) is None
 
     def _bytes(self, part: Part, size: int) -> tuple[int, int]:
         """Return the bytes of the parts before this one, which has ``size``, and of all."""

@@ -113,7 +113,10 @@ async def test_a_model_is_fetched_and_its_settings_are_told(
     for told in ("a-model: A model", "Own licence, https://example.org/licence", size, "for tests"):
         assert told in done.err
     assert "100 %" in done.err
-    assert f"a-model is in {tmp_path}/models/a-model ({size}, verified by digests)" in done.out
+    assert (
+        f"a-model is in {tmp_path}/models/a-model ({size}, verified by the catalogue's digests)"
+        in done.out
+    )
     assert "\n  asr: {name: sherpa-onnx, folder: a-model}\n" in done.out
     assert "hf_secret" not in done.out + done.err
     assert {each.headers.get("authorization") for each in hub.requests} == {"Bearer hf_secret"}
@@ -358,4 +361,5 @@ def test_progress_elsewhere_is_a_line_for_each_tenth() -> None:
         show(Progress("m", "checking", done * 1000, 1_000_000))
     assert lines.shown[:2] == ["m: asking host", "m: host: no connection"]
     assert len([line for line in lines.shown if "checking" not in line]) == 2 + 11
-    assert lines.shown[-1] == "m: checking 100 % of 1 MB"
+    assert lines.shown[-1] == "m: checking 1 MB"
+    assert len(lines.shown) == 2 + 11 + 1

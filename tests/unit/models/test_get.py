@@ -142,6 +142,19 @@ async def test_the_next_source_is_tried(
     assert model.source == hubs.mirrors[1].label
 
 
+async def test_versions_of_two_sources_are_not_mixed(
+    web: Web, hub: HubServer, store: ModelStore, hubs: Hubs
+) -> None:
+    """Nothing is pinned, and the first source breaks down when it has given one file."""
+    older = {"tokens.txt": b"older\n", "model.int8.onnx": BIG[::-1]}
+    modelscope(hub, REPO, older)
+    hugging_face(hub, REPO, FILES)
+    hub.fail(f"/models/{REPO}/resolve/master/model.int8.onnx", status(404))
+    model = entry(MODELSCOPE, HUGGING_FACE, pinned=False, files=older)
+    await get(model, store, web, hubs)
+    assert installed(store) == FILES
+
+
 async def test_a_mirror_goes_on_with_what_the_first_one_began(
     web: Web, hub: HubServer, cdn: HubServer, store: ModelStore
 ) -> None:

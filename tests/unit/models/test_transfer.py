@@ -8,13 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.certificates import self_made
 from tests.support.hub import (
     Answer,
     Fault,
     HubServer,
     another,
     cut,
+    dripping,
     git_sha1,
+    hub_server,
     sha256,
     short,
     stalled,
@@ -28,7 +31,7 @@ from tests.unit.models.conftest import BIG
 from vixio.models.errors import Trouble
 from vixio.models.hubs import Remote
 from vixio.models.transfer import Expected, download
-from vixio.models.web import Access, Web
+from vixio.models.web import Access, Patience, Web
 
 EXACT = Expected(len(BIG), len(BIG), sha256(BIG))
 UNKNOWN = Expected(len(BIG) * 2)
@@ -86,6 +89,13 @@ async def test_a_silent_server_is_left(
     hub.fail("/file", stalled(hub, 5_000))
     await fetched(web, file, target)
     assert ranges(hub) == ["", "bytes=5000-"]
+
+
+async def test_a_nearly_silent_server_is_left(hub: HubServer, file: Remote, target: Path) -> None:
+    hub.fail("/file", dripping(0.02))
+    async with Web(Patience(stall=0.2, pause=0.01)) as web:
+        await fetched(web, file, target)
+    assert len(hub.requests) == 2
 
 
 async def test_a_server_without_ranges_begins_anew(
@@ -346,6 +356,23 @@ async def test_redirects_that_are_not_followed(
     hub.redirect("/file", location)
     with pytest.raises(Trouble, match=told):
         await fetched(web, Remote(f"{hub.base}/file"), target)
+
+
+async def test_from_https_to_http_is_not_followed(
+    hub: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tls, certificate = self_made(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    hub.put("/file", BIG)
+    target = tmp_path / "there" / "model.onnx"
+    target.parent.mkdir()
+    async with hub_server(tls) as safe, Web(Patience(tries=1)) as web:
+        safe.put("/file", BIG)
+        await fetched(web, Remote(f"{safe.base}/file"), target)
+        safe.redirect("/file", f"{hub.base}/file")
+        with pytest.raises(Trouble, match="to unprotected http"):
+            await fetched(web, Remote(f"{safe.base}/file"), target)
+    assert hub.requests == []
 
 
 async def test_a_refusal_says_what_to_do(web: Web, hub: HubServer, target: Path) -> None:
