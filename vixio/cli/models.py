@@ -138,6 +138,7 @@ def get(
     (HTTPS_PROXY, ALL_PROXY, NO_PROXY), HF_ENDPOINT and MODELSCOPE_DOMAIN name other hubs, and
     HF_TOKEN is sent to Hugging Face alone.
     """
+    from vixio.cli import model_lines
     from vixio.models.catalogue import find
     from vixio.models.hubs import Hubs
 
@@ -145,7 +146,23 @@ def get(
     chosen = [find(known, name) for name in dict.fromkeys(names)]
     hubs = Hubs.from_environment(os.environ, mirror)
     store = _place().store()
-    _run(_get(chosen, store, hubs, offline, yes=yes, as_json=as_json), resumable=True)
+    missing = [model for model in chosen if store.get(model.name) is None]
+    if missing:
+        # Not in the event loop, whose handler would keep Ctrl-C from the question.
+        size = model_lines.size_of(_run(_plans(missing, store, hubs, offline)))
+        what = "it" if len(missing) == 1 else f"{len(missing)} models"
+        names_of = " ".join(model.name for model in missing)
+        _confirm(f"Fetch {what} ({size})?", f"fetch {names_of}", yes=yes)
+
+    def tell(model: Model, done: Installed) -> None:
+        if not as_json:
+            _tell(model, done, store, fresh=model in missing)
+
+    results = _run(_get(chosen, store, hubs, offline, tell), resumable=True)
+    if as_json:
+        both = zip(chosen, results, strict=True)
+        found = [model_lines.as_json(model, done, store) for model, done in both]
+        click.echo(json.dumps(found, ensure_ascii=False, indent=2))
 
 
 @models.command()
@@ -199,44 +216,45 @@ def _show_list(*, as_json: bool) -> None:
     click.echo(model_lines.listing(known.values(), there, store.folder))
 
 
+async def _plans(models: list[Model], store: ModelStore, hubs: Hubs, offline: Path | None) -> int:
+    """Show what getting ``models`` takes, and return the bytes."""
+    from vixio.cli import model_lines
+    from vixio.models.get import plan
+    from vixio.models.web import Web
+
+    size = 0
+    with StatusLine() as status:
+        report = model_lines.ProgressLines(status, live=sys.stderr.isatty())
+        async with Web() as web:
+            for model in models:
+                its = await plan(model, store, web, hubs, offline=offline, report=report)
+                size += its.size
+                status.line(model_lines.described(its, store, str(offline or "")))
+    return size
+
+
 async def _get(
     chosen: list[Model],
     store: ModelStore,
     hubs: Hubs,
     offline: Path | None,
-    *,
-    yes: bool,
-    as_json: bool,
-) -> None:
+    tell: Callable[[Model, Installed], None],
+) -> list[Installed]:
+    """Get the models, and return them. ``tell``: called with each when it is there."""
     from vixio.cli import model_lines
     from vixio.models.get import get as fetch
-    from vixio.models.get import plan
     from vixio.models.web import Web
 
     results = []
     with StatusLine() as status:
         report = model_lines.ProgressLines(status, live=sys.stderr.isatty())
         async with Web() as web:
-            missing = [model for model in chosen if store.get(model.name) is None]
-            size = 0
-            for model in missing:
-                its = await plan(model, store, web, hubs, offline=offline, report=report)
-                size += its.size
-                status.line(model_lines.described(its, store, str(offline or "")))
-            if missing:
-                status.clear()
-                what = f"fetch {len(missing)} models" if len(missing) > 1 else "fetch it"
-                question = f"{what.capitalize()} ({model_lines.size_of(size)})?"
-                _confirm(question, f"fetch {' '.join(model.name for model in missing)}", yes=yes)
             for model in chosen:
                 done = await fetch(model, store, web, hubs, offline=offline, report=report)
-                results.append((model, done))
+                results.append(done)
                 status.clear()
-                if not as_json:
-                    _tell(model, done, store, fresh=model in missing)
-    if as_json:
-        found = [model_lines.as_json(model, done, store) for model, done in results]
-        click.echo(json.dumps(found, ensure_ascii=False, indent=2))
+                tell(model, done)
+    return results
 
 
 def _tell(model: Model, done: Installed, store: ModelStore, *, fresh: bool) -> None:

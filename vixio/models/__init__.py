@@ -4,4 +4,10 @@
 their metadata, ``web`` sends requests, ``transfer`` downloads one file, ``unpack`` reads archives,
 and ``get`` installs a model into a ``store``. Nothing here is imported by a running server, nor by
 importing this package.
+
+    hubs = Hubs.from_environment(os.environ)
+    store = ModelStore(models_folder())
+    async with Web() as web:
+        model = find(load_catalogue(), "sense-voice")
+        await get(model, store, web, hubs, report=lambda progress: …)
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import pty
 import re
 import shutil
 import signal
@@ -75,11 +76,13 @@ class Ran:
         self.status, self.out, self.err = status, out.decode(), err.decode()
 
 
-async def started(*arguments: str, before: tuple[str, ...] = ()) -> asyncio.subprocess.Process:
+async def started(
+    *arguments: str, before: tuple[str, ...] = (), stdin: int = subprocess.DEVNULL
+) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
         *(*before, sys.executable, "-m", "vixio", "models", "--catalogue", "catalogue.yaml"),
         *arguments,
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
@@ -155,6 +158,28 @@ async def test_ctrl_c_and_once_more(hub: HubServer, tmp_path: Path) -> None:
     assert done.status == 0, done.err
     assert "have arrived" in done.err
     assert hub.requests[1].headers["range"].startswith("bytes=")
+
+
+async def test_ctrl_c_at_the_question(tmp_path: Path) -> None:
+    catalogue(tmp_path)
+    here, there = pty.openpty()
+    try:
+        process = await started("get", "a-model", stdin=there)
+        assert process.stderr is not None
+        async with asyncio.timeout(60):
+            await process.stderr.readuntil(b"[y/N]:")
+        ending = asyncio.create_task(ended(process))
+        while not ending.done():
+            # Once more, as people do: one that comes just before the system's read is kept there.
+            process.send_signal(signal.SIGINT)
+            await asyncio.wait([ending], timeout=5)
+        stopped = ending.result()
+    finally:
+        os.close(here)
+        os.close(there)
+    assert stopped.status == 1
+    assert "Aborted!" in stopped.err
+    assert "Traceback" not in stopped.err
 
 
 async def test_when_no_source_works(hub: HubServer, tmp_path: Path) -> None:

@@ -285,10 +285,10 @@ async def test_two_at_once_fetch_once(
     hugging_face(hub, REPO, FILES)
     seen: list[Progress] = []
     first, second = await asyncio.gather(
-        get(entry(), store, web, hubs), get(entry(), store, web, hubs, report=seen.append)
+        *(get(entry(), store, web, hubs, report=seen.append) for _ in range(2))
     )
     assert first == second
-    assert seen[0].stage == "waiting"
+    assert [each.stage for each in seen].count("waiting") == 1  # either of them
     assert len(hub.requests) == len(FILES)
 
 
