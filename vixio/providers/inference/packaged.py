@@ -7,6 +7,8 @@ Such packages are uploads of single maintainers, so the files are pinned by thei
 from __future__ import annotations
 
 import hashlib
+import shlex
+import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -62,10 +64,14 @@ class ModelPackage:
             if (reason := difference(path, file)) is not None:
                 raise ProviderUnavailable(
                     self.provider,
-                    f"{path} {reason}: {self.requirement} has the one that was tested: "
-                    f"{how_to_install(self.extra)}",
+                    f"{path} {reason}; the one that was tested: {self._how_to_replace()}",
                 )
         return found
+
+    def _how_to_replace(self) -> str:
+        """Return a command; installing the extra keeps a package of the right version."""
+        pip = [sys.executable, "-m", "pip", "install", "--force-reinstall", "--no-deps"]
+        return shlex.join([*pip, self.requirement])
 
 
 def difference(path: Path, expected: PackagedFile) -> str | None:

@@ -12,6 +12,7 @@ from typing import Final
 
 from vixio.providers.kokoro.chinese import HAN, Mandarin
 from vixio.providers.kokoro.chinese_numbers import spelled
+from vixio.providers.local_voice.english import spelled as english_numbers
 from vixio.providers.local_voice.phonemes import Phonemes
 
 _ESPEAK: Final = {
@@ -130,6 +131,8 @@ class KokoroPhonemes:
         chinese = language.startswith("zh")
         if HAN.search(text) or (chinese and not re.search("[A-Za-z]", text)):
             text = spelled(text)
+        elif chinese or language.startswith("en"):
+            text = english_numbers(text)
         text = text.translate(_MARKS)
         around = "en-us" if chinese else language.lower()
         parts: list[str] = []

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
+from vixio.providers.local_voice.english import spelled
 from vixio.providers.local_voice.phonemes import Phonemes
 from vixio.providers.piper.config import PiperVoiceConfig
 
@@ -30,6 +31,8 @@ class EspeakPhonemes:
         longest_first = sorted(map(re.escape, clusters), key=len, reverse=True)
         self._phoneme = re.compile("|".join([*longest_first, "."]), re.DOTALL)
         self._phonemes = Phonemes(provider, config.espeak.voice)
+        english = config.espeak.voice.partition("-")[0] == "en"
+        self._prepare: Callable[[str], str] = spelled if english else str
         try:
             self._phonemes.check()
         except BaseException:
@@ -38,7 +41,7 @@ class EspeakPhonemes:
 
     def of(self, text: str) -> Iterator[list[str]]:
         """Yield the phonemes of each sentence. Raises ProviderError."""
-        for sounds in self._phonemes.sentences(text):
+        for sounds in self._phonemes.sentences(self._prepare(text)):
             yield self._phoneme.findall(sounds)
 
     def close(self) -> None:

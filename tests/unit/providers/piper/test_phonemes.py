@@ -41,6 +41,15 @@ def test_the_phonemes_are_those_of_pipers_own_espeak() -> None:
         ]
 
 
+def test_numbers_are_read_in_english_alone() -> None:
+    with closing(phonemes_of("en-us")) as english, closing(phonemes_of("de")) as german:
+        price, written = (
+            ["".join(*english.of(each))] for each in ("$2.50", "2 dollars and 50 cents")
+        )
+        assert price == written
+        assert "".join(*german.of("$2")) != "".join(*german.of("2 dollars"))
+
+
 def test_a_voice_that_espeak_does_not_have_is_named() -> None:
     with pytest.raises(ProviderUnavailable, match="piper: eSpeak NG has no voice no-such"):
         phonemes_of("no-such")
