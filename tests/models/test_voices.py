@@ -97,7 +97,8 @@ async def test_what_is_said_is_heard(voice: str) -> None:
         await stream.close()
     finally:
         await asr.close()
-    assert words_of(heard) == words_of(text)
+    # The voices add noise, so no two runs sound the same: now and then one word is another.
+    assert alike(words_of(heard), words_of(text)) > 0.8, heard
 
 
 @pytest.mark.skipif(
@@ -129,7 +130,12 @@ async def test_chinese_is_heard(voice: str, text: str) -> None:
     said, got = (
         lazy_pinyin("".join(HAN.findall(spelled(each))), errors="ignore") for each in (text, heard)
     )
-    assert SequenceMatcher(None, said, got, autojunk=False).ratio() > 0.8, heard
+    assert alike(said, got) > 0.8, heard
+
+
+def alike(one: list[str], other: list[str]) -> float:
+    """Return how much of two lists is the same: 1 all."""
+    return SequenceMatcher(None, one, other, autojunk=False).ratio()
 
 
 def words_of(text: str) -> list[str]:
