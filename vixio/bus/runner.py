@@ -33,10 +33,15 @@ def load_service(target: str) -> DynamicToolService:
     try:
         found: Any = import_module(module)
     except ImportError as error:
-        raise ConfigError(f"{target}: {error}") from error
+        where = f"neither {module}.py in this folder nor an installed package"
+        reason = f"{error}: {where}" if getattr(error, "name", "") == module else str(error)
+        raise ConfigError(f"{target}: {reason}") from error
     found = getattr(found, name, None)
     if not isinstance(found, type) or not issubclass(found, DynamicToolService):
-        raise ConfigError(f"{target}: {name} is not a subclass of vixio.bus.DynamicToolService")
+        raise ConfigError(
+            f"{target}: {name} is not a subclass of vixio.bus.DynamicToolService: write "
+            f"class {name}(DynamicToolService)"
+        )
     if inspect.isabstract(found):
         missing = ", ".join(sorted(found.__abstractmethods__))
         raise ConfigError(f"{target}: {name} has no method {missing}")

@@ -15,6 +15,7 @@ from vixio.core.errors import ConfigError
 from vixio.transports.admission.admission import Admission
 from vixio.transports.admission.connection_tracker import ConnectionTracker
 from vixio.transports.admission.listener import NO_DESCRIPTORS, Listener
+from vixio.transports.admission.port_errors import port_error
 
 if TYPE_CHECKING:
     import uvicorn
@@ -87,10 +88,7 @@ class HttpServer:
         try:
             return Listener(self._host, self._port, self._turned_away, shared=self._share_port)
         except OSError as error:
-            raise ConfigError(
-                f"cannot listen on {self._host}:{self._port} for HTTP: {error.strerror}; "
-                "stop the program that has the port, or set another one"
-            ) from None
+            raise port_error(self._host, self._port, "http_port", error) from None
 
     def _turned_away(self) -> None:
         self._admission.counters.add(NO_DESCRIPTORS.counter("http"))

@@ -99,7 +99,7 @@ def _listed(known: Sequence[Known], *, as_json: bool) -> str:
 
 def _shown(device: str, remembered: Remembered, facts: list[str]) -> str:
     if not (remembered.turns or remembered.summary or facts):
-        return f"{device}: nothing is remembered"
+        return f"{device}: nothing is remembered; `vixio memory` lists the devices that are known"
     lines = [device]
     if facts:
         lines += ["", "facts", *(f"  - {fact}" for fact in facts)]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from vixio.core.errors import ProviderError, ProviderTimeout
 from vixio.core.event_stream import EventReader
 from vixio.core.streams import closing
-from vixio.providers.openai_status import one_line, raise_error, unexpected, unreachable
+from vixio.providers.openai_status import Service, one_line, raise_error, unexpected, unreachable
 
 if TYPE_CHECKING:
     import aiohttp
@@ -31,9 +32,10 @@ class ServerAnswer:
     Whatever reads the body raises ProviderError.
     """
 
-    def __init__(self, response: aiohttp.ClientResponse, provider: str, timeout: float) -> None:
+    def __init__(self, response: aiohttp.ClientResponse, service: Service, timeout: float) -> None:
         self._response = response
-        self._provider = provider
+        self._service = service
+        self._provider = service.provider
         self._timeout = timeout
 
     @property
@@ -75,7 +77,7 @@ class ServerAnswer:
                     await self._drain()
                     return
                 if data and isinstance(event := self._parsed(data), dict):
-                    raise_error(event, self._provider)
+                    raise_error(event, self._service)
                     yield event
 
     def close(self) -> None:
@@ -95,11 +97,11 @@ class ServerAnswer:
             yield whole  # a stream that is called JSON
             return
         if isinstance(body, dict):
-            raise_error(body, self._provider)
+            raise_error(body, self._service)
         raise ProviderError(self._provider, "the server's answer is no stream", reason="service")
 
     def _broken(self, error: Exception) -> ProviderError:
-        failure = explained(error, self._provider, self._timeout)
+        failure = explained(error, self._service, self._timeout)
         if failure.reason != "unreachable":
             return failure
         text = f"the answer broke off: {one_line(_cause(error))}"
@@ -128,22 +130,25 @@ class ServerAnswer:
             pass
 
 
-def explained(error: Exception, provider: str, timeout: float) -> ProviderError:
+def explained(error: Exception, service: Service, timeout: float) -> ProviderError:
     """Return an error of the HTTP client as a ProviderError."""
     import aiohttp
 
     if isinstance(error, ProviderError):
         return error
     if isinstance(error, aiohttp.ConnectionTimeoutError):
-        return unreachable(provider, "no connection in time")
+        return unreachable(service, "no connection in time")
     if isinstance(error, TimeoutError):
-        return ProviderTimeout(provider, "answer", timeout)
+        return ProviderTimeout(service.provider, "answer", timeout)
     if isinstance(error, aiohttp.ClientConnectionError | aiohttp.ClientPayloadError | OSError):
-        return unreachable(provider, _cause(error))
-    return unexpected(provider, error)
+        return unreachable(service, _cause(error))
+    return unexpected(service.provider, error)
 
 
 def _cause(error: Exception) -> str:
     """Return what happened, without the client's own words around it."""
     cause = getattr(error, "os_error", None) or error
+    number = getattr(cause, "errno", None)
+    if isinstance(number, int) and number > 0:  # asyncio's own words quote a tuple of Python
+        return os.strerror(number)
     return getattr(cause, "strerror", None) or str(cause) or type(error).__name__

@@ -19,6 +19,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
@@ -141,6 +142,12 @@ class SharedClient:
         """The server's, ending in /v1: of the settings, of the environment, or OpenAI's own."""
         return self._settings.base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL_URL
 
+    @property
+    def service(self) -> openai_status.Service:
+        """The server, for messages."""
+        host = urlsplit(self.base_url).netloc.rpartition("@")[2]
+        return openai_status.Service(self._provider, self._section, host)
+
     def check(self) -> None:
         """Raise ProviderError before :meth:`start` and after :meth:`close`."""
         self._not_closed()
@@ -185,7 +192,7 @@ class SharedClient:
         self.check()
         status, body, headers = await self.run(self._get("models"))
         if status == HTTPStatus.UNAUTHORIZED and b"scope" not in body:
-            raise openai_status.of_body(self._provider, status, body, headers)
+            raise openai_status.of_body(self.service, status, body, headers)
         if _lists(status, body):
             return True
         assert self._server is not None  # noqa: S101 - checked
@@ -206,7 +213,7 @@ class SharedClient:
         url = (server.url / path).with_query(server.url.query)
         response = await session.get(url, proxy=server.proxy)
         try:
-            body = await ServerAnswer(response, self._provider, self.timeout).read()
+            body = await ServerAnswer(response, self.service, self.timeout).read()
         except ProviderError:
             body = b""
         return response.status, body, response.headers
@@ -224,12 +231,12 @@ class SharedClient:
                 proxy=server.proxy,
             )
         except Exception as error:
-            raise explained(error, self._provider, self.timeout) from error
-        answer = ServerAnswer(response, self._provider, self.timeout)
+            raise explained(error, self.service, self.timeout) from error
+        answer = ServerAnswer(response, self.service, self.timeout)
         if response.ok:
             return answer
         refusal = await answer.read()
-        raise openai_status.of_body(self._provider, response.status, refusal, response.headers)
+        raise openai_status.of_body(self.service, response.status, refusal, response.headers)
 
     def _opened(self) -> aiohttp.ClientSession:
         """Return the session, which belongs to the event loop of its first request."""
@@ -272,7 +279,7 @@ class SharedClient:
         except Exception as error:
             if self._closed:
                 raise self._gone("closed") from None
-            raise explained(error, self._provider, self.timeout) from error
+            raise explained(error, self.service, self.timeout) from error
         finally:
             self._running.discard(task)
             self._called_off.discard(task)

@@ -9,8 +9,10 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from types import MappingProxyType
 from typing import Any
 
 from vixio.core.errors import REQUEST, ProviderError, ProviderUnavailable
@@ -20,35 +22,66 @@ _QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached", "A
 _SECRET = re.compile(r"\b(?:sk|pk|rk|gsk|xai)-[\w*.-]{6,}|\bBearer\s+\S+|\b[A-Za-z0-9_-]{40,}\b")
 
 
+_PARTS: Mapping[str, str] = MappingProxyType(
+    {
+        "agent": "the language model's server",
+        "asr": "the speech recognition service",
+        "tts": "the voice service",
+        "vision": "the vision service",
+    }
+)
+"""What messages call a server, by the section of the settings that chooses it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """The server of a provider, as messages name it."""
+
+    provider: str
+    """The provider's registered name."""
+    section: str = "agent"
+    host: str = ""
+    """Host and port, empty if they are not known."""
+
+    def __str__(self) -> str:
+        return _PARTS[self.section] + (f" at {self.host}" if self.host else "")
+
+
 def of_status(
-    provider: str, status: int, code: str, message: str, headers: Mapping[str, str]
+    service: Service, status: int, code: str, message: str, headers: Mapping[str, str]
 ) -> ProviderError:
     """Return the error of an answer with an HTTP ``status``; ``message``: of its body."""
     if status in (401, 403):
         # The body quotes part of the key, so the message leaves it out.
-        text = f"the model's server refuses the api_key ({status})"
-        return ProviderUnavailable(provider, text, reason="no_key")
+        text = f"{service} refuses the api_key ({status}): see {service.section}.api_key"
+        return ProviderUnavailable(service.provider, text, reason="no_key")
     if status == 404:
-        text = f"no such model or base_url (404): {one_line(message)}"
-        return ProviderUnavailable(provider, text, reason="no_model")
+        said = "no page there" if message.lstrip().startswith("<") else one_line(message)
+        text = (
+            f"{service} answers 404 ({said}): see {service.section}.model, and base_url, which "
+            "ends in /v1 for most servers"
+        )
+        return ProviderUnavailable(service.provider, text, reason="no_model")
     if status == 402 or (status == 429 and code in _QUOTA_CODES):
-        text = f"the account's quota is used up ({status})"
-        return ProviderUnavailable(provider, text, reason="quota")
+        text = f"{service} says that the account's quota is used up ({status})"
+        return ProviderUnavailable(service.provider, text, reason="quota")
     pause = _retry_after(headers)
     if status == 429:
-        text = "too many requests for the model's server (429)"
-        return ProviderError(provider, text, reason="busy", retry_after=pause)
+        text = f"{service} has too many requests (429): try again later"
+        return ProviderError(service.provider, text, reason="busy", retry_after=pause)
     retryable = status >= 500 or status in (408, 409)
     return ProviderError(
-        provider,
-        f"the model's server answers {status}: {one_line(message)}",
+        service.provider,
+        f"{service} answers {status}: {one_line(message)}",
         retryable=retryable,
         reason="service" if retryable else REQUEST,
         retry_after=pause,
     )
 
 
-def of_body(provider: str, status: int, body: bytes, headers: Mapping[str, str]) -> ProviderError:
+def of_body(
+    service: Service, status: int, body: bytes, headers: Mapping[str, str]
+) -> ProviderError:
     """Return the error of an answer with an HTTP ``status`` and ``body``, JSON or not."""
     try:
         parsed = json.loads(body)
@@ -56,15 +89,15 @@ def of_body(provider: str, status: int, body: bytes, headers: Mapping[str, str])
         parsed = None
     if not isinstance(parsed, dict):
         said = body.decode("utf-8", "replace") or "no reason given"
-        return of_status(provider, status, "", said, headers)
+        return of_status(service, status, "", said, headers)
     code, message = _told(parsed.get("error") or parsed)
-    return of_status(provider, status, code, message, headers)
+    return of_status(service, status, code, message, headers)
 
 
-def raise_error(body: Mapping[str, Any], provider: str) -> None:
+def raise_error(body: Mapping[str, Any], service: Service) -> None:
     """Raise the ``error`` of an answer or an event, as ProviderError; nothing if it has none."""
     if error := body.get("error"):
-        raise of_code(provider, *_told(error))
+        raise of_code(service, *_told(error))
 
 
 def _told(error: object) -> tuple[str, str]:
@@ -74,23 +107,25 @@ def _told(error: object) -> tuple[str, str]:
     return str(error.get("code") or ""), str(error.get("message") or error)
 
 
-def of_code(provider: str, code: str, message: str) -> ProviderError:
+def of_code(service: Service, code: str, message: str) -> ProviderError:
     """Return the error that a server reports within a stream, after the HTTP status."""
     if code in _QUOTA_CODES:
-        return ProviderUnavailable(provider, f"the quota is used up ({code})", reason="quota")
+        text = f"{service} says that the quota is used up ({code})"
+        return ProviderUnavailable(service.provider, text, reason="quota")
     if code == "rate_limit_exceeded":
-        return ProviderError(provider, f"too many requests ({code})", reason="busy")
+        text = f"{service} has too many requests ({code})"
+        return ProviderError(service.provider, text, reason="busy")
     if code.startswith("invalid_") or code == "context_length_exceeded":
-        text = f"the model's server refuses the request: {one_line(message)}"
-        return ProviderError(provider, text, retryable=False, reason=REQUEST)
-    text = f"the model's server reports: {one_line(message)}"
-    return ProviderError(provider, text, reason="service")
+        text = f"{service} refuses the request: {one_line(message)}"
+        return ProviderError(service.provider, text, retryable=False, reason=REQUEST)
+    text = f"{service} reports: {one_line(message)}"
+    return ProviderError(service.provider, text, reason="service")
 
 
-def unreachable(provider: str, cause: str) -> ProviderError:
+def unreachable(service: Service, cause: str) -> ProviderError:
     """Return the error of a connection that could not be made, or broke before the answer."""
-    text = f"the model's server cannot be reached: {one_line(cause)}"
-    return ProviderError(provider, text, reason="unreachable")
+    text = f"{service} cannot be reached: {one_line(cause)}; is base_url right, and does it run?"
+    return ProviderError(service.provider, text, reason="unreachable")
 
 
 def unexpected(provider: str, error: Exception, message: str = "") -> ProviderError:

@@ -224,6 +224,8 @@ def _of_point(point: EntryPoint) -> tuple[str, str]:
 
 def _one_line(error: BaseException) -> str:
     if isinstance(error, SyntaxError):
-        return f"SyntaxError: {error.msg} (line {error.lineno})"
+        return f"line {error.lineno} is not valid Python: {error.msg}"
     text = " ".join(str(error).split())
+    if isinstance(error, ModuleNotFoundError):
+        return f"{text}: is it installed, or its folder on PYTHONPATH?"
     return text if isinstance(error, TypeError) and text else f"{type(error).__name__}: {text}"

@@ -57,13 +57,25 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         ),
         (
             f"{MODULE}:Plain",
-            f"{MODULE}:Plain: Plain is not a subclass of vixio.bus.DynamicToolService",
+            (
+                f"{MODULE}:Plain: Plain is not a subclass of vixio.bus.DynamicToolService: "
+                "write class Plain(DynamicToolService)"
+            ),
         ),
         (
             f"{MODULE}:Missing",
-            f"{MODULE}:Missing: Missing is not a subclass of vixio.bus.DynamicToolService",
+            (
+                f"{MODULE}:Missing: Missing is not a subclass of vixio.bus.DynamicToolService: "
+                "write class Missing(DynamicToolService)"
+            ),
         ),
-        ("no_such_module:A", "no_such_module:A: No module named 'no_such_module'"),
+        (
+            "no_such_module:A",
+            (
+                "no_such_module:A: No module named 'no_such_module': neither no_such_module.py in "
+                "this folder nor an installed package"
+            ),
+        ),
         (MODULE, f"'{MODULE}': expected module:Class, as in joke:JokeService"),
         ("./joke:A", "'./joke:A': expected module:Class, as in joke:JokeService"),
     ],

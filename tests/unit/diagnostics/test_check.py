@@ -93,7 +93,8 @@ tools:
     parts = await run(tmp_path, broken)
     assert not parts["tools"].ok
     assert parts["tools"].detail == (
-        "no_such_module: ModuleNotFoundError: No module named 'no_such_module'; "
+        "no_such_module: No module named 'no_such_module': is it installed, or its folder on "
+        "PYTHONPATH?; "
         "found: 0 local, 2 clock (builtin), 0 own (local)"
     )
 

@@ -34,7 +34,10 @@ def test_an_empty_memory(tmp_path: Path) -> None:
     section = f"{{path: {tmp_path / 'memory.db'}}}"
     assert vixio_memory(tmp_path, section) == (0, "nothing is remembered of any device\n")
     assert vixio_memory(tmp_path, section, "--json") == (0, "[]\n")
-    assert vixio_memory(tmp_path, section, A) == (0, f"{A}: nothing is remembered\n")
+    assert vixio_memory(tmp_path, section, A) == (
+        0,
+        f"{A}: nothing is remembered; `vixio memory` lists the devices that are known\n",
+    )
 
 
 def test_a_device_is_found_in_any_spelling(tmp_path: Path) -> None:

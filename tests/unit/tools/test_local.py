@@ -116,7 +116,7 @@ async def test_a_broken_file_costs_its_own_tools_only(tmp_path: Path) -> None:
         *("b_syntax.py", "c_raises.py", "d_exits.py", "e_untyped.py", "f_silent.py"),
         *("g_empty.py", "h_same.py"),
     }
-    assert reasons["b_syntax.py"].startswith("SyntaxError")
+    assert reasons["b_syntax.py"].startswith("line 1 is not valid Python")
     assert reasons["c_raises.py"] == "RuntimeError: on import"
     assert "type hint is missing" in reasons["e_untyped.py"]
     assert "docstring" in reasons["f_silent.py"]

@@ -20,9 +20,10 @@ from vixio.cluster.workers.messages import Kind
 from vixio.cluster.workers.process import Plan
 from vixio.core.backoff import Backoff
 from vixio.core.children import command, environment
-from vixio.core.errors import ConfigError, VixioError
+from vixio.core.errors import VixioError
 from vixio.settings import Settings
 from vixio.transports.admission.listener import raise_descriptor_limit
+from vixio.transports.admission.port_errors import port_error
 
 _log = logging.getLogger(__name__)
 
@@ -67,8 +68,8 @@ class Supervisor:
         raise_descriptor_limit()
         server = self._request.settings.server
         with (
-            _reserved(server.host, server.port, "devices") as port,
-            _reserved(server.host, server.http_port, "HTTP") as http_port,
+            _reserved(server.host, server.port, "port") as port,
+            _reserved(server.host, server.http_port, "http_port") as http_port,
         ):
             keepers = [
                 asyncio.create_task(self._keep(number, port, http_port))
@@ -163,7 +164,7 @@ class Supervisor:
 
 
 @contextlib.contextmanager
-def _reserved(host: str, port: int, what: str) -> Iterator[int]:
+def _reserved(host: str, port: int, key: str) -> Iterator[int]:
     """Hold a port that workers listen on together; yield its number, also where 0 was asked for.
 
     Bound and not listening, the socket gets no connection, and keeps others from the port.
@@ -185,10 +186,7 @@ def _reserved(host: str, port: int, what: str) -> Iterator[int]:
             shared.close()
             raise
     except OSError as error:
-        raise ConfigError(
-            f"cannot listen on {host}:{port} for {what}: {error.strerror}; "
-            "stop the program that has the port, or set another one"
-        ) from None
+        raise port_error(host, port, key, error) from None
     with shared:
         yield number
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, Protocol
+from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
@@ -71,9 +73,9 @@ class Connection:
         except TimeoutError:
             raise ProviderTimeout(NAME, "connection", settings.connect_timeout) from None
         except InvalidStatus as error:
-            raise _refused(error.response.status_code) from None
+            raise _refused(error.response.status_code, _named(settings)) from None
         except (WebSocketException, EOFError, OSError) as error:
-            raise _unreachable(error) from None
+            raise _unreachable(error, _named(settings)) from None
         return cls(socket, hotwords, late)
 
     def attach(self, listener: Listener) -> None:
@@ -156,26 +158,32 @@ def _lost(error: ConnectionClosed) -> ProviderError:
     return ProviderError(NAME, f"the server {how}", reason="service")
 
 
-def _refused(status: int) -> ProviderError:
+def _named(settings: FunASRServerSettings) -> str:
+    return f"the speech recognition service at {urlsplit(settings.url).netloc.rpartition('@')[2]}"
+
+
+def _refused(status: int, server: str) -> ProviderError:
     if status in (401, 403):
-        text = f"the server refuses the headers ({status})"
+        text = f"{server} refuses the headers ({status}): see asr.headers"
         return ProviderUnavailable(NAME, text, reason="no_key")
     if status == 404:
-        return ProviderUnavailable(NAME, "there is nothing at url (404)")
+        return ProviderUnavailable(NAME, f"{server} has nothing at this path (404): see asr.url")
     busy = status in (429, 503)
-    return ProviderError(NAME, f"the server answers {status}", reason="busy" if busy else "service")
+    return ProviderError(NAME, f"{server} answers {status}", reason="busy" if busy else "service")
 
 
-def _unreachable(error: Exception) -> ProviderError:
+def _unreachable(error: Exception, server: str) -> ProviderError:
     if isinstance(error, ssl.SSLCertVerificationError):
         return ProviderUnavailable(
             NAME,
-            f"the server's certificate is not trusted ({error.verify_message}): set ca_file to it, "
-            "or verify_tls: false",
+            f"the certificate of {server} is not trusted ({error.verify_message}): set ca_file to "
+            "it, or verify_tls: false",
         )
     if isinstance(error, OSError) and not isinstance(error, ssl.SSLError | ConnectionResetError):
-        text = f"the server cannot be reached: {error.strerror or type(error).__name__}"
+        number = error.errno or 0  # negative: of the name's resolution
+        why = os.strerror(number) if number > 0 else error.strerror or type(error).__name__
+        text = f"{server} cannot be reached: {why}; is asr.url right, and does it run?"
         return ProviderError(NAME, text, reason="unreachable")
     # The outcome of a plain request to a TLS server, and of TLS with a plain server.
-    text = "what answers at url hangs up: wss:// instead of ws://, or the other way round?"
+    text = f"{server} hangs up: is asr.url to begin with wss:// instead of ws://, or with ws://?"
     return ProviderError(NAME, text, reason="unreachable")

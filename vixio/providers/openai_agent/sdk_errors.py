@@ -10,6 +10,7 @@ from agents.exceptions import AgentsException
 
 from vixio.core.errors import ProviderError, ProviderTimeout
 from vixio.providers import openai_status
+from vixio.providers.openai_status import Service
 
 _MAX_DEPTH = 8
 
@@ -29,9 +30,9 @@ def classify(provider: str, error: Exception, timeout: float = 0.0) -> ProviderE
     if isinstance(error, openai.APIStatusError):
         return _of_status(provider, error)
     if isinstance(error, openai.APIConnectionError):
-        return openai_status.unreachable(provider, _cause(error))
+        return openai_status.unreachable(Service(provider), _cause(error))
     if isinstance(error, openai.APIError):
-        return openai_status.of_code(provider, str(error.code or ""), _message_of(error))
+        return openai_status.of_code(Service(provider), str(error.code or ""), _message_of(error))
     return openai_status.unexpected(provider, error, _message_of(error))
 
 
@@ -39,7 +40,9 @@ def _of_status(provider: str, error: openai.APIStatusError) -> ProviderError:
     # LiteLLM's own error carries neither the code nor the headers.
     original = _original(error)
     code, headers = str(original.code or ""), original.response.headers
-    return openai_status.of_status(provider, error.status_code, code, _message_of(error), headers)
+    return openai_status.of_status(
+        Service(provider), error.status_code, code, _message_of(error), headers
+    )
 
 
 def _original(error: openai.APIStatusError) -> openai.APIStatusError:

@@ -34,7 +34,7 @@ from vixio.providers.openai_agent.model import (
     Words,
 )
 from vixio.providers.openai_agent.sdk_errors import classify
-from vixio.providers.openai_status import of_code
+from vixio.providers.openai_status import Service, of_code
 
 Items = list[Item]
 
@@ -88,11 +88,11 @@ class SdkModel:
                         case ResponseCompletedEvent() | ResponseIncompleteEvent():
                             yield _answer(event.response)
                         case ResponseErrorEvent():
-                            raise of_code(self._provider, event.code or "", event.message)
+                            raise of_code(Service(self._provider), event.code or "", event.message)
                         case ResponseFailedEvent():
                             error = event.response.error
                             code, message = (error.code, error.message) if error else ("", "")
-                            raise of_code(self._provider, code, message or "no answer")
+                            raise of_code(Service(self._provider), code, message or "no answer")
         except Exception as error:  # reason: vendors' clients raise anything
             raise classify(self._provider, error, self._timeout) from error
 

@@ -21,7 +21,7 @@ from vixio.core.streams import closing
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
 from vixio.providers.openai_client import OpenAIConnection, SharedClient
 from vixio.providers.openai_speech.hints import prompt_of, readable, terms_of
-from vixio.providers.openai_status import raise_error
+from vixio.providers.openai_status import Service, raise_error
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.sensevoice_tags import parse_tags
 
@@ -236,7 +236,7 @@ def _words_of(body: bytes) -> str:
         raise ProviderError(NAME, "the server's answer is no JSON", reason="service") from None
     text = answer.get("text") if isinstance(answer, dict) else None
     if text is None and isinstance(answer, dict):
-        raise_error(answer, NAME)  # some servers answer so with status 200
+        raise_error(answer, Service(NAME, "asr"))  # some servers answer so with status 200
     if not isinstance(text, str):
         raise ProviderError(NAME, "the server's answer has no words in it", reason="service")
     return text

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from vixio.core.errors import ProviderError
 from vixio.providers.openai_client import OpenAIConnection, SharedClient
-from vixio.providers.openai_status import raise_error
+from vixio.providers.openai_status import Service, raise_error
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.vision import Photo, VisionProvider
 
@@ -112,7 +112,7 @@ def _words_of(body: bytes) -> str:
     """Return the text of the first choice, or its refusal; empty if there is none."""
     try:
         answer = json.loads(body)
-        raise_error(answer, NAME)  # some servers answer so with status 200
+        raise_error(answer, Service(NAME, "vision"))  # some servers answer so with status 200
         choices = answer["choices"]
         message = choices[0]["message"] if choices else {}
         return str(message.get("content") or message.get("refusal") or "")

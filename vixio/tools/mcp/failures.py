@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from http import HTTPStatus
+from pathlib import Path
+from types import MappingProxyType
+from urllib.parse import urlsplit
+
 import httpx2
 from mcp import MCPError
 from mcp.types import CONNECTION_CLOSED, REQUEST_TIMEOUT
@@ -21,18 +27,21 @@ def explain_failure(
     reason = type(error).__name__
     match error:
         case FileNotFoundError():
-            missing = error.filename if error.filename == config.cwd else config.command
-            reason = f"{missing} does not exist"
+            reason = _missing(error, config)
         case PermissionError():
-            reason = f"{config.command} is not executable"
+            reason = (
+                f"the program {config.command} may not be run: chmod +x {config.command}, or name "
+                "its interpreter as command and the file in args"
+            )
         case TimeoutError() | httpx2.TimeoutException():
             reason = no_answer
         case MCPError():
             reason = _explain(error, config, connection, no_answer)
         case httpx2.HTTPStatusError():
-            reason = _http_error(error.response.status_code, error.response.reason_phrase)
+            reason = _http_error(error.response.status_code, error.response.reason_phrase, config)
         case httpx2.TransportError():
-            reason = "it cannot be reached"  # the library's words may contain the URL
+            # The library's words may contain the URL, which may contain a secret; the host is none.
+            reason = f"nothing answers at {_host(config.url)}: does the server run there?"
         case ToolError():
             reason = one_line(str(error))
         case OSError():
@@ -40,19 +49,58 @@ def explain_failure(
     return reason
 
 
+_FROM: Mapping[str, str] = MappingProxyType(
+    {
+        "npx": "Node.js (https://nodejs.org)",
+        "node": "Node.js (https://nodejs.org)",
+        "uvx": "uv (pip install uv)",
+        "uv": "uv (pip install uv)",
+        "docker": "Docker (https://docs.docker.com/engine/install)",
+        "deno": "Deno (https://deno.com)",
+        "bunx": "Bun (https://bun.sh)",
+    }
+)
+"""Programs that descriptions of MCP servers name, and what brings them."""
+
+
+def _missing(error: FileNotFoundError, config: McpServerConfig) -> str:
+    program = config.command
+    if config.cwd and error.filename == config.cwd:
+        return f"there is no folder {config.cwd} (cwd)"
+    if program in _FROM:
+        return f"the program {program} is not installed: it comes with {_FROM[program]}"
+    first, _, rest = program.partition(" ")
+    if rest:
+        args = ", ".join(f'"{each}"' for each in rest.split())
+        return f"there is no program {program!r}: write command: {first} and args: [{args}]"
+    if "/" in program:
+        return f"there is no file {program}, seen from the folder {config.cwd or Path.cwd()}"
+    return f"the program {program} is not installed, or not on the PATH of this server"
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).netloc.rpartition("@")[2]
+
+
 def _explain(
     error: MCPError, config: McpServerConfig, connection: McpConnection, no_answer: str
 ) -> str:
     if connection.http_error is not None:
-        return _http_error(*connection.http_error)
+        return _http_error(*connection.http_error, config)
     if error.code not in (CONNECTION_CLOSED, REQUEST_TIMEOUT):
         return one_line(error.message)
-    ended = "it ended" if config.transport == "stdio" else "the connection ended"
+    ended = f"{config.command} ended" if config.transport == "stdio" else "the connection ended"
     if error.code == REQUEST_TIMEOUT:
         ended = no_answer
     wrote = f"; it wrote: {connection.stderr.last}" if connection.stderr.last else ""
     return f"{ended}{wrote}"
 
 
-def _http_error(status: int, phrase: str) -> str:
-    return f"it answered HTTP {status} {phrase}".rstrip()
+def _http_error(status: int, phrase: str, config: McpServerConfig) -> str:
+    answered = f"{_host(config.url)} answered HTTP {status} {phrase}".rstrip()
+    match status:
+        case HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN:
+            return f'{answered}: set headers, such as {{Authorization: "Bearer ${{TOKEN}}"}}'
+        case HTTPStatus.NOT_FOUND | HTTPStatus.METHOD_NOT_ALLOWED:
+            return f"{answered}: is the path of the url right? It often is /mcp or /sse"
+    return answered

@@ -81,11 +81,16 @@ class McpServerSettings(SourceSettings):
     @model_validator(mode="after")
     def _one_way(self) -> Self:
         if bool(self.command) == bool(self.url):
-            raise ValueError("expected either command (a program to start) or url")
+            raise ValueError(
+                "expected either command (a program to start) or url (a server that runs), not "
+                + ("both" if self.url else "none of them")
+            )
         if self.url:
             parts = urlsplit(self.url)
             if parts.scheme not in ("http", "https") or not parts.hostname:
-                raise ValueError("expected url to begin with http:// or https:// and a host")
+                raise ValueError(
+                    "expected a url such as http://192.168.1.5:8123/mcp, with http:// or https://"
+                )
         if self.transport is not None and (self.transport == "stdio") != bool(self.command):
             raise ValueError(f"transport {self.transport} does not fit: command is for stdio")
         return self

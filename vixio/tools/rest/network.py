@@ -57,6 +57,8 @@ async def addresses_of(host: str, port: int, *, allow_private: bool) -> list[str
         raise ToolError("disconnected", message, retryable=True) from None
     addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
     if not allow_private and not all(map(is_public, addresses)):
-        message = "the service's address is not on the public internet, which is not allowed"
+        message = (
+            "the service's address is not on the public internet; allow_private: true allows that"
+        )
         raise ToolError("denied", message)
     return addresses[:MAX_ADDRESSES]

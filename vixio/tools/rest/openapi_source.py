@@ -121,4 +121,6 @@ class OpenApiSource(ToolSource):
 
 
 def _why(error: OSError) -> str:
-    return f"the document cannot be read: {error.strerror or type(error).__name__}"
+    why = error.strerror or type(error).__name__
+    where = f" {error.filename} (in the folder {Path.cwd()})" if error.filename else ""
+    return f"the document{where} cannot be read: {why}"

@@ -33,7 +33,9 @@ def check_template(config: RestToolConfig) -> None:
     """Raise ConfigError if the URL's template or its parameters are invalid."""
     parts = urlsplit(config.url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ConfigError("url: expected http:// or https:// and a host")
+        raise ConfigError(
+            "url: expected an address such as https://api.example.org/v1, with http:// or https://"
+        )
     if parts.username or parts.password:
         raise ConfigError("url: no user or password in it; set a header")
     try:

@@ -62,12 +62,16 @@ async def reason(config: McpServerConfig) -> str:
 @pytest.mark.parametrize("status", ["401 Unauthorized", "404 Not Found", "503 Busy"])
 async def test_an_http_error_is_named(transport: Transport, status: str) -> None:
     async with refusing(status) as port:
-        assert await reason(config_of(transport, port)) == f"it answered HTTP {status}"
+        said = await reason(config_of(transport, port))
+        assert said.startswith(f"127.0.0.1:{port} answered HTTP {status}")
 
 
 @pytest.mark.parametrize("transport", HTTP)
 async def test_a_server_that_is_not_there(transport: Transport) -> None:
-    assert await reason(config_of(transport, free_port())) == "it cannot be reached"
+    port = free_port()
+    assert await reason(config_of(transport, port)) == (
+        f"nothing answers at 127.0.0.1:{port}: does the server run there?"
+    )
 
 
 @pytest.mark.parametrize("transport", HTTP)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -85,11 +86,17 @@ async def test_a_silent_process_blocks_nothing_and_is_ended(
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"command": "no-such-program-anywhere"}, "no-such-program-anywhere does not exist"),
-        ({"cwd": "/no/such/folder"}, "/no/such/folder does not exist"),
+        (
+            {"command": "no-such-program-anywhere"},
+            (
+                "the program no-such-program-anywhere is not installed, or not on the PATH of "
+                "this server"
+            ),
+        ),
+        ({"cwd": "/no/such/folder"}, "there is no folder /no/such/folder (cwd)"),
         (
             {"args": ("-c", "raise SystemExit('no licence found')")},
-            "it ended; it wrote: no licence found",
+            f"{sys.executable} ended; it wrote: no licence found",
         ),
     ],
 )

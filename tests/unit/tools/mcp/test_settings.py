@@ -61,7 +61,7 @@ mcp_servers:
     [
         ("a: {}", "expected either command (a program to start) or url"),
         ("a: {command: x, url: 'http://x'}", "expected either command"),
-        ("a: {url: 'ftp://x'}", "expected url to begin with http:// or https://"),
+        ("a: {url: 'ftp://x'}", "expected a url such as http://192.168.1.5:8123/mcp"),
         ("a: {url: 'http://x', transport: stdio}", "transport stdio does not fit"),
         ("device: {command: x}", "other than broker, builtin, client, confirm, device, local"),
         ("'a b': {command: x}", "expected a name of letters"),

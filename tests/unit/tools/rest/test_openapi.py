@@ -201,7 +201,10 @@ async def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
     )
     await source.start()
     await source.ready()
-    assert source.faults[0].reason == "the document cannot be read: No such file or directory"
+    assert source.faults[0].reason == (
+        f"the document {tmp_path / 'no.yaml'} (in the folder {Path.cwd()}) cannot be read: "
+        "No such file or directory"
+    )
     await source.close()
 
 

@@ -73,8 +73,8 @@ def test_a_value_stays_in_its_segment(city: object) -> None:
 @pytest.mark.parametrize(
     ("url", "method", "more", "message"),
     [
-        ("ftp://h/x", "GET", {}, "expected http:// or https://"),
-        ("h/x", "GET", {}, "expected http:// or https://"),
+        ("ftp://h/x", "GET", {}, "with http:// or https://"),
+        ("h/x", "GET", {}, "with http:// or https://"),
         ("http://{city}/x", "GET", {}, "must not stand in the host"),
         ("http://h:{city}/x", "GET", {}, "port"),
         ("http://u:p@h/x", "GET", {}, "no user or password"),

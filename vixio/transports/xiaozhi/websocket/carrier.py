@@ -10,10 +10,10 @@ from typing import Any
 
 from websockets.http11 import Request, Response
 
-from vixio.core.errors import ConfigError
 from vixio.core.transport import GOING_AWAY
 from vixio.transports.admission.admission import Admission
 from vixio.transports.admission.listener import BACKLOG, NO_DESCRIPTORS, Listener
+from vixio.transports.admission.port_errors import port_error
 from vixio.transports.admission.refusal import Refusal
 from vixio.transports.xiaozhi.channel import ADDRESS_HEADERS, Carrier, Serve
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
@@ -72,10 +72,7 @@ class WebSocketCarrier(Carrier):
                 self._make_channel, sock=listener, backlog=BACKLOG
             )
         except OSError as error:
-            raise ConfigError(
-                f"cannot listen on {settings.host}:{settings.port} for devices: {error.strerror}; "
-                "stop the program that has the port, or set another one"
-            ) from None
+            raise port_error(settings.host, settings.port, "port", error) from None
         _log.info("listening for devices", extra={"host": settings.host, "port": self.port})
 
     async def stop(self) -> None:
