@@ -326,6 +326,7 @@ class Application:
 
     def _sentence(self, text: str, now: float) -> None:
         self.tracker.sentence(text, now)
+        self._records.screen.append(text)
         self._records.changed()
 
     def _tts_stop(self, now: float) -> None:

@@ -101,12 +101,16 @@ async def _talk(options: argparse.Namespace) -> int:
         if not options.json:
             session = device.session_id
             _out(f"connected as {config.device_id}, session {session}")
+        shown = 0
         try:
             async for kind, text in _turns(options):
                 calls = len(device.mcp.calls)
                 reply = await _one_turn(device, kind, text, options.timeout)
-                _show(reply, device.mcp.calls[calls:], as_json=options.json)
+                screen, shown = device.records.screen[shown:], len(device.records.screen)
+                _show(reply, device.mcp.calls[calls:], screen, as_json=options.json)
         finally:
+            if not options.json:  # what a turn without an answer has shown, such as why
+                _show_screen(device.records.screen[shown:])
             if options.wav_out is not None:
                 _write_wav(device, options.wav_out)
     return 0
@@ -148,9 +152,10 @@ async def _turns(options: argparse.Namespace) -> AsyncIterator[tuple[str, str]]:
             yield "say", line
 
 
-def _show(reply: Reply, calls: list[ToolCallRecord], *, as_json: bool) -> None:
+def _show(reply: Reply, calls: list[ToolCallRecord], screen: list[str], *, as_json: bool) -> None:
     figures = reply.as_dict()
     if as_json:
+        figures["screen"] = screen
         figures["calls"] = [{"name": call.name, "arguments": call.arguments} for call in calls]
         _out(json.dumps(figures, ensure_ascii=False))
         return
@@ -161,10 +166,16 @@ def _show(reply: Reply, calls: list[ToolCallRecord], *, as_json: bool) -> None:
         arguments = ", ".join(f"{key}={value!r}" for key, value in call.arguments.items())
         _out(f"tool    {call.name}({arguments})")
     _out(f"reply   {reply.text}")
+    _show_screen(screen)
     times = ("tts_start_ms", "first_audio_ms", "playout_end_ms", "tts_stop_ms")
     _out("ms      " + "  ".join(f"{name[:-3]} {figures[name]}" for name in times))
     flow = ("frames", "late", "underruns", "overflows", "clipped_ms", "jitter_ms", "stop_lag_ms")
     _out("audio   " + "  ".join(f"{name} {figures[name]}" for name in flow))
+
+
+def _show_screen(lines: list[str]) -> None:
+    for line in lines:
+        _out(f"screen  {line}")
 
 
 def _out(line: str) -> None:

@@ -83,6 +83,7 @@ class Records:
     emotions: list[str] = field(default_factory=list)
     alerts: list[dict[str, Any]] = field(default_factory=list)
     customs: list[dict[str, Any]] = field(default_factory=list)
+    screen: list[str] = field(default_factory=list)  # a line for each change of what is shown
     spoken: list[Spoken] = field(default_factory=list)
     heard: list[Heard] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)  # what a server must not send

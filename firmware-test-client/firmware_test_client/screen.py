@@ -41,6 +41,7 @@ class Screen:
     def _stt(self, body: dict[str, Any]) -> None:
         if isinstance(body.get("text"), str):
             self._tracker.stt(body["text"])
+            self._records.screen.append(f"you: {body['text']}")
         else:
             self._records.violations.append("stt without text")
 
@@ -48,6 +49,7 @@ class Screen:
         emotion = body.get("emotion")
         if isinstance(emotion, str):
             self._tracker.emotion(emotion)
+            self._records.screen.append(f"({emotion})")
         if emotion not in EMOTIONS:
             self._records.violations.append(f"unknown emotion {emotion!r}")
 
@@ -55,5 +57,6 @@ class Screen:
         """The firmware ignores an alert without all three fields."""
         if all(isinstance(body.get(key), str) for key in ("status", "message", "emotion")):
             self._records.alerts.append(body)
+            self._records.screen.append("alert: {status}: {message} ({emotion})".format(**body))
         else:
             self._records.violations.append("alert without status, message and emotion")

@@ -68,8 +68,37 @@ async def test_lines_of_standard_input_are_spoken(server: ScriptedServer) -> Non
         "talk", "--url", server.url, "--mode", "manual", "--speed", "300", stdin="yes\n\nno\n"
     )
     assert (status, err) == (0, "")
-    assert out.count("I heard you.") == 2
+    assert out.count("reply   I heard you.\n") == 2
+    assert out.count("screen  I heard you.\n") == 2
     assert "you     yes" in out
+
+
+async def test_what_the_screen_shows_is_printed(server: ScriptedServer) -> None:
+    async def show(talk: Conversation, body: dict[str, Any]) -> None:
+        if body.get("state") != "detect":
+            return
+        await talk.send({"type": "stt", "text": body["text"]})
+        await talk.send({"type": "llm", "emotion": "sad", "text": "😔"})
+        if body["text"] == "fail":
+            alert = {"status": "ERROR", "message": "no key", "emotion": "sad"}
+            await talk.send({"type": "alert", **alert})
+        else:
+            await talk.speak(tone_packets(3), "It is noon.")
+
+    server.on_json = show
+    status, out, _ = await run("talk", "--url", server.url, "--type", "the time")
+    assert status == 0
+    assert [line for line in out.splitlines() if line.startswith("screen")] == [
+        "screen  you: the time",
+        "screen  (sad)",
+        "screen  It is noon.",
+    ]
+    status, out, err = await run(
+        "talk", "--url", server.url, "--type", "fail", "--timeout", "1"
+    )  # fmt: skip
+    assert status == 1
+    assert "screen  alert: ERROR: no key (sad)\n" in out
+    assert err.startswith("firmware-test-client: waited 1 s")
 
 
 async def test_errors_are_one_line(server: ScriptedServer) -> None:

@@ -1,8 +1,12 @@
-"""What ``vixio serve`` prints when devices can connect: where, with what, and how to try it."""
+"""What ``vixio serve`` prints when it listens: where, with what, and how to try it."""
 
 from __future__ import annotations
 
+import shlex
+import shutil
 import socket
+import sys
+from pathlib import Path
 
 from vixio import __version__
 from vixio.cluster.context import ServerInfo
@@ -36,6 +40,17 @@ def urls(about: ServerInfo) -> tuple[str, str]:
     return ota, f"ws://{shown}:{about.port}/xiaozhi/v1/"
 
 
+def runnable(program: str) -> str:
+    """Return how to call a program of this environment: by its path where PATH does not have it."""
+    ours = Path(sys.executable).parent / program
+    found = shutil.which(program)
+    if not ours.exists() or (found is not None and Path(found).resolve() == ours.resolve()):
+        return program
+    here = Path.cwd()
+    shown = ours.relative_to(here) if ours.is_relative_to(here) else ours
+    return shlex.quote(str(shown))
+
+
 def banner(about: ServerInfo, source: str) -> str:
     """Return the lines to print."""
     ota, websocket = urls(about)
@@ -44,16 +59,17 @@ def banner(about: ServerInfo, source: str) -> str:
     workers = f" · {about.workers} processes" if about.workers > 1 else ""
     return "\n".join(
         (
-            f"Vixio {__version__} is ready for devices  (settings: {source})",
+            f"Vixio {__version__} listens for devices  (settings: {source})",
             "",
             f"  OTA URL       {ota}      ← enter this on the device",
             f"  WebSocket     {websocket}",
             f"  health        {ota.removesuffix('xiaozhi/ota/')}healthz",
             "",
             f"  {parts} · language {about.language} · tokens {tokens}{workers}",
+            "  These load now: the log says `all providers are ready` when they have.",
             "",
             "  No device at hand? In another terminal:",
-            f'    firmware-test-client talk --ota {ota} --say "what time is it"',
+            f'    {runnable("firmware-test-client")} talk --ota {ota} --say "what time is it"',
             "",
             "  Stop with Ctrl-C.",
         )

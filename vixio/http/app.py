@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vixio.http.ota import OtaSettings
+from vixio.http.routes.front import front_routes
 from vixio.http.routes.health import Status, health_routes
 from vixio.http.routes.ota import OtaEndpoint
 from vixio.transports.admission.admission import Admission
@@ -33,6 +34,7 @@ def create_http_app(
         routes=[
             *OtaEndpoint(settings, admission).routes(),
             *health_routes(status, admission.counters),
+            *front_routes(settings, admission.proxies),
             *more,
         ]
     )

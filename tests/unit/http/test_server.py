@@ -157,7 +157,7 @@ async def test_the_health_page() -> None:
 
 async def test_other_paths_are_not_found() -> None:
     async with serving() as port:
-        assert (await request(port, "/")).status == 404
+        assert (await request(port, "/nothing")).status == 404
 
 
 async def test_the_process_keeps_its_signals() -> None:

@@ -14,6 +14,7 @@ import yaml
 
 from vixio.bench.load import report
 from vixio.bench.load.calibration import slowness
+from vixio.bench.load.conclusion import conclusion
 from vixio.bench.load.control import BenchError, Hub
 from vixio.bench.load.figures import Result
 from vixio.bench.load.marks import SERIES, Verdict, judge, part_of
@@ -239,6 +240,7 @@ def _tell(
         out.write(f"! {line}\n")
     if found:
         out.write("\n" + report.verdicts(found) + "\n")
+    out.write("\n" + conclusion(results, found) + "\n")
     out.flush()
     if options.json:
         report.write_json(report.as_json(results, found, argv), options.json)

@@ -69,13 +69,13 @@ class OtaEndpoint:
         if device_id := normalise_device_id(request.headers.get("device-id", "")):
             stated = stated_firmware(body, request.headers.get("user-agent", ""))
             self._admission.firmware.note(device_id[:MAX_ID_CHARS], stated)
-        forwarded = self._settings.trust_forwarded or self._proxies.trusts(_peer(request))
+        forwarded = self._settings.trust_forwarded or self._proxies.trusts(peer(request))
         return JSONResponse(
             ota_answer(
                 self._settings,
                 request.headers,
                 body,
-                _own_host(request),
+                own_host(request),
                 trust_forwarded=forwarded,
                 auth=self._auth,
             )
@@ -90,7 +90,7 @@ class OtaEndpoint:
     def _refuse(self, request: Request) -> Response | None:
         from starlette.responses import JSONResponse
 
-        client = self._proxies.client(_peer(request), request.headers.getlist("x-forwarded-for"))
+        client = self._proxies.client(peer(request), request.headers.getlist("x-forwarded-for"))
         if client is None:
             return None
         key = address_key(client)
@@ -105,11 +105,12 @@ class OtaEndpoint:
         )
 
 
-def _peer(request: Request) -> Address | None:
+def peer(request: Request) -> Address | None:
+    """Return the address of the connection's other end."""
     return parse_address(request.client.host if request.client else "")
 
 
-def _own_host(request: Request) -> str:
+def own_host(request: Request) -> str:
     """Return the server's address of this connection, as it stands in a URL."""
     server = request.scope.get("server")
     host = str(server[0]) if server else "127.0.0.1"

@@ -1,0 +1,38 @@
+"""What ``vixio serve`` prints when it listens."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from vixio.cli.banner import banner, runnable
+from vixio.cluster.context import ServerInfo
+
+ABOUT = ServerInfo("127.0.0.1", 8000, 8003, {"vad": "silero", "asr": "x"}, "en", tokens=False)
+
+
+def test_it_says_what_is_true() -> None:
+    text = banner(ABOUT, "./vixio.yaml")
+    assert "listens for devices  (settings: ./vixio.yaml)" in text
+    assert "http://127.0.0.1:8003/xiaozhi/ota/ " in text
+    assert "the log says `all providers are ready` when they have" in text
+    assert "is ready" not in text
+
+
+def test_its_command_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = tmp_path / "my env" / "bin"
+    programs.mkdir(parents=True)
+    program = programs / "firmware-test-client"
+    program.touch(mode=0o755)
+    monkeypatch.setattr(sys, "executable", str(programs / "python"))
+    monkeypatch.setenv("PATH", os.defpath)
+    assert runnable("firmware-test-client") == f"'{program}'"
+    monkeypatch.chdir(tmp_path)
+    assert runnable("firmware-test-client") == "'my env/bin/firmware-test-client'"
+    monkeypatch.setenv("PATH", str(programs))
+    assert runnable("firmware-test-client") == "firmware-test-client"
+    program.unlink()  # not installed here: nothing better is known
+    assert runnable("firmware-test-client") == "firmware-test-client"
