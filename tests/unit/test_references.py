@@ -77,6 +77,7 @@ def documents() -> list[Path]:
     """Return the documents of the repository."""
     return [
         ROOT / "README.md",
+        ROOT / "README.zh.md",
         ROOT / "CHANGELOG.md",
         *sorted((ROOT / "docs").rglob("*.md")),
         *sorted((ROOT / "examples").rglob("*.md")),
