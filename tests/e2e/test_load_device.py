@@ -74,7 +74,7 @@ async def test_the_first_answer_is_the_one_behind_the_notices_of_loading() -> No
 
 async def test_an_apology_is_no_answer() -> None:
     async with asking(Agent("service")) as (device, _):
-        with pytest.raises(BenchError, match="went wrong"):
+        with pytest.raises(BenchError, match="has a problem"):
             await device.first_answer
 
 

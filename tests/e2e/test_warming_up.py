@@ -113,7 +113,7 @@ async def test_a_start_that_fails_leaves_nothing() -> None:
             settings(server={"host": "127.0.0.1", "port": 0, "http_port": port}),
             Providers(ScriptedVAD(), asr, ScriptedAgentBackend(), quick()),
         )
-        with pytest.raises(ConfigError, match="cannot listen"):
+        with pytest.raises(ConfigError, match="is in use"):
             await server.start()
         assert asr.closed
         with pytest.raises(ConnectionRefusedError):

@@ -120,4 +120,4 @@ def test_a_long_answer_of_a_tool_is_shortened(capsys: pytest.CaptureFixture[str]
     talk()
     shown = capsys.readouterr().err.splitlines()
     assert all(len(line) < 250 for line in shown)
-    assert shown[1] == "  → remembered"
+    assert shown[1] == '  → {"remembered": "' + "x" * 150 + '"}'

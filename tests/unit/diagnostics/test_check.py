@@ -8,6 +8,7 @@ import socket
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from click.testing import CliRunner
@@ -293,9 +294,12 @@ async def test_a_service_that_refuses_the_key(
         section = f"{{name: openai, api_key: k, base_url: '{service.base_url}'}}"
         parts = await run(tmp_path, f"asr: {section}\ntts: {section}")
         assert not service.requests, "nothing that costs money is asked"
-    assert failed(parts) == dict.fromkeys(
-        ("asr", "tts"), "openai: the model's server refuses the api_key (401)"
-    )
+        host = urlsplit(service.base_url).netloc
+    assert failed(parts) == {
+        "asr": f"openai: the speech recognition service at {host} refuses the api_key (401): "
+        "see asr.api_key",
+        "tts": f"openai: the voice service at {host} refuses the api_key (401): see tts.api_key",
+    }
 
 
 async def test_models_of_a_list_of_which_one_refuses(
