@@ -36,7 +36,9 @@ def settings(**sections: dict[str, Any]) -> Settings:
     server = {"host": "127.0.0.1", "port": 0, "http_port": 0, **sections.pop("server", {})}
     memory = {"store": "none", **sections.pop("memory", {})}
     listening = {**NO_GAPS, **sections.pop("listening", {})}
-    own = {"server": server, "memory": memory, "listening": listening}
+    # On a busy machine any answer may take so long that a filler is said.
+    assistant = {"filler_after": 0, **sections.pop("assistant", {})}
+    own = {"server": server, "memory": memory, "listening": listening, "assistant": assistant}
     limits = patient.sections(**sections.pop("timeouts", {}))
     return Settings.model_validate({**own, **limits, **sections})
 

@@ -9,6 +9,7 @@ MARKS = (
     "voice_end",
     "turn_end",
     "transcript",
+    "filler",
     "first_token",
     "first_sentence",
     "first_audio",
@@ -18,7 +19,9 @@ MARKS = (
 )
 """The moments of a turn, in their order. ``voice_end``: the last voiced audio; ``turn_end``: the
 decision that the user has finished; ``speech_start``: ``tts start`` is on the wire, which may be
-before ``first_audio``; ``first_frame``: the first audio packet is on the wire."""
+before ``first_audio``; ``first_frame``: the first audio packet is on the wire, of the filler where
+there is one: words while the model takes long, which ``first_token`` to ``first_audio`` leave
+out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,8 @@ class _Spoken:
     start_ms: int = 0
     whole: bool = True
     """Whether its audio is all there."""
+    kept: bool = True
+    """Whether it counts as heard: not what only bridges a pause."""
 
 
 class Pacer:
@@ -126,10 +128,13 @@ class Pacer:
         self._announced = True
         self._changed.wake()
 
-    async def put_sentence(self, text: str) -> None:
-        """Queue ``text`` as the subtitle of the audio that follows."""
+    async def put_sentence(self, text: str, *, kept: bool = True) -> None:
+        """Queue ``text`` as the subtitle of the audio that follows.
+
+        ``kept``: whether it is part of :meth:`heard_text`.
+        """
         self.put_sentences += 1
-        self._last_put = _Spoken(text)
+        self._last_put = _Spoken(text, kept=kept)
         self._queue.append(self._last_put)
         self._changed.wake()
 
@@ -209,15 +214,15 @@ class Pacer:
     def heard_text(self, first: int | None = None) -> str:
         """Return the sentences that were heard; the last one cut by the share that was played.
 
-        Those whose audio broke off are left out. ``first``: only these many from the first; None:
-        all.
+        Those whose audio broke off, or that are not kept, are left out. ``first``: only these many
+        from the first; None: all.
         """
         heard = self.heard_ms()
         parts: list[str] = []
         for index, sentence in enumerate(self._sentences[:first]):
             if sentence.start_ms >= heard:
                 break
-            if not sentence.whole:
+            if not (sentence.whole and sentence.kept):
                 continue
             last = index + 1 == len(self._sentences)
             end_ms = self._sent_ms if last else self._sentences[index + 1].start_ms

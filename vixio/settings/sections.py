@@ -229,6 +229,8 @@ class AssistantSettings(Section):
     """Besides those of the firmware's models."""
     wake_reply: str = ""
     """Spoken when the device reports its wake word; empty: nothing."""
+    filler_after: float = Field(default=2.0, ge=0, le=60, allow_inf_nan=False)
+    """Seconds without an answer after which a few words are said; 0: never."""
     messages: str = ""
     """Folder of catalogues for what the assistant says by itself, over the packaged ones."""
     history_turns: int = Field(default=20, ge=1, le=1_000)

@@ -146,6 +146,7 @@ class Settings(Section):
         return SessionSettings(
             language=self.assistant.language,
             wake_reply=self.assistant.wake_reply,
+            filler_after=self.assistant.filler_after,
             timeouts=self.time_limits(),
             pacer=fill(PacerSettings, self.output),
         )

@@ -171,6 +171,8 @@ def _settings(plan: ServerPlan) -> Settings:
         "memory": {"store": "none"},
         **plan.services,
         **plan.settings,
+        # What is measured is the answer, which a filler would precede.
+        "assistant": {"filler_after": 0, **plan.settings.get("assistant", {})},
         "server": server,
     }
     if not (plan.default_set or plan.services):

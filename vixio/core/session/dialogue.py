@@ -327,9 +327,9 @@ class Dialogue:
             before=self._slot.last_cut,
             speech=speech,
         )
-        reply.start.wait_for_floor = lambda: self._take_floor(reply)
         # In full duplex the user is heard until there is something to hear.
-        reply.start.early = not self.floor.full_duplex
+        early = not self.floor.full_duplex
+        reply.start.follow(lambda: self._take_floor(reply), lambda: self.user_speaking, early=early)
         self._slot.reply = reply
         self._emit(events.TurnStarted, turn.turn_id, turn.text)
         self._context.spawn(self._run(reply, failed))

@@ -54,7 +54,8 @@ class Engine(Protocol):
     def speak(self, turn_id: int, text: str) -> AsyncIterator[Chunk]:
         """Return the stream that says ``text`` as it is, without asking a model.
 
-        The session writes it into the history.
+        The session writes it into the history. With ``SessionSettings.filler_after`` it is called
+        while a reply is being made too.
         """
         ...
 

@@ -42,6 +42,7 @@ from vixio.core.session.events import (
     ToolEnded,
     ToolStarted,
 )
+from vixio.core.session.filler import Filler
 from vixio.core.session.reply_audio import ReplyAudio
 from vixio.core.session.settings import SessionSettings
 from vixio.core.session.speech import SpeechHandle, SpeechStatus
@@ -95,6 +96,7 @@ class Reply:
         self.start = SpeechStart(self._pacer, context.voice_latency, lead)
         """Takes the floor when there is, or will soon be, something to hear."""
         self.start.on_taken = self._floor_taken
+        self._filler = Filler(self.timeline, self.start, self._pacer, self._audio)
         self._names: dict[str, str] = {}
         self._failed = False
         self._sentences: int | None = None
@@ -152,10 +154,13 @@ class Reply:
         try:
             async with asyncio.TaskGroup() as self._group:
                 pacing = self._group.create_task(self._pacer.run())
+                filling = self._fill(self._group) if failed is None else None
                 try:
                     await self._make(failed)
                 finally:
                     self.start.cancel()
+                    if filling is not None:
+                        filling.cancel()
                     self._pacer.finish()
                 await pacing
         except* ConnectionClosed:
@@ -202,6 +207,14 @@ class Reply:
                 self.speech.end(status, heard)
         if self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()
+
+    def _fill(self, group: asyncio.TaskGroup) -> asyncio.Task[None] | None:
+        """Say a few words if the answer to the user takes long."""
+        after, turn = self._settings.filler_after, self.turn
+        if not after or not turn.understood or self.speech is not None:
+            return None
+        limit = self._settings.timeouts.tts
+        return group.create_task(self._filler.run(after, limit, self._engine, self._context))
 
     def _floor_taken(self) -> None:
         self._emit(SpeechStarted, self.turn.turn_id)
@@ -268,6 +281,7 @@ class Reply:
 
     async def _apologise(self, fault: Fault) -> None:
         """Say what happened; if that fails too, show it."""
+        self._filler.needless = True
         language = self._language
         words = fault.words(language)
         spoken_before = self._made_something
@@ -308,12 +322,16 @@ class Reply:
                     except StopAsyncIteration:
                         break
                     left -= now() - began
-                    await self._take(chunk)
-        await self._audio.flush()
+                    async with self._filler.playing:
+                        await self._take(chunk)
+        async with self._filler.playing:
+            await self._audio.flush()
 
     async def _take(self, chunk: Chunk) -> None:
         if self._over:
             return
+        if isinstance(chunk, SpeechAhead | Sentence | AudioOut):
+            self._filler.needless = True
         match chunk:
             case AudioOut(pcm=pcm, sample_rate=rate):
                 self._made_something = True

@@ -14,10 +14,13 @@ class SessionSettings:
 
     ``hold``: seconds for which a finished reply waits while the user speaks again; what is said on
     command waits without a limit. ``language`` and ``wake_reply`` are those of the default profile.
+    ``filler_after``: seconds without an answer after which a few words are said; 0: never. Needs an
+    engine whose ``speak`` may run beside its ``reply``.
     """
 
     language: str = "en"
     wake_reply: str = ""
     hold: float = 3.0
+    filler_after: float = 0.0
     timeouts: Timeouts = field(default_factory=Timeouts)
     pacer: PacerSettings = field(default_factory=PacerSettings)

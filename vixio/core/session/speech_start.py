@@ -27,6 +27,8 @@ class SpeechStart:
         """Whether the floor may be taken before there is audio."""
         self.wait_for_floor: Callable[[], Awaitable[None]] | None = None
         """Returns when the assistant may speak."""
+        self.user_speaks: Callable[[], bool] = lambda: False
+        """Whether the user is heard at this moment."""
         self.on_taken: Callable[[], None] | None = None
         self._pacer = pacer
         self._latency = latency
@@ -34,6 +36,16 @@ class SpeechStart:
         self._lock = asyncio.Lock()
         self._expected_since: float | None = None
         self._task: asyncio.Task[None] | None = None
+
+    def follow(
+        self,
+        wait_for_floor: Callable[[], Awaitable[None]],
+        user_speaks: Callable[[], bool],
+        *,
+        early: bool,
+    ) -> None:
+        """Follow a floor."""
+        self.wait_for_floor, self.user_speaks, self.early = wait_for_floor, user_speaks, early
 
     def expect_audio(self, group: asyncio.TaskGroup) -> None:
         """Note that the first words to be spoken have come. Later calls change nothing."""
