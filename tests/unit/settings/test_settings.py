@@ -18,6 +18,7 @@ from vixio.core.session.settings import SessionSettings
 from vixio.core.timeouts import Timeouts
 from vixio.core.turns.interruption import CutAtVoice, PauseAtVoice
 from vixio.devices.profiles import SettingsProfiles
+from vixio.models.catalogue import find, load_catalogue
 from vixio.providers import registry
 from vixio.providers.entry import ProviderEntry
 from vixio.providers.registry import ProviderKind
@@ -344,6 +345,22 @@ def test_each_configuration_is_what_it_says() -> None:
         (".speech", "moonshine"),
     ]
     assert (natural.agent.name, natural.tts.name) == ("fallback", "piper")
+    mandarin = load_settings(ROOT / "config/natural-zh.yaml", {})
+    assert (mandarin.assistant.language, mandarin.asr.name) == ("zh-CN", "whisper")
+    assert (mandarin.agent, mandarin.tts.name) == (natural.agent, "kokoro")
+    assert mandarin.tts.options.model_dump()["voice"] == "zf_xiaoxiao"
+
+
+def test_the_other_recogniser_of_the_chinese_configuration_can_be_had(tmp_path: Path) -> None:
+    text = (ROOT / "config/natural-zh.yaml").read_text(encoding="utf-8")
+    commented = ("# asr:", "#   name: sherpa-onnx", "#   folder: sense-voice")
+    without = [line for line in text.splitlines() if line != "asr:" and "name: whisper" not in line]
+    other = load(tmp_path, "\n".join(x[2:] if x in commented else x for x in without))
+    assert other.asr.name == "sherpa-onnx"
+    (command,) = (line for line in text.splitlines() if "vixio models get" in line)
+    model = find(load_catalogue(), command.split()[-1])
+    assert (model.runtime, "zh" in model.languages) == ("sherpa-onnx", True)
+    assert str(other.asr.options.model_dump()["folder"]).endswith(model.name)
 
 
 def test_the_local_configuration_needs_no_package_and_no_key() -> None:
