@@ -13,6 +13,7 @@ SEES_ALL = (
     "demo",
     "diagnostics",
     "server",
+    "setup",
     "testing",
 )
 """Of ``vixio``: the composition root and what stands around the whole server."""

@@ -60,16 +60,23 @@ def _used(path: Path | None) -> int:
     from vixio.settings import load_settings
 
     settings = load_settings(path)
-    click.echo(f"{'part':<8}{'':8}{'provider':<20}{'ready':>9}{'first':>9}{'total':>9}")
+    click.echo(HEADING)
     with StatusLine() as status:
 
         def show(row: Row) -> None:
             status.clear()
-            times = "".join(map(_seconds, (row.ready, row.first, row.total)))
-            line = f"{row.part:<8}{_verdict(row.ok)}  {row.provider:<20}{times}  {row.detail}"
-            click.echo(line, color=colour())
+            click.echo(row_line(row), color=colour())
 
         return 0 if asyncio.run(check_live(settings, show, status.show)) else 1
+
+
+HEADING = f"{'part':<8}{'':8}{'provider':<20}{'ready':>9}{'first':>9}{'total':>9}"
+
+
+def row_line(row: Row) -> str:
+    """Return the line of a part that was used, under :data:`HEADING`."""
+    times = "".join(map(_seconds, (row.ready, row.first, row.total)))
+    return f"{row.part:<8}{_verdict(row.ok)}  {row.provider:<20}{times}  {row.detail}"
 
 
 def _seconds(seconds: float | None) -> str:

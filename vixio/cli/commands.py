@@ -17,6 +17,7 @@ from vixio.cli.check import check
 from vixio.cli.config import CONFIG_NAME, choose_config, config_option
 from vixio.cli.models import models
 from vixio.cli.serve import serve
+from vixio.cli.setup import setup
 from vixio.cli.speech import say, transcribe
 from vixio.cli.tool_service import tool_service
 from vixio.cli.voices import voices
@@ -66,6 +67,7 @@ def main() -> None:
     """Voice-assistant server for ESP32 xiaozhi devices."""
 
 
+main.add_command(setup)
 main.add_command(ask)
 main.add_command(chat)
 main.add_command(serve)

@@ -63,6 +63,20 @@ def how_to_install(*extras: Extra) -> str:
     return shlex.join([sys.executable, "-m", "pip", "install", *packages])
 
 
+def install_command(*extras: Extra) -> list[str] | None:
+    """Return the program and arguments that install ``extras`` from here; None: it cannot.
+
+    An image is built anew, and a copied folder has no metadata.
+    """
+    root = checkout()
+    if root is not None:
+        return [str(root / "scripts" / "install_extra.sh"), sys.prefix, *extras]
+    packages = [package for extra in extras for package in _packages(extra)]
+    if os.environ.get(IN_IMAGE) or not packages:
+        return None
+    return [sys.executable, "-m", "pip", "install", *packages]
+
+
 def how_to_repair() -> str:
     """Return what to do when a package of the default install is missing or broken."""
     root = checkout()

@@ -14,6 +14,7 @@ import json
 import logging
 import os
 import platform
+import re
 import ssl
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
 from vixio.core.waiters import Waiters
 from vixio.providers import openai_status
-from vixio.providers.openai_answer import ServerAnswer, explained
+from vixio.providers.openai_answer import ServerAnswer, explained, listed_models, lists_models
 from vixio.providers.openai_url import BaseUrl, checked_base_url
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ KEPT_S: Final = 50.0
 to a cloud service takes a tenth of a second or more. Services keep them for a minute or longer; one
 that was closed meanwhile is noticed before it is used."""
 
+_VERSION: Final = re.compile(r"v\d.*")
+"""The part of a path that is an API's version: ``v1``, ``v4`` (Zhipu), ``v1beta`` (Gemini)."""
 _IN_ONE_PIECE: Final = 2**20
 """Bytes of a body above which it is written in pieces, since each write blocks the loop."""
 
@@ -189,22 +192,30 @@ class SharedClient:
         be restricted to other requests. Raises ProviderError: no connection, the key is refused, or
         the server's API begins with ``/v1``, which the base URL does not have.
         """
+        return await self._listing() is not None
+
+    async def models(self) -> list[str] | None:
+        """Return the names of the models that the server lists; None: as :meth:`verify`, False."""
+        listing = await self._listing()
+        return None if listing is None else listed_models(listing)
+
+    async def _listing(self) -> bytes | None:
         self.check()
         status, body, headers = await self.run(self._get("models"))
         if status == HTTPStatus.UNAUTHORIZED and b"scope" not in body:
             raise openai_status.of_body(self.service, status, body, headers)
-        if _lists(status, body):
-            return True
+        if lists_models(status, body):
+            return body
         assert self._server is not None  # noqa: S101 - checked
         url = self._server.url
-        if status == HTTPStatus.NOT_FOUND and "v1" not in url.parts:
+        if status == HTTPStatus.NOT_FOUND and not any(map(_VERSION.fullmatch, url.parts)):
             status, body, _ = await self.run(self._get("v1/models"))
-            if _lists(status, body) or status == HTTPStatus.UNAUTHORIZED:
+            if lists_models(status, body) or status == HTTPStatus.UNAUTHORIZED:
                 whole = url / "v1"
                 shown = f"base_url: {whole}" if url.user is None else "base_url with /v1 at its end"
                 text = f"the server has its API under /v1 (404 without it): write {shown}"
                 raise ProviderUnavailable(self._provider, text, reason="no_model")
-        return False
+        return None
 
     async def _get(self, path: str) -> tuple[int, bytes, Mapping[str, str]]:
         """Return status, body and headers; an answer that breaks off has no body."""
@@ -360,11 +371,6 @@ class SharedClient:
         extra = {"provider": self._provider, "section": self._section}
         _log.debug("client prepared", extra=extra)
         return _Server(url, headers, _authorities() if url.scheme == "https" else True, proxy)
-
-
-def _lists(status: int, body: bytes) -> bool:
-    """Whether an answer is a list of models: some servers answer each path, with a page."""
-    return status == HTTPStatus.OK and body.lstrip().startswith(b"{")
 
 
 def _authorities() -> ssl.SSLContext:

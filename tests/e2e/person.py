@@ -1,0 +1,113 @@
+"""A person at a terminal: a program on a pseudo-terminal, read until it asks, and answered."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import pty
+import re
+import struct
+import sys
+import termios
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+PATIENCE = 90.0
+"""Seconds for the next question: parts are loaded and tried between two of them."""
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+# Python reads passwords from the controlling terminal, which only the child can make it its own.
+_LAUNCH = (
+    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+    "os.execv(sys.argv[1], sys.argv[1:])"
+)
+
+
+class Person:
+    """What the program has written so far is in ``seen``; ``typed`` comes back unless hidden."""
+
+    def __init__(self, process: asyncio.subprocess.Process, terminal: int) -> None:
+        self.process = process
+        self.seen = ""
+        self._terminal = terminal
+        self._from = 0
+        self._news = asyncio.Event()
+        self._ended = False
+
+    def read(self) -> None:
+        """Take what has been written; called by the event loop."""
+        try:
+            data = os.read(self._terminal, 65_536)
+        except OSError:  # Linux's way to say that the other side is closed
+            data = b""
+        if not data:
+            self._ended = True
+            asyncio.get_running_loop().remove_reader(self._terminal)
+        self.seen += _ESCAPES.sub("", data.decode("utf-8", "replace")).replace("\r\n", "\n")
+        self._news.set()
+
+    async def expect(self, text: str) -> None:
+        """Wait until the program writes ``text``, after what was expected before."""
+        async with asyncio.timeout(PATIENCE):
+            while (at := self.seen.find(text, self._from)) < 0:
+                assert not self._ended, f"it ended without {text!r}:\n{self.seen}"
+                self._news.clear()
+                await self._news.wait()
+        self._from = at + len(text)
+
+    def type(self, text: str) -> None:
+        """Type a line."""
+        os.write(self._terminal, text.encode() + b"\r")
+
+    async def answer(self, question: str, text: str) -> None:
+        """Wait for ``question`` and the end of its line, where the cursor is; answer it."""
+        await self.expect(question)
+        await self.expect(": ")
+        self.type(text)
+
+    def interrupt(self) -> None:
+        """Press Ctrl-C."""
+        os.write(self._terminal, b"\x03")
+
+    async def left(self) -> int:
+        """Wait for the end; return the exit status."""
+        async with asyncio.timeout(PATIENCE):
+            status = await self.process.wait()
+            while not self._ended:
+                self._news.clear()
+                await self._news.wait()
+        return status
+
+
+@asynccontextmanager
+async def at_terminal(
+    program: Path, *arguments: str, directory: Path, environment: Mapping[str, str]
+) -> AsyncIterator[Person]:
+    """Run ``program`` on a terminal of its own; it is killed if it still runs at the end."""
+    ours, its = pty.openpty()
+    fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 200, 0, 0))
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", _LAUNCH, str(program), *arguments),
+            cwd=directory,
+            env=dict(environment),
+            stdin=its,
+            stdout=its,
+            stderr=its,
+            start_new_session=True,
+        )
+    finally:
+        os.close(its)
+    person = Person(process, ours)
+    asyncio.get_running_loop().add_reader(ours, person.read)
+    try:
+        yield person
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+        asyncio.get_running_loop().remove_reader(ours)
+        os.close(ours)
