@@ -16,7 +16,7 @@ import os
 import platform
 import re
 import ssl
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
@@ -29,6 +29,7 @@ from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailabl
 from vixio.core.waiters import Waiters
 from vixio.providers import openai_status
 from vixio.providers.openai_answer import ServerAnswer, explained, listed_models, lists_models
+from vixio.providers.openai_form import form_fields
 from vixio.providers.openai_url import BaseUrl, checked_base_url
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ class SharedClient:
         import aiohttp
 
         form = aiohttp.FormData(default_to_multipart=True)
-        for name, value in _flat(fields.items()):
+        for name, value in form_fields(fields.items()):
             form.add_field(name, value)
         name, content, media = file
         form.add_field("file", content, filename=name, content_type=media)
@@ -386,20 +387,3 @@ _ACCOUNT_HEADERS: Final = (
     ("OpenAI-Organization", "OPENAI_ORG_ID"),
     ("OpenAI-Project", "OPENAI_PROJECT_ID"),
 )
-
-
-def _flat(items: Any) -> list[tuple[str, str]]:  # noqa: ANN401 - pairs of JSON
-    """Return the fields of a form, by names with brackets; one pair for each text of a list."""
-    found: list[tuple[str, str]] = []
-    for name, value in items:
-        if isinstance(value, Mapping):
-            found += _flat((f"{name}[{key}]", below) for key, below in value.items())
-        elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
-            found += [(f"{name}[]", _text(each)) for each in value]
-        else:
-            found.append((name, _text(value)))
-    return found
-
-
-def _text(value: object) -> str:
-    return json.dumps(value) if isinstance(value, bool) or value is None else str(value)
