@@ -17,6 +17,7 @@ from vixio.core.session.events import (
     SpeechPlayed,
 )
 from vixio.settings import Settings
+from vixio.setup.qr import qr_code
 from vixio.setup.words import Words
 
 Show = Callable[[str], None]
@@ -60,11 +61,13 @@ class Arrival:
 
 
 def show_url(about: ServerInfo, words: Words, show: Show) -> None:
-    """Show the OTA URL."""
+    """Show the OTA URL as text and as a QR code."""
     ota, _ = urls(about)
     show(f"\n{words('url')}\n\n  {ota}\n")
     if ota.startswith(("http://127.", "http://[::1]", "http://localhost")):
         show(words("url.local"))
+    if code := qr_code(ota):
+        show(code)
 
 
 def expected(settings: Settings) -> ServerInfo:
