@@ -50,6 +50,21 @@ async def serve_until(number: signal.Signals, tmp_path: Path) -> None:
     assert "ERROR" not in everything
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+async def test_a_language_that_it_cannot_hear_is_one_warning(tmp_path: Path, workers: int) -> None:
+    config = tmp_path / "vixio.yaml"
+    section = f"server: {{host: 127.0.0.1, port: 0, http_port: 0, workers: {workers}}}"
+    config.write_text(f"{section}\nassistant: {{language: zh-CN}}\n", encoding="utf-8")
+    async with running((VIXIO, "serve", "--config", config), tmp_path) as server:
+        assert "language zh-CN" in await server.line("· language")
+        warnings = [line for line in server.err if "does not fit the language" in line]
+        await server.stop(signal.SIGTERM)
+    (warning,) = warnings
+    assert "WARNING" in warning
+    assert "pocketsphinx hears en, not zh-CN" in warning
+    assert "vixio models get sense-voice" in warning
+
+
 async def test_a_port_that_is_taken_is_one_line_and_status_2(tmp_path: Path) -> None:
     taken = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
     try:

@@ -22,6 +22,8 @@ from click.testing import CliRunner
 
 from vixio.cli.commands import main
 
+CHECKOUT = Path(__file__).resolve().parents[2]
+
 SETTINGS = "vixio.yaml"
 
 ANY_PORTS = "server: {port: 0, http_port: 0}\n"
@@ -159,7 +161,8 @@ def _filled(text: str, words: Mapping[str, str]) -> str:
 
 def _normal(text: str, directory: Path, words: Mapping[str, str]) -> str:
     # Where the source is, and which environment is in use.
-    text = re.sub(r"\bmake (-C \S+ )?extra NAME=(\w+)( VENV=\S+)?", r"make extra NAME=\2", text)
+    install = r"\bmake (?:-C \S+ )?extra NAME=(\w+|'[^']*')(?: VENV=[^\s`]+)?"
+    text = re.sub(install, r"make extra NAME=\1", text).replace(str(CHECKOUT), "CHECKOUT")
     text = text.replace(str(directory), "DIR").replace(sys.prefix, "ENV")
     for name, value in words.items():
         text = text.replace(value, f"<{name}>")

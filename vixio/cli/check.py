@@ -46,12 +46,16 @@ def _tried(path: Path | None, source: str) -> int:
 
     def show(part: Part) -> None:
         # click removes the colour where standard output is no terminal.
-        click.echo(f"{part.name:<10} {_verdict(part.ok)}  {part.detail}", color=colour())
+        click.echo(
+            f"{part.name:<10} {_verdict(part.ok, part.remark)}  {part.detail}", color=colour()
+        )
 
     return 0 if asyncio.run(check_all(path, source, show)) else 2
 
 
-def _verdict(ok: bool) -> str:
+def _verdict(ok: bool, remark: bool = False) -> str:
+    if remark:
+        return click.style("warn  ", fg="yellow")
     return click.style("ok    ", fg="green") if ok else click.style("FAILED", fg="red")
 
 

@@ -47,6 +47,7 @@ def serve(
     """
     collect_rarely()  # nearly all that is imported and made from here on stays
     click.get_current_context().call_on_close(collect_as_usual)
+    from vixio.composition.languages import log_gaps
     from vixio.logging.setup import configure_logging, flush_logs
     from vixio.settings import load_settings, override
 
@@ -65,6 +66,7 @@ def serve(
     settings = load()
     configure_logging(settings.logging.level, json=settings.logging.as_json)
     _log.info("settings loaded", extra={"source": source})
+    log_gaps(settings)
     processes = _processes(settings)
     try:
         if processes == 1:

@@ -10,7 +10,9 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from vixio.composition.languages import profiles
 from vixio.core.errors import ConfigError, VixioError
+from vixio.diagnostics.check_languages import Remark, try_hearing, try_messages, try_speaking
 from vixio.diagnostics.check_ports import try_ports
 from vixio.diagnostics.check_providers import try_agent, try_asr, try_tts, try_vad, try_vision
 from vixio.diagnostics.check_server import (
@@ -42,6 +44,8 @@ class Part:
     ok: bool
     detail: str
     """What works and how it was seen, or what does not and what to do."""
+    remark: bool = False
+    """Whether ``detail`` says what a user should know although it works."""
 
 
 Probe = Callable[[Settings], Awaitable[str]]
@@ -80,29 +84,23 @@ def _parts(settings: Settings) -> Iterator[tuple[str, Probe, Settings]]:
 
     The providers of devices are among them, each distinct one once.
     """
-    profiles = [("", settings), *_of_devices(settings)]
+    each_profile = list(profiles(settings))
     for name, probe in PROBES.items():
-        tried: set[tuple[ProviderSection, str]] = set()
-        for place, of_profile in profiles if name in PROVIDERS else profiles[:1]:
-            section = getattr(of_profile, name, None)
-            if not isinstance(section, ProviderSection):
-                yield name, probe, settings
-                continue
-            language = of_profile.assistant.language if name in _SPEECH else ""
+        tried: set[tuple[ProviderSection | None, str]] = set()
+        for place, of_profile in each_profile:
+            if place and name not in _OF_DEVICES:
+                break
+            found = getattr(of_profile, _SECTIONS.get(name, name), None)
+            section = found if isinstance(found, ProviderSection) else None
+            language = of_profile.assistant.language if name in _BY_LANGUAGE else ""
             if (section, language) in tried:
                 continue
             tried.add((section, language))
+            if section is None or name in _SECTIONS:
+                yield f"{place}{name}", probe, of_profile
+                continue
             for part, each in section.parts():
                 yield f"{place}{name}{part}", probe, of_profile.model_copy(update={name: each})
-
-
-def _of_devices(settings: Settings) -> Iterator[tuple[str, Settings]]:
-    """Return for each device section the place of its keys, and the settings that it makes."""
-    for key, device in settings.devices.items():
-        language = device.language or settings.assistant.language
-        assistant = settings.assistant.model_copy(update={"language": language})
-        changed = {**dict(device.providers()), "assistant": assistant}
-        yield f"devices.{key}.", settings.model_copy(update=changed)
 
 
 async def _try(name: str, probe: Probe, settings: Settings, places: asyncio.Semaphore) -> Part:
@@ -116,6 +114,8 @@ async def _tried(name: str, probe: Probe, settings: Settings) -> Part:
     try:
         async with bound:
             return Part(name, True, await probe(settings))
+    except Remark as remark:
+        return Part(name, True, _one_line(remark), remark=True)
     except TimeoutError as error:
         if bound.expired():
             return Part(name, False, f"timed out after {PART_TIMEOUT_S:g} s")
@@ -130,8 +130,14 @@ def _one_line(error: BaseException) -> str:
     return " ".join(str(error).split())
 
 
-_SPEECH = ("asr", "tts")
-"""The kinds that are tried in each language that a device has."""
+_SECTIONS = {"hearing": "asr", "speaking": "tts"}
+"""The sections of which a line is about, where the names differ."""
+
+_BY_LANGUAGE = ("tts", "hearing", "speaking", "messages")
+"""The lines that there are for each language that a device has."""
+
+_OF_DEVICES = {*PROVIDERS, *_BY_LANGUAGE}
+"""The lines that there may be for a device, too."""
 
 PROBES: dict[str, Probe] = {
     "vixio": try_installation,
@@ -141,6 +147,9 @@ PROBES: dict[str, Probe] = {
     "agent": try_agent,
     "tts": try_tts,
     "vision": try_vision,
+    "hearing": try_hearing,
+    "speaking": try_speaking,
+    "messages": try_messages,
     "tools": try_tools,
     "a2a": try_a2a,
     "memory": try_memory,

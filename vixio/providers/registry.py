@@ -25,7 +25,7 @@ Vixio's own providers are in :data:`_BUILTIN`; an entry point cannot override th
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
@@ -75,6 +75,12 @@ class ProviderFactory(Generic[SettingsT, ProviderT_co]):
     """Lists the voices of a TTS provider, for ``vixio voices``; may ask a service.
 
     Raises ProviderError. None: the provider has no list.
+    """
+    languages: Callable[[SettingsT], Collection[str] | None] = lambda _: None
+    """The languages (BCP 47) that a recogniser hears, or a voice speaks, with these settings.
+
+    ``vixio serve`` and ``vixio check`` say so if the assistant's is not among them. None: unknown.
+    May read small files, must not load a model or ask a service.
     """
 
 

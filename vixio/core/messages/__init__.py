@@ -62,9 +62,13 @@ def use_folder(folder: Path | None) -> None:
     _words = Catalogues(PACKAGED, *([folder] if folder is not None else []))
 
 
-def has_catalogue(language: str) -> bool:
-    """Return whether there are messages in ``language`` (BCP 47), or in its base language."""
-    return _words.of(language) is not None
+def has_catalogue(language: str, folder: Path | None = None) -> bool:
+    """Return whether there are messages in ``language`` (BCP 47), or in its base language.
+
+    In the packaged catalogues and those of ``folder``; None: of the folder in use.
+    """
+    words = _words if folder is None else Catalogues(PACKAGED, folder)
+    return words.of(language) is not None
 
 
 def message(key: str, language: str, **values: str | int) -> str:

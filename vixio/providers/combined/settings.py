@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -86,4 +86,15 @@ def _memory_mb(settings: CombinedSettings) -> int:
     )
 
 
-FACTORY = ProviderFactory(settings_model=CombinedSettings, create=_create, memory_mb=_memory_mb)
+def _languages(settings: CombinedSettings) -> Collection[str] | None:
+    """Return what either hears; None if that is unknown of one."""
+    each = [
+        resolve(ProviderKind.ASR, entry.name).languages(entry.options)
+        for entry in settings.entries().values()
+    ]
+    return None if None in each else {tag for tags in each for tag in tags or ()}
+
+
+FACTORY = ProviderFactory(
+    settings_model=CombinedSettings, create=_create, memory_mb=_memory_mb, languages=_languages
+)

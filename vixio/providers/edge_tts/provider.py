@@ -11,7 +11,7 @@ from vixio.core.errors import ProviderError, ProviderUnavailable
 from vixio.core.extras import how_to_install
 from vixio.core.streams import closing
 from vixio.providers.audio_stream import AudioStreamDecoder, decoded, load
-from vixio.providers.edge_tts.settings import NAME, EdgeTTSSettings, voice_for
+from vixio.providers.edge_tts.settings import NAME, EdgeTTSSettings, spoken_by, voice_for
 from vixio.providers.edge_tts.speech import Speech
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.spoken_text import clean, split
@@ -133,4 +133,6 @@ async def _list_voices(settings: EdgeTTSSettings) -> list[VoiceChoice]:
         raise classify(error, "", settings.connect_timeout + settings.timeout) from error
 
 
-FACTORY = ProviderFactory(settings_model=EdgeTTSSettings, create=_create, voices=_list_voices)
+FACTORY = ProviderFactory(
+    settings_model=EdgeTTSSettings, create=_create, voices=_list_voices, languages=spoken_by
+)

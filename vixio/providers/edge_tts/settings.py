@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Final
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -74,6 +74,15 @@ def voice_for(settings: EdgeTTSSettings, text: str, language: str) -> str:
     if settings.voice is not None and (not script or _reads(settings.voice, script)):
         return settings.voice
     return _of(VOICES, wanted) or settings.voice or VOICES["zh"]
+
+
+def spoken_by(settings: EdgeTTSSettings) -> Collection[str] | None:
+    """Return the languages that have a voice by :func:`voice_for`; None if ``voice`` has many."""
+    if settings.voice is None:
+        return {*settings.voices, *VOICES}
+    if "Multilingual" in settings.voice:
+        return None
+    return {*settings.voices, settings.voice.partition("-")[0], "zh", "ja"}  # by their script
 
 
 def _of(voices: Mapping[str, str], language: str) -> str | None:

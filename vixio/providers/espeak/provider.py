@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from pydantic import BaseModel, ConfigDict, Field
 
 from vixio.core.errors import ProviderError, ProviderUnavailable
+from vixio.providers.espeak.languages import packaged
 from vixio.providers.espeak.text import split
 from vixio.providers.espeak_process.cleaning import speakable
 from vixio.providers.espeak_process.messages import NAME, Kind, Voice
@@ -157,4 +158,5 @@ FACTORY = ProviderFactory(
     create=_create,
     memory_mb=lambda _: 30,
     voices=_list_voices,
+    languages=lambda settings: known | {*settings.voices} if (known := packaged()) else None,
 )

@@ -227,4 +227,5 @@ FACTORY = ProviderFactory(
     settings_model=FunASRSettings,
     create=FunASRProvider,
     memory_mb=lambda _: 1_500,  # docs/providers.md has the figures of each model
+    languages=FunASRSettings.languages,
 )

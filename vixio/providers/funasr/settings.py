@@ -18,6 +18,13 @@ _MOST_THREADS = 4
 _DESCRIBES_MODEL = ("config.yaml", "configuration.json")
 """FunASR reads the classes of a folder's model from either file."""
 
+_HEARS = {
+    "sensevoice": ("zh", "yue", "en", "ja", "ko"),
+    "sense-voice": ("zh", "yue", "en", "ja", "ko"),
+    "paraformer": ("zh", "en"),
+}
+"""Languages by what stands in the name of a model, from FunASR's README."""
+
 
 class FunASRSettings(BaseModel):
     """Options of the section ``asr`` when its name is ``funasr``."""
@@ -65,6 +72,14 @@ class FunASRSettings(BaseModel):
         if value[1] < 4:
             raise ValueError("the second number is at least 4 (240 ms)")
         return value
+
+    def languages(self) -> tuple[str, ...] | None:
+        """Return what the model hears; None if that is unknown."""
+        if self.language != "auto":
+            return (self.language,)
+        name = Path(self.model).name.lower()
+        found = (tags for part, tags in _HEARS.items() if part in name)
+        return next(found, None)
 
     def worker(self) -> WorkerSettings:
         """Return the settings of the worker process.

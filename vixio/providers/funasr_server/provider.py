@@ -251,4 +251,8 @@ class FunASRServerStream(ASRStream):
             raise self._broken
 
 
-FACTORY = ProviderFactory(settings_model=FunASRServerSettings, create=FunASRServerASRProvider)
+FACTORY = ProviderFactory(
+    settings_model=FunASRServerSettings,
+    create=FunASRServerASRProvider,
+    languages=lambda settings: None if settings.language == "auto" else (settings.language,),
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -208,6 +209,15 @@ async def _list_voices(settings: KokoroSettings) -> list[VoiceChoice]:
     ]
 
 
+def _languages(settings: KokoroSettings) -> Collection[str] | None:
+    own = language_of(settings.voice)
+    return {own, *settings.voices} if own else None
+
+
 FACTORY = ProviderFactory(
-    settings_model=KokoroSettings, create=_create, memory_mb=_memory_mb, voices=_list_voices
+    settings_model=KokoroSettings,
+    create=_create,
+    memory_mb=_memory_mb,
+    voices=_list_voices,
+    languages=_languages,
 )

@@ -66,4 +66,5 @@ FACTORY = ProviderFactory(
     settings_model=MoonshineSettings,
     create=MoonshineASRProvider,
     memory_mb=lambda _: 130,  # measured by vixio bench speech
+    languages=lambda _: ("en",),
 )

@@ -246,4 +246,8 @@ def _create(settings: OpenAIASRSettings) -> OpenAIASRProvider:
     return OpenAIASRProvider(settings)
 
 
-FACTORY = ProviderFactory(settings_model=OpenAIASRSettings, create=_create)
+FACTORY = ProviderFactory(
+    settings_model=OpenAIASRSettings,
+    create=_create,
+    languages=lambda settings: None if settings.language in {"", "auto"} else (settings.language,),
+)

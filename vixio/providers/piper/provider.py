@@ -218,6 +218,18 @@ async def _list_voices(settings: PiperSettings) -> list[VoiceChoice]:
     ]
 
 
+def _languages(settings: PiperSettings) -> tuple[str, ...] | None:
+    if settings.model is None:
+        return ("en",)
+    _, config = _files(settings)
+    tag = config.language.code or config.espeak.voice
+    return (tag,) if tag else None
+
+
 FACTORY = ProviderFactory(
-    settings_model=PiperSettings, create=_create, memory_mb=_memory_mb, voices=_list_voices
+    settings_model=PiperSettings,
+    create=_create,
+    memory_mb=_memory_mb,
+    voices=_list_voices,
+    languages=_languages,
 )

@@ -281,4 +281,5 @@ FACTORY = ProviderFactory(
     settings_model=PocketSphinxSettings,
     create=PocketSphinxASRProvider,
     memory_mb=lambda _: 105,  # scripts/measure_providers.py, as for the voice eSpeak NG
+    languages=lambda settings: (settings.language,),
 )

@@ -8,6 +8,7 @@ from vixio.providers.asr import SpeechHints
 from vixio.providers.inference.memory import models_mb
 from vixio.providers.local_recogniser.provider import LocalRecogniser
 from vixio.providers.registry import ProviderFactory
+from vixio.providers.sherpa_onnx.asr_kinds import KINDS, SENSE_VOICE, detect, files_of
 from vixio.providers.sherpa_onnx.asr_model import (
     SherpaOfflineModel,
     SherpaOnlineModel,
@@ -15,7 +16,7 @@ from vixio.providers.sherpa_onnx.asr_model import (
     warm_up,
 )
 from vixio.providers.sherpa_onnx.asr_settings import SherpaASRSettings
-from vixio.providers.sherpa_onnx.folder import NAME
+from vixio.providers.sherpa_onnx.folder import NAME, ModelFolder
 from vixio.providers.sherpa_onnx.trial import try_first
 from vixio.providers.tool_words import tool_words
 
@@ -54,8 +55,22 @@ def _create(settings: SherpaASRSettings) -> SherpaASRProvider:
     return SherpaASRProvider(settings)
 
 
+def _languages(settings: SherpaASRSettings) -> tuple[str, ...] | None:
+    folder = ModelFolder(settings.folder, int8=settings.int8)
+    kind = detect(folder) if settings.kind == "auto" else KINDS[settings.kind]
+    if kind.name in {"sense-voice", "whisper"} and settings.language:
+        return (settings.language,)
+    if kind.name == "sense-voice":
+        return SENSE_VOICE
+    if kind.name == "whisper":
+        encoder = next(iter(files_of(kind, folder).values()))
+        return ("en",) if folder.header(encoder).metadata.get("is_multilingual") == "0" else None
+    return ("en",) if kind.name == "moonshine" else None
+
+
 FACTORY = ProviderFactory(
     settings_model=SherpaASRSettings,
     create=_create,
     memory_mb=lambda settings: models_mb(settings.folder.glob("*.onnx")),
+    languages=_languages,
 )

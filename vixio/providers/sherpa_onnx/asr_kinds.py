@@ -36,6 +36,9 @@ KindName = Literal[
     "streaming-wenet-ctc",
 ]
 
+SENSE_VOICE = ("zh", "yue", "en", "ja", "ko")
+"""The languages of a SenseVoice model."""
+
 _MODEL = {"model": (r"(.*[-_.])?model.*\.onnx|.*ctc.*\.onnx", "model.onnx")}
 _ENCODER = (r"(.*[-_.])?encode(r|)[-_.].*onnx", "encoder.onnx")
 _DECODER = (r"(.*[-_.])?decoder[-_.].*onnx", "decoder.onnx")
@@ -100,7 +103,7 @@ KINDS: Mapping[str, ASRKind] = MappingProxyType(
                     "normalize_samples",
                     "with_itn",
                     "without_itn",
-                    *(f"lang_{language}" for language in ("auto", "zh", "en", "ja", "ko", "yue")),
+                    *(f"lang_{language}" for language in ("auto", *SENSE_VOICE)),
                 ),
             ),
             ASRKind(

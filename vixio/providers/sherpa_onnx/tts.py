@@ -186,9 +186,15 @@ async def _list_voices(settings: SherpaTTSSettings) -> list[VoiceChoice]:
     ]
 
 
+def _languages(settings: SherpaTTSSettings) -> tuple[str, ...] | None:
+    folder = ModelFolder(settings.folder, int8=settings.int8)
+    return voice_files(folder, settings.kind).languages or None
+
+
 FACTORY = ProviderFactory(
     settings_model=SherpaTTSSettings,
     create=_create,
     memory_mb=lambda settings: models_mb(settings.folder.glob("*.onnx")),
     voices=_list_voices,
+    languages=_languages,
 )

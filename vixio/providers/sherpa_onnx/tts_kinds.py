@@ -36,7 +36,7 @@ class VoiceFiles:
     """The checked files of a voice.
 
     ``arguments``: of the library's configuration for its kind. ``phonemes``: the voice of eSpeak NG
-    that makes the phonemes; empty for a voice that takes text.
+    that makes the phonemes; empty for a voice that takes text. ``languages``: as the model says.
     """
 
     kind: str
@@ -45,6 +45,7 @@ class VoiceFiles:
     rule_fars: str = ""
     speakers: int = 1
     phonemes: str = ""
+    languages: tuple[str, ...] = ()
 
 
 def voice_files(folder: ModelFolder, kind: str = "auto") -> VoiceFiles:
@@ -87,7 +88,14 @@ def voice_files(folder: ModelFolder, kind: str = "auto") -> VoiceFiles:
         rule_fars=",".join(map(str, folder.all(r".*\.far"))),
         speakers=speakers,
         phonemes="" if spelt or lexicons else phonemes,
+        languages=_languages(said.get("voice", ""), language),
     )
+
+
+def _languages(voice: str, named: str) -> tuple[str, ...]:
+    """Return the tags for ``voice``, of eSpeak NG, and for a text such as "Chinese, English"."""
+    tags = [voice] if voice else []
+    return (*tags, *(tag for name, tag in _LANGUAGES.items() if name in named))
 
 
 def _check_voices(folder: ModelFolder, voices: Path, style_dim: str, speakers: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from vixio.providers.local_recogniser.provider import LocalRecogniser
 from vixio.providers.model_path import InstalledFolder
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.whisper.files import JOINED, NAME, installed, packaged
+from vixio.providers.whisper.languages import LANGUAGES
 
 if TYPE_CHECKING:
     from vixio.providers.whisper.model import WhisperModel
@@ -88,6 +90,15 @@ def _memory_mb(settings: WhisperSettings) -> int:
     return 50 + models_mb([settings.model.expanduser() / "model.bin"])
 
 
+def _languages(settings: WhisperSettings) -> Collection[str] | None:
+    if settings.language:
+        return (settings.language,)
+    return LANGUAGES if settings.model is None else None  # another model may be English only
+
+
 FACTORY = ProviderFactory(
-    settings_model=WhisperSettings, create=WhisperASRProvider, memory_mb=_memory_mb
+    settings_model=WhisperSettings,
+    create=WhisperASRProvider,
+    memory_mb=_memory_mb,
+    languages=_languages,
 )
