@@ -94,3 +94,23 @@ async def test_a_chinese_device_that_is_not_understood_hears_chinese() -> None:
         assert said(await device.type_text("你记得我什么")) == message("memory_empty", "zh")
         assert said(await device.type_text("量子纠缠是什么")) == message("not_understood", "zh")
         assert_nothing_wrong(device)
+
+
+@pytest.mark.parametrize("language", ["en", "zh-CN", "de"])
+async def test_what_is_not_understood_is_apologised_for_in_the_devices_language(
+    language: str,
+) -> None:
+    config = settings(assistant={"language": language})
+    async with (
+        serving(
+            config,
+            vad=ScriptedVAD(),
+            asr=WaveformASR({}),
+            tts=ScriptedTTS(seconds_per_char=0.02),
+        ) as server,
+        SimulatedDevice(server.device()) as device,
+    ):
+        reply = await device.type_text("colourless green ideas")
+        assert said(reply) == message("not_understood", language)
+        assert_played_well(reply)
+        assert_nothing_wrong(device)

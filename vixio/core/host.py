@@ -190,8 +190,7 @@ class SessionHost:
                 await opened.close()
 
     def _default_profile(self, device: Device) -> DeviceProfile:
-        settings = self._settings
-        return DeviceProfile(language=settings.language, wake_greeting=settings.wake_reply)
+        return self._settings.default_profile()
 
     def _history(self, device: Device, lease: Lease) -> History:
         """Return the device's conversation, whichever process it was with before."""

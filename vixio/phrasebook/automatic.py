@@ -203,7 +203,7 @@ class _Maker:
             self._data.replies.get(reply, self._data.replies["done"]),
             tool=self._alias,
             arguments=arguments or {},
-            missing=self._data.replies["done"],
+            missing="" if kind == "query" else self._data.replies["done"],
             polite=kind != "query" or self._chinese,
             final=self._name.verb in self._data.final_verbs,
             automatic=True,

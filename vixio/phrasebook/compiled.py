@@ -46,7 +46,7 @@ class CompiledPhrases:
     ) -> None:
         self.fingerprint = fingerprint
         self._language = language
-        self._renderer = Renderer(language.code, language.on_off_said)
+        self._renderer = Renderer(language.code, language.on_off_said, _said(language))
         self._tools = {tool.alias: tool for tool in tools}
         self._sentences: list[_Sentence] = []
         self._named: set[str] = set()
@@ -224,3 +224,8 @@ def _covers(
 ) -> bool:
     """Return whether ``given`` has all required arguments and none that the tool lacks."""
     return set(required) <= set(given) <= set(schema)
+
+
+def _said(language: Language) -> dict[str, str]:
+    """Return what is said for the words in names of tools and fields."""
+    return {word: join(first_sentence(node)) for word, node in language.automatic.words.items()}

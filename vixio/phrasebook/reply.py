@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import Any
@@ -74,10 +75,14 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Renderer:
-    """Renders templates in one language; ``on_off``: the words for true and false."""
+    """Renders templates in one language.
+
+    ``on_off``: the words for true and false. ``words``: those for the names of fields.
+    """
 
     language: str
     on_off: tuple[str, str]
+    words: Mapping[str, str]
 
     def render(self, template: str, values: Mapping[str, Any], result: Result | None) -> str:
         """Return the reply. Raises Missing if a value is missing."""
@@ -107,11 +112,7 @@ class Renderer:
                     return self.plain(value[key])
             if len(value) == 1:
                 return self.plain(next(iter(value.values())))
-            return ", ".join(
-                f"{key.replace('_', ' ')} {self.plain(item)}"
-                for key, item in value.items()
-                if item not in (None, "", [], {})
-            )
+            return self._fields(value)
         if isinstance(value, list):
             return ", ".join(self.plain(item) for item in value)
         if isinstance(value, float) and value.is_integer():
@@ -120,6 +121,24 @@ class Renderer:
         if not text:
             raise Missing("result")
         return text
+
+    def _fields(self, value: Mapping[str, Any]) -> str:
+        said: list[str] = []
+        for key, item in value.items():
+            if item not in (None, "", [], {}) and (name := self._name(key)):
+                with suppress(Missing):
+                    said.append(f"{name} {self.plain(item)}")
+        if not said:
+            raise Missing("result")
+        return ("，" if self.language == "zh" else ", ").join(said)
+
+    def _name(self, key: str) -> str:
+        """Return a field's name in words; empty if there are none in this language."""
+        if self.language != "zh":
+            return key.replace("_", " ")
+        parts = key.lower().split("_")
+        known = [self.words.get(part, "") for part in parts]
+        return self.words.get(key.lower()) or ("".join(known) if all(known) else "")
 
     def time(self, value: Any) -> str:  # noqa: ANN401 - whatever the JSON holds
         """Return a time of day in words, from ``14:05``, ISO 8601, or JSON that contains one."""

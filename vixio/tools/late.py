@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import logging
 from dataclasses import dataclass, replace
 
@@ -107,20 +108,33 @@ class LateResults:
 
     async def _say(self, call: LateCall, result: ToolCallResult) -> SpeechOutcome:
         assert self.deliver is not None  # noqa: S101 - accept has looked
-        result = result.capped(call.tool.options.max_result_chars)
+        limit = call.tool.options.max_result_chars
+        words = _words(result.result or "", limit) if result.success else ""
+        result = result.capped(limit)
         key = "late_done" if result.success else "late_failed"
-        text = result.result if result.success else None
         call_id = f"{LATE_CALL}{call.call_id}"
         items = (
             ToolCallItem(call_id, call.tool.alias or call.tool.name, call.arguments),
             ToolResultItem(call_id, result.for_model()),
         )
-        handle = self.deliver((text or "").strip() or message(key, call.language), items)
+        handle = self.deliver(words or message(key, call.language), items)
         return await handle.played()
 
     def _lost(self, call: LateCall) -> None:
         self._counters.add("tool.late.lost")
         _log.info("late tool result not delivered", extra={"tool": call.tool.name})
+
+
+def _words(text: str, most: int) -> str:
+    """Return what of a result can be said: text for people, but no data, which have no language."""
+    text = text.strip()
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text if len(text) <= most else f"{text[:most]}…"
+    if isinstance(value, str):
+        return _words(value, most)
+    return "" if isinstance(value, dict | list | bool) or value is None else text
 
 
 async def finish(deferred: Deferred, tool: str) -> ToolCallResult:

@@ -65,6 +65,15 @@ def test_anything_else_is_not_understood(phrases: CompiledPhrases, text: str) ->
         ("今天几号", "2026-08-13", "今天是2026年8月13日，星期四。"),
         ("打开灯", "true", "好的，灯已打开。"),
         ("打开灯", "false", "抱歉，没有成功。"),
+        ("灯的状态怎么样", '{"power": true}', "灯状态：开。"),
+        (
+            "灯的状态怎么样",
+            '{"brightness": 40, "color_temp": 3000, "fw_rev": "1.2"}',
+            "灯状态：亮度 40，颜色温度 3000。",
+        ),
+        ("灯的状态怎么样", '{"fw_rev": "1.2", "uptime": 90}', "抱歉，设备没有说明。"),
+        ("灯的状态怎么样", '{"error": {"type": "failed", "message": "no"}}', "抱歉，没有成功。"),
+        ("现在音量是多少？", '{"battery": {"level": 90}}', "抱歉，设备没有说明。"),
     ],
 )
 def test_the_reply_is_filled(phrases: CompiledPhrases, text: str, result: str, reply: str) -> None:

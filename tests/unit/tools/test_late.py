@@ -113,9 +113,16 @@ async def test_the_words_of_the_acknowledgement_are_the_tools_own() -> None:
     ("value", "spoken", "kept"),
     [
         (None, DONE, ""),
-        ({"seats": 4}, '{"seats": 4}', '{"seats": 4}'),
+        ({"seats": 4}, DONE, '{"seats": 4}'),
+        ([1, 2], DONE, "[1, 2]"),
+        ('{"seats": 4}', DONE, '{"seats": 4}'),
+        (True, DONE, "true"),
+        ("null", DONE, "null"),
+        (21, "21", "21"),
+        ('"Four seats."', "Four seats.", '"Four seats."'),
+        ({"seats": "x" * 200}, DONE, '{"seats": "xxx'),
         (ToolCallResult("", True, "Done by hand."), "Done by hand.", "Done by hand."),
-        ("x" * 200, "x" * 100 + "… [cut: 200 characters in all]", "x" * 100),
+        ("x" * 200, "x" * 100 + "…", "x" * 100 + "… [cut: 200 characters in all]"),
     ],
 )
 async def test_what_is_spoken_of_a_result(value: object, spoken: str, kept: str) -> None:

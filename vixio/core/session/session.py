@@ -81,9 +81,7 @@ class Session:
         self.session_id = connection.session_id
         self.device = connection.device
         self.device_id = connection.device.id
-        self.profile = profile or DeviceProfile(
-            language=settings.language, wake_greeting=settings.wake_reply
-        )
+        self.profile = profile or settings.default_profile()
         """How the device is served now."""
         self._emit = Emitter(shared.events, self.device_id, self.session_id)
         self._tasks = SessionTasks(counters)

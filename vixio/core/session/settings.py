@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from vixio.core.device import DeviceProfile
 from vixio.core.pacer import PacerSettings
 from vixio.core.timeouts import Timeouts
 
@@ -24,3 +25,7 @@ class SessionSettings:
     filler_after: float = 0.0
     timeouts: Timeouts = field(default_factory=Timeouts)
     pacer: PacerSettings = field(default_factory=PacerSettings)
+
+    def default_profile(self) -> DeviceProfile:
+        """Return the profile of a device that has none of its own."""
+        return DeviceProfile(language=self.language, wake_greeting=self.wake_reply)

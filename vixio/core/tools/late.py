@@ -30,7 +30,8 @@ class Deferred:
     """Returned by a tool in place of its result.
 
     ``work``: awaited beside the conversation; gives what a tool returns, or raises as a tool does.
-    Text is spoken as it is, so write it for people; None is spoken as a short "done".
+    Text is spoken as it is, so write it for people; data (JSON) and None are spoken as a short
+    "done" in the user's language.
     ``acknowledgement``: the result that the model reads now; empty: that the work goes on and will
     be reported. ``timeout``: seconds until the work is cancelled and reported as failed.
     """
