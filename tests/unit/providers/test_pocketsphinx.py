@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from vixio.bench.speech_audio import Voices
+from vixio.bench.speech_corpus.device import Speaker
 from vixio.core.errors import ProviderUnavailable
 from vixio.core.framing import Frame, Unpacker, pack
+from vixio.providers.asr import SpeechHints
 from vixio.providers.pocketsphinx.lexicon import Lexicon, to_arpabet
 from vixio.providers.pocketsphinx.messages import MAX_PAYLOAD, Kind
 from vixio.providers.pocketsphinx.provider import (
@@ -101,6 +104,27 @@ async def test_a_broken_model_is_one_clear_error(tmp_path: Path) -> None:
         await provider.start()
     assert "\n" not in str(caught.value)
     await provider.close()
+
+
+@pytest.mark.parametrize(
+    ("said", "heard"),
+    [
+        ("good evening", "good evening"),
+        ("good evening, please tell me something about the moon", ""),
+        ("good morning, how far is it to the sun", ""),
+    ],
+)
+async def test_a_command_with_other_speech_behind_it_is_none(said: str, heard: str) -> None:
+    provider = PocketSphinxASRProvider(PocketSphinxSettings(workers=1))
+    await provider.start()
+    try:
+        stream = provider.open(SpeechHints(language="en"))
+        for frame in Voices().say(said, Speaker("en-us", rate=160, pitch=50), seed=1):
+            await stream.feed(frame)
+        assert (await stream.finish()).text == heard
+        await stream.close()
+    finally:
+        await provider.close()
 
 
 def test_the_server_does_not_load_the_library() -> None:

@@ -32,6 +32,10 @@ scores. This and the next two gain 2 percentage points of right answers on the t
 _GRAMMAR_WEIGHT = 4.0
 _SILENCE_PROBABILITY = 0.05
 """Of a pause between words; commands have more of them than dictation."""
+_UNSAID_FRAMES = 30
+"""So many loud frames in the pauses (0.3 s) are speech that the sentence does not have: it counts
+as a word of the worst score. The library lets a pause cover any sound, so "good morning, how far is
+it to the sun" would be a certain "good morning"."""
 _END_PROBABILITY = 0.5
 """Of the end where a sentence may end or go on. At 0.5 the shorter one wins unless more is said."""
 
@@ -138,16 +142,19 @@ class GrammarDecoder:
         """Take more audio."""
         self._decoder.process_raw(pcm)
 
-    def finish(self) -> Heard:
-        """End the utterance and return its words."""
+    def finish(self, loud: Sequence[range] = ()) -> Heard:
+        """End the utterance and return its words. ``loud``: the frames that are no silence."""
         self._decoder.end_utt()
         if self._decoder.hyp() is None:
             return Heard((), WORST_SCORE)
         words: list[str] = []
         scores: list[tuple[float, int]] = []
+        unsaid = 0
         logs = self._decoder.get_logmath()
         for segment in self._decoder.seg():
             if segment.word.startswith(("<", "[", "(", "+")):  # silence, noises, empty arcs
+                pause = range(segment.start_frame, segment.end_frame + 1)
+                unsaid += sum(frame in pause for part in loud for frame in part)
                 continue
             words.append(segment.word.split("(", 1)[0])
             frames = segment.end_frame - segment.start_frame + 1
@@ -157,6 +164,8 @@ class GrammarDecoder:
         # A path that does not reach the end of a sentence is no result.
         if not words or self._spoken is None or not self._spoken.grammar.accepts(words):
             return Heard((), WORST_SCORE)
+        if unsaid >= _UNSAID_FRAMES:
+            scores.append((_WORST_FRAME, unsaid))
         mean = sum(score * frames for score, frames in scores) / sum(n for _, n in scores)
         weakest = min(score for score, _ in scores)
         return Heard(tuple(words), mean + _WEAKEST_WORD * weakest)

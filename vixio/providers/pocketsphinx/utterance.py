@@ -69,6 +69,11 @@ class Utterance:
         """Whether there was anything but silence."""
         return len(self._loud()) >= _LOUD_WINDOWS
 
+    @property
+    def loud(self) -> list[range]:
+        """What is no silence, in frames of 10 ms."""
+        return [range(2 * window, 2 * window + 2) for window in self._loud()]
+
     def feed(self, pcm: bytes) -> None:
         """Take audio, up to the longest utterance.
 

@@ -96,7 +96,7 @@ class Worker:
                 item.decoder.start(item.spoken, self._primer.cepstral_mean(prime))
             item.decode_slice(item.decoder)
             if item.decoded:
-                return self._result(stream, item, item.decoder.finish())
+                return self._result(stream, item, item.decoder.finish(item.loud))
             return []
         if self._used:
             self._renew()
