@@ -99,6 +99,8 @@ async def test_no_word_of_a_conversation_is_in_the_log_for_people(stream: io.Str
     assert log.count(" turn ended device=") == len(said) + 1
     assert f" device={device_id} session=" in log
     assert re.search(r" outcome=answered .*first_frame_ms=\d+ .*tools=\S*lamp\S* tools_ms=\d+", log)
+    assert re.search(r" device listed its tools .*tool_count=\d+", log)
+    assert not re.search(r" tools=\d", log), "a list in each line"
     assert PRIVATE.findall(log) == []
 
 

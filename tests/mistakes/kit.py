@@ -171,6 +171,7 @@ def _normal(text: str, directory: Path, words: Mapping[str, str]) -> str:
     text = re.sub(r"\b\d+\.\d+ s\b", "N s", text)
     text = re.sub(r"\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d\S*", "TIME", text)
     text = re.sub(r"\b\d+ builtin\b", "N builtin", text)
+    text = re.sub(r"by process \d+ \([^)]*\)", "by process PID (PROGRAM)", text)
     text = re.sub(r"\bport=\d+", "port=PORT", text)
     # The address of this machine, which `check` recommends for the device.
     return re.sub(r"http://[^/ ]+(:\d+|:PORT)(/xiaozhi/ota/)", r"http://HOST\1\2", text)

@@ -170,6 +170,8 @@ class Announcements:
         self._instances: dict[str, _Instance] = {}
         self._subscription: Subscription | None = None
         self._asking: asyncio.Task[None] | None = None
+        self._news = asyncio.Event()
+        """Set by the first announcement of an instance."""
         self._asked_at = 0.0
         self.answered: dict[str, float] = {}
         """Instance → seconds from the last question to its answer."""
@@ -208,7 +210,25 @@ class Announcements:
         self.answered.clear()
         await self._broker.publish(self._who, dump({"v": 1}), {})
 
+    async def settled(self, quiet: float, longest: float) -> None:
+        """Ask, and wait until no new instance has answered for ``quiet`` seconds.
+
+        At most ``longest`` seconds. Never raises: without a connection there is no answer.
+        """
+        await self._ask_quietly()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(longest):
+                while await self._more_within(quiet):
+                    pass
+
     # ── inside ───────────────────────────────────────────────────────────────────────────────
+
+    async def _more_within(self, seconds: float) -> bool:
+        self._news.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                return await self._news.wait()
+        return False
 
     def _connected(self, up: bool) -> None:
         if up and (self._asking is None or self._asking.done()):
@@ -249,6 +269,7 @@ class Announcements:
         if known is None:
             known = self._instances[name] = _Instance(announcement, expires)
             known.timer = loop.call_at(expires, self._expire, name)
+            self._news.set()
             self._changed()
             return
         known.expires = expires

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import errno
 import json
-import socket
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
 from typing import Any
 
 from vixio.cli.banner import EVERY_ADDRESS
-from vixio.core.errors import ConfigError
 from vixio.settings import Settings
+from vixio.transports.admission.port_errors import port_error
 
 ANSWER_TIMEOUT_S = 3.0
 """For the health page of what holds the port."""
@@ -23,40 +22,33 @@ _MOST_BYTES = 2**20
 async def try_ports(settings: Settings) -> str:
     """Return whether the ports are free, or held by a running Vixio server."""
     server = settings.server
-    taken = [port for port in (server.port, server.http_port) if await _is_taken(settings, port)]
+    taken = {
+        key: error
+        for key in ("port", "http_port")
+        if (error := await _taken(server.host, getattr(server, key), key)) is not None
+    }
     if taken:
         page = await asyncio.to_thread(_health, server.host, server.http_port)
-        others = [port for port in taken if port not in page.get("ports", ())]
-        if others:
-            key = "port" if others[0] == server.port else "http_port"
-            raise ConfigError(
-                f"{server.host}:{others[0]} cannot be opened (it is in use); stop what uses it, "
-                f"or set another server.{key}"
-            )
+        for key, error in taken.items():
+            port = getattr(server, key)
+            if port not in page.get("ports", ()):
+                raise await asyncio.to_thread(port_error, server.host, port, key, error)
         return _running(page)
     shown = [str(port or "any free one") for port in (server.port, server.http_port)]
     return f"{shown[0]} (WebSocket) and {shown[1]} (OTA) are free on {server.host}"
 
 
-async def _is_taken(settings: Settings, port: int) -> bool:
-    host = settings.server.host
+async def _taken(host: str, port: int, key: str) -> OSError | None:
+    """Return the error if the port is in use. Raises ConfigError if it cannot be opened at all."""
     try:
         listener = await asyncio.start_server(lambda *_: None, host, port)
-    except socket.gaierror as error:
-        raise ConfigError(
-            f"server.host {host!r} is no address of this machine ({error.strerror})"
-        ) from error
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            return True
-        key = "port" if port == settings.server.port else "http_port"
-        raise ConfigError(
-            f"{host}:{port} cannot be opened ({' '.join(str(error).split())}); stop what uses it, "
-            f"or set another server.{key}"
-        ) from error
+            return error
+        raise port_error(host, port, key, error) from error
     listener.close()
     await listener.wait_closed()
-    return False
+    return None
 
 
 def _health(host: str, port: int) -> dict[str, Any]:

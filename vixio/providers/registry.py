@@ -32,7 +32,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from vixio.core.errors import PluginUnavailable, ProviderUnavailable
+from vixio.core.errors import ConfigError, PluginUnavailable, ProviderUnavailable
 from vixio.core.plugins import Plugin, PluginGroup
 from vixio.providers.tts import VoiceChoice
 
@@ -153,7 +153,29 @@ def resolve(kind: ProviderKind | str, name: str) -> ProviderFactory[Any, Any]:
     ProviderUnavailable when its module cannot be imported, with what to install.
     """
     kind = ProviderKind(kind)
+    if elsewhere := _elsewhere(kind, name):
+        raise ConfigError(elsewhere)
     try:
         return _GROUPS[kind].load(current_name(kind, name))
     except PluginUnavailable as error:
         raise ProviderUnavailable(f"{kind}.{name}", str(error)) from error
+
+
+_WORDS: Mapping[ProviderKind, str] = {
+    ProviderKind.VAD: "a detector of speech",
+    ProviderKind.ASR: "a recogniser",
+    ProviderKind.AGENT: "an agent",
+    ProviderKind.TTS: "a voice",
+    ProviderKind.VISION: "a model that sees",
+}
+
+
+def _elsewhere(kind: ProviderKind, name: str) -> str:
+    """Return what to do if there is a provider of that name, but of other kinds only."""
+    kinds = [each for each in ProviderKind if current_name(each, name) in names(each)]
+    if kind in kinds or not kinds:
+        return ""
+    is_a = " and ".join(_WORDS[each] for each in kinds)
+    place = " or ".join(f"`{each}:`" for each in kinds)
+    known = ", ".join(names(kind))
+    return f"{name} is {is_a}, write it under {place}; {_WORDS[kind]} goes here ({known})"

@@ -181,13 +181,15 @@ async def test_a_port_that_is_taken(kit: Kit, tmp_path: Path) -> None:
         port = taken.getsockname()[1]
         parts = await run(tmp_path, f"server: {{host: 127.0.0.1, port: 0, http_port: {port}}}")
     detail = failed(parts)["ports"]
-    assert detail.startswith(f"127.0.0.1:{port} cannot be opened")
-    assert detail.endswith("stop what uses it, or set another server.http_port")
+    assert detail.startswith(f"port {port} of 127.0.0.1 is in use")
+    assert detail.endswith(
+        "choose another port (--http-port N, or server.http_port in the settings)"
+    )
 
 
 async def test_an_address_of_another_machine(kit: Kit, tmp_path: Path) -> None:
     parts = await run(tmp_path, "server: {host: 192.0.2.7, port: 0, http_port: 0}")
-    assert failed(parts)["ports"].startswith("192.0.2.7:0 cannot be opened")
+    assert failed(parts)["ports"].startswith("192.0.2.7 is no address of this machine")
 
 
 async def test_the_number_of_processes(kit: Kit, tmp_path: Path) -> None:
@@ -359,8 +361,8 @@ async def test_the_ports_of_its_own_server(tmp_path: Path, monkeypatch: pytest.M
             ports["port"] = stranger.getsockname()[1]
             parts = await run(tmp_path, f"server: {{host: 127.0.0.1, {_yaml(ports)}}}")
         detail = failed(parts)["ports"]
-        assert detail.startswith(f"127.0.0.1:{ports['port']} cannot be opened")
-        assert detail.endswith("or set another server.port")
+        assert detail.startswith(f"port {ports['port']} of 127.0.0.1 is in use")
+        assert detail.endswith("or choose another port (--port N, or server.port in the settings)")
 
 
 def _yaml(values: dict[str, int]) -> str:

@@ -65,6 +65,14 @@ def test_the_module_is_imported_when_it_is_asked_for(monkeypatch: pytest.MonkeyP
     [
         ("Espeak", r"there is no tts provider 'Espeak', did you mean 'espeak'\? \(known: .*espeak"),
         ("espeek", "did you mean 'espeak'"),
+        (
+            "whisper",
+            r"whisper is a recogniser, write it under `asr:`; a voice goes here \(edge, espe",
+        ),
+        (
+            "fallback",
+            r"fallback is an agent, write it under `agent:`; a voice goes here \(.*sherpa-onnx\)",
+        ),
         ("zzz", r"there is no tts provider 'zzz' \(known:"),
     ],
 )
@@ -130,3 +138,19 @@ def test_what_is_exported_is_wrong(
 
 def test_a_factory_creates_from_its_settings() -> None:
     assert FACTORY.create(FACTORY.settings_model(voice="bert")) == "acme with bert"
+
+
+def test_a_provider_of_several_other_kinds() -> None:
+    with pytest.raises(ConfigError) as caught:
+        resolve("vad", "openai")
+    assert str(caught.value) == (
+        "openai is a recogniser and an agent and a voice and a model that sees, write it under "
+        "`asr:` or `agent:` or `tts:` or `vision:`; a detector of speech goes here (silero, ten)"
+    )
+
+
+@pytest.mark.parametrize("kind", ProviderKind)
+def test_every_kind_has_words_for_one_that_stands_elsewhere(kind: ProviderKind) -> None:
+    other = "espeak" if kind is not ProviderKind.TTS else "silero"
+    with pytest.raises(ConfigError, match=rf"^{other} is a .*, write it under `(tts|vad):`; an? "):
+        resolve(kind, other)

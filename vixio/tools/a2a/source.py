@@ -205,7 +205,11 @@ class A2aSource(ToolSource):
             card = read_card(await self._client.card(url), url)
         found, faults = to_definitions(card, self.config, self)
         if self._card is None:
-            fields = {"agent": self.name, "tools": len(found), "version": card.endpoint.version}
+            fields = {
+                "agent": self.name,
+                "tool_count": len(found),
+                "version": card.endpoint.version,
+            }
             _log.info("A2A agent found", extra=fields)
         self.readings += 1
         self._card = card

@@ -24,6 +24,11 @@ from vixio.tools.broker.settings import BrokerSettings
 from vixio.tools.registry import SourceContext
 from vixio.tools.source import Fault, ToolSource
 
+LOOK_QUIET_S: Final = 0.5
+LOOK_S: Final = 3.0
+"""A look at the services waits until no further one has answered for so long, and at most so long:
+a busy machine may answer later than the rest waits for."""
+
 PING_S: Final = 5.0
 """Seconds that a service gets for showing that it is there."""
 
@@ -88,6 +93,8 @@ class BrokerSource(ToolSource):
         """Return which services answer and how fast, for `vixio check`."""
         if self.bus is None or not self.bus.connected:
             return ""
+        if self._followed is not None:
+            await self._followed.settled(LOOK_QUIET_S, LOOK_S)
         announced = self._followed.services() if self._followed is not None else {}
         asked = [
             self._look_at(service, len(announced.get(service.id, ())))

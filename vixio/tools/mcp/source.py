@@ -112,7 +112,7 @@ class McpSource(ToolSource):
             self.connects += 1
             self._connection = connection
             self._known.set()
-            fields = {"server": self.name, "tools": len(self._tools)}
+            fields = {"server": self.name, "tool_count": len(self._tools)}
             _log.info("MCP server connected", extra=fields)
             await self._follow(connection)
             self._down("the connection ended")

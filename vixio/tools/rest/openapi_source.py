@@ -110,7 +110,7 @@ class OpenApiSource(ToolSource):
             fields = {"location": fault.place, "reason": fault.reason}
             _log.warning("tools left out", extra=fields)
         self._tools = tuple(tools.values())
-        _log.info("OpenAPI document loaded", extra={"source": self.name, "tools": len(tools)})
+        _log.info("OpenAPI document loaded", extra={"source": self.name, "tool_count": len(tools)})
         self.changed()
 
     def _fault(self, reason: str) -> None:

@@ -6,12 +6,13 @@ import errno
 import socket
 
 from vixio.core.errors import ConfigError
+from vixio.transports.admission.port_holder import holder_of
 
 
 def port_error(host: str, port: int, key: str, error: OSError) -> ConfigError:
     """Return in one line why a server cannot listen on ``host`` and ``port``, and what to do.
 
-    ``key``: of the section ``server``, ``port`` or ``http_port``.
+    ``key``: of the section ``server``, ``port`` or ``http_port``. Blocking: looks who uses it.
     """
     option = f"--{key.replace('_', '-')} N, or server.{key} in the settings"
     if isinstance(error, socket.gaierror):
@@ -21,9 +22,10 @@ def port_error(host: str, port: int, key: str, error: OSError) -> ConfigError:
         )
     match error.errno:
         case errno.EADDRINUSE:
+            by = holder_of(port)
+            user = f" by {by}" if by else ", by another program or a Vixio that still runs"
             return ConfigError(
-                f"port {port} of {host} is in use, by another program or a Vixio that still runs: "
-                f"stop it, or choose another port ({option})"
+                f"port {port} of {host} is in use{user}: stop it, or choose another port ({option})"
             )
         case errno.EADDRNOTAVAIL:
             return ConfigError(

@@ -95,7 +95,7 @@ class ToolFeed:
             self._publish([])
 
     def _listed(self, tools: list[ToolDefinition]) -> None:
-        _log.info("device listed its tools", extra={"tools": len(tools)})
+        _log.info("device listed its tools", extra={"tool_count": len(tools)})
         self._remembered.keep(self._device_id, tools)
         self._publish(tools)
 

@@ -217,6 +217,15 @@ async def test_vixio_check_says_who_answers(place: Place) -> None:
     assert words.endswith(" ms")
 
 
+async def test_vixio_check_waits_for_who_answers_late(place: Place) -> None:
+    async with place.service(Announced()), place.runtime() as (_, source):
+        looking = asyncio.create_task(source.look())
+        await asyncio.sleep(0)
+        async with place.service(Announced()):
+            words = await looking
+    assert words.startswith("joke-service: 2 instances, answers in ")
+
+
 async def test_the_wire_carries_who_calls(place: Place) -> None:
     seen: list[Any] = []
     bus = connect(place.url)
