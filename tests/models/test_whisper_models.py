@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NoReturn
@@ -33,8 +33,9 @@ CHINESE = "我想知道明天早上几点出发。"
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return packaged(tmp_path_factory.mktemp("cache"))
+def model() -> Iterator[Path]:
+    with packaged() as folder:
+        yield folder
 
 
 def spoken(text: str, voice: str = "en-us+m1") -> bytes:

@@ -8,7 +8,6 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy.typing as npt
 
 from vixio.core.errors import ProviderUnavailable
 from vixio.core.extras import checkout, how_to_install
-from vixio.providers.inference.packaged import ModelPackage, PackagedFile
+from vixio.providers.inference.packaged import ModelPackage, PackagedFile, joined
 
 NAME: Final = "kokoro"
 
@@ -48,6 +47,7 @@ UNREAD: Final = frozenset({"ja"})
 
 _NAME: Final = re.compile(r"[a-z]{2}_[a-z0-9_]+")
 
+_WHOLE: Final = "kokoro-v1.0.int8.onnx"
 _PARTS: Final = (
     (
         23_090_318,
@@ -88,17 +88,8 @@ def packaged_network() -> Iterator[Path]:
     The runtime would keep what it got as bytes, 92 MB. Raises ProviderUnavailable.
     """
     parts = [path for package in PACKAGES for path in package.verified()]
-    with TemporaryDirectory(prefix="vixio-kokoro-") as folder:
-        whole = Path(folder, "kokoro-v1.0.int8.onnx")
-        try:
-            with whole.open("wb") as file:
-                for part in parts:
-                    file.write(part.read_bytes())
-        except OSError as error:
-            raise ProviderUnavailable(
-                NAME, f"cannot write a temporary file of 92 MB in {folder}: {error.strerror}"
-            ) from error
-        yield whole
+    with joined(NAME, _WHOLE, parts) as folder:
+        yield folder / _WHOLE
 
 
 def voices_place() -> Path:

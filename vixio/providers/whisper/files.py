@@ -1,21 +1,16 @@
 """Whisper base from the two packages that carry it, as one folder.
 
-An index limits the size of a file, so ``model.bin`` comes in two parts. They are joined once, into
-the user's cache folder, and verified.
+An index limits the size of a file, so ``model.bin`` comes in two parts.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
-import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from vixio.core.errors import ProviderUnavailable
-from vixio.providers.inference.packaged import ModelPackage, PackagedFile, difference
+from vixio.providers.inference.packaged import ModelPackage, PackagedFile, joined
 
 NAME: Final = "whisper"
 
@@ -60,18 +55,9 @@ SECOND: Final = ModelPackage(
         ),
     ),
 )
-JOINED: Final = (
-    PackagedFile(
-        "model.bin",
-        145_217_607,
-        "905e5bf8336bcc625ba4e33498d675a4b935504118c594d868c36e91a60c1a57",
-    ),
-    *(PackagedFile(Path(file.path).name, file.size, file.sha256) for file in SECOND.files[1:]),
-)
-"""The files of the folder."""
 
-_STALE_SECONDS: Final = 3_600.0
-"""After which a folder that was not completed is of a process that has ended."""
+SIZE: Final = FIRST.files[0].size + SECOND.files[0].size
+"""Bytes of the weights."""
 
 
 def installed() -> None:
@@ -80,61 +66,12 @@ def installed() -> None:
         package.folder()
 
 
-def cache() -> Path:
-    """Return the folder of models that can be made again: ``$XDG_CACHE_HOME/vixio/models``."""
-    # "All paths set in these environment variables must be absolute", else ignored (XDG 0.8).
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(given) if Path(given).is_absolute() else Path.home() / ".cache"
-    return base / "vixio" / "models"
+@contextmanager
+def packaged() -> Iterator[Path]:
+    """Yield a temporary folder with the verified model, for as long as it is loaded.
 
-
-def packaged(parent: Path | None = None) -> Path:
-    """Return the folder with the verified model, made in ``parent`` if it is not there yet.
-
-    Blocking: about a second, the first time a few. Several processes may do it at once. Raises
-    ProviderUnavailable.
+    Blocking, about a second. Raises ProviderUnavailable.
     """
-    folder = (cache() if parent is None else parent) / f"whisper-base-{JOINED[0].sha256[:12]}"
-    if _complete(folder):
-        return folder
-    parts = [*FIRST.verified(), *SECOND.verified()]
-    try:
-        _make(folder, parts)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise ProviderUnavailable(
-            NAME, f"the model cannot be written to {folder} ({reason}): 150 MB are needed there"
-        ) from error
-    if not _complete(folder):
-        raise ProviderUnavailable(NAME, f"the model in {folder} is damaged: remove the folder")
-    return folder
-
-
-def _make(folder: Path, parts: list[Path]) -> None:
-    """Write the files to a folder of another name, and rename it when they are all there."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    for left in folder.parent.glob(f".{folder.name}-*"):
-        with suppress(OSError):
-            if time.time() - left.stat().st_mtime > _STALE_SECONDS:
-                shutil.rmtree(left)
-    made = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
-        with made.joinpath("model.bin").open("wb") as whole:
-            for part in parts[:2]:
-                with part.open("rb") as piece:
-                    shutil.copyfileobj(piece, whole, 1024 * 1024)
-        for path in parts[2:]:
-            shutil.copyfile(path, made / path.name)
-        if folder.exists() and not _complete(folder):
-            shutil.rmtree(folder)  # damaged
-        try:
-            made.rename(folder)
-        except OSError:
-            if not folder.is_dir():  # else another process was first
-                raise
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
-
-
-def _complete(folder: Path) -> bool:
-    return all(difference(folder / file.path, file) is None for file in JOINED)
+    (first,), (second, *others) = FIRST.verified(), SECOND.verified()
+    with joined(NAME, "model.bin", (first, second), *others) as folder:
+        yield folder

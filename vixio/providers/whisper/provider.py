@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -15,7 +16,7 @@ from vixio.providers.inference.memory import models_mb
 from vixio.providers.local_recogniser.provider import LocalRecogniser
 from vixio.providers.model_path import InstalledFolder
 from vixio.providers.registry import ProviderFactory
-from vixio.providers.whisper.files import JOINED, NAME, installed, packaged
+from vixio.providers.whisper.files import NAME, SIZE, installed, packaged
 from vixio.providers.whisper.languages import LANGUAGES
 
 if TYPE_CHECKING:
@@ -68,11 +69,17 @@ class WhisperASRProvider(LocalRecogniser[str]):
 
     def load(self) -> WhisperModel:
         """Return the model. Raises ProviderUnavailable."""
+        if self._settings.model is not None:
+            return self._load(self._settings.model)
+        with packaged() as folder:
+            return self._load(folder)
+
+    def _load(self, folder: Path) -> WhisperModel:
         from vixio.providers.whisper.model import WhisperModel
 
         settings = self._settings
         return WhisperModel(
-            packaged() if settings.model is None else settings.model,
+            folder,
             threads=settings.threads,
             beam=settings.beam_size,
             rejection=settings.rejection,
@@ -86,7 +93,7 @@ class WhisperASRProvider(LocalRecogniser[str]):
 
 def _memory_mb(settings: WhisperSettings) -> int:
     if settings.model is None:
-        return 100 + JOINED[0].size // (1024 * 1024)
+        return 100 + SIZE // (1024 * 1024)
     return 50 + models_mb([settings.model.expanduser() / "model.bin"])
 
 

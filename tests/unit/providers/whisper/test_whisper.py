@@ -1,11 +1,8 @@
-"""Whisper without its packages: the model is joined once, whole or not at all."""
+"""Whisper without its packages: the model is joined from its parts, whole or not at all."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-import time
-from concurrent.futures import ThreadPoolExecutor
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
@@ -30,7 +27,7 @@ def packaged(path: str, content: bytes) -> PackagedFile:
 
 @pytest.fixture
 def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two small packages in the place of the real ones; returns the cache."""
+    """Two small packages in the place of the real ones; returns the folder of temporary ones."""
     site = tmp_path / "site"
     for module, name, content in (
         ("weights_1", "model.bin.part1", PART1),
@@ -48,77 +45,25 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(
         files, "SECOND", ModelPackage("w", "weights_2", "w-2==1", "whisper", second)
     )
-    joined = (packaged("model.bin", PART1 + PART2), packaged("config.json", CONFIG))
-    monkeypatch.setattr(files, "JOINED", joined)
-    return tmp_path / "cache"
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    return temporary
 
 
-def content(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-WHOLE = {"model.bin": PART1 + PART2, "config.json": CONFIG}
-
-
-def test_the_parts_are_joined_once(packages: Path) -> None:
-    folder = files.packaged(packages)
-    assert content(folder) == WHOLE
-    written = folder.joinpath("model.bin").stat().st_mtime_ns
-    assert files.packaged(packages) == folder
-    assert folder.joinpath("model.bin").stat().st_mtime_ns == written
-    assert list(packages.iterdir()) == [folder], "nothing is left beside it"
-
-
-def test_several_at_once_find_one_folder(packages: Path) -> None:
-    with ThreadPoolExecutor(8) as pool:
-        folders = set(pool.map(lambda _: files.packaged(packages), range(24)))
-    (folder,) = folders
-    assert content(folder) == WHOLE
-    assert list(packages.iterdir()) == [folder]
-
-
-@pytest.mark.parametrize("name", ["model.bin", "config.json"])
-@pytest.mark.parametrize("damage", [b"", b"x" + PART1[1:] + PART2, None])
-def test_a_damaged_folder_is_made_again(packages: Path, name: str, damage: bytes | None) -> None:
-    folder = files.packaged(packages)
-    if damage is None:
-        folder.joinpath(name).unlink()
-    else:
-        folder.joinpath(name).write_bytes(damage)
-    assert content(files.packaged(packages)) == WHOLE
-
-
-def test_what_a_killed_process_left_is_removed(packages: Path) -> None:
-    left = packages / f".whisper-base-{files.JOINED[0].sha256[:12]}-gone"
-    fresh = left.with_name(f"{left.name}-at-work")
-    for each in (left, fresh):
-        each.mkdir(parents=True)
-        each.joinpath("model.bin").write_bytes(PART1)
-    long_ago = time.time() - 86_400
-    os.utime(left, (long_ago, long_ago))
-    folder = files.packaged(packages)
-    assert set(packages.iterdir()) == {folder, fresh}
+def test_the_parts_are_joined_while_it_is_loaded(packages: Path) -> None:
+    with files.packaged() as folder:
+        found = {path.name: path.read_bytes() for path in folder.iterdir()}
+        assert folder.is_relative_to(packages)
+    assert found == {"model.bin": PART1 + PART2, "config.json": CONFIG}
+    assert list(packages.iterdir()) == [], "nothing is left"
 
 
 def test_a_changed_part_is_refused(packages: Path) -> None:
     files.FIRST.folder().joinpath("data", "model.bin.part1").write_bytes(PART1[::-1])
-    with pytest.raises(ProviderUnavailable, match="another SHA-256"):
-        files.packaged(packages)
-    assert not packages.exists()
-
-
-def test_a_folder_that_cannot_be_written_is_one_line(packages: Path) -> None:
-    packages.write_text("a file in its place")
-    with pytest.raises(ProviderUnavailable, match="cannot be written") as caught:
-        files.packaged(packages)
-    assert "\n" not in str(caught.value)
-
-
-def test_the_cache_is_that_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert files.cache() == tmp_path / "vixio" / "models"
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    assert files.cache() == Path.home() / ".cache" / "vixio" / "models"
+    with pytest.raises(ProviderUnavailable, match="another SHA-256"), files.packaged():
+        pass
+    assert list(packages.iterdir()) == []
 
 
 @pytest.mark.parametrize("there", [(), ("faster_whisper",)])
