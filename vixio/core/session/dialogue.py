@@ -30,13 +30,14 @@ from vixio.core.session.emitter import Emitter
 from vixio.core.session.engine import Engine
 from vixio.core.session.reply import Reply
 from vixio.core.session.reply_slot import ReplySlot
+from vixio.core.session.session_floor import SessionFloor
 from vixio.core.session.settings import SessionSettings
 from vixio.core.session.speech import Priority, SpeechHandle, SpeechStatus
 from vixio.core.session.speech_queue import SpeechQueue
 from vixio.core.session.utterances import Utterances, joined
 from vixio.core.station import StationContext
 from vixio.core.transport import DeviceConnection
-from vixio.core.turns.floor import STOP_WINDOW_S, Action, Floor, Input
+from vixio.core.turns.floor import STOP_WINDOW_S, Action, Input
 from vixio.core.turns.interruption import Decision, InterruptionPolicy, Overlap
 
 Post = Callable[[Callable[[], Awaitable[None]]], None]
@@ -59,7 +60,7 @@ class Dialogue:
     ) -> None:
         """``on_idle`` is called when the floor becomes free."""
         self.engine = engine
-        self.floor = Floor()
+        self.floor = SessionFloor(emit, self._free)
         self.floor.hears_itself = "aec" in connection.device.features
         self.greeting = ""
         """Said at a wake word; empty: nothing."""
@@ -123,12 +124,12 @@ class Dialogue:
 
     async def happen(self, happened: Input, chunk: Chunk | None = None, *, cause: str = "") -> None:
         """Take an input of the device or a command; ``chunk`` is what the engine may be fed."""
-        actions = self._step(happened)
+        actions = self.floor.step(happened)
         news = True
         if isinstance(chunk, ListenStart):
-            news = self._microphone(lambda: self.floor.microphone_on(chunk.mode))
+            news = self.floor.microphone_on(chunk.mode)
         elif isinstance(chunk, ListenStop):
-            news = self._microphone(self.floor.microphone_off)
+            news = self.floor.microphone_off()
         stopped = False
         for action in actions:
             match action:
@@ -218,9 +219,9 @@ class Dialogue:
             case Decision.CUT:
                 await self.happen(Input.BARGE_IN, cause="voice")
             case Decision.PAUSE:
-                self._perform(self._step(Input.HUSH))
+                self._perform(self.floor.step(Input.HUSH))
             case Decision.IGNORE:
-                self._perform(self._step(Input.RESUME))
+                self._perform(self.floor.step(Input.RESUME))
 
     @property
     def _uninterruptible(self) -> bool:
@@ -235,7 +236,7 @@ class Dialogue:
         if self._uninterruptible:
             self._kept_turn = turn if turn.understood else None
             return
-        for action in self._step(Input.TURN if turn.understood else Input.UNCLEAR):
+        for action in self.floor.step(Input.TURN if turn.understood else Input.UNCLEAR):
             match action:
                 case Action.CUT:
                     await self._slot.cut("superseded")
@@ -253,7 +254,7 @@ class Dialogue:
         self._emit(events.Failure, failed.turn_id, failed.stage, failed.reason, failed.detail)
         if self._uninterruptible:
             return  # the apology would cut it
-        for action in self._step(Input.TURN_FAILED):
+        for action in self.floor.step(Input.TURN_FAILED):
             match action:
                 case Action.CUT:
                     await self._slot.cut("failed")
@@ -287,7 +288,7 @@ class Dialogue:
             case _:
                 self._void.discard(turn_id)
                 self._context.end_timeline(turn_id)
-                self._perform(self._step(Input.NO_TURN))
+                self._perform(self.floor.step(Input.NO_TURN))
         self._utterances.end(turn_id)
         self._speeches.disturbed(now())
         self._free()
@@ -302,7 +303,7 @@ class Dialogue:
     # ── the assistant ────────────────────────────────────────────────────────────────────────
 
     async def _say(self, handle: SpeechHandle) -> None:
-        for action in self._step(Input.SPEECH):
+        for action in self.floor.step(Input.SPEECH):
             if action is Action.CUT:
                 await self._slot.cut("replaced")
             elif action is Action.SAY:
@@ -350,7 +351,7 @@ class Dialogue:
         A speech on command waits for as long as that takes, the answer to a turn only for a while.
         """
         await self._utterances.over(self._settings.hold if reply.speech is None else None)
-        self._perform(self._step(Input.SPEAKS))
+        self._perform(self.floor.step(Input.SPEAKS))
         if not self.floor.full_duplex:
             # What the engine was hearing is void. It is fed by the listening task alone.
             self._post(self._forget_heard)
@@ -365,30 +366,13 @@ class Dialogue:
             self.floor.expect_start(now() + STOP_WINDOW_S)
         if self._slot.reply is reply:
             self._slot.reply = None
-            self._step(Input.DONE)
+            self.floor.step(Input.DONE)
         self._speeches.disturbed(now())
         self._emit(events.TurnEnded, reply.turn.turn_id, reply.timeline)
         self._context.end_timeline(reply.turn.turn_id)
         self._free()
 
     # ── the table ────────────────────────────────────────────────────────────────────────────
-
-    def _step(self, happened: Input) -> tuple[Action, ...]:
-        before = self.floor.state
-        actions = self.floor.step(happened)
-        self._changed(before)
-        return actions
-
-    def _microphone(self, switch: Callable[[], bool]) -> bool:
-        before = self.floor.state
-        news = switch()
-        self._changed(before)
-        return news
-
-    def _changed(self, before: str) -> None:
-        if self.floor.state != before:
-            self._emit(events.StateChanged, str(before), str(self.floor.state))
-            self._free()
 
     def _free(self) -> None:
         if self.idle:
