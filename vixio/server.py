@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from types import TracebackType
 from typing import Any, Self
 
@@ -28,6 +27,7 @@ from vixio.composition.profiles import LiveProfiles, ProfileUpdates
 from vixio.composition.reload import Reloader, on_hangup, reloaded
 from vixio.composition.run import run, stop_on_signals
 from vixio.composition.server_providers import ServerProviders
+from vixio.composition.shared import SharedServices
 from vixio.composition.vision import make_vision
 from vixio.core.cluster import COMMAND_S
 from vixio.core.commands import Command, CommandResult
@@ -106,6 +106,7 @@ class Server:
             facts=self.memory.facts if self.memory else None,
             more=[*([app_source(tools)] if tools else []), *tool_sources],
         )
+        self._shared = SharedServices(self.tools, self.memory)
         self.admission = Admission(
             admission_settings(settings), counters=self.counters, cluster=self._context.cluster
         )
@@ -139,7 +140,7 @@ class Server:
             self.tools,
             self.host,
             self.profiles,
-            self._start_shared,
+            self._shared.start,
         )
         self.a2a = make_a2a(
             settings,
@@ -153,7 +154,6 @@ class Server:
         self._updates = ProfileUpdates(self.profiles, self.host.sessions, self._prepare)
         self.host.events.attach(self._updates)
         self.http: HttpServer | None = None
-        self._shared: asyncio.Task[None] | None = None
         self._loading: asyncio.Task[None] | None = None
         self._context.cluster.presence.publish(self.health)
 
@@ -207,7 +207,7 @@ class Server:
         VixioError if the key is in use.
         """
         conversation = await self._conversations.open(key, profile)
-        self._agent_ready()
+        self._shared.agent_ready()
         return conversation
 
     async def start(self) -> None:
@@ -262,12 +262,7 @@ class Server:
             await self.host.stop()
             if self.http is not None:
                 await self.http.stop()
-            if self._shared is not None:
-                self._shared.cancel()
-                await asyncio.wait([self._shared])
-            await self.tools.close()
-            if self.memory is not None:
-                await self.memory.stop()
+            await self._shared.close()
             await self.providers.close()
 
     def update_profiles(self, resolver: ProfileResolver) -> None:
@@ -327,27 +322,10 @@ class Server:
     async def _load(self) -> None:
         self.admission.loading = True
         try:
-            await self.providers.load(self._start_shared, self._agent_ready)
+            await self.providers.load(self._shared.start, self._shared.agent_ready)
         finally:
             self.admission.loading = False
-            self._agent_ready()
-
-    def _agent_ready(self) -> None:
-        if self.memory is not None:
-            self.memory.agent_ready.set()
-
-    async def _start_shared(self) -> None:
-        """Start the tools and the memory, which all sessions and conversations share. Once."""
-        if self._shared is None:
-            self._shared = asyncio.create_task(self._open_shared())
-        await asyncio.shield(self._shared)
-
-    async def _open_shared(self) -> None:
-        # With the first schema of a tool, jsonschema would be imported on the event loop.
-        schemas = asyncio.to_thread(import_module, "vixio.tools.schemas")
-        await asyncio.gather(schemas, self.tools.start())
-        if self.memory is not None:
-            self.memory.start()
+            self._shared.agent_ready()
 
     async def _prepare(self, profile: DeviceProfile) -> None:
         await self.providers.prepare(self.profiles.defaults.over(profile))
