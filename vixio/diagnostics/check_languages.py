@@ -8,7 +8,6 @@ from vixio.composition.languages import (
     LanguageGap,
     hearing,
     known_languages,
-    listed,
     messages,
     names,
     speaking,
@@ -48,4 +47,4 @@ def _judged(gap: LanguageGap | None, section: ASRSection | TTSSection, settings:
     language, tags = settings.assistant.language, known_languages(section)
     if tags is None:
         return f"{language}, as far as {names(section)} knows it"
-    return f"{language}: {names(section)} ({listed(tags)})"
+    return f"{language}: {names(section)}"
