@@ -65,6 +65,19 @@ async def test_a_language_that_it_cannot_hear_is_one_warning(tmp_path: Path, wor
     assert "vixio models get sense-voice" in warning
 
 
+async def test_a_language_that_it_is_changed_to_is_a_warning_too(tmp_path: Path) -> None:
+    config = tmp_path / "vixio.yaml"
+    section = "server: {host: 127.0.0.1, port: 0, http_port: 0}"
+    config.write_text(f"{section}\n", encoding="utf-8")
+    async with running((VIXIO, "serve", "--config", config), tmp_path) as server:
+        assert "language en" in await server.line("· language")
+        config.write_text(f"{section}\nassistant: {{language: nl}}\n", encoding="utf-8")
+        server.process.send_signal(signal.SIGHUP)
+        await until(lambda: server.count("settings reloaded") == 1, what="the other settings")
+        await server.stop(signal.SIGTERM)
+    assert server.count("does not fit the language") == 2  # not heard, and no messages
+
+
 async def test_a_port_that_is_taken_is_one_line_and_status_2(tmp_path: Path) -> None:
     taken = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
     try:

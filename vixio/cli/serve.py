@@ -63,6 +63,11 @@ def serve(
             log_level=log_level,
         )
 
+    def reload() -> Settings:
+        settings = load()
+        log_gaps(settings)
+        return settings
+
     settings = load()
     configure_logging(settings.logging.level, json=settings.logging.as_json)
     _log.info("settings loaded", extra={"source": source})
@@ -70,7 +75,7 @@ def serve(
     processes = _processes(settings)
     try:
         if processes == 1:
-            asyncio.run(_serve_alone(settings, source, load))
+            asyncio.run(_serve_alone(settings, source, reload))
         else:
             asyncio.run(_supervise(settings, source, path, processes, log_level))
     finally:

@@ -93,9 +93,16 @@ def voice_files(folder: ModelFolder, kind: str = "auto") -> VoiceFiles:
 
 
 def _languages(voice: str, named: str) -> tuple[str, ...]:
-    """Return the tags for ``voice``, of eSpeak NG, and for a text such as "Chinese, English"."""
-    tags = [voice] if voice else []
-    return (*tags, *(tag for name, tag in _LANGUAGES.items() if name in named))
+    """Return the tags for ``voice``, of eSpeak NG, or for a text as "Chinese + English" or "it".
+
+    Empty if the model says that it has several languages, but not which ones.
+    """
+    if "multi" in named:
+        return ()
+    found = tuple(tag for name, tag in _LANGUAGES.items() if name in named)
+    if len(found) < 2 and voice:
+        return (voice,)
+    return found or ((named,) if len(named) in {2, 3} else ())
 
 
 def _check_voices(folder: ModelFolder, voices: Path, style_dim: str, speakers: int) -> None:

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from vixio.core.errors import ProviderUnavailable
 from vixio.providers.edge_tts import provider
 from vixio.providers.edge_tts.provider import EdgeTTSProvider
-from vixio.providers.edge_tts.settings import VOICES, EdgeTTSSettings, voice_for
+from vixio.providers.edge_tts.settings import VOICES, EdgeTTSSettings, spoken_by, voice_for
 from vixio.providers.registry import resolve
 
 XIAOXIAO, EMMA, NANAMI = VOICES["zh"], VOICES["en"], VOICES["ja"]
@@ -83,3 +83,24 @@ def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(provider, "find_spec", lambda name: None)
     with pytest.raises(ProviderUnavailable, match=r"extra NAME=edge"):
         EdgeTTSProvider()
+
+
+@pytest.mark.parametrize(
+    ("options", "known", "unknown"),
+    [
+        ({}, {"en", "zh", "de"}, {"nl"}),
+        ({"voice": "nl-NL-ColetteNeural"}, {"nl", "zh", "ja"}, {"en"}),
+        ({"voices": {"nl": "nl-NL-ColetteNeural"}}, {"nl", "en"}, {"sv"}),
+    ],
+)
+def test_the_languages_that_have_a_voice(
+    options: dict[str, object], known: set[str], unknown: set[str]
+) -> None:
+    spoken = spoken_by(EdgeTTSSettings.model_validate(options))
+    assert spoken is not None
+    assert known <= set(spoken)
+    assert not unknown & set(spoken)
+
+
+def test_a_voice_of_many_languages() -> None:
+    assert spoken_by(EdgeTTSSettings(voice="en-US-EmmaMultilingualNeural")) is None

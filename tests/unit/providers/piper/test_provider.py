@@ -77,6 +77,14 @@ async def test_brackets_are_no_phonemes(voices: dict[str, Path]) -> None:
     assert marked > plain
 
 
+@pytest.mark.parametrize(("language", "known"), [("de", ("de",)), ("en-us", ("en-us",))])
+def test_the_language_of_a_voice(tmp_path: Path, language: str, known: tuple[str, ...]) -> None:
+    model = make_piper(tmp_path / "voice", "espeak", language)
+    factory = registry.resolve("tts", "piper")
+    assert factory.languages(PiperSettings(model=model)) == known
+    assert factory.languages(PiperSettings()) == ("en",)
+
+
 @pytest.mark.parametrize("language", ["ar", "ne", "gu"])
 async def test_texts_that_crash_espeak_end_nothing(tmp_path: Path, language: str) -> None:
     model = make_piper(tmp_path / "voice", "espeak", language)

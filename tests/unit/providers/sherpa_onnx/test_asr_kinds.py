@@ -112,6 +112,31 @@ def test_a_model_that_does_not_say_what_it_must_is_refused(tmp_path: Path, name:
         files_of(KINDS[name], folder)
 
 
+@pytest.mark.parametrize(
+    ("name", "said", "options", "languages"),
+    [
+        ("sense-voice", {}, {}, ("zh", "yue", "en", "ja", "ko")),
+        ("sense-voice", {}, {"language": "ja"}, ("ja",)),
+        ("whisper", {"is_multilingual": 1}, {}, None),
+        ("whisper", {"is_multilingual": 0}, {}, ("en",)),
+        ("moonshine", {}, {}, ("en",)),
+        ("paraformer", {}, {"language": "en"}, None),
+    ],
+)
+def test_the_languages_of_a_model(
+    tmp_path: Path,
+    name: str,
+    said: dict[str, object],
+    options: dict[str, object],
+    languages: tuple[str, ...] | None,
+) -> None:
+    kind, files = KINDS[name], dict(LAYOUTS)[name]
+    first = next(iter(files))
+    unpack(tmp_path, {**files, first: {**files[first], **dict.fromkeys(kind.keys, 1), **said}})
+    settings = SherpaASRSettings.model_validate({"folder": tmp_path, "kind": name, **options})
+    assert registry.resolve("asr", "sherpa-onnx").languages(settings) == languages
+
+
 def test_a_decoder_is_looked_at_as_well(tmp_path: Path) -> None:
     (files,) = [files for its, files in LAYOUTS if its == "transducer"]
     with pytest.raises(ProviderUnavailable, match=r"decoder-.*onnx does not say its vocab_size"):

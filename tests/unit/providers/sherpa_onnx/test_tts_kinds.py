@@ -159,6 +159,26 @@ def test_the_voice_of_the_phonemes(tmp_path: Path, said: dict[str, str], voice: 
     assert voice_files(unpack(tmp_path)).phonemes == voice
 
 
+@pytest.mark.parametrize(
+    ("said", "languages"),
+    [
+        ({"voice": "de"}, ("de",)),
+        ({"voice": "en-us"}, ("en-us",)),
+        ({"language": "Chinese + English"}, ("en-us", "cmn")),
+        ({"language": "it"}, ("it",)),
+        ({"language": "multi-lang, as English, Chinese", "voice": "en-us"}, None),
+        ({"language": "Klingon"}, None),
+    ],
+)
+def test_the_languages_that_a_voice_says(
+    tmp_path: Path, said: dict[str, str], languages: tuple[str, ...] | None
+) -> None:
+    model(tmp_path / "model.onnx", **{**VITS, **said})
+    unpack(tmp_path)
+    factory = registry.resolve("tts", "sherpa-onnx")
+    assert factory.languages(SherpaTTSSettings(folder=tmp_path)) == languages
+
+
 async def test_a_language_that_espeak_lacks_is_an_error(tmp_path: Path) -> None:
     model(tmp_path / "model.onnx", **{**VITS, "voice": "xx-nowhere"})
     unpack(tmp_path)
