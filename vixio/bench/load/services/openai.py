@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, Final
 
 from vixio.bench.load.providers import PIECE_MS, RATE
@@ -33,7 +34,7 @@ class OpenAIService:
         """Answer a request."""
         match path.rpartition("/")[2]:
             case "transcriptions":
-                return _json({"text": heard(_pcm(body))})
+                return json_response({"text": heard(_pcm(body))})
             case "completions":
                 return self._complete(json.loads(body))
             case "speech":
@@ -51,11 +52,11 @@ class OpenAIService:
         tools = {tool["function"]["name"] for tool in asked.get("tools", ())}
         if self._tool and messages[-1]["role"] == "user":
             if self._tool not in tools:
-                return _stream(["Nobody has such a tool."])
-            return _stream([], call=(f"call-{turn}", self._tool, '{"volume": 40}'))
+                return completion(["Nobody has such a tool."])
+            return completion([], call=(f"call-{turn}", self._tool, '{"volume": 40}'))
         if messages[-1]["role"] == "tool" and '"error"' in str(messages[-1]["content"]):
-            return _stream(["Nobody heard of it."])
-        return _stream(answer_to(question, turn))
+            return completion(["Nobody heard of it."])
+        return completion(answer_to(question, turn))
 
 
 def _pcm(body: bytes) -> bytes:
@@ -68,12 +69,15 @@ def _pcm(body: bytes) -> bytes:
     return body[found.end() : found.end() + size]
 
 
-def _json(body: Json) -> Response:
+def json_response(body: Json) -> Response:
     return Response("application/json", [json.dumps(body).encode()])
 
 
-def _stream(words: list[str], call: tuple[str, str, str] | None = None) -> Response:
-    """Return a streamed completion: a delta a word, or one call of a tool."""
+def completion(words: Sequence[str], call: tuple[str, str, str] | None = None) -> Response:
+    """Return a streamed completion: a delta a word, or one call of a tool.
+
+    ``call``: its id, the tool's name and the arguments as JSON.
+    """
     deltas: list[Json] = [{"role": "assistant", "content": ""}]
     deltas += [{"content": word} for word in words]
     if call is not None:
