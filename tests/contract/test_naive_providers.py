@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -98,13 +99,13 @@ class Voice(Naive):
 """
 
 
-def run(folder: Path, voice: str, *rules: str) -> str:
+def run(folder: Path, voice: str, *rules: str, options: Sequence[str] = ()) -> str:
     """Run rules of the suite on a voice, in a pytest of its own; return what it prints."""
     test = folder / "test_naive.py"
     test.write_text(f"{VOICE}{voice}\n\nclass TestNaive(Contract):\n    voice = Voice\n")
     arguments = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", "--rootdir", "."]
     done = subprocess.run(
-        [sys.executable, *arguments, "-k", " or ".join(rules), str(test)],
+        [sys.executable, *arguments, *options, "-k", " or ".join(rules), str(test)],
         capture_output=True,
         text=True,
         timeout=150,
@@ -116,8 +117,11 @@ def run(folder: Path, voice: str, *rules: str) -> str:
     return done.stdout
 
 
-def test_a_voice_that_blocks_the_loop_is_interrupted(tmp_path: Path) -> None:
-    shown = run(tmp_path, BLOCKS, "test_a_sentence_becomes_sound")
+@pytest.mark.parametrize("options", [(), ("-o", "timeout=100")], ids=["alone", "pytest-timeout"])
+def test_a_voice_that_blocks_the_loop_is_interrupted(
+    tmp_path: Path, options: Sequence[str]
+) -> None:
+    shown = run(tmp_path, BLOCKS, "test_a_sentence_becomes_sound", options=options)
     assert re.search(
         r"the rule “a sentence becomes sound” hung: the event loop was blocked for 6 s "
         r"in \S+/test_naive.py:\d+ \(synthesize\)",

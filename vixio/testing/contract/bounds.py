@@ -1,7 +1,7 @@
 """Time limits of the contract suites: a provider that hangs is a failure with a name.
 
 A rule that waits for ever is cancelled. One that blocks the event loop is interrupted by SIGALRM,
-where there is such a signal and nobody else (pytest-timeout) uses it.
+where there is such a signal, unless somebody else's alarm (pytest-timeout's) rings first.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import inspect
 import signal
 import sysconfig
 import threading
+import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import PurePath
@@ -36,6 +37,9 @@ MAX_HUNG = 2
 
 T = TypeVar("T")
 RuleT = TypeVar("RuleT", bound=Callable[..., Any])
+
+_AT_ONCE = 0.001
+"""Seconds. A timer of 0 would never ring."""
 
 _STDLIB = sysconfig.get_path("stdlib")
 _hung: WeakKeyDictionary[type, list[str]] = WeakKeyDictionary()
@@ -102,13 +106,15 @@ def has_hung(suite: type, what: str) -> None:
 
 @contextmanager
 def _alarm(seconds: float, blocked: list[str]) -> Iterator[None]:
-    """Interrupt the main thread after ``seconds``; ``blocked`` then has the place."""
-    usable = (
-        hasattr(signal, "setitimer")
-        and threading.current_thread() is threading.main_thread()
-        and not signal.getitimer(signal.ITIMER_REAL)[0]
-    )
-    if not usable:
+    """Interrupt the main thread after ``seconds``; ``blocked`` then has the place.
+
+    A later alarm that is set already, such as pytest-timeout's, goes on behind it.
+    """
+    if not (hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()):
+        yield
+        return
+    later, _ = signal.getitimer(signal.ITIMER_REAL)
+    if 0 < later <= seconds:
         yield
         return
 
@@ -117,6 +123,7 @@ def _alarm(seconds: float, blocked: list[str]) -> Iterator[None]:
         # asyncio keeps it as the result of the task, or logs it if it was in a callback.
         pytest.fail("the event loop was blocked", pytrace=False)
 
+    began = time.monotonic()
     before = signal.signal(signal.SIGALRM, rung)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
@@ -124,6 +131,9 @@ def _alarm(seconds: float, blocked: list[str]) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        if later:
+            rest = later - (time.monotonic() - began)
+            signal.setitimer(signal.ITIMER_REAL, max(rest, _AT_ONCE))
 
 
 def place_of(frame: FrameType | None) -> str:
