@@ -32,6 +32,7 @@ class Person:
     def __init__(self, process: asyncio.subprocess.Process, terminal: int) -> None:
         self.process = process
         self.seen = ""
+        self.patience = PATIENCE
         self._terminal = terminal
         self._from = 0
         self._news = asyncio.Event()
@@ -51,12 +52,19 @@ class Person:
 
     async def expect(self, text: str) -> None:
         """Wait until the program writes ``text``, after what was expected before."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(self.patience):
             while (at := self.seen.find(text, self._from)) < 0:
                 assert not self._ended, f"it ended without {text!r}:\n{self.seen}"
                 self._news.clear()
                 await self._news.wait()
         self._from = at + len(text)
+
+    async def line(self, text: str) -> str:
+        """Wait for a line with ``text``, and for its end; return it without blanks around it."""
+        await self.expect(text)
+        begin = self.seen.rindex("\n", 0, self._from) + 1 if "\n" in self.seen[: self._from] else 0
+        await self.expect("\n")
+        return self.seen[begin : self._from].strip()
 
     def type(self, text: str) -> None:
         """Type a line."""
@@ -74,7 +82,7 @@ class Person:
 
     async def left(self) -> int:
         """Wait for the end; return the exit status."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(self.patience):
             status = await self.process.wait()
             while not self._ended:
                 self._news.clear()

@@ -1,0 +1,78 @@
+"""The same in Chinese, by options: what is heard, said and apologised for is Chinese."""
+
+from __future__ import annotations
+
+import re
+
+from tests.first_hour.house import CHINESE_VOICE, PATIENCE, READY, House
+from tests.first_hour.walk_3_english import heard_by, listing, spoken
+from tests.support.llm_server import LLMServer, failure, text
+
+KOKORO = "assistant: {language: zh-CN}\ntts: {name: kokoro}"
+QUESTION = "今天天气怎么样"
+LATIN = re.compile(r"[A-Za-z]{3,}")
+CHINESE = re.compile(r"[\u4e00-\u9fff]")
+
+
+async def test_from_the_options_to_an_answer(house: House) -> None:
+    address = house.write("chinese.yaml", {})
+    before = house.before()
+    async with LLMServer() as llm:
+        llm.models = listing("tiny")
+        llm.script(text("你好。"))
+        key = house.home / "key"
+        key.write_text("sk-zh\n")
+        command = (
+            ".venv/bin/vixio setup --language zh --ears whisper --voice kokoro --tools none "
+            f"--model {llm.base_url} --model-name tiny --key-file {key} --yes --config chinese.yaml"
+        )
+        async with house.at_terminal(command) as person:
+            person.patience = PATIENCE
+            await person.expect(address.ota)
+            house.took("vixio setup, Chinese: Whisper and Kokoro", before)
+            assert "FAILED" not in person.seen
+            assert CHINESE.search(person.seen.rpartition("chinese.yaml")[2])
+            question = await spoken(house, QUESTION, "question", KOKORO)
+            async with address.device(voice=CHINESE_VOICE) as device:
+                llm.script(text("今天晴天，", "二十五度。"))
+                reply = await device.ask(question, timeout=120)
+                assert set(heard_by(llm)) & set("今天气"), heard_by(llm)
+                assert reply.text.replace(" ", "") == "今天晴天，二十五度。"
+                assert reply.heard.duration > 1
+                # What is apologised for, and why, is said in Chinese.
+                llm.script(*[failure(503, "overloaded")] * 8)
+                sorry = await device.type_text("你好", timeout=120)
+                assert CHINESE.search(sorry.text)
+                assert not LATIN.search(sorry.text)
+            person.interrupt()
+            assert await person.left() == 0
+            assert "Traceback" not in person.seen
+
+
+async def test_the_phrase_book_says_nothing_in_english(house: House) -> None:
+    config = {"assistant": {"language": "zh-CN"}, "tts": {"name": "kokoro"}, "asr": "whisper"}
+    config["asr"] = {"name": "whisper"}
+    async with (
+        house.serving("chinese.yaml", config) as (person, address),
+        address.device() as device,
+    ):
+        await person.expect(READY)
+        for said in ("你记得我什么", "记住我喜欢喝茶", "你记得我什么", "现在几点", "量子力学"):
+            reply = await device.type_text(said, timeout=120)
+            assert CHINESE.search(reply.text), (said, reply.text)
+            assert not LATIN.search(reply.text), (said, reply.text)
+
+
+async def test_ears_that_hear_no_chinese_are_named_at_the_start(house: House) -> None:
+    config = {"assistant": {"language": "zh-CN"}}
+    async with house.serving("deaf.yaml", config) as (person, _):
+        await person.expect(READY)
+        (line,) = [each for each in person.seen.splitlines() if "WARNING" in each]
+        assert "pocketsphinx" in line
+        assert "zh-CN" in line
+        check = (await house.run(".venv/bin/vixio check --config deaf.yaml", status=None)).text
+        assert "docs/speech.md#ears-and-voices" in check
+    config = {"assistant": {"language": "sw"}}
+    async with house.serving("deaf.yaml", config) as (person, _):
+        await person.expect(READY)
+        assert "docs/languages.md" in person.seen  # no catalogue of what the assistant says itself
