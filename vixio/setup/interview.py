@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from vixio.core.errors import ConfigError, VixioError
+from vixio.core.language_tags import primary
 from vixio.setup.answers import Answers, Given, Trials
-from vixio.setup.choices import COMMANDS, EARS, FREE, SERVICE, VOICES, Choice, base
+from vixio.setup.choices import COMMANDS, EARS, FREE, SERVICE, VOICES, Choice
 from vixio.setup.models import ModelQuestion
 from vixio.setup.services import Service
 from vixio.setup.settings_file import Present
@@ -80,16 +81,18 @@ class Interview:
         present = present.replace("_", "-")
         if self._given.language:
             return self._tag(self._given.language)
-        usual = next((tag for tag, _ in _LANGUAGES if base(tag) == base(present)), "")
+        usual = next((tag for tag, _ in _LANGUAGES if primary(tag) == primary(present)), "")
         known = present if self._present.language and _TAG.fullmatch(present) else usual or "en"
         if not self._asking:
             return known
         names = [name for _, name in _LANGUAGES]
-        default = next((i for i, (tag, _) in enumerate(_LANGUAGES) if base(tag) == base(known)), 2)
+        default = next(
+            (i for i, (tag, _) in enumerate(_LANGUAGES) if primary(tag) == primary(known)), 2
+        )
         index = terminal.choose(words("language"), [*names, words("language.other")], default)
         if index < len(_LANGUAGES):
             chosen = _LANGUAGES[index][0]
-            return known if base(known) == base(chosen) else chosen
+            return known if primary(known) == primary(chosen) else chosen
         while True:
             tag = terminal.ask(words("language.tag"), known if default == index else "")
             try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from vixio.setup.choices import base
+from vixio.core.language_tags import primary
 
 ENGLISH: Final[Mapping[str, str]] = {
     "hello": "This sets Vixio up: five questions, then everything is tried. Ctrl-C stops it at any "
@@ -205,7 +205,7 @@ class Words:
     """The words for who speaks ``language`` (BCP 47); English where there are none."""
 
     def __init__(self, language: str) -> None:
-        self._texts = LANGUAGES.get(base(language), ENGLISH)
+        self._texts = LANGUAGES.get(primary(language), ENGLISH)
 
     def __call__(self, key: str, **values: object) -> str:
         """Return the text of ``key`` with its ``{names}`` filled in."""
