@@ -52,7 +52,7 @@ def test_what_voices_speak() -> None:
         return None if known is None else set(known)
 
     assert spoken(name="piper") == {"en"}
-    assert spoken(name="kokoro") == {"en", "zh"}
+    assert spoken(name="kokoro") == {"en", "es", "fr", "hi", "it", "pt", "zh"}
     assert spoken(name="kokoro", voice="ff_siwis", voices={}) == {"fr"}
     assert spoken(name="openai", api_key="k") is None
     espeak = spoken(name="espeak")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -40,6 +41,16 @@ _PAUSE, _SHORT_PAUSE = RATE // 5, RATE // 20
 """Samples of silence behind a sentence, and behind another piece."""
 
 
+_BY_LANGUAGE: Final = {
+    "es": "ef_dora",
+    "fr": "ff_siwis",
+    "hi": "hf_alpha",
+    "it": "if_sara",
+    "pt": "pf_dora",
+    "zh": "zf_xiaoxiao",
+}
+
+
 class KokoroSettings(BaseModel):
     """Options of the section ``tts`` when its name is ``kokoro``."""
 
@@ -47,7 +58,7 @@ class KokoroSettings(BaseModel):
 
     voice: str = "af_heart"
     """Name of the voice; its first letter says its language (docs/providers.md)."""
-    voices: dict[str, str] = Field(default_factory=lambda: {"zh": "zf_xiaoxiao"})
+    voices: dict[str, str] = Field(default_factory=lambda: dict(_BY_LANGUAGE))
     """Voice by language (BCP 47, lower case), for texts in another language than ``voice``."""
     speed: float = Field(default=1.0, ge=0.5, le=2.0)
     """1 is the voice's own speed; more is faster."""

@@ -25,7 +25,9 @@ from vixio.testing.contract.base import Creator
 @pytest.fixture(scope="module")
 def beeping(tmp_path_factory: pytest.TempPathFactory) -> KokoroSettings:
     base = tmp_path_factory.mktemp("voices") / "kokoro"
-    model, place = make_kokoro(base, "af_heart", "zf_xiaoxiao", "zm_yunxi", "bf_emma", "jf_alpha")
+    model, place = make_kokoro(
+        base, "af_heart", "zf_xiaoxiao", "zm_yunxi", "bf_emma", "if_sara", "jf_alpha"
+    )
     return KokoroSettings(model=model, voices_path=place, threads=1)
 
 
@@ -76,6 +78,7 @@ def speak(voice: KokoroVoice, text: str, language: str = "") -> list[Sound]:
     ("own", "voices", "text", "language", "speaks"),
     [
         ("af_heart", None, "Hello", "", "af_heart"),
+        ("af_heart", None, "Ciao", "it-IT", "if_sara"),
         ("af_heart", None, "你好", "", "zf_xiaoxiao"),
         ("af_heart", None, "你好", "en", "zf_xiaoxiao"),
         ("af_heart", None, "Hello", "zh-CN", "zf_xiaoxiao"),
