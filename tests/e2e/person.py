@@ -76,6 +76,11 @@ class Person:
         await self.expect(": ")
         self.type(text)
 
+    def number(self, option: str) -> str:
+        """Return the number of the latest option that has these words."""
+        (*_, line) = [each for each in self.seen.splitlines() if option in each]
+        return line.split()[0]
+
     def interrupt(self) -> None:
         """Press Ctrl-C."""
         os.write(self._terminal, b"\x03")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import signal
 import stat
@@ -15,7 +14,7 @@ import pytest
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from tests.e2e.person import at_terminal
 from tests.e2e.processes import Running, free_ports, running
-from tests.support.llm_server import Answer, LLMServer, failure, text
+from tests.support.llm_server import LLMServer, failure, listing, text
 from vixio.settings import load_settings
 from vixio.settings.env_file import read_env
 
@@ -25,12 +24,6 @@ OFFLINE = (
     *("--language", "en", "--ears", "commands", "--model", "phrasebook"),
     *("--voice", "espeak", "--tools", "none"),
 )
-
-
-def listing(*models: str) -> Answer:
-    """Return the answer to ``GET /models``."""
-    body = json.dumps({"object": "list", "data": [{"id": name} for name in models]})
-    return Answer([body], headers={"content-type": "application/json"})
 
 
 def environment(directory: Path) -> dict[str, str]:
@@ -164,10 +157,10 @@ async def test_a_person_answers_the_questions(tmp_path: Path) -> None:
             await person.expect("Ctrl-C stops it")
             await person.answer("What shall it understand?", "9")
             await person.expect("a number from 1 to ")
-            await person.answer("Choose", _number(person.seen, "commands only"))
+            await person.answer("Choose", person.number("commands only"))
             await person.expect("What thinks up the answers?")
             await person.expect("another server")
-            await person.answer("Choose", _number(person.seen, "another server"))
+            await person.answer("Choose", person.number("another server"))
             await person.answer("Its address", server.base_url)
             await person.answer("The key for", "sk-mistyped")
             await person.expect("refuses the key")
@@ -176,7 +169,7 @@ async def test_a_person_answers_the_questions(tmp_path: Path) -> None:
             await person.answer("The key for", "sk-typed-at-last")
             await person.answer("Which model?", "1")
             await person.expect("eSpeak: ")
-            await person.answer("Choose", _number(person.seen, "eSpeak: "))
+            await person.answer("Choose", person.number("eSpeak: "))
             await person.answer("Which tools besides", "")
             await person.expect("wrote vixio.yaml")
             assert await person.left() == 0
@@ -222,9 +215,3 @@ async def test_ctrl_c_leaves_nothing(tmp_path: Path, question: str) -> None:
     assert "stopped; nothing was written" in person.seen
     assert "Traceback" not in person.seen
     assert files(tmp_path) == set()
-
-
-def _number(seen: str, option: str) -> str:
-    """Return the number of the latest option that has these words."""
-    (*_, line) = [each for each in seen.splitlines() if option in each]
-    return line.split()[0]

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 from firmware_test_client.pcm import read_wav
 from tests.e2e.person import Person
 from tests.first_hour.house import PATIENCE, READY, Address, House
-from tests.support.llm_server import Answer, Call, LLMServer, calls, text
+from tests.support.llm_server import Call, LLMServer, calls, listing, text
 
 QUESTION = "could you tell me why the sky is blue in the morning"
 ANSWER = ("Because small particles ", "scatter blue light more than red.")
-
-
-def listing(*models: str) -> Answer:
-    """Return the answer to ``GET /models``."""
-    body = json.dumps({"object": "list", "data": [{"id": name} for name in models]})
-    return Answer([body], headers={"content-type": "application/json"})
 
 
 async def spoken(house: House, words: str, name: str, section: str) -> Path:
@@ -27,12 +20,6 @@ async def spoken(house: House, words: str, name: str, section: str) -> Path:
     file = house.root / f"{name}.wav"
     await house.run(f".venv/bin/vixio say --config {name}.yaml --out {file.name} '{words}'")
     return file
-
-
-def choice(person: Person, option: str) -> str:
-    """Return the number of the latest option that has these words."""
-    (*_, line) = [each for each in person.seen.splitlines() if option in each]
-    return line.split()[0]
 
 
 async def test_from_the_questions_to_an_answer(house: House) -> None:
@@ -45,14 +32,14 @@ async def test_from_the_questions_to_an_answer(house: House) -> None:
             await person.answer("Which language", "1")
             await person.expect("What shall it understand?")
             await person.expect("commands only")
-            await person.answer("Choose", choice(person, "Moonshine"))
+            await person.answer("Choose", person.number("Moonshine"))
             await person.expect("another server")
-            await person.answer("Choose", choice(person, "another server"))
+            await person.answer("Choose", person.number("another server"))
             await person.answer("Its address", llm.base_url)
             await person.answer("The key for", "sk-of-my-own")
             await person.answer("Which model?", "1")
             await person.expect("eSpeak: ")
-            joe = choice(person, "Joe: ")
+            joe = person.number("Joe: ")
             await person.answer("Choose", f"h{joe}")  # heard before it is chosen
             await person.expect("must be installed first")
             person.type("y")

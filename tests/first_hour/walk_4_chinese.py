@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from tests.first_hour.house import CHINESE_VOICE, PATIENCE, READY, House
-from tests.first_hour.walk_3_english import heard_by, listing, spoken
-from tests.support.llm_server import LLMServer, failure, text
+from tests.first_hour.walk_3_english import heard_by, spoken
+from tests.support.llm_server import LLMServer, failure, listing, text
 
 KOKORO = "assistant: {language: zh-CN}\ntts: {name: kokoro}"
 QUESTION = "今天天气怎么样"

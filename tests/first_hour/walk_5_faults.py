@@ -7,8 +7,7 @@ import asyncio
 from firmware_test_client import Frame
 from tests.first_hour.house import READY, House
 from tests.first_hour.walk_1_start import health
-from tests.first_hour.walk_3_english import listing
-from tests.support.llm_server import LLMServer, Stall, failure, text
+from tests.support.llm_server import LLMServer, Stall, failure, listing, text
 
 
 def is_sentence(frame: Frame) -> bool:

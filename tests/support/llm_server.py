@@ -122,6 +122,12 @@ def failure(status: int, message: str, code: str | None = None, **headers: str) 
     return Answer([body], status, {"content-type": "application/json", **named})
 
 
+def listing(*models: str) -> Answer:
+    """Return the answer to ``GET /models``."""
+    body = json.dumps({"object": "list", "data": [{"id": name} for name in models]})
+    return Answer([body], headers={"content-type": "application/json"})
+
+
 class LLMServer:
     """Listens on a free loopback port while its context is open."""
 
