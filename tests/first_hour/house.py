@@ -134,7 +134,7 @@ class House:
         async with self.at_terminal(f".venv/bin/vixio serve --config {name}") as person:
             await person.expect("listens for devices")
             yield person, address
-            person.interrupt()
+            await person.interrupt()
             assert await person.left() == 0, person.seen
         assert "Traceback" not in person.seen, person.seen
 

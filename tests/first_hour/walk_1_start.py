@@ -58,7 +58,7 @@ async def test_one_command_serves_and_says_how_to_try_it(house: House) -> None:
         (line,) = [each for each in second.text.splitlines() if each.startswith("vixio: ")]
         assert str(address.port) in line
         assert "--port" in line
-        person.interrupt()
+        await person.interrupt()
         await person.left()
     assert "Traceback" not in person.seen
 

@@ -59,7 +59,7 @@ async def test_from_the_questions_to_an_answer(house: House) -> None:
             await person.expect("█▀")  # the QR code
             await person.expect("Waiting for your device")
             await _converse(house, person, address, llm)
-            person.interrupt()
+            await person.interrupt()
             assert await person.left() == 0
             assert "sk-of-my-own" not in person.seen
             assert "Traceback" not in person.seen
@@ -117,5 +117,5 @@ async def _run_again(house: House, llm: LLMServer) -> None:
     assert (house.root / "vixio.yaml").read_bytes() == before
     async with house.at_terminal(".venv/bin/vixio serve") as person:
         await person.expect(READY)
-        person.interrupt()
+        await person.interrupt()
         assert await person.left() == 0

@@ -44,7 +44,7 @@ async def test_from_the_options_to_an_answer(house: House) -> None:
                 sorry = await device.type_text("你好", timeout=120)
                 assert CHINESE.search(sorry.text)
                 assert not LATIN.search(sorry.text)
-            person.interrupt()
+            await person.interrupt()
             assert await person.left() == 0
             assert "Traceback" not in person.seen
 

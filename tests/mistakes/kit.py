@@ -162,8 +162,9 @@ def _filled(text: str, words: Mapping[str, str]) -> str:
 def _normal(text: str, directory: Path, words: Mapping[str, str]) -> str:
     # Where the source is, and which environment is in use.
     install = r"\bmake (?:-C \S+ )?extra NAME=(\w+|'[^']*')(?: VENV=[^\s`]+)?"
-    text = re.sub(install, r"make extra NAME=\1", text).replace(str(CHECKOUT), "CHECKOUT")
-    text = text.replace(str(directory), "DIR").replace(sys.prefix, "ENV")
+    text = re.sub(install, r"make extra NAME=\1", text).replace(str(directory), "DIR")
+    # The environment first, which is inside the checkout or not.
+    text = text.replace(sys.prefix, "ENV").replace(str(CHECKOUT), "CHECKOUT")
     for name, value in words.items():
         text = text.replace(value, f"<{name}>")
     text = re.sub(r"\x1b\[[0-9;]*[mK]", "", text)
