@@ -67,7 +67,9 @@ def test_real_providers_answer_over_http(tmp_path: Path) -> None:
     assert step["trouble"] == []
     assert {"lost", "crossed", "unheard"}.isdisjoint(step["counts"])
     assert step["answered"]["count"] > step["turns"]  # words, answer and voice of each
-    assert {"agent", "listening"} <= set(step["work"])  # of the small parts there is no sample
+    # A sample comes every 4 ms of work: a part that takes 1 ms of a turn may have none in 8 turns.
+    assert "listening" in step["work"]
+    assert {"ASR", "agent", "TTS"} & set(step["work"])
     assert 0 < step["listening_cpu"] < 1
 
 
