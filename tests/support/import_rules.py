@@ -124,8 +124,13 @@ RULES = (
     # Between the two: settings validate the options of sources, and a runtime is made of settings.
     Rule("vixio.tools.from_settings", ("vixio.core", "vixio.tools", "vixio.settings"), PYDANTIC),
     Rule("vixio.tools", ("vixio.core",), ("jsonschema", "referencing", *PYDANTIC)),
-    Rule("vixio.devices", ("vixio.core", "vixio.settings")),
-    Rule("vixio.memory", ("vixio.core", *INTERFACES), (ANY,)),
+    Rule("vixio.database", ("vixio.core",), ("asyncpg",)),
+    Rule("vixio.devices", ("vixio.core", "vixio.database", "vixio.settings")),
+    Rule(
+        "vixio.memory",
+        ("vixio.core", "vixio.database.link", "vixio.database.paths", *INTERFACES),
+        (ANY,),
+    ),
     Rule("vixio.transports", alone=True),
     Rule("vixio.transports.admission", ("vixio.core",)),
     Rule(

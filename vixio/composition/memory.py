@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from vixio.core.metrics import Counters
-from vixio.memory.create import check_installed, make_store
-from vixio.memory.link import StoreLink
+from vixio.memory.create import check_installed, make_store, store_link
 from vixio.memory.memory import Memory, MemorySettings
 from vixio.memory.summary import model_summary
 from vixio.providers.agent import AgentBackend
@@ -24,7 +23,7 @@ def make_memory(
     if memory.store == "none":
         return None
     check_installed(memory.store)
-    link = StoreLink(lambda: make_store(memory.store, memory.path, memory.url.get_secret_value()))
+    link = store_link(lambda: make_store(memory.store, memory.path, memory.url.get_secret_value()))
     # The phrase book cannot sum up a conversation.
     writes = memory.summary and settings.agent.name != "phrasebook"
     return Memory(

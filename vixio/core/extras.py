@@ -26,6 +26,7 @@ Extra = Literal[
     "moonshine",
     "mp3",
     "nats",
+    "postgresql",
     "pulsar",
     "rabbitmq",
     "redis",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -9,6 +10,7 @@ from typing import Final
 from vixio.core.errors import ConfigError
 from vixio.core.extras import Extra, how_to_install
 from vixio.core.imports import sdk_import
+from vixio.database.link import Link, Reports
 from vixio.memory.store import MemoryStore
 
 NEEDS: Final[dict[Extra, tuple[str, ...]]] = {
@@ -16,6 +18,20 @@ NEEDS: Final[dict[Extra, tuple[str, ...]]] = {
     "redis": ("redis",),
 }
 """The modules of each extra. An extra has the name of its store."""
+
+
+REPORTS: Final = Reports(
+    failed="memory store unavailable, conversations kept in memory",
+    works="memory is available again",
+)
+
+
+def store_link(
+    make: Callable[[], MemoryStore], *, timeout: float = 6.0, quiet: bool = False
+) -> Link[MemoryStore]:
+    """Return the link to the store that ``make`` makes; ``quiet``: its failures are not logged."""
+    reports = None if quiet else REPORTS
+    return Link(make, name="vixio-memory", reports=reports, timeout=timeout)
 
 
 def check_installed(store: str) -> None:

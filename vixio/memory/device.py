@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vixio.core.history import History, Turn
-from vixio.memory.link import Operation, StoreUnavailable
+from vixio.database.link import Operation, Unavailable
 from vixio.memory.records import Remembered
 from vixio.memory.store import MemoryStore
 
@@ -29,7 +29,7 @@ MIN_PENDING = 20
 class _Step:
     """One operation of the store. ``turn``: the turn that it saves; ``begun``: it is under way."""
 
-    operation: Operation[Any]
+    operation: Operation[MemoryStore, Any]
     done: Callable[[Any], None]
     turn: Turn | None = None
     begun: bool = False
@@ -153,7 +153,7 @@ class DeviceMemory:
                 step.begun = True
                 try:
                     result = await link.call(step.operation)
-                except StoreUnavailable:
+                except Unavailable:
                     self._memory.count("failed")
                     self._loaded.set()  # turns do not wait for it
                     await link.usable()

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from vixio.core.facts import MAX_FACT_CHARS, MAX_FACTS, FactStore, is_about
-from vixio.memory.link import Operation, StoreLink, StoreUnavailable
+from vixio.database.link import Link, Operation, Unavailable
 from vixio.memory.records import device_key
 from vixio.memory.store import MemoryStore
 
@@ -25,7 +25,7 @@ class PersistentFactStore(FactStore):
     next successful use. ``max_owners`` bounds how many owners' changes are kept.
     """
 
-    def __init__(self, link: StoreLink, max_owners: int = 1_000) -> None:
+    def __init__(self, link: Link[MemoryStore], max_owners: int = 1_000) -> None:
         self._link = link
         self._locks = [asyncio.Lock() for _ in range(LOCKS)]
         self._waiting: OrderedDict[str, list[Change]] = OrderedDict()
@@ -58,7 +58,7 @@ class PersistentFactStore(FactStore):
             async with self._locks[hash(key) % LOCKS]:
                 try:
                     await self._stored(key, self._waiting.get(key, ()))
-                except StoreUnavailable:
+                except Unavailable:
                     return
                 self._waiting.pop(key, None)
 
@@ -70,7 +70,7 @@ class PersistentFactStore(FactStore):
             try:
                 known = await self._stored(key, changes)
                 self._waiting.pop(key, None)
-            except StoreUnavailable:
+            except Unavailable:
                 known = []
                 if change is not None:
                     self._waiting[key] = changes

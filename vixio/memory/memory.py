@@ -13,9 +13,9 @@ from vixio.core.errors import VixioError
 from vixio.core.history import History, HistoryItem
 from vixio.core.history_store import HistoryKeeper
 from vixio.core.metrics import Counters
+from vixio.database.link import Link, Operation, Unavailable
 from vixio.memory.device import DeviceMemory
 from vixio.memory.facts import PersistentFactStore
-from vixio.memory.link import Operation, StoreLink, StoreUnavailable
 from vixio.memory.records import device_key
 from vixio.memory.store import MemoryStore
 
@@ -53,7 +53,7 @@ class Memory(HistoryKeeper):
 
     def __init__(
         self,
-        link: StoreLink,
+        link: Link[MemoryStore],
         counters: Counters,
         settings: MemorySettings | None = None,
         summarise: Summarise | None = None,
@@ -181,7 +181,7 @@ class Memory(HistoryKeeper):
             clean = Operation(self._clean)
             try:
                 erased = await self.link.call(clean)
-            except StoreUnavailable:
+            except Unavailable:
                 await self.link.usable()
                 continue
             if erased:

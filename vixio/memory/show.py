@@ -17,8 +17,8 @@ from vixio.core.history import (
     ToolResultItem,
     UserMessage,
 )
-from vixio.memory.create import check_installed, make_store
-from vixio.memory.link import Operation, StoreLink, StoreUnavailable, describe
+from vixio.database.link import Operation, Unavailable, describe
+from vixio.memory.create import check_installed, make_store, store_link
 from vixio.memory.records import Remembered, device_key, to_input_items
 from vixio.memory.store import Known, MemoryStore
 
@@ -41,12 +41,12 @@ class Call(Protocol):
 async def opened_store(store: str, path: str, url: str) -> AsyncIterator[Call]:
     """Open a store. Raises ConfigError of one line when it fails."""
     check_installed(store)
-    link = StoreLink(lambda: make_store(store, path, url), quiet=True)
+    link = store_link(lambda: make_store(store, path, url), quiet=True)
 
     async def call(work: Callable[[MemoryStore], Awaitable[T]], /) -> T:
         try:
             return await link.call(Operation(work))
-        except StoreUnavailable as error:
+        except Unavailable as error:
             reason = describe(error.__cause__ or error)
             raise ConfigError(f"memory: {' '.join(reason.split())}") from error
 

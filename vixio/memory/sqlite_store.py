@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 from vixio.core.history import HistoryItem
+from vixio.database.paths import file_identity, make_private_folder, state_folder
 from vixio.memory.records import (
     FACTS,
     SUMMARY,
@@ -32,10 +33,7 @@ CHECKED_BYTES = 32 * 2**20
 
 def default_path() -> Path:
     """Return the default path: ``$XDG_STATE_HOME/vixio/memory.db``."""
-    state = os.environ.get("XDG_STATE_HOME", "")
-    # "All paths set in these environment variables must be absolute", else ignored (XDG 0.8).
-    base = Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state"
-    return base / "vixio" / "memory.db"
+    return state_folder() / "memory.db"
 
 
 class SQLiteStore(MemoryStore):
@@ -132,7 +130,7 @@ class SQLiteStore(MemoryStore):
         """Return the connection, to a new file if the open one was deleted or moved away."""
         if self._connection is None:
             raise StoreFailed("the store is closed")
-        if _identity(self._path) != self._file:
+        if file_identity(self._path) != self._file:
             self._connection.close()
             self._connection = self._connect()
         return self._connection
@@ -140,7 +138,7 @@ class SQLiteStore(MemoryStore):
     def _connect(self) -> sqlite3.Connection:
         """Raises StoreFailed."""
         try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self._path.parent)
             os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
             connection = sqlite3.connect(self._path, timeout=IO_TIMEOUT_S, isolation_level=None)
             try:
@@ -150,7 +148,7 @@ class SQLiteStore(MemoryStore):
                 raise
         except (OSError, sqlite3.Error) as error:
             raise StoreFailed(self._explain(error)) from error
-        self._file = _identity(self._path)
+        self._file = file_identity(self._path)
         return connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
@@ -171,12 +169,3 @@ class SQLiteStore(MemoryStore):
         ):
             remedy = "the file is damaged or no SQLite file: move it away, and a new one is made"
         return f"{self._path}: {reason}; {remedy}"
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Return device and inode of a file; None if there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino

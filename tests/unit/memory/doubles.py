@@ -10,8 +10,7 @@ from pathlib import Path
 from vixio.core.history import AssistantMessage, History, HistoryItem, UserMessage
 from vixio.core.history_store import HistoryStore
 from vixio.core.metrics import Counters
-from vixio.memory.create import make_store
-from vixio.memory.link import StoreLink
+from vixio.memory.create import make_store, store_link
 from vixio.memory.memory import Memory, MemorySettings, Summarise
 from vixio.memory.records import Remembered
 from vixio.memory.store import Known, MemoryStore
@@ -115,7 +114,7 @@ class Server:
             return store if isinstance(store, MemoryStore) else store()
 
         self.memory = Memory(
-            StoreLink(make, timeout=timeout),
+            store_link(make, timeout=timeout),
             self.counters,
             MemorySettings(**{"wait": 30.0, "flush": 30.0, **settings}),  # type: ignore[arg-type]  # all the fields are numbers
             summarise,

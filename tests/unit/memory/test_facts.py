@@ -9,7 +9,7 @@ import pytest
 from tests.unit.memory.doubles import FlakyStore, Server
 from vixio.core.backoff import Backoff
 from vixio.core.facts import MAX_FACT_CHARS, MAX_FACTS
-from vixio.memory import link as link_module
+from vixio.database import link as link_module
 
 A, B = "02:00:00:00:00:0a", "02:00:00:00:00:0b"
 

@@ -22,7 +22,7 @@ from vixio.core.history import (
     ToolResultItem,
     UserMessage,
 )
-from vixio.memory import link as link_module
+from vixio.database import link as link_module
 from vixio.memory.create import make_store
 from vixio.memory.records import device_key
 

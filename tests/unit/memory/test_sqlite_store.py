@@ -14,11 +14,12 @@ import pytest
 
 from tests.unit.memory.turns import NOTHING, TURN, A, B, said
 from vixio.core.history import HistoryItem, UserMessage
+from vixio.database.link import Link, Operation
 from vixio.memory import sqlite_store
-from vixio.memory.link import Operation, StoreLink
+from vixio.memory.create import store_link
 from vixio.memory.records import Remembered
 from vixio.memory.sqlite_store import SQLiteStore
-from vixio.memory.store import StoreFailed
+from vixio.memory.store import MemoryStore, StoreFailed
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ async def store(path: Path) -> AsyncIterator[SQLiteStore]:
     await made.close()
 
 
-async def save(link: StoreLink, key: str, turn: list[HistoryItem]) -> None:
+async def save(link: Link[MemoryStore], key: str, turn: list[HistoryItem]) -> None:
     await link.call(Operation(lambda store: store.save_turn(key, turn, keep=6, known=True)))
 
 
@@ -126,7 +127,7 @@ async def test_a_file_that_stays_locked_fails_and_is_used_again(
 
 
 async def test_a_locked_file_delays_only_the_memory(path: Path, store: SQLiteStore) -> None:
-    link = StoreLink(lambda: SQLiteStore(path), quiet=True)
+    link = store_link(lambda: SQLiteStore(path), quiet=True)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         saving = asyncio.create_task(save(link, A, said(1)))
@@ -141,9 +142,9 @@ async def test_a_locked_file_delays_only_the_memory(path: Path, store: SQLiteSto
 
 async def test_several_servers_write_into_one_file(path: Path, store: SQLiteStore) -> None:
     keys = [f"02:00:00:00:01:0{number}" for number in range(3)]
-    links = [StoreLink(lambda: SQLiteStore(path), quiet=True) for _ in keys]
+    links = [store_link(lambda: SQLiteStore(path), quiet=True) for _ in keys]
 
-    async def write(key: str, link: StoreLink) -> None:
+    async def write(key: str, link: Link[MemoryStore]) -> None:
         for turn in map(said, range(30)):
             await save(link, key, turn)
 

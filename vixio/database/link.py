@@ -1,8 +1,8 @@
-"""Runs the store in a thread with an event loop of its own, and backs off when it fails.
+"""Runs a database in a thread with an event loop of its own, and backs off when it fails.
 
-A store may block its thread: SQLite while it reads and writes its file, others while they import a
-database driver. In a thread of its own, a hanging store delays neither a conversation nor the end
-of the process.
+A database may block its thread: SQLite while it reads and writes its file, others while they import
+a driver. In a thread of its own, a hanging database delays neither a conversation nor the end of
+the process.
 """
 
 from __future__ import annotations
@@ -13,64 +13,92 @@ import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
 from vixio.core.backoff import Backoff
 from vixio.core.clock import now
 from vixio.core.errors import VixioError
-from vixio.memory.store import MemoryStore, StoreFailed
 
+
+class Resource(Protocol):
+    """What is opened and closed in the thread. Either may raise anything."""
+
+    async def open(self) -> None:
+        """Connect. May be called again after a failure."""
+        ...
+
+    async def close(self) -> None:
+        """Disconnect. Idempotent."""
+        ...
+
+
+R = TypeVar("R", bound=Resource)
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
 RETRIES = Backoff(first=2.0, longest=60.0)
-"""Pauses before a store that failed is used again."""
+"""Pauses before a database that failed is used again."""
 
 AT_ONCE = 4
-"""Operations that run in the store at the same time."""
+"""Operations that run at the same time."""
 
 
-class StoreUnavailable(Exception):
-    """The store cannot be used at the moment."""
+class Unavailable(Exception):
+    """The database cannot be used at the moment. The cause is the failure."""
 
 
-class Operation(Generic[T]):
-    """An operation of the store. After a timeout the same one can be awaited again."""
+class NoAnswer(VixioError):
+    """An operation took too long."""
 
-    def __init__(self, do: Callable[[MemoryStore], Awaitable[T]]) -> None:
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """Lines for the log: that the database fails (a field has the reason), and works again."""
+
+    failed: str
+    works: str
+
+
+class Operation(Generic[R, T]):
+    """An operation of a database. After a timeout the same one can be awaited again."""
+
+    def __init__(self, do: Callable[[R], Awaitable[T]]) -> None:
         self.do = do
         self.running: asyncio.Future[T] | None = None
 
 
-class StoreLink:
-    """Opens the store at its first use, and again after a failure.
+class Link(Generic[R]):
+    """Opens a database at its first use, and again after a failure.
 
-    ``make`` makes the store; it is called in the store's thread, since it may import a database
-    driver. ``timeout``: seconds for one operation; ``open_timeout``: for opening, which may import
-    the SDK. ``quiet``: log nothing, the caller reports failures itself.
+    ``make`` makes it; it is called in the thread, since it may import a driver. ``timeout``:
+    seconds for one operation; ``open_timeout``: for opening, which may import much. ``reports``
+    None: log nothing, the caller reports failures itself. ``name``: of the thread.
     """
 
     def __init__(
         self,
-        make: Callable[[], MemoryStore],
+        make: Callable[[], R],
         *,
+        name: str,
+        reports: Reports | None = None,
         timeout: float = 6.0,
         open_timeout: float = 60.0,
-        quiet: bool = False,
     ) -> None:
         self._make = make
         self._timeout = timeout
         self._open_timeout = open_timeout
-        self._store: MemoryStore | None = None
-        self._opening: Operation[None] | None = None
+        self._resource: R | None = None
+        self._opening: Operation[R, None] | None = None
         self._is_open = self._was_open = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._down_until = 0.0
         self._failures = 0
-        self._quiet = quiet
+        self._name = name
+        self._reports = reports
         self._reported = False
 
     @property
@@ -78,37 +106,37 @@ class StoreLink:
         """Whether the last operation succeeded."""
         return not self._failures
 
-    async def call(self, operation: Operation[T]) -> T:
-        """Run ``operation``. Raises StoreUnavailable; at once during a pause after a failure.
+    async def call(self, operation: Operation[R, T]) -> T:
+        """Run ``operation``. Raises Unavailable; at once during a pause after a failure.
 
         An operation that timed out goes on; calling with it again waits for it.
         """
         if now() < self._down_until:
-            raise StoreUnavailable
+            raise Unavailable
         async with self._slots:
             if now() < self._down_until:
-                raise StoreUnavailable
+                raise Unavailable
             try:
                 await self._open()
                 result = await self._run(operation, self._timeout)
             except Exception as error:  # reason: a database raises anything
                 self._failed(error)
-                raise StoreUnavailable from error
+                raise Unavailable from error
         self._succeeded()
         return result
 
     async def usable(self) -> None:
-        """Wait until the store may be used again."""
+        """Wait until the database may be used again."""
         await asyncio.sleep(max(0.0, self._down_until - now()))
 
     async def close(self, timeout: float = 2.0) -> None:
-        """Close the store and end its thread. A thread that does not end in time is abandoned."""
+        """Close the database and end its thread. A thread that does not end is abandoned."""
         loop, thread = self._loop, self._thread
         if loop is None or thread is None:
             return
-        if self._store is not None:
-            with suppress(Exception):  # an error of a store that is given up changes nothing
-                await self._run(Operation(lambda store: store.close()), timeout)
+        if self._resource is not None:
+            with suppress(Exception):  # an error of a database that is given up changes nothing
+                await self._run(Operation(_close), timeout)
         loop.call_soon_threadsafe(loop.stop)
         await asyncio.to_thread(thread.join, timeout)
         self._loop = self._thread = None
@@ -117,11 +145,7 @@ class StoreLink:
         if self._is_open:
             return
         if self._opening is None:
-
-            async def open_it(store: MemoryStore) -> None:
-                await store.open()
-
-            self._opening = Operation(open_it)
+            self._opening = Operation(_open)
         opening = self._opening
         try:
             await self._run(opening, self._timeout if self._was_open else self._open_timeout)
@@ -130,7 +154,7 @@ class StoreLink:
                 self._opening = None
         self._is_open = self._was_open = True
 
-    async def _run(self, operation: Operation[T], timeout: float) -> T:
+    async def _run(self, operation: Operation[R, T], timeout: float) -> T:
         if operation.running is None:
             operation.running = asyncio.wrap_future(self._submit(operation.do))
             operation.running.add_done_callback(_retrieve)
@@ -138,20 +162,20 @@ class StoreLink:
         # The caller may be cancelled; the operation must not be cut in the middle.
         await asyncio.wait([running], timeout=timeout)
         if not running.done():
-            raise StoreFailed(f"no answer within {timeout:g} s")
+            raise NoAnswer(f"no answer within {timeout:g} s")
         operation.running = None
         return running.result()
 
-    def _submit(self, do: Callable[[MemoryStore], Awaitable[T]]) -> Future[T]:
+    def _submit(self, do: Callable[[R], Awaitable[T]]) -> Future[T]:
         async def there() -> T:
-            if self._store is None:
-                self._store = self._make()
-            return await do(self._store)
+            if self._resource is None:
+                self._resource = self._make()
+            return await do(self._resource)
 
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             self._thread = threading.Thread(
-                target=_live, args=(self._loop,), name="vixio-memory", daemon=True
+                target=_live, args=(self._loop,), name=self._name, daemon=True
             )
             self._thread.start()
         return asyncio.run_coroutine_threadsafe(there(), self._loop)
@@ -160,18 +184,23 @@ class StoreLink:
         self._is_open = False  # it may have to be opened again to recover
         self._failures += 1
         self._down_until = now() + RETRIES.delay(self._failures)
-        if not self._reported and not self._quiet:
+        if not self._reported and self._reports is not None:
             self._reported = True
-            _log.warning(
-                "memory store unavailable, conversations kept in memory",
-                extra={"reason": describe(error)},
-            )
+            _log.warning(self._reports.failed, extra={"reason": describe(error)})
 
     def _succeeded(self) -> None:
         self._failures = 0
-        if self._reported:
+        if self._reported and self._reports is not None:
             self._reported = False
-            _log.info("memory is available again")
+            _log.info(self._reports.works)
+
+
+async def _open(resource: Resource) -> None:
+    await resource.open()
+
+
+async def _close(resource: Resource) -> None:
+    await resource.close()
 
 
 def _retrieve(done: asyncio.Future[Any]) -> None:

@@ -1,0 +1,1 @@
+"""Databases: the connection to one, plain SQL for all of them, and the migrations."""

@@ -1,0 +1,104 @@
+"""PostgreSQL, by asyncpg. Importing this imports the driver."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import asyncpg
+
+from vixio.database.database import (
+    IO_TIMEOUT_S,
+    Database,
+    DatabaseFailed,
+    Row,
+    Transaction,
+    Value,
+    numbered,
+)
+from vixio.database.migrate import migrate
+
+MAX_CONNECTIONS: Final = 4
+"""Of one process: as many operations as its link runs at once."""
+
+
+class PostgreSQLDatabase(Database):
+    """A database behind ``url``, as ``postgresql://user:password@host/name``."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        host = parts.hostname or "localhost"
+        self.place = f"postgresql://{host}:{parts.port or 5432}{parts.path}"
+        # SQLAlchemy's spelling, which the section `memory` uses, is understood as well.
+        self._url = re.sub(r"^postgres(ql)?(\+\w+)?://", "postgresql://", url)
+        self._pool: asyncpg.Pool[asyncpg.Record] | None = None
+
+    async def open(self) -> None:
+        await self.close()
+        try:
+            self._pool = await asyncpg.create_pool(
+                self._url,
+                min_size=0,
+                max_size=MAX_CONNECTIONS,
+                timeout=IO_TIMEOUT_S,
+                command_timeout=IO_TIMEOUT_S,
+            )
+            await migrate(self)
+        except BaseException as error:
+            await self.close()
+            if isinstance(error, OSError | asyncpg.PostgresError | asyncpg.InterfaceError):
+                raise DatabaseFailed(f"{self.place}: {_reason(error)}") from error
+            raise
+
+    async def close(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.terminate()  # close() would wait for a connection that hangs
+
+    @asynccontextmanager
+    async def transaction(self, *, write: bool = True) -> AsyncIterator[Transaction]:
+        if self._pool is None:
+            await self.open()
+        assert self._pool is not None  # noqa: S101 - open() has made it
+        async with (
+            self._pool.acquire(timeout=IO_TIMEOUT_S) as connection,
+            connection.transaction(readonly=not write),
+        ):
+            yield _PostgreSQLTransaction(connection)
+
+    async def changed(self) -> bool:
+        return True  # PostgreSQL has nothing cheaper than the question itself
+
+
+class _PostgreSQLTransaction(Transaction):
+    def __init__(self, connection: Any) -> None:  # noqa: ANN401 - asyncpg's proxy is untyped
+        self._connection = connection
+
+    async def fetch(self, sql: str, **values: Value) -> Sequence[Row]:
+        text, arguments = numbered(sql, values)
+        return [dict(row) for row in await self._connection.fetch(text, *arguments)]
+
+    async def execute(self, sql: str, **values: Value) -> int:
+        text, arguments = numbered(sql, values)
+        status: str = await self._connection.execute(text, *arguments)
+        _, _, number = status.rpartition(" ")  # "UPDATE 3", "INSERT 0 1", "CREATE TABLE"
+        return int(number) if number.isdecimal() else 0
+
+    async def lock(self, name: str) -> None:
+        key = zlib.crc32(name.encode())
+        await self._connection.execute("SELECT pg_advisory_xact_lock($1)", key)
+
+    async def tables(self) -> Sequence[str]:
+        rows = await self.fetch(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()"
+        )
+        return [row["table_name"] for row in rows]
+
+
+def _reason(error: BaseException) -> str:
+    first = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return f"{first}; check data.database and whether the server runs"

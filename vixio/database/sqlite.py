@@ -1,0 +1,112 @@
+"""A SQLite file. Blocks the thread that it runs in, which is its own."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from vixio.database.database import IO_TIMEOUT_S, Database, DatabaseFailed, Row, Transaction, Value
+from vixio.database.migrate import migrate
+from vixio.database.paths import file_identity, make_private_folder
+
+CACHE_KIB: Final = 1_024
+"""SQLite's own default of 2 MB would be the larger part of what the registry costs."""
+
+
+class SQLiteDatabase(Database):
+    """One file, readable by its owner alone. It and its folder are created if missing.
+
+    One connection stays open. A file that is deleted or moved away is replaced by a new one.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.place = str(path)
+        self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
+        self._version = -1
+
+    async def open(self) -> None:
+        await self.close()
+        try:
+            make_private_folder(self._path.parent)
+            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
+            connection = sqlite3.connect(self._path, timeout=IO_TIMEOUT_S, isolation_level=None)
+        except (OSError, sqlite3.Error) as error:
+            raise DatabaseFailed(self._explain(error)) from error
+        connection.row_factory = sqlite3.Row
+        self._connection = connection
+        self._file = file_identity(self._path)
+        try:
+            # WAL: readers do not wait for a writer. FULL: what is committed survives a power cut.
+            for pragma in (
+                "journal_mode=WAL",
+                "synchronous=FULL",
+                "foreign_keys=ON",
+                "secure_delete=ON",
+                f"cache_size=-{CACHE_KIB}",
+            ):
+                connection.execute(f"PRAGMA {pragma}").fetchall()
+            await migrate(self)
+        except BaseException as error:
+            await self.close()
+            if isinstance(error, sqlite3.Error | OSError):
+                raise DatabaseFailed(self._explain(error)) from error
+            raise
+
+    async def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    @asynccontextmanager
+    async def transaction(self, *, write: bool = True) -> AsyncIterator[Transaction]:
+        connection = self._connection
+        if connection is None or file_identity(self._path) != self._file:
+            await self.open()
+            connection = self._connection
+        assert connection is not None  # noqa: S101 - open() has made it
+        # After BEGIN alone, a write that follows a read does not wait for other processes.
+        connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+        with connection:  # commits, or rolls back
+            yield _SQLiteTransaction(connection)
+
+    async def changed(self) -> bool:
+        connection = self._connection
+        if connection is None or file_identity(self._path) != self._file:
+            return True
+        (version,) = connection.execute("PRAGMA data_version").fetchone()
+        known, self._version = self._version, version
+        return bool(version != known)
+
+    def _explain(self, error: Exception) -> str:
+        reason = getattr(error, "strerror", None) or str(error)
+        remedy = "set data.folder to a place that can be written to"
+        if isinstance(error, sqlite3.DatabaseError) and not isinstance(
+            error, sqlite3.OperationalError
+        ):
+            remedy = "the file is damaged or no SQLite file: restore a backup, or move it away"
+        return f"{self._path}: {reason}; {remedy}"
+
+
+class _SQLiteTransaction(Transaction):
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    async def fetch(self, sql: str, **values: Value) -> Sequence[Row]:
+        rows = self._connection.execute(sql, values).fetchall()
+        return [dict(row) for row in rows]
+
+    async def execute(self, sql: str, **values: Value) -> int:
+        return self._connection.execute(sql, values).rowcount
+
+    async def lock(self, name: str) -> None:
+        pass  # BEGIN IMMEDIATE holds the only write lock
+
+    async def tables(self) -> Sequence[str]:
+        rows = await self.fetch("SELECT name FROM sqlite_master WHERE type = 'table'")
+        return [row["name"] for row in rows]
