@@ -24,6 +24,7 @@ from vixio.composition.lines import ServerLog
 from vixio.composition.memory import make_memory
 from vixio.composition.ports import admission_settings, ota_settings, xiaozhi_settings
 from vixio.composition.profiles import LiveProfiles, ProfileUpdates
+from vixio.composition.readiness import ServerReadiness
 from vixio.composition.reload import Reloader, on_hangup, reloaded
 from vixio.composition.run import run, stop_on_signals
 from vixio.composition.server_providers import ServerProviders
@@ -43,6 +44,7 @@ from vixio.core.transport import TransportBase
 from vixio.core.turns.endpointing import EndpointingFactory
 from vixio.core.turns.interruption import InterruptionFactory
 from vixio.http.app import create_http_app
+from vixio.http.routes.ready import ready_routes
 from vixio.http.server import HttpServer
 from vixio.logging.setup import configure_logging, flush_logs
 from vixio.settings import Settings
@@ -95,6 +97,7 @@ class Server:
         self.counters = Counters()
         self._lines = ServerLog()
         self.providers = ServerProviders(settings, providers or Providers(), self.counters)
+        self.readiness = ServerReadiness(self.providers)
         self.profiles = LiveProfiles(settings, self.providers.defaults)
         self.create_engine = EngineBuilder(
             settings, self.providers.pool, self.profiles, endpointing
@@ -154,7 +157,6 @@ class Server:
         self._updates = ProfileUpdates(self.profiles, self.host.sessions, self._prepare)
         self.host.events.attach(self._updates)
         self.http: HttpServer | None = None
-        self._loading: asyncio.Task[None] | None = None
         self._context.cluster.presence.publish(self.health)
 
     @property
@@ -221,6 +223,7 @@ class Server:
                 self.cluster_health if self._context.cluster.shared else self.health,
                 self.admission,
                 more=[
+                    *ready_routes(self.readiness),
                     *(self.vision.routes(self._is_live) if self.vision else ()),
                     *(self.a2a.routes() if self.a2a else ()),
                 ],
@@ -237,7 +240,8 @@ class Server:
             await self.stop()
             raise
         self._lines.started(self.events, words=self.settings.logging.words)
-        self._loading = asyncio.create_task(self._load())
+        self.readiness.listening = True
+        self.readiness.loading = asyncio.create_task(self._load())
         if self.a2a is not None:
             self.a2a.begin()
 
@@ -246,15 +250,16 @@ class Server:
 
         Raises ProviderError when one of them cannot serve.
         """
-        if self._loading is not None:
-            await asyncio.shield(self._loading)
+        if (loading := self.readiness.loading) is not None:
+            await asyncio.shield(loading)
 
     async def stop(self) -> None:
         """Close devices, ports and providers, in this order. Idempotent."""
+        self.readiness.listening = False
         with self._lines.stopping(self.admission.devices):
-            if self._loading is not None:
-                self._loading.cancel()
-                await asyncio.wait([self._loading])
+            if (loading := self.readiness.loading) is not None:
+                loading.cancel()
+                await asyncio.wait([loading])
             if self.a2a is not None:
                 await self.a2a.close()
             await self._updates.close()
@@ -303,14 +308,11 @@ class Server:
 
     def health(self) -> dict[str, Any]:
         """Return what the health page shows."""
-        loading = self._loading
-        ready = loading is not None and loading.done() and not loading.cancelled()
-        providers = self.providers.stats()
         return {
-            "status": "degraded" if "unusable" in providers else "ok" if ready else "loading",
+            "status": self.readiness.status,
             "version": __version__,
             "ports": [self.transport.port, self._http_port()],
-            **providers,
+            **self.providers.stats(),
             **self.host.stats(),
             **(self.a2a.stats() if self.a2a else {}),
         }

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import logging
 import socket
 import sys
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -76,6 +80,45 @@ def retry_after(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
 async def health(server: RunningServer) -> dict[str, object]:
     page: dict[str, object] = await get(f"{server.http_url}/healthz")
     return page
+
+
+async def ready(server: RunningServer) -> tuple[int, dict[str, str]]:
+    """Return the status of the readiness page, and the reasons by check."""
+
+    def fetch() -> tuple[int, bytes]:
+        try:
+            with urllib.request.urlopen(f"{server.http_url}/readyz", timeout=30) as answer:  # noqa: S310  loopback, http
+                return answer.status, answer.read()
+        except urllib.error.HTTPError as refused:
+            return refused.code, refused.read()
+
+    status, body = await asyncio.to_thread(fetch)
+    page = json.loads(body)
+    assert page["ready"] is (status == 200)
+    assert all(each["ok"] is not bool(each["reason"]) for each in page["checks"])
+    return status, {each["name"]: each["reason"] for each in page["checks"]}
+
+
+class HeldASR(WaveformASR):
+    """Loads until it is let go on."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.go_on = asyncio.Event()
+
+    async def start(self) -> None:
+        await self.go_on.wait()
+
+
+async def test_a_server_is_ready_when_its_providers_have_loaded() -> None:
+    asr = HeldASR()
+    async with serving(
+        vad=ScriptedVAD(), asr=asr, agent=ScriptedAgentBackend(), tts=ScriptedTTS(), loaded=False
+    ) as server:
+        assert await ready(server) == (503, {"ports": "", "providers": "still loading"})
+        asr.go_on.set()
+        await server.app.loaded()
+        assert await ready(server) == (200, {"ports": "", "providers": ""})
 
 
 async def test_a_recogniser_whose_process_dies_while_it_loads(
@@ -165,12 +208,14 @@ async def test_a_service_that_refuses_the_key(monkeypatch: pytest.MonkeyPatch) -
             page = await health(server)
             assert (page["status"], page["unusable"]) == ("degraded", ["agent"])
             assert "sk-12345678" not in str(page)
+            assert await ready(server) == (503, {"ports": "", "providers": "cannot be used: agent"})
             service.script(failure(401, "no"))
             reply = await device.type_text("hello")
             assert reply.text == "Sorry, the key for the language model is not valid."
             assert [each["message"] for each in device.alerts] == ["No valid key"]
             service.models = Answer(['{"data": []}'], headers={"content-type": "application/json"})
             await until(lambda: server.app.health()["status"] == "ok", what="readiness", seconds=60)
+            assert (await ready(server))[0] == 200
             service.script(text("Good day."))
             assert (await device.type_text("hello")).text == "Good day."
             assert_nothing_wrong(device)

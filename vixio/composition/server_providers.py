@@ -58,10 +58,14 @@ class ServerProviders:
         """Return the names of the default profile's providers by kind."""
         return {str(loader.choice.kind): loader.name for loader in self._loaders()}
 
+    def unusable(self) -> list[str]:
+        """Return the kinds of which a provider cannot serve, other than because it loads."""
+        return sorted({str(each.choice.kind) for each in self.pool.loaders() if each.failed})
+
     def stats(self) -> dict[str, Any]:
         """Return what a health page shows."""
         loaders = self.pool.loaders()
-        unusable = sorted({str(each.choice.kind) for each in loaders if each.failed})
+        unusable = self.unusable()
         backend = self._default.agent.loader.provider
         lists = {
             each.provider.candidates.kind: each.provider.stats()
