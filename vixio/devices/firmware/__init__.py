@@ -1,0 +1,7 @@
+"""Firmware of devices: images, where they lie, and which device is offered which.
+
+image     an ESP-IDF application image, read and checked
+folder    the images of a server, by board and version
+versions  versions as the firmware compares them
+offer     the decision which image a device is offered
+"""
