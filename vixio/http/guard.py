@@ -19,6 +19,9 @@ from vixio.transports.admission.refusal import Refusal
 REQUEST_S = 10.0
 """For a whole request, head and body, from the connect or the end of the last answer."""
 
+STALL_S = 30.0
+"""For a client to take what is buffered of an answer, at most 64 KB."""
+
 KEEP_ALIVE_S = 5
 MAX_CONNECTIONS = 512
 """Of all addresses; further requests get 503."""
@@ -41,6 +44,7 @@ class GuardedProtocol(H11Protocol):
 
     _tracked: TrackedConnection | None = None
     _timer: asyncio.TimerHandle | None = None
+    _stall: asyncio.TimerHandle | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  the base's arguments
         super().__init__(*args, **kwargs)
@@ -74,8 +78,18 @@ class GuardedProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         self._stop_watching()
+        self._stop_stall()
         if self._tracked is not None:
             self.tracker.leave(self._tracked)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._stop_stall()
+        self._stall = self.loop.call_later(STALL_S, self._stalled)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop_stall()
 
     def _refuse(self, refusal: Refusal) -> None:
         self.admission.counters.add(refusal.counter("http"))
@@ -97,6 +111,16 @@ class GuardedProtocol(H11Protocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def _stop_stall(self) -> None:
+        if self._stall is not None:
+            self._stall.cancel()
+            self._stall = None
+
+    def _stalled(self) -> None:
+        self._stall = None
+        self.admission.counters.add("http.limited.stalled")
+        self.transport.abort()  # close() would wait for the client to take the rest
 
     def _too_slow(self) -> None:
         self._timer = None

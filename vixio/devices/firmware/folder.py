@@ -16,8 +16,9 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final
 
 from vixio.devices.firmware.errors import FirmwareError
 from vixio.devices.firmware.image import (
@@ -80,7 +81,7 @@ class FirmwareFolder:
         """Delete an image. A download of it that has begun goes on."""
         await asyncio.to_thread(self._remove, board, version)
 
-    def open(self, board: str, version: str) -> BinaryIO:
+    def open(self, board: str, version: str) -> BufferedReader:
         """Open an image to read it. Blocks for a moment."""
         path = self._path(board, version)
         self._refuse_links(path)
