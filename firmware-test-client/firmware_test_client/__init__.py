@@ -17,18 +17,23 @@ from firmware_test_client.errors import (
     OtaError,
     SpeechError,
 )
+from firmware_test_client.flash import App, Flash
 from firmware_test_client.mcp.properties import Property
 from firmware_test_client.mcp.tool import NO_ANSWER, Image, Tool
 from firmware_test_client.microphone import Spoken
+from firmware_test_client.ota import Activation, OtaAnswer
 from firmware_test_client.pcm import Pcm
 from firmware_test_client.records import CloseInfo, Counters, Frame
 from firmware_test_client.replies import Reply, Sentence
 from firmware_test_client.state import DeviceState
+from firmware_test_client.upgrade import Upgrade
 
 __version__ = "0.1.0"
 
 __all__ = [
     "NO_ANSWER",
+    "Activation",
+    "App",
     "CloseInfo",
     "ConnectError",
     "Counters",
@@ -37,12 +42,14 @@ __all__ = [
     "DeviceState",
     "DeviceTimeout",
     "Disconnected",
+    "Flash",
     "Frame",
     "HelloError",
     "Image",
     "ListeningMode",
     "McpFaults",
     "Misbehaviour",
+    "OtaAnswer",
     "OtaError",
     "Pcm",
     "Property",
@@ -52,5 +59,6 @@ __all__ = [
     "SpeechError",
     "Spoken",
     "Tool",
+    "Upgrade",
     "Voice",
 ]

@@ -9,15 +9,18 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from firmware_test_client.boot import Boot
 from firmware_test_client.config import DeviceConfig, ListeningMode
 from firmware_test_client.errors import DeviceError
 from firmware_test_client.framing import AudioPacket
+from firmware_test_client.life import Life
 from firmware_test_client.main_task import MainTask, Slow, Work
 from firmware_test_client.mcp.faults import FaultyOutbox
 from firmware_test_client.mcp.hardware import Hardware
 from firmware_test_client.mcp.server import McpServer
 from firmware_test_client.microphone import Microphone
 from firmware_test_client.opus import OpusError, packet_duration_ms
+from firmware_test_client.ota import running_app
 from firmware_test_client.pcm import Pcm
 from firmware_test_client.playout import Heard, Playout
 from firmware_test_client.protocol import WebsocketProtocol
@@ -52,17 +55,21 @@ class Application:
         self._outbox = FaultyOutbox(config.misbehaviour.mcp, self.protocol.send_mcp)
         self.mcp = McpServer(
             config.board,
-            config.firmware_version,
+            running_app(config).version,
             self._outbox.answer,
             self._schedule_mcp,
             self._loop.time,
         )
-        self.hardware = Hardware(on_reboot=lambda: self._run_beside(self._reboot()))
+        boot = Boot(config, records, self.machine, self._screen)
+        self.life = Life(config, records, boot, self.mcp, self.protocol.close, self._run_beside)
+        self.hardware = Hardware(
+            on_reboot=lambda: self.life.restart_soon(after=1),  # once the call is answered
+            on_upgrade=lambda url: self.main.schedule(lambda: self.life.upgrade(url)),
+        )
         self._speaking = SpeakingSwitch(config.speaking_delay_ms / 1000, self._begin_reply)
         self._pending_listening_start = False
         self._popup_on_listening = False
         self._background: set[asyncio.Future[None]] = set()
-        self.url, self.token = config.ws_url or "", config.token or ""
 
     @property
     def state(self) -> DeviceState:
@@ -93,7 +100,7 @@ class Application:
     async def _open(self, then: Callable[[], None], done: asyncio.Future[None]) -> None:
         try:
             if not self.protocol.channel_open:
-                await self.protocol.open_audio_channel(self.url, self.token)
+                await self.protocol.open_audio_channel(*self._server())
         except DeviceError as error:
             self.machine.to(DeviceState.IDLE)
             if not done.done():
@@ -106,14 +113,14 @@ class Application:
         if not done.done():
             done.set_result(None)
 
-    def close_channel_soon(self) -> None:
-        """CloseAudioChannel, without waiting for it."""
-        self._run_beside(self.protocol.close())
-
-    async def _reboot(self) -> None:
-        """self.reboot (McpServer::AddUserOnlyTools): after a second, once the call is answered."""
-        await asyncio.sleep(1)
-        await self.protocol.close()
+    def _server(self) -> tuple[str, str]:
+        """URL and token, read at each opening of the channel, as OpenAudioChannel does."""
+        config, nvs = self.config, self.config.flash.nvs
+        if config.ota_url is None:
+            return config.ws_url or "", config.token or ""
+        stored = nvs.integer("websocket", "version")
+        self.protocol.version = config.version or stored or self.protocol.version
+        return nvs.string("websocket", "url"), nvs.string("websocket", "token")
 
     async def close(self) -> None:
         """Switch the device off."""
@@ -192,7 +199,7 @@ class Application:
     def _on_state(self, state: DeviceState) -> None:
         """HandleStateChangedEvent."""
         self._pending_listening_start = False
-        if state is DeviceState.IDLE:
+        if state in (DeviceState.IDLE, DeviceState.STARTING):
             self.microphone.stop()
         elif state is DeviceState.LISTENING:
             if self._popup_on_listening or not self.microphone.on:
@@ -351,6 +358,6 @@ class Application:
     def _on_system(self, body: dict[str, Any]) -> None:
         if body.get("command") == "reboot":
             self.hardware.reboots += 1
-            self.main.schedule(self.close_channel_soon)
+            self.main.schedule(self.life.restart_soon)
         else:
             self._records.violations.append(f"unknown system command {body.get('command')!r}")

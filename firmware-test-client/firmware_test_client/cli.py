@@ -67,6 +67,14 @@ def build_parser() -> argparse.ArgumentParser:
     talk.add_argument("--variant", default="", help="eSpeak NG variant, as f3 or m5")
     talk.add_argument("--speed", type=int, default=160, help="words a minute")
     talk.add_argument("--device-id", help="MAC address; random if not given")
+    talk.add_argument("--firmware-version", default="2.0.3", help="as the device reports it")
+    talk.add_argument(
+        "--ota-tries",
+        type=int,
+        default=1,
+        metavar="N",
+        help="OTA requests before giving up; a real device makes 10, in 85 minutes",
+    )
     talk.add_argument("--wav-out", type=Path, metavar="FILE", help="both sides as stereo WAV")
     talk.add_argument("--json", action="store_true", help="one JSON object a line")
     talk.add_argument("--timeout", type=float, default=30.0, help="seconds to wait for a reply")
@@ -96,12 +104,16 @@ async def _talk(options: argparse.Namespace) -> int:
         speaking_delay_ms=options.speaking_delay_ms,
         voice=Voice(name=options.voice, variant=options.variant, speed=options.speed),
         device_id=options.device_id or random_mac(),
+        firmware_version=options.firmware_version,
+        ota_tries=options.ota_tries,
+        activation_rounds=None,
     )
-    async with SimulatedDevice(config) as device:
+    device = SimulatedDevice(config)
+    try:
+        shown = await _start(device, as_json=options.json)
         if not options.json:
             session = device.session_id
             _out(f"connected as {config.device_id}, session {session}")
-        shown = 0
         try:
             async for kind, text in _turns(options):
                 calls = len(device.mcp.calls)
@@ -113,7 +125,42 @@ async def _talk(options: argparse.Namespace) -> int:
                 _show_screen(device.records.screen[shown:])
             if options.wav_out is not None:
                 _write_wav(device, options.wav_out)
+    finally:
+        await device.close()
     return 0
+
+
+async def _start(device: SimulatedDevice, *, as_json: bool) -> int:
+    """Start the device, and print meanwhile what it shows; returns how many lines it has shown.
+
+    A code to claim is printed for each of the device's rounds, since its server may change it.
+    """
+    starting = asyncio.create_task(device.start())
+    lines, rounds = 0, 0
+
+    def print_news() -> None:
+        nonlocal lines, rounds
+        if not as_json:
+            _show_screen(device.screen[lines:])
+        lines = len(device.screen)
+        for activation in device.activations[rounds:]:
+            news = {"device": device.config.device_id, "activation": activation.code}
+            line = f"code    {activation.code}: claim it at the server; the device waits"
+            _out(json.dumps(news) if as_json else line)
+        rounds = len(device.activations)
+
+    def has_news() -> bool:
+        return starting.done() or len(device.screen) > lines or len(device.activations) > rounds
+
+    try:
+        while not starting.done():
+            await device.wait_for(has_news, what="the start", timeout=float("inf"))
+            print_news()
+        await starting
+        return lines
+    finally:
+        starting.cancel()
+        await asyncio.wait([starting])
 
 
 def _write_wav(device: SimulatedDevice, path: Path) -> None:

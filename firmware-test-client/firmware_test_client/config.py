@@ -7,8 +7,15 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from firmware_test_client.flash import Flash
+
 ListeningMode = Literal["auto", "manual", "realtime"]
 """Names as sent in `listen start` (main/protocols/protocol.cc, SendStartListening)."""
+
+Client = Literal["firmware", "py-xiaozhi"]
+"""Whose OTA requests the device makes. `py-xiaozhi` (huangjunsen0406/py-xiaozhi, src/activation)
+polls 60 times every 5 s with the body wrapped in `Payload`, ignores activation without a serial
+number, and goes on with the stored address where the answer has none."""
 
 HelloFault = Literal["normal", "none", "twice", "wrong_text", "wrong_binary"]
 
@@ -73,11 +80,20 @@ class DeviceConfig:
     serial_number: str | None = None  # 32 characters from the chip's fuses: activation version 2
     hmac_key: bytes = b"firmware-test-client"  # key 0 of the chip, signs the challenge
     board: str = "simulated-board"
-    firmware_version: str = "2.0.3"
+    chip: str = "esp32s3"  # a name in `chips.CHIPS`
+    firmware_version: str = "2.0.3"  # until a firmware is installed in `flash`
+    flash: Flash = field(default_factory=Flash, compare=False, repr=False)  # survives a restart
+    rollback: bool = True  # CONFIG_BOOTLOADER_APP_ROLLBACK_ENABLE, as in sdkconfig.defaults
     language: str = "en-US"
+    client: Client = "firmware"
     http_timeout: float = 10.0  # seconds
-    activation_retry: float = 3.0  # seconds after a 202 (Application::CheckNewVersion)
-    activation_error_retry: float = 10.0  # seconds after any other refusal
+    ota_tries: int = 1  # of the OTA request; the firmware makes 10 (Application::CheckNewVersion)
+    ota_retry: float = 10.0  # seconds before the second; doubled before each further one
+    activation_retry: float | None = None  # seconds after a 202; None: the client's own, 3 or 5
+    activation_error_retry: float | None = None  # after any other refusal; None: 10 or 5
+    activation_rounds: int | None = 2  # OTA requests that ask for activation; None: no end, as real
+    pause_scale: float = 1.0  # factor on the firmware's pauses around an upgrade and a restart
+    max_boots: int = 5  # restarts in a row, by firmware that is offered again each time
 
     mode: ListeningMode = "auto"
     version: Literal[1, 2, 3] | None = None  # binary framing; None: as OTA states, else 1

@@ -7,7 +7,6 @@ import json
 from types import TracebackType
 from typing import Any
 
-from firmware_test_client import ota
 from firmware_test_client.channel import HardClose
 from firmware_test_client.config import Voice
 from firmware_test_client.errors import Disconnected
@@ -15,6 +14,7 @@ from firmware_test_client.mcp.tool import Tool
 from firmware_test_client.microphone import Spoken
 from firmware_test_client.misbehaviour import Misdeeds
 from firmware_test_client.observed import REPLY_TIMEOUT, WAIT_TIMEOUT, ObservedDevice
+from firmware_test_client.ota import OtaAnswer
 from firmware_test_client.replies import Reply
 from firmware_test_client.speech import (
     Speech,
@@ -57,24 +57,18 @@ class SimulatedDevice(ObservedDevice):
             await self.close()
             raise
 
-    async def boot(self) -> ota.OtaAnswer | None:
+    async def boot(self) -> OtaAnswer | None:
         """Query the OTA endpoint, if the configuration has one; the device is idle afterwards.
 
+        Waits until the device is activated, if that is asked for: run it as a task and wait for
+        `wait_for_activation`. Installs a firmware that is offered, and starts again with it.
+
         Raises:
-            OtaError: the endpoint fails or its answer cannot be used.
+            OtaError: the endpoint fails, its answer cannot be used, or activation does not end.
         """
-        app = self._app
-        app.machine.to(DeviceState.ACTIVATING)
         if self.config.share_speech:
             await asyncio.to_thread(encoded_noise, StreamFormat.of(self.config))
-        if self.config.ota_url is not None:
-            self.ota = answer = await ota.boot(self.config)
-            app.url, app.token = answer.websocket_url, answer.token
-            app.protocol.version = self.config.version or answer.version or 1
-            if answer.mqtt is not None:
-                self.records.violations.append("OTA offers mqtt, which the firmware would prefer")
-        app.machine.to(DeviceState.IDLE)
-        return self.ota
+        return await self._app.life.start()
 
     async def connect(self) -> None:
         """Open the channel. In auto and realtime mode the device begins to listen.
@@ -212,7 +206,9 @@ class SimulatedDevice(ObservedDevice):
     async def toggle(self) -> None:
         """Press the chat button (HandleToggleChatEvent)."""
         app = self._app
-        if self.state is DeviceState.IDLE:
+        if self.state is DeviceState.ACTIVATING:
+            app.to_idle()  # ends a wait before the next OTA request or activation poll
+        elif self.state is DeviceState.IDLE:
             await app.open_channel(lambda: app.set_listening_mode(app.default_mode))
         elif self.state is DeviceState.SPEAKING:
             await self.abort()

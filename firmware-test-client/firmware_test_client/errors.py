@@ -1,7 +1,7 @@
 """The exceptions of this package.
 
 DeviceError
-├── OtaError            the OTA endpoint is unreachable, or its answer cannot be used
+├── OtaError            the OTA endpoint is unreachable, or its answer does not start the device
 ├── ConnectError        the WebSocket could not be opened (carries the HTTP status, if any)
 ├── HelloError          no acceptable server hello within ten seconds
 ├── Disconnected        the connection ended during an operation that needs it
@@ -17,7 +17,7 @@ class DeviceError(Exception):
 
 
 class OtaError(DeviceError):
-    """The OTA endpoint is unreachable, or its answer cannot be used."""
+    """The OTA endpoint is unreachable, or its answer does not start the device."""
 
 
 class ConnectError(DeviceError):

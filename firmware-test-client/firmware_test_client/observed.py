@@ -7,21 +7,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from firmware_test_client import ota
 from firmware_test_client.application import Application
 from firmware_test_client.config import DeviceConfig, ListeningMode
-from firmware_test_client.errors import Disconnected
+from firmware_test_client.errors import Disconnected, OtaError
 from firmware_test_client.mcp.camera import explain
 from firmware_test_client.mcp.hardware import Hardware, common_tools, user_only_tools
 from firmware_test_client.mcp.server import McpServer
 from firmware_test_client.mcp.tool import dumps
 from firmware_test_client.microphone import Spoken
+from firmware_test_client.ota import Activation, OtaAnswer, running_app, system_info
 from firmware_test_client.pcm import Pcm
 from firmware_test_client.playout import Heard
 from firmware_test_client.records import CloseInfo, Counters, Direction, Frame, Records
 from firmware_test_client.replies import Reply, Sentence
 from firmware_test_client.state import DeviceState
 from firmware_test_client.timeline import loudspeaker_side, write_conversation
+from firmware_test_client.upgrade import Upgrade
 
 T = TypeVar("T")
 REPLY_TIMEOUT = 90.0  # seconds, more than a server gives a turn; the speech itself is not counted
@@ -34,7 +35,6 @@ class ObservedDevice:
     def __init__(self, config: DeviceConfig) -> None:
         self.config = config
         self.records = Records(keep_frames=config.keep_frames)
-        self.ota: ota.OtaAnswer | None = None
         self._application: Application | None = None
         self._started_at = 0.0
 
@@ -46,8 +46,7 @@ class ObservedDevice:
             photograph = self._photograph if self.config.camera else None
             for tool in common_tools(app.hardware, photograph):
                 app.mcp.add(tool)
-            info = dumps(ota.system_info(self.config))
-            for tool in user_only_tools(app.hardware, lambda: info):
+            for tool in user_only_tools(app.hardware, lambda: dumps(system_info(self.config))):
                 app.mcp.add(tool)
         return self._application
 
@@ -136,6 +135,59 @@ class ObservedDevice:
         )
         return self.records.closes[-1]
 
+    # Waiting for the start
+
+    async def wait_for_activation(
+        self, *, after: int = 0, timeout: float = WAIT_TIMEOUT
+    ) -> Activation:
+        """Wait until the device has been asked `after` + 1 times to be activated.
+
+        Call it while `boot` or `start` runs as a task. The code has been shown and read aloud, and
+        the device polls.
+
+        Raises:
+            OtaError: the boot failed, or ended without asking for activation.
+        """
+        booted = self._app.life.starts
+
+        def asked() -> Activation | None:
+            if len(self.activations) > after:
+                return self.activations[after]
+            self._check_boot()
+            if self._app.life.starts > booted:
+                raise OtaError("the device has started without being asked to be activated")
+            return None
+
+        return await self.wait_for(asked, what="activation", timeout=timeout)
+
+    async def wait_for_upgrade(self, *, after: int = 0, timeout: float = WAIT_TIMEOUT) -> Upgrade:
+        """Wait for the end of upgrade number `after`: its `error`, or the installed `app`."""
+
+        def ended() -> Upgrade | None:
+            if len(self.upgrades) > after and self.upgrades[after].ended:
+                return self.upgrades[after]
+            self._check_boot()
+            return None
+
+        return await self.wait_for(ended, what=f"the end of upgrade {after}", timeout=timeout)
+
+    async def wait_for_boot(self, count: int, *, timeout: float = WAIT_TIMEOUT) -> None:
+        """Wait until the device has started for the nth time and is idle or in a conversation.
+
+        Raises:
+            OtaError: that start failed.
+        """
+
+        def started() -> bool:
+            self._check_boot()
+            return len(self.boots) >= count and self._app.life.ready
+
+        await self.wait_for(started, what=f"start {count}", timeout=timeout)
+
+    def _check_boot(self) -> None:
+        if self._app.life.error is not None:
+            raise self._app.life.error
+
     # What happened
 
     @property
@@ -207,6 +259,41 @@ class ObservedDevice:
     def reboots(self) -> int:
         """How often the device received a reboot command."""
         return self._app.hardware.reboots
+
+    @property
+    def ota(self) -> OtaAnswer | None:
+        """The newest OTA answer with which the device has started."""
+        return self._app.life.ota
+
+    @property
+    def firmware_version(self) -> str:
+        """Of the firmware that runs, or will run after the restart that follows an upgrade."""
+        return running_app(self.config).version
+
+    @property
+    def boots(self) -> list[str]:
+        """Of each start, the version that started."""
+        return self.records.boots
+
+    @property
+    def activations(self) -> list[Activation]:
+        """Each time that the device was asked to be activated."""
+        return self.records.activations
+
+    @property
+    def upgrades(self) -> list[Upgrade]:
+        """Every attempt to install a firmware."""
+        return self.records.upgrades
+
+    @property
+    def screen(self) -> list[str]:
+        """A line for each change of what is shown."""
+        return self.records.screen
+
+    @property
+    def sounds(self) -> list[str]:
+        """The device's own sounds: activation, upgrade, exclamation, and digits as read aloud."""
+        return self.records.sounds
 
     @property
     def frames(self) -> list[Frame]:

@@ -13,8 +13,10 @@ from typing import Any, Literal, TypeVar
 
 from firmware_test_client.errors import DeviceTimeout
 from firmware_test_client.microphone import Spoken
+from firmware_test_client.ota import Activation
 from firmware_test_client.playout import Heard
 from firmware_test_client.replies import Reply, Sentence
+from firmware_test_client.upgrade import Upgrade
 
 Direction = Literal["in", "out"]
 _LOOK_AGAIN = 0.05  # seconds
@@ -84,6 +86,10 @@ class Records:
     alerts: list[dict[str, Any]] = field(default_factory=list)
     customs: list[dict[str, Any]] = field(default_factory=list)
     screen: list[str] = field(default_factory=list)  # a line for each change of what is shown
+    sounds: list[str] = field(default_factory=list)  # the device's own, and digits read aloud
+    boots: list[str] = field(default_factory=list)  # of each start, the version that started
+    activations: list[Activation] = field(default_factory=list)  # each time it was asked for
+    upgrades: list[Upgrade] = field(default_factory=list)
     spoken: list[Spoken] = field(default_factory=list)
     heard: list[Heard] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)  # what a server must not send

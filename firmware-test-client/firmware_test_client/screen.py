@@ -38,6 +38,15 @@ class Screen:
             return False
         return True
 
+    def line(self, text: str) -> None:
+        """Show a text of the device's own (SetChatMessage)."""
+        self._records.screen.append(text)
+
+    def notice(self, status: str, message: str, emotion: str, sound: str) -> None:
+        """An alert of the device's own, with its sound (Application::Alert)."""
+        self._records.screen.append(f"alert: {status}: {message} ({emotion})")
+        self._records.sounds.append(sound)
+
     def _stt(self, body: dict[str, Any]) -> None:
         if isinstance(body.get("text"), str):
             self._tracker.stt(body["text"])

@@ -16,6 +16,7 @@ class DeviceState(StrEnum):
 
     STARTING = "starting"
     ACTIVATING = "activating"
+    UPGRADING = "upgrading"
     IDLE = "idle"
     CONNECTING = "connecting"
     LISTENING = "listening"
@@ -25,8 +26,9 @@ class DeviceState(StrEnum):
 _S = DeviceState
 _ALLOWED: Final[dict[DeviceState, frozenset[DeviceState]]] = {
     _S.STARTING: frozenset({_S.ACTIVATING}),
-    _S.ACTIVATING: frozenset({_S.IDLE}),
-    _S.IDLE: frozenset({_S.CONNECTING, _S.LISTENING, _S.SPEAKING, _S.ACTIVATING}),
+    _S.ACTIVATING: frozenset({_S.UPGRADING, _S.IDLE}),
+    _S.UPGRADING: frozenset({_S.IDLE, _S.ACTIVATING}),
+    _S.IDLE: frozenset({_S.CONNECTING, _S.LISTENING, _S.SPEAKING, _S.ACTIVATING, _S.UPGRADING}),
     _S.CONNECTING: frozenset({_S.IDLE, _S.LISTENING}),
     _S.LISTENING: frozenset({_S.SPEAKING, _S.IDLE}),
     _S.SPEAKING: frozenset({_S.LISTENING, _S.IDLE}),
@@ -40,6 +42,11 @@ class StateMachine:
         self._on_change = on_change
         self.state = DeviceState.STARTING
         self.refused: list[tuple[DeviceState, DeviceState]] = []
+
+    def power_on(self) -> None:
+        """The state of a device that starts, whatever it was before."""
+        self.state = DeviceState.STARTING
+        self._on_change(self.state)
 
     def to(self, new: DeviceState) -> bool:
         """Change the state (TransitionTo).

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
+from ota_server import OtaServer
 from scripted_server import ScriptedServer
 
 
@@ -12,4 +13,11 @@ from scripted_server import ScriptedServer
 async def server() -> AsyncIterator[ScriptedServer]:
     """A server on a free loopback port, scripted by the test."""
     async with ScriptedServer() as running:
+        yield running
+
+
+@pytest.fixture
+def ota() -> Iterator[OtaServer]:
+    """An HTTP server on a free loopback port, for OTA and downloads."""
+    with OtaServer() as running:
         yield running

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ota_server import OtaServer, sections
+from ota_server import answer as configured
 from scripted_server import Conversation, ScriptedServer, tone_packets
 
 from firmware_test_client.pcm import read_wav
@@ -99,6 +101,35 @@ async def test_what_the_screen_shows_is_printed(server: ScriptedServer) -> None:
     assert status == 1
     assert "screen  alert: ERROR: no key (sad)\n" in out
     assert err.startswith("firmware-test-client: waited 1 s")
+
+
+async def test_the_code_to_claim_is_printed(ota: OtaServer, server: ScriptedServer) -> None:
+    server.on_json = answer
+    asked = sections(activation={"code": "123456", "message": "house\n123456", "challenge": "c"})
+    device = "02:00:00:00:00:07"
+    talk = "talk", "--ota", f"{ota.base}/ota/", "--type", "hello", "--device-id", device
+    ota.answers = [asked, (200, "{}"), configured(server.url)]
+    status, out, err = await run(*talk)
+    assert (status, err) == (0, "")
+    assert out.startswith(
+        "screen  alert: Activation: house\n123456 (link)\n"
+        "code    123456: claim it at the server; the device waits\n"
+        f"connected as {device}"
+    )
+    assert "reply   Done." in out
+    ota.answers = [asked, (200, "{}"), configured(server.url)]
+    status, out, err = await run(*talk, "--json")
+    assert (status, err) == (0, "")
+    lines = [json.loads(line) for line in out.splitlines()]
+    assert lines[0] == {"device": device, "activation": "123456"}
+    assert lines[1]["text"] == "Done."
+
+
+async def test_a_start_that_fails_is_one_line(ota: OtaServer) -> None:
+    ota.answers = [(403, "{}")]
+    status, out, err = await run("talk", "--ota", f"{ota.base}/ota/", "--type", "x")
+    assert (status, out) == (1, "")
+    assert err == f"firmware-test-client: {ota.base}/ota/ answered HTTP 403\n"
 
 
 async def test_errors_are_one_line(server: ScriptedServer) -> None:

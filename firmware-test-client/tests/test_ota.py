@@ -1,69 +1,25 @@
-"""OTA and activation against a small HTTP server."""
+"""The OTA request and what the device does with the answer."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import json
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+import asyncio
+import dataclasses
 
 import pytest
+from ota_server import Answer, OtaServer, answer, sections
 from scripted_server import ScriptedServer
 
-from firmware_test_client import DeviceConfig, OtaError, SimulatedDevice
+from firmware_test_client import DeviceConfig, Flash, OtaError, SimulatedDevice
 from firmware_test_client.ota import is_newer
 
 
-class OtaServer(ThreadingHTTPServer):
-    """Answers each POST with the next prepared status and body, and records the requests."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.answers: list[tuple[int, str]] = []
-        self.requests: list[tuple[str, dict[str, str], Any]] = []
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/xiaozhi/ota/"
-
-    def config(self, **options: Any) -> DeviceConfig:  # noqa: ANN401  keywords of DeviceConfig
-        return DeviceConfig(ota_url=self.url, **options)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: OtaServer
-
-    def do_POST(self) -> None:
-        length = int(self.headers["Content-Length"])
-        body = json.loads(self.rfile.read(length))
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        self.server.requests.append((self.path, headers, body))
-        status, answer = self.server.answers.pop(0)
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.end_headers()
-        self.wfile.write(answer.encode())
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Log nothing."""
-
-
-@pytest.fixture
-def ota() -> Iterator[OtaServer]:
-    server = OtaServer()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def answer(url: str = "ws://127.0.0.1:1/", **more: object) -> tuple[int, str]:
-    return 200, json.dumps({"websocket": {"url": url, "token": "abc", "version": 3}} | more)
+async def boot(config: DeviceConfig) -> SimulatedDevice:
+    device = SimulatedDevice(config)
+    try:
+        await device.boot()
+    finally:
+        await device.close()
+    return device
 
 
 async def test_boot_connects_as_ota_states(ota: OtaServer, server: ScriptedServer) -> None:
@@ -80,27 +36,36 @@ async def test_boot_connects_as_ota_states(ota: OtaServer, server: ScriptedServe
         assert headers["activation-version"] == "1"
         assert "serial-number" not in headers
         assert body["application"]["version"] == "2.0.3"
+        assert body["chip_model_name"] == "esp32s3"
 
 
 async def test_sections_are_read_as_the_firmware_reads_them(ota: OtaServer) -> None:
     ota.answers = [
         answer(
             server_time={"timestamp": 1_700_000_000_500, "timezone_offset": 60},
-            firmware={"version": "2.1", "url": "http://x/f.bin", "force": 0},
+            firmware={"version": "2.0.3", "url": "http://x/f.bin", "force": 0},
         )
     ]
-    device = SimulatedDevice(ota.config())
-    result = await device.boot()
-    await device.close()
+    result = (await boot(ota.config())).ota
     assert result is not None
     assert result.server_time == 1_700_000_000.5 + 3600
-    assert result.upgrade
+    assert not result.upgrade
     assert result.version == 3
 
 
 @pytest.mark.parametrize(
     ("offered", "newer"),
-    [("2.0.3", False), ("2.0.4", True), ("2.0", False), ("2.0.3.1", True), ("1.9.9", False)],
+    [
+        ("2.0.3", False),
+        ("2.0.4", True),
+        ("2.0", False),
+        ("2.0.3.1", True),
+        ("1.9.9", False),
+        ("2.0.10", True),
+        ("2.0.4-beta", True),
+        ("2.0.3.", False),
+        ("", False),
+    ],
 )
 def test_versions(offered: str, newer: bool) -> None:
     assert is_newer("2.0.3", offered) is newer
@@ -112,11 +77,12 @@ def test_versions(offered: str, newer: bool) -> None:
         ((500, "{}"), "answered HTTP 500"),
         ((200, "<html>"), "invalid JSON"),
         ((200, "[]"), "not an object"),
-        ((200, '{"websocket": null}'), "without a websocket url"),
+        ((200, '{"websocket": null}'), "without a websocket section.*without a server"),
+        ((200, '{"websocket": {}}'), "without a websocket url, and none is stored"),
         ((200, '{"firmware": {"version": "v2", "url": "x"}}'), "not made of numbers"),
     ],
 )
-async def test_useless_answers(ota: OtaServer, prepared: tuple[int, str], complaint: str) -> None:
+async def test_useless_answers(ota: OtaServer, prepared: Answer, complaint: str) -> None:
     ota.answers = [prepared]
     with pytest.raises(OtaError, match=complaint):
         await SimulatedDevice(ota.config()).start()
@@ -127,27 +93,120 @@ async def test_unreachable() -> None:
         await SimulatedDevice(DeviceConfig(ota_url="http://127.0.0.1:9/")).start()
 
 
-async def test_activation_is_polled_and_signed(ota: OtaServer) -> None:
-    asked = answer(activation={"code": "123456", "message": "hi", "challenge": "c"})
-    ota.answers = [asked, (202, "{}"), (500, "{}"), (200, "{}"), answer()]
-    config = ota.config(serial_number="s" * 32, activation_retry=0.01, activation_error_retry=0.01)
-    device = SimulatedDevice(config)
-    result = await device.boot()
+async def test_a_refusal_is_shown_and_tried_ten_times(ota: OtaServer) -> None:
+    ota.answers = [(403, "{}")] * 10
+    device = SimulatedDevice(ota.config(ota_tries=10))
+    with pytest.raises(OtaError, match="answered HTTP 403"):
+        await device.start()
+    assert len(ota.requests) == 10
+    assert len(device.screen) == 9
+    url = device.config.ota_url
+    assert device.screen[0] == (
+        f"alert: Error: Check for new version failed, will retry in 0.001 seconds: code=403, "
+        f"url={url} (cloud_off)"
+    )
+    assert "in 0.256 seconds" in device.screen[8]
+    assert device.sounds == ["exclamation"] * 9
+
+
+async def test_the_device_starts_when_the_endpoint_recovers(ota: OtaServer) -> None:
+    ota.answers = [(503, ""), (200, "<html>"), answer()]
+    device = await boot(ota.config(ota_tries=10))
+    assert device.state == "idle"
+    assert ["code=503" in line for line in device.screen] == [True, False]
+    assert "code=264" in device.screen[1]  # ESP_ERR_INVALID_RESPONSE
+
+
+async def test_the_button_ends_the_wait_for_the_next_try(ota: OtaServer) -> None:
+    ota.answers = [(503, ""), answer()]
+    device = SimulatedDevice(ota.config(ota_tries=10, ota_retry=1000.0))
+    starting = asyncio.create_task(device.boot())
+    await device.wait_for(lambda: device.screen, what="the alert")
+    await device.toggle()
+    assert device.state == "idle"
+    await starting
     await device.close()
-    assert result is not None
-    assert result.activation_tries == [202, 500, 200]
-    path, headers, body = ota.requests[1]
-    assert path == "/xiaozhi/ota/activate"
-    assert headers["activation-version"] == "2"
-    assert headers["serial-number"] == "s" * 32
-    signature = hmac.new(config.hmac_key, b"c", hashlib.sha256).hexdigest()
-    assert body["hmac"] == signature
-    assert body["algorithm"] == "hmac-sha256"
 
 
-async def test_activation_that_never_ends(ota: OtaServer) -> None:
-    asked = answer(activation={"code": "123456", "challenge": "c"})
-    ota.answers = [asked, *[(202, "{}")] * 10] * 2
-    with pytest.raises(OtaError, match="activation not finished"):
-        await SimulatedDevice(ota.config(activation_retry=0.001)).start()
-    assert len(ota.requests) == 22
+# What is stored
+
+
+async def test_settings_stay_from_boot_to_boot(ota: OtaServer, server: ScriptedServer) -> None:
+    first = ota.config(mode="manual")
+    ota.answers = [
+        answer(server.url, mqtt=None),
+        sections(websocket={"version": 2}),
+        sections(websocket={"token": ""}),
+    ]
+    async with SimulatedDevice(first):
+        assert server.talk.headers["authorization"] == "Bearer abc"
+    async with SimulatedDevice(dataclasses.replace(first, board="other-name")) as device:
+        assert server.talk.headers["authorization"] == "Bearer abc"
+        assert server.talk.headers["protocol-version"] == "2"
+        assert ota.requests[1][1]["user-agent"] == "other-name/2.0.3"
+        assert device.ota is not None
+        assert device.ota.websocket_url == server.url
+    async with SimulatedDevice(first):
+        assert "authorization" not in server.talk.headers
+        assert first.flash.nvs.string("websocket", "token") == ""
+
+
+async def test_every_string_and_number_is_stored(ota: OtaServer) -> None:
+    websocket = {"url": "ws://x/", "extra": "e", "pi": 3.9, "flag": True, "no": None, "list": [1]}
+    ota.answers = [sections(websocket=websocket)]
+    config = ota.config()
+    await boot(config)
+    assert config.flash.nvs.namespaces == {"websocket": {"url": "ws://x/", "extra": "e", "pi": 3}}
+
+
+@pytest.mark.parametrize(
+    ("section", "complaint"),
+    [
+        ({"a_key_of_16_char": "x"}, "key 'a_key_of_16_char'.* longer than 15 bytes"),
+        ({"url": "ws://x/" + "y" * 3993}, "value of key 'url'.* longer than 3999 bytes"),
+        ({"url": "é" * 2000}, "VALUE_TOO_LONG"),
+    ],
+)
+async def test_what_is_too_long_aborts_every_boot(
+    ota: OtaServer, section: dict[str, str], complaint: str
+) -> None:
+    ota.answers = [sections(websocket={"token": "t"} | section)] * 2
+    config = ota.config(ota_tries=10)
+    for _ in range(2):
+        with pytest.raises(OtaError, match=f"boot aborted: .*{complaint}"):
+            await boot(config)
+    assert len(ota.requests) == 2
+    assert config.flash.nvs.string("websocket", "token") == "t"
+
+
+async def test_what_just_fits_is_stored(ota: OtaServer) -> None:
+    url = "ws://x/" + "y" * 3992
+    ota.answers = [sections(websocket={"url": url, "a_key_of_15_cha": 1, "a_key_of_16_char": ""})]
+    config = ota.config()
+    await boot(config)
+    assert config.flash.nvs.string("websocket", "url") == url
+    assert config.flash.nvs.integer("websocket", "a_key_of_15_cha") == 1
+
+
+async def test_mqtt_wins_over_websocket(ota: OtaServer) -> None:
+    mqtt = {"endpoint": "mqtt.example", "keepalive": 60}
+    ota.answers = [answer(mqtt=mqtt), sections()]
+    config = ota.config()
+    with pytest.raises(OtaError, match=r"connect to 'mqtt\.example' by MQTT"):
+        await boot(config)
+    assert config.flash.nvs.namespaces["mqtt"] == mqtt
+    assert config.flash.nvs.string("websocket", "token") == "abc"
+    # Without both sections the firmware goes on by MQTT, in spite of the stored websocket.
+    with pytest.raises(OtaError, match=r"by MQTT to the stored 'mqtt\.example'"):
+        await boot(config)
+
+
+async def test_py_xiaozhi_goes_on_with_the_stored_address(ota: OtaServer) -> None:
+    ota.answers = [answer(), sections(), sections()]
+    config = ota.config(client="py-xiaozhi")
+    await boot(config)
+    stored = (await boot(config)).ota
+    assert stored is not None
+    assert stored.websocket_url == "ws://127.0.0.1:1/"
+    with pytest.raises(OtaError, match="none is stored"):
+        await boot(dataclasses.replace(config, flash=Flash()))

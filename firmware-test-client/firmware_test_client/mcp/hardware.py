@@ -31,6 +31,7 @@ class Hardware:
     reboots: int = 0
     on_reboot: Callable[[], None] = field(default=lambda: None)
     upgrade_urls: list[str] = field(default_factory=list)
+    on_upgrade: Callable[[str], None] = field(default=lambda _: None)
     assets_url: str = ""
 
     def set_volume(self, volume: int) -> bool:
@@ -55,6 +56,7 @@ class Hardware:
 
     def upgrade(self, url: str) -> bool:
         self.upgrade_urls.append(url)
+        self.on_upgrade(url)
         return True
 
     def set_assets_url(self, url: str) -> bool:
