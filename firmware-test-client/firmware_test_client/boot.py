@@ -42,7 +42,7 @@ class Boot:
         """
         config = self._config
         for _ in range(config.max_boots):
-            config.flash.power_on(rollback=config.rollback)
+            config.flash.power_on(config.device_id, rollback=config.rollback)
             self._machine.power_on()
             self._machine.to(DeviceState.ACTIVATING)
             self._records.boots.append(running_app(config).version)

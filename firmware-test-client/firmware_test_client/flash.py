@@ -90,22 +90,33 @@ class Flash:
     """One device's flash memory.
 
     Attributes:
+        device_id: of the device that it belongs to, from its first start on.
         app: the firmware that runs; None: the one of `DeviceConfig.firmware_version`.
         state: whether that firmware has been confirmed, see `power_on`.
     """
 
+    device_id: str = ""
     nvs: Nvs = field(default_factory=Nvs)
     app: App | None = None
     slot: Slot = "ota_0"
     state: ImageState = "valid"
     _previous: App | None = None
 
-    def power_on(self, *, rollback: bool) -> None:
+    def power_on(self, device_id: str, *, rollback: bool) -> None:
         """Choose the firmware as the bootloader does.
 
         With `rollback` (CONFIG_BOOTLOADER_APP_ROLLBACK_ENABLE, as in sdkconfig.defaults) a new
         firmware that restarts before it confirmed itself gives way to the one before it.
+
+        Raises:
+            ValueError: it belongs to another device, whose token it would give away.
         """
+        if self.device_id not in ("", device_id):
+            raise ValueError(
+                f"this flash belongs to device {self.device_id}, not {device_id}: "
+                "give each DeviceConfig of another device its own `flash=Flash()`"
+            )
+        self.device_id = device_id
         if not rollback:
             self.state = "valid"
         elif self.state == "new":

@@ -10,6 +10,7 @@ from ota_server import Answer, OtaServer, answer, sections
 from scripted_server import ScriptedServer
 
 from firmware_test_client import DeviceConfig, Flash, OtaError, SimulatedDevice
+from firmware_test_client.config import random_mac
 from firmware_test_client.ota import is_newer
 
 
@@ -186,6 +187,14 @@ async def test_what_just_fits_is_stored(ota: OtaServer) -> None:
     await boot(config)
     assert config.flash.nvs.string("websocket", "url") == url
     assert config.flash.nvs.integer("websocket", "a_key_of_15_cha") == 1
+
+
+async def test_a_flash_belongs_to_one_device(ota: OtaServer) -> None:
+    ota.answers = [answer()]
+    config = ota.config()
+    await boot(config)
+    with pytest.raises(ValueError, match=f"belongs to device {config.device_id}"):
+        await boot(dataclasses.replace(config, device_id=random_mac()))
 
 
 async def test_mqtt_wins_over_websocket(ota: OtaServer) -> None:
