@@ -25,6 +25,7 @@ from vixio.composition.memory import make_memory
 from vixio.composition.ports import admission_settings, ota_settings, xiaozhi_settings
 from vixio.composition.profiles import LiveProfiles, ProfileUpdates
 from vixio.composition.readiness import ServerReadiness
+from vixio.composition.registry import Farewells, make_registry
 from vixio.composition.reload import Reloader, on_hangup, reloaded
 from vixio.composition.run import run, stop_on_signals
 from vixio.composition.server_providers import ServerProviders
@@ -110,8 +111,12 @@ class Server:
             more=[*([app_source(tools)] if tools else []), *tool_sources],
         )
         self._shared = SharedServices(self.tools, self.memory)
+        self.registry = make_registry(settings, self.counters)
+        self.readiness.add("database", self.registry.problem)
         self.admission = Admission(
-            admission_settings(settings), counters=self.counters, cluster=self._context.cluster
+            admission_settings(settings, self.registry),
+            counters=self.counters,
+            cluster=self._context.cluster,
         )
         self.vision = make_vision(
             settings, self.providers.vision, self.counters, self._http_port, self._context.secret
@@ -156,6 +161,9 @@ class Server:
         )
         self._updates = ProfileUpdates(self.profiles, self.host.sessions, self._prepare)
         self.host.events.attach(self._updates)
+        self._farewells = Farewells(self.host.sessions)
+        self.registry.on_unwelcome = self._farewells
+        self.host.events.attach(self.registry)
         self.http: HttpServer | None = None
         self._context.cluster.presence.publish(self.health)
 
@@ -216,6 +224,7 @@ class Server:
         """Begin to load, and open the ports. Raises ConfigError when a port is taken."""
         server = self.settings.server
         self.providers.begin()
+        self.registry.start()
         try:
             await self.host.start()
             app = create_http_app(
@@ -264,10 +273,12 @@ class Server:
                 await self.a2a.close()
             await self._updates.close()
             await self._conversations.close()
+            await self._farewells.close()
             await self.host.stop()
             if self.http is not None:
                 await self.http.stop()
             await self._shared.close()
+            await self.registry.stop()
             await self.providers.close()
 
     def update_profiles(self, resolver: ProfileResolver) -> None:
@@ -314,6 +325,7 @@ class Server:
             "ports": [self.transport.port, self._http_port()],
             **self.providers.stats(),
             **self.host.stats(),
+            **self.registry.stats(),
             **(self.a2a.stats() if self.a2a else {}),
         }
 
@@ -373,5 +385,5 @@ def about(app: Server) -> ServerInfo:
         http_port=app.http.port if app.http is not None else server.http_port,
         providers=app.providers.names(),
         language=app.settings.assistant.language,
-        tokens=server.auth.enabled,
+        tokens=server.tokens,
     )

@@ -22,6 +22,7 @@ from tests.support.held_up import HeldUp
 _SETTINGS: dict[str, Any] = {
     "server": {"host": "127.0.0.1", "port": 0, "http_port": 0},
     "memory": {"store": "none"},
+    "data": {"database": "none"},
     "timeouts": {
         "hello": 3,
         "turn": 12,

@@ -35,10 +35,17 @@ def settings(**sections: dict[str, Any]) -> Settings:
     """
     server = {"host": "127.0.0.1", "port": 0, "http_port": 0, **sections.pop("server", {})}
     memory = {"store": "none", **sections.pop("memory", {})}
+    data = {"database": "none", **sections.pop("data", {})}
     listening = {**NO_GAPS, **sections.pop("listening", {})}
     # On a busy machine any answer may take so long that a filler is said.
     assistant = {"filler_after": 0, **sections.pop("assistant", {})}
-    own = {"server": server, "memory": memory, "listening": listening, "assistant": assistant}
+    own = {
+        "server": server,
+        "memory": memory,
+        "data": data,
+        "listening": listening,
+        "assistant": assistant,
+    }
     limits = patient.sections(**sections.pop("timeouts", {}))
     return Settings.model_validate({**own, **limits, **sections})
 

@@ -126,9 +126,14 @@ VALUES = (
         settings="server:\n  auth:\n    enabled: true\n    secret: letmein\n",
     ),
     Mistake(
-        name="tokens without a secret",
-        story="Turns tokens on and sets no secret.",
-        settings="server:\n  auth:\n    enabled: true\n",
+        name="activation without a registry",
+        story="Has devices claimed, and keeps no registry.",
+        settings="server:\n  access: activation\ndata:\n  database: none\n",
+    ),
+    Mistake(
+        name="a registry in a database that is none of ours",
+        story="Wants the registry in MySQL.",
+        settings="data:\n  database: mysql://vixio:secret@db/vixio\n",
     ),
     Mistake(
         name="a variable that is not set",

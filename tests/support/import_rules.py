@@ -125,7 +125,10 @@ RULES = (
     Rule("vixio.tools.from_settings", ("vixio.core", "vixio.tools", "vixio.settings"), PYDANTIC),
     Rule("vixio.tools", ("vixio.core",), ("jsonschema", "referencing", *PYDANTIC)),
     Rule("vixio.database", ("vixio.core",), ("asyncpg",)),
-    Rule("vixio.devices", ("vixio.core", "vixio.database", "vixio.settings")),
+    Rule(
+        "vixio.devices",
+        ("vixio.core", "vixio.database", "vixio.settings", "vixio.transports.admission"),
+    ),
     Rule(
         "vixio.memory",
         ("vixio.core", "vixio.database.link", "vixio.database.paths", *INTERFACES),
@@ -145,6 +148,7 @@ RULES = (
         "vixio.settings",
         (
             "vixio.core",
+            "vixio.database",
             "vixio.stations",
             *INTERFACES,
             "vixio.providers.entry",

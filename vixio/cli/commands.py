@@ -15,10 +15,12 @@ from vixio import __version__
 from vixio.cli.chat import ask, chat
 from vixio.cli.check import check
 from vixio.cli.config import CONFIG_NAME, choose_config, config_option
+from vixio.cli.devices import devices
 from vixio.cli.models import models
 from vixio.cli.serve import serve
 from vixio.cli.setup import setup
 from vixio.cli.speech import say, transcribe
+from vixio.cli.tokens import tokens
 from vixio.cli.tool_service import tool_service
 from vixio.cli.voices import voices
 from vixio.core.errors import ConfigError, VixioError
@@ -72,6 +74,8 @@ main.add_command(ask)
 main.add_command(chat)
 main.add_command(serve)
 main.add_command(check)
+main.add_command(devices)
+main.add_command(tokens)
 main.add_command(models)
 main.add_command(say)
 main.add_command(transcribe)

@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from zoneinfo import ZoneInfo
 
-from vixio.core.errors import ConfigError
 from vixio.http.ota import OtaSettings
 from vixio.http.vision_service import VisionService
 from vixio.settings import Settings
 from vixio.settings.sections import fill
+from vixio.transports.admission.access import Access
 from vixio.transports.admission.admission import AdmissionSettings
-from vixio.transports.admission.auth import TokenAuthenticator
 from vixio.transports.admission.limits import Limits
 from vixio.transports.xiaozhi.settings import XiaozhiSettings
 from vixio.transports.xiaozhi.wake_words import DEFAULT_WAKE_WORDS
 
 
-def admission_settings(settings: Settings) -> AdmissionSettings:
+def admission_settings(settings: Settings, access: Access) -> AdmissionSettings:
     """Return which devices are admitted. Raises ConfigError."""
     server = settings.server
     return AdmissionSettings(
-        auth=_authenticator(settings),
+        access=access,
         max_connections=server.max_connections,
         limits=fill(Limits, server.limits),
         trusted_proxies=server.trusted_proxies,
@@ -70,15 +69,3 @@ def websocket_url(public_host: str, port: int) -> str:
         return ""
     host = f"[{public_host}]" if ":" in public_host else public_host
     return f"ws://{host}:{port}/xiaozhi/v1/"
-
-
-def _authenticator(settings: Settings) -> TokenAuthenticator | None:
-    auth = settings.server.auth
-    if not auth.enabled:
-        return None
-    try:
-        return TokenAuthenticator(
-            auth.secret.get_secret_value(), auth.token_lifetime_days * 86_400.0
-        )
-    except ConfigError as error:
-        raise ConfigError(f"server.auth.secret: {error}") from None

@@ -18,6 +18,9 @@ from vixio.core.errors import VixioError
 IO_TIMEOUT_S: Final = 5.0
 """For one answer of a database; a slower one is treated as a failure."""
 
+IN_PROCESS: Final = "none"
+"""In place of a URL: a database that ends with the process."""
+
 Value = str | int | float | bytes | None
 Row = Mapping[str, Any]
 """The values of a row by the names of its columns."""

@@ -21,11 +21,12 @@ class SQLiteDatabase(Database):
     """One file, readable by its owner alone. It and its folder are created if missing.
 
     One connection stays open. A file that is deleted or moved away is replaced by a new one.
+    ``path`` None: in memory, which ends with it.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | None) -> None:
         self._path = path
-        self.place = str(path)
+        self.place = str(path or "the registry in memory")
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
         self._version = -1
@@ -33,14 +34,16 @@ class SQLiteDatabase(Database):
     async def open(self) -> None:
         await self.close()
         try:
-            make_private_folder(self._path.parent)
-            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
-            connection = sqlite3.connect(self._path, timeout=IO_TIMEOUT_S, isolation_level=None)
+            if self._path is not None:
+                make_private_folder(self._path.parent)
+                os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
+            place = self._path or ":memory:"
+            connection = sqlite3.connect(place, timeout=IO_TIMEOUT_S, isolation_level=None)
         except (OSError, sqlite3.Error) as error:
             raise DatabaseFailed(self._explain(error)) from error
         connection.row_factory = sqlite3.Row
         self._connection = connection
-        self._file = file_identity(self._path)
+        self._file = self._identity()
         try:
             # WAL: readers do not wait for a writer. FULL: what is committed survives a power cut.
             for pragma in (
@@ -66,7 +69,7 @@ class SQLiteDatabase(Database):
     @asynccontextmanager
     async def transaction(self, *, write: bool = True) -> AsyncIterator[Transaction]:
         connection = self._connection
-        if connection is None or file_identity(self._path) != self._file:
+        if connection is None or self._identity() != self._file:
             await self.open()
             connection = self._connection
         assert connection is not None  # noqa: S101 - open() has made it
@@ -77,11 +80,14 @@ class SQLiteDatabase(Database):
 
     async def changed(self) -> bool:
         connection = self._connection
-        if connection is None or file_identity(self._path) != self._file:
+        if connection is None or self._identity() != self._file:
             return True
         (version,) = connection.execute("PRAGMA data_version").fetchone()
         known, self._version = self._version, version
         return bool(version != known)
+
+    def _identity(self) -> tuple[int, int] | None:
+        return file_identity(self._path) if self._path is not None else None
 
     def _explain(self, error: Exception) -> str:
         reason = getattr(error, "strerror", None) or str(error)
@@ -90,7 +96,7 @@ class SQLiteDatabase(Database):
             error, sqlite3.OperationalError
         ):
             remedy = "the file is damaged or no SQLite file: restore a backup, or move it away"
-        return f"{self._path}: {reason}; {remedy}"
+        return f"{self.place}: {reason}; {remedy}"
 
 
 class _SQLiteTransaction(Transaction):

@@ -27,7 +27,14 @@ from vixio.demo.natural_words import contains
 from vixio.diagnostics.spoken import as_heard, resampled
 from vixio.providers.asr import ASRProvider, SpeechHints
 from vixio.providers.tts import TTSProvider
-from vixio.settings import AssistantSettings, MemorySection, ServerSettings, Settings, load_settings
+from vixio.settings import (
+    AssistantSettings,
+    DataSection,
+    MemorySection,
+    ServerSettings,
+    Settings,
+    load_settings,
+)
 from vixio.settings.provider import TTSSection
 
 if TYPE_CHECKING:
@@ -52,6 +59,7 @@ def settings(script: Script, model_url: str, folder: Path) -> Settings:
         update={
             "server": ServerSettings(host="127.0.0.1", port=0, http_port=0),
             "memory": MemorySection(path=str(folder / "memory.db")),
+            "data": DataSection(folder=str(folder)),
             "assistant": AssistantSettings.model_validate(quiet),
         }
     )

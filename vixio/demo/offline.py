@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vixio.demo.conversation import Line, device_config, hold, running, tool_names
-from vixio.settings import AssistantSettings, MemorySection, ServerSettings, Settings
+from vixio.settings import AssistantSettings, DataSection, MemorySection, ServerSettings, Settings
 
 if TYPE_CHECKING:
     from firmware_test_client import SimulatedDevice
@@ -60,6 +60,7 @@ async def converse(wav: Path | None) -> int:
     settings = Settings(
         server=ServerSettings(host="127.0.0.1", port=0, http_port=0),
         memory=MemorySection(store="none"),
+        data=DataSection.model_validate({"database": "none"}),
         assistant=AssistantSettings(filler_after=0),  # what is said does not depend on the machine
     )
     async with running(settings) as app, SimulatedDevice(device_config(app)) as device:

@@ -78,6 +78,7 @@ def settings(around: Around) -> Settings:
         {
             "server": {"host": "127.0.0.1", "port": 0, "http_port": 0},
             "memory": {"store": "none"},
+            "data": {"database": "none"},
             "assistant": {"filler_after": 0},  # what is said does not depend on the machine
             "a2a": {"tokens": {"oven": client.token}} if client is not None else None,
             "mcp_servers": {

@@ -17,11 +17,12 @@ from vixio.diagnostics.check_ports import try_ports
 from vixio.diagnostics.check_providers import try_agent, try_asr, try_tts, try_vad, try_vision
 from vixio.diagnostics.check_server import (
     try_a2a,
+    try_access,
     try_address,
-    try_auth,
     try_installation,
     try_memory,
     try_opus,
+    try_registry,
     try_tools,
     try_workers,
 )
@@ -155,7 +156,8 @@ PROBES: dict[str, Probe] = {
     "memory": try_memory,
     "ports": try_ports,
     "workers": try_workers,
-    "auth": try_auth,
+    "access": try_access,
+    "registry": try_registry,
     "address": try_address,
 }
 """By the name of the line, in the order of the lines."""

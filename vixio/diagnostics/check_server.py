@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 
 from vixio.cli.banner import EVERY_ADDRESS, reachable_host
+from vixio.composition.registry import data_folder, opened_desk
 from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
+from vixio.devices.secret import load_secret
 from vixio.diagnostics.installation import describe_installation
 from vixio.memory.create import check_installed
 from vixio.memory.show import opened_store
@@ -117,13 +119,29 @@ def _processes(number: int) -> str:
     return f"{number} process" + ("es" if number > 1 else "")
 
 
-async def try_auth(settings: Settings) -> str:
-    """Return whether devices need a token."""
-    # That a secret is there when it is needed, the settings themselves have seen to.
-    auth = settings.server.auth
-    if not auth.enabled:
-        return "off: any device that reaches the ports may connect (server.auth.enabled)"
-    return f"on: tokens of {auth.token_lifetime_days:g} days, signed with the secret"
+async def try_access(settings: Settings) -> str:
+    """Return which devices may connect, and whether they need a token."""
+    server = settings.server
+    if not server.tokens:
+        return "open: any device that reaches the ports may connect (server.access, server.auth)"
+    where = "server.auth.secret"
+    if not server.auth.secret.get_secret_value():
+        folder = data_folder(settings)
+        await asyncio.to_thread(load_secret, folder)
+        where = f"the secret in {folder}"
+    days = server.auth.token_lifetime_days
+    return f"{server.access}: tokens of {days:g} days, signed with {where}"
+
+
+async def try_registry(settings: Settings) -> str:
+    """Return which devices are known. Raises ConfigError where the database cannot be used."""
+    if not settings.data.kept:
+        return "none: what is known of devices ends with the server (data.database)"
+    async with opened_desk(settings) as desk:
+        devices = await desk.devices()
+    waiting = sum(device.code is not None for device in devices)
+    known = f"{len(devices)} device{'' if len(devices) == 1 else 's'} known"
+    return f"{known}, {waiting} waiting to be claimed" if waiting else known
 
 
 async def try_address(settings: Settings) -> str:

@@ -15,11 +15,11 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from vixio.core.device import normalise_device_id
 from vixio.core.errors import ConfigError
 from vixio.http.public_url import public_url
-from vixio.transports.admission.auth import Authenticator
+from vixio.transports.admission.access import OPEN_DOOR, Invitation, Visit
 from vixio.transports.admission.firmware import Firmware
+from vixio.transports.admission.identity import Identity
 
 UNKNOWN_FIRMWARE = "0.0.0"
 """Never newer than what a device runs (ota.cc, IsNewVersionAvailable)."""
@@ -31,6 +31,9 @@ _BOARD = re.compile(r"([a-z0-9][a-z0-9._-]{0,63})/(\d{1,9}(?:\.\d{1,9}){1,7}\S{0
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """A board's name, for the log."""
+
+_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}(?![A-Za-z0-9-])")
+"""A language (BCP 47), the first of Accept-Language."""
 
 _LIBRARY = re.compile(
     r"http|curl|wget|urllib|requests|reqwest|websocket|"
@@ -105,9 +108,35 @@ def stated_firmware(body: bytes, user_agent: str) -> Firmware:
 
     The board stands in front of the version in User-Agent, else in the body's ``board.type``.
     """
-    document: Any = None
+    return _firmware(_document(body), user_agent)
+
+
+def read_visit(identity: Identity, headers: Mapping[str, str], body: bytes, address: str) -> Visit:
+    """Return what a device says of itself at OTA (ota.cc, SetupHttp; board.cc,
+    GetSystemInfoJson). Whatever is not a name or a version counts as unsaid."""
+    document = _document(body)
+    firmware = _firmware(document, headers.get("user-agent", ""))
+    chip, serial = _text(document, "chip_model_name"), headers.get("serial-number", "")
+    tag = _TAG.match(headers.get("accept-language", "") or _text(document, "language"))
+    return Visit(
+        device_id=identity.device_id,
+        client_id=identity.client_id,
+        address=address,
+        board=firmware.board,
+        chip=chip if _NAME.fullmatch(chip) else "",
+        firmware=firmware.version,
+        serial=serial if _NAME.fullmatch(serial) else "",
+        language=tag[0] if tag else "",
+    )
+
+
+def _document(body: bytes) -> Any:  # noqa: ANN401  any JSON value
     with suppress(ValueError, RecursionError):  # every field is optional, so is the body
-        document = json.loads(body)
+        return json.loads(body)
+    return None
+
+
+def _firmware(document: Any, user_agent: str) -> Firmware:  # noqa: ANN401  any JSON value
     agent = _BOARD.fullmatch(user_agent.strip())
     if agent is not None and _LIBRARY.search(agent[1]):
         agent = None
@@ -140,30 +169,35 @@ def ota_answer(
     own_host: str,
     *,
     trust_forwarded: bool | None = None,
-    auth: Authenticator | None = None,
+    invitation: Invitation = OPEN_DOOR,
 ) -> dict[str, Any]:
-    """Return what a device needs to connect, with a token if ``auth`` issues them.
+    """Return what a device needs to connect, or what it has to wait for.
 
     ``headers`` and the rest are those of :func:`websocket_url`.
 
     No field is null: the firmware stores every string and number of ``websocket`` as it comes
-    (ota.cc, CheckVersion). There is no ``mqtt``, which it would prefer, and no ``activation``.
+    (ota.cc, CheckVersion). There is no ``mqtt``, which it would prefer. A device that is not
+    admitted gets ``activation`` in the place of ``websocket``: it shows the message, reads the
+    digits of the code aloud, which may be none, and stays in that loop.
     The firmware adds ``timezone_offset``, in minutes, to ``timestamp`` and sets its clock by the
     sum (the same function), once at each start: it knows no time zone of its own.
     """
     now = time.time()
     offset = utc_offset(settings.zone(), datetime.fromtimestamp(now, UTC))
-    websocket: dict[str, Any] = {
-        "url": websocket_url(settings, headers, own_host, trust_forwarded=trust_forwarded),
-        "version": settings.websocket_version,
-    }
-    device_id = normalise_device_id(headers.get("device-id", ""))
-    if auth is not None and device_id:
-        client_id = headers.get("client-id", "").strip()
-        websocket["token"] = auth.issue(device_id, client_id)
-    return {
+    answer: dict[str, Any] = {
         "server_time": {"timestamp": round(now * 1000), "timezone_offset": offset},
         # The device's own version and no URL: there is never anything to install.
         "firmware": {"version": device_version(body, headers.get("user-agent", "")), "url": ""},
-        "websocket": websocket,
     }
+    if not invitation.admitted:
+        answer["activation"] = {"code": invitation.code, "message": invitation.message}
+        if invitation.challenge:
+            answer["activation"]["challenge"] = invitation.challenge
+        return answer
+    answer["websocket"] = {
+        "url": websocket_url(settings, headers, own_host, trust_forwarded=trust_forwarded),
+        "version": settings.websocket_version,
+    }
+    if invitation.token:
+        answer["websocket"]["token"] = invitation.token
+    return answer

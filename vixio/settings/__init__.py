@@ -4,6 +4,7 @@
 :func:`load_settings` reads a file. ``vixio init`` writes a file that explains every key.
 """
 
+from vixio.settings.data import DataSection
 from vixio.settings.load import load_settings, override
 from vixio.settings.memory import MemorySection
 from vixio.settings.sections import (
@@ -22,6 +23,7 @@ from vixio.settings.settings import Settings
 __all__ = [
     "AssistantSettings",
     "AuthSettings",
+    "DataSection",
     "LimitSettings",
     "ListeningSettings",
     "LogLevel",

@@ -107,16 +107,18 @@ class AuthSettings(Section):
     """Tokens that admit devices; OTA issues them."""
 
     enabled: bool = False
+    """Whether devices need one; always if ``server.access`` is not ``open``."""
     secret: SecretStr = SecretStr("")
-    """Signs the tokens; required if enabled, at least 16 bytes."""
+    """Signs the tokens, at least 16 bytes; empty: one is made at the first start, in the data
+    folder."""
     token_lifetime_days: float = Field(default=30, gt=0, le=3_650, allow_inf_nan=False)
 
     @model_validator(mode="after")
-    def _has_secret(self) -> Self:
-        if self.enabled and len(self.secret.get_secret_value().encode()) < MIN_SECRET_BYTES:
+    def _long_enough(self) -> Self:
+        if 0 < len(self.secret.get_secret_value().encode()) < MIN_SECRET_BYTES:
             raise ValueError(
-                f"expected a secret of at least {MIN_SECRET_BYTES} bytes, since enabled is true: "
-                "set secret, for example to what `openssl rand -hex 32` prints"
+                f"expected a secret of at least {MIN_SECRET_BYTES} bytes, such as "
+                "`openssl rand -hex 32` prints, or none: one is made then"
             )
         return self
 
@@ -132,6 +134,7 @@ class LimitSettings(Section):
     connects_per_address: PerMinute = 240
     connects_per_device: PerMinute = 30
     ota_per_address: PerMinute = 240
+    activations_per_address: PerMinute = 2_400
     photos_per_device: PerMinute = 20
     handshakes: int = Field(default=1_024, ge=0, le=100_000)
     """Connections without a hello, of all addresses."""
@@ -171,7 +174,16 @@ class ServerSettings(Section):
     allowed_origins: tuple[str, ...] = ()
     """Web pages that may open a device's WebSocket, as https://console.example.org, besides those
     of the server's own origin; "*": every page."""
+    access: Literal["open", "allow_list", "activation"] = "open"
+    """Which devices may use the server: all that are not blocked; those that were added by their
+    id; those that were claimed by the code that they show. See docs/devices.md."""
     auth: AuthSettings = AuthSettings()
+
+    @property
+    def tokens(self) -> bool:
+        """Whether a device needs a token to connect."""
+        return self.auth.enabled or self.access != "open"
+
     limits: LimitSettings = LimitSettings()
 
     @field_validator("trusted_proxies")

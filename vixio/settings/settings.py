@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import (
     AfterValidator,
@@ -23,6 +23,7 @@ from vixio.core.session.settings import SessionSettings
 from vixio.core.timeouts import Timeouts
 from vixio.core.turns.interruption import CutAtVoice, InterruptionFactory, PauseAtVoice
 from vixio.settings.a2a import A2ASection
+from vixio.settings.data import DataSection
 from vixio.settings.devices import DeviceSection, check_ids, inherit_providers
 from vixio.settings.faults import fault
 from vixio.settings.memory import MemorySection
@@ -70,6 +71,7 @@ class Settings(Section):
     tts: TTSSection = Field(
         default_factory=lambda: TTSSection.model_validate({}), validate_default=True
     )
+    data: DataSection = DataSection()
     vision: VisionSection | None = None
     """None: photos are not looked at."""
     devices: dict[Annotated[str, AfterValidator(normalise_device_pattern)], DeviceSection] = Field(
@@ -86,6 +88,17 @@ class Settings(Section):
     a2a: A2ASection | None = None
     """Agents that may use this server over A2A; None: none."""
     logging: LoggingSettings = LoggingSettings()
+
+    @model_validator(mode="after")
+    def _registry_is_kept(self) -> Self:
+        if self.server.access != "open" and not self.data.kept:
+            raise fault(
+                f"{self.server.access} needs a registry that outlives the process: leave "
+                "data.database empty, for a file, or set it to the URL of a PostgreSQL database",
+                "server",
+                "access",
+            )
+        return self
 
     @model_validator(mode="before")
     @classmethod

@@ -79,7 +79,7 @@ def expected(settings: Settings) -> ServerInfo:
         http_port=place.http_port,
         providers={},
         language=settings.assistant.language,
-        tokens=place.auth.enabled,
+        tokens=place.tokens,
     )
 
 

@@ -204,9 +204,16 @@ async def test_the_number_of_processes(kit: Kit, tmp_path: Path) -> None:
 async def test_authentication_is_told(kit: Kit, tmp_path: Path) -> None:
     auth = "auth: {enabled: true, token_lifetime_days: 2, secret: 0123456789abcdef}"
     parts = await run(tmp_path, f"server: {{host: 127.0.0.1, port: 0, http_port: 0, {auth}}}")
-    assert parts["auth"].detail == "on: tokens of 2 days, signed with the secret"
-    parts = await run(tmp_path, "server: {auth: {enabled: true}}")
-    assert failed(parts)["settings"].endswith("`openssl rand -hex 32` prints")
+    assert parts["access"].detail == "open: tokens of 2 days, signed with server.auth.secret"
+    server = "server: {host: 127.0.0.1, port: 0, http_port: 0, access: activation}"
+    parts = await run(tmp_path, f"{server}\ndata: {{folder: {tmp_path}}}")
+    assert parts["access"].detail == (
+        f"activation: tokens of 30 days, signed with the secret in {tmp_path}"
+    )
+    assert parts["registry"].detail == "0 devices known"
+    parts = await run(tmp_path, f"{server}\ndata: {{folder: /proc/nowhere}}")
+    assert "/proc/nowhere" in failed(parts)["registry"]
+    assert "set data.folder" in failed(parts)["access"]
 
 
 async def test_agents_over_a2a(kit: Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,7 +273,7 @@ def test_the_command(kit: Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 async def test_a_language_that_is_neither_heard_nor_spoken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = ("hearing", "speaking", "messages", "auth")
+    names = ("hearing", "speaking", "messages", "access")
     monkeypatch.setattr(check, "PROBES", {name: PROBES[name] for name in names})
     parts = await run(tmp_path, "assistant: {language: zh-CN}\ntts: {name: piper}")
     assert list(failed(parts)) == ["hearing", "speaking"]
@@ -280,12 +287,12 @@ async def test_a_language_that_is_neither_heard_nor_spoken(
 
 
 async def test_a_language_of_a_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = ("hearing", "speaking", "messages", "auth")
+    names = ("hearing", "speaking", "messages", "access")
     monkeypatch.setattr(check, "PROBES", {name: PROBES[name] for name in names})
     devices = "devices: {'02:*': {language: de}, '04:*': {name: Kitchen}}"
     parts = await run(tmp_path, devices)
     spoken = [f"{place}{name}" for name in names[:3] for place in ("", "devices.02:*.")]
-    assert list(parts) == ["settings", *spoken, "auth"]
+    assert list(parts) == ["settings", *spoken, "access"]
     assert list(failed(parts)) == ["devices.02:*.hearing"]
 
 

@@ -19,7 +19,7 @@ from vixio.http.ota import (
     utc_offset,
     websocket_url,
 )
-from vixio.transports.admission.auth import TokenAuthenticator, TokenCheck
+from vixio.transports.admission.access import Invitation
 from vixio.transports.admission.firmware import Firmware
 
 PLAIN = OtaSettings()
@@ -223,23 +223,27 @@ def test_without_a_time_zone_the_offset_is_that_of_the_machine(
     assert answer["server_time"]["timezone_offset"] == 210
 
 
-def test_a_token_comes_with_authentication_and_identity_only() -> None:
-    auth = TokenAuthenticator("a secret of enough bytes")
+def test_an_invited_device_gets_its_token_if_there_is_one() -> None:
     settings = OtaSettings(websocket_version=3)
 
-    def answered(**headers: str) -> dict[str, Any]:
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        websocket = ota_answer(settings, named, b"", "h", auth=auth)["websocket"]
-        assert isinstance(websocket, dict)
-        return websocket
+    def answered(token: str) -> object:
+        invited = Invitation(admitted=True, token=token)
+        return ota_answer(settings, {}, b"", "h", invitation=invited)["websocket"]
 
-    websocket = answered(device_id="aa", client_id="c")
-    assert auth.verify(websocket["token"], "aa", "c") is TokenCheck.VALID
-    other = answered(device_id=" AA ", client_id="c")
-    assert auth.verify(other["token"], "aa", "c") is TokenCheck.VALID, "the id is normalised"
-    assert websocket["version"] == 3
-    assert "token" not in answered(client_id="c")
-    assert "token" not in ota_answer(settings, {"device-id": "aa"}, b"", "h")["websocket"]
+    assert answered("t") == {"url": "ws://h:8000/xiaozhi/v1/", "version": 3, "token": "t"}
+    assert answered("") == {"url": "ws://h:8000/xiaozhi/v1/", "version": 3}
+
+
+def test_a_device_that_is_not_admitted_gets_a_notice_and_no_address() -> None:
+    def answered(**words: str) -> dict[str, Any]:
+        waiting = Invitation(admitted=False, **words)
+        return ota_answer(OtaSettings(), {}, b"", "h", invitation=waiting)
+
+    waits = answered(code="012345", message="Enter it.", challenge="c")
+    assert "websocket" not in waits
+    assert waits["activation"] == {"code": "012345", "message": "Enter it.", "challenge": "c"}
+    # Without a challenge the device does not ask /activate; without a code it shows nothing.
+    assert answered(message="Blocked.")["activation"] == {"code": "", "message": "Blocked."}
 
 
 @pytest.mark.parametrize(

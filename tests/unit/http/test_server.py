@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.registry import device_tokens, memory_registry
 from vixio.core.clock import now
 from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
@@ -21,7 +22,8 @@ from vixio.http.ota import OtaSettings
 from vixio.http.routes.ota import MAX_BODY_BYTES
 from vixio.http.server import HttpServer
 from vixio.transports.admission.admission import Admission, AdmissionSettings
-from vixio.transports.admission.auth import TokenAuthenticator, TokenCheck
+from vixio.transports.admission.auth import TokenCheck
+from vixio.transports.admission.identity import Identity
 from vixio.transports.admission.limits import Limits
 
 
@@ -130,12 +132,14 @@ async def test_a_device_that_hangs_up_in_mid_body_harms_nothing() -> None:
 
 
 async def test_a_token_is_issued_for_a_stated_device() -> None:
-    auth = TokenAuthenticator("a secret of enough bytes")
-    async with serving(auth=auth) as port:
+    tokens = device_tokens()
+    registry = memory_registry(tokens=tokens)
+    async with serving(access=registry) as port:
         known = await request(port, "/xiaozhi/ota/", Device_Id="aa:bb", Client_Id="c")
         unnamed = await request(port, "/xiaozhi/ota/")
+    await registry.stop()
     token = known.json()["websocket"]["token"]
-    assert auth.verify(token, "aa:bb", "c") is TokenCheck.VALID
+    assert tokens.verify(Identity("aa:bb", "c", token))[0] is TokenCheck.VALID
     assert "token" not in unnamed.json()["websocket"]
 
 
@@ -192,13 +196,27 @@ async def test_ota_requests_of_one_address_are_bounded() -> None:
     limits = Limits(ota_per_address=3)
     async with serving(limits=limits, trusted_proxies=(), counters=counters) as port:
         began = now()
-        codes = [(await request(port, "/xiaozhi/ota/")).status for _ in range(2)]
-        codes.append((await request(port, "/xiaozhi/ota/activate", "POST", b"{}")).status)
+        codes = [(await request(port, "/xiaozhi/ota/")).status for _ in range(3)]
         answer = await request(port, "/xiaozhi/ota/")
         assert [*codes, answer.status] == [200, 200, 200, 429]
         assert 20 - (now() - began) <= int(answer.headers["retry-after"]) <= 20
         assert (await request(port, "/healthz")).status == 200
+        # A device that waits for its claim asks often: that takes nothing from the others.
+        polled = await request(port, "/xiaozhi/ota/activate", "POST", b"{}")
+        assert polled.status == 200
     assert counters.get("http.limited.ota") == 1
+
+
+async def test_polls_of_activation_of_one_address_are_bounded_too() -> None:
+    counters = Counters()
+    limits = Limits(activations_per_address=2)
+    async with serving(limits=limits, trusted_proxies=(), counters=counters) as port:
+        codes = [
+            (await request(port, "/xiaozhi/ota/activate", "POST", b"{}")).status for _ in range(3)
+        ]
+        assert codes == [200, 200, 429]
+        assert (await request(port, "/xiaozhi/ota/")).status == 200
+    assert counters.get("http.limited.activate") == 1
 
 
 async def test_ota_behind_a_proxy_counts_its_clients_and_tells_them_its_name() -> None:

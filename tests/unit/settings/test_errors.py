@@ -199,10 +199,10 @@ def failure(path: Path, environment: dict[str, str] | None = None) -> str:
             ":1: server: port and http_port must differ, both are 8003: change one of them",
         ),
         (
-            "server:\n  auth: {enabled: true}",
+            "server:\n  auth: {enabled: true, secret: short}",
             (
-                ":2: server.auth: expected a secret of at least 16 bytes, since enabled is true: "
-                "set secret, for example to what `openssl rand -hex 32` prints"
+                ":2: server.auth: expected a secret of at least 16 bytes, such as "
+                "`openssl rand -hex 32` prints, or none: one is made then"
             ),
         ),
         # providers
@@ -322,7 +322,8 @@ KEYS = st.sampled_from(
     [
         "server",
         "port",
-        "auth",
+        "access",
+        "registry",
         "secret",
         "listening",
         "vad",

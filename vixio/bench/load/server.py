@@ -169,6 +169,7 @@ def _settings(plan: ServerPlan) -> Settings:
     server = {**where, **server}
     sections: dict[str, Any] = {
         "memory": {"store": "none"},
+        "data": {"database": "none"},
         **plan.services,
         **plan.settings,
         # What is measured is the answer, which a filler would precede.

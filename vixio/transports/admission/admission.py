@@ -13,8 +13,8 @@ from vixio.core.cluster import Cluster
 from vixio.core.errors import ConfigError
 from vixio.core.local_cluster import LocalCluster
 from vixio.core.metrics import Counters
+from vixio.transports.admission.access import Access, OpenAccess
 from vixio.transports.admission.addresses import TRUSTED_PROXIES, Proxies
-from vixio.transports.admission.auth import Authenticator, TokenCheck
 from vixio.transports.admission.connection_tracker import ConnectionTracker, TrackedConnection
 from vixio.transports.admission.firmware import StatedFirmware
 from vixio.transports.admission.identity import MAX_ID_CHARS, Identity
@@ -33,8 +33,8 @@ SOCKETS = "sockets"
 class AdmissionSettings:
     """What a device needs to connect. Raises ConfigError if a value is invalid."""
 
-    auth: Authenticator | None = None
-    """Checks tokens; None admits every device."""
+    access: Access = field(default_factory=OpenAccess)
+    """Says who may use the server."""
     max_connections: int = 1000
     """Further devices get 503. A device that is connected already may always replace itself."""
     limits: Limits = field(default_factory=Limits)
@@ -179,20 +179,7 @@ class Admission:
                 "bad_device_id",
                 f"Device-Id and Client-Id have at most {MAX_ID_CHARS} printable characters.\n",
             )
-        verdict = self._verify(identity)
-        if verdict is not TokenCheck.VALID:
-            return Refusal(HTTPStatus.UNAUTHORIZED, f"token_{verdict}", "Not authorized.\n")
-        return None
-
-    def _verify(self, identity: Identity) -> TokenCheck:
-        """Check the token for the normalised id, then for the spelling that older tokens have."""
-        auth = self.settings.auth
-        if auth is None:
-            return TokenCheck.VALID
-        verdict = auth.verify(identity.token, identity.device_id, identity.client_id)
-        if verdict is TokenCheck.WRONG and identity.sent_id:
-            return auth.verify(identity.token, identity.sent_id, identity.client_id)
-        return verdict
+        return self.settings.access.check(identity)
 
     def _check_quota(self, identity: Identity, tracked: TrackedConnection) -> Refusal | None:
         allowed = self.settings.max_connections

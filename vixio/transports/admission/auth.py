@@ -1,4 +1,4 @@
-"""Device tokens: signed, expiring, bound to one device and client.
+"""Signed tokens: expiring, bound to one device and client.
 
 A token is ``EXPIRY.SIGNATURE``: the expiry in seconds since 1970 and an HMAC-SHA256 over it and
 both identities. Nothing is stored, so any process with the secret can check what another issued. It
@@ -16,7 +16,6 @@ import re
 import time
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Protocol
 
 from vixio.core.errors import ConfigError
 
@@ -36,18 +35,7 @@ class TokenCheck(StrEnum):
     MISSING = "missing"
     WRONG = "wrong"
     EXPIRED = "expired"
-
-
-class Authenticator(Protocol):
-    """Issues tokens (at the OTA endpoint) and checks them (before the upgrade)."""
-
-    def issue(self, device_id: str, client_id: str) -> str:
-        """Return a token for this device."""
-        ...
-
-    def verify(self, token: str, device_id: str, client_id: str) -> TokenCheck:
-        """Check a token as it came, without its "Bearer " prefix; never raises."""
-        ...
+    REVOKED = "revoked"
 
 
 class TokenAuthenticator:

@@ -30,6 +30,8 @@ class Limits:
     """A minute, all at once if need be; the same for ``connects_per_device`` and ``ota``."""
     connects_per_device: int = 30
     ota_per_address: int = 240
+    activations_per_address: int = 2_400
+    """A device that waits for its claim asks twenty times a minute; one NAT may hide a hundred."""
     photos_per_device: int = 20
     handshakes: int = 1_024
     """Connections of all addresses that have not said hello yet."""

@@ -10,12 +10,12 @@ from websockets.datastructures import Headers
 from websockets.exceptions import InvalidStatus
 from websockets.http11 import Request
 
+from tests.support.registry import device_tokens, memory_registry
 from tests.support.waiting import until
 from tests.unit.transports.xiaozhi.support import Server, running
-from vixio.transports.admission.auth import TokenAuthenticator
 from vixio.transports.xiaozhi.websocket.request import read_field, read_identity
 
-AUTH = TokenAuthenticator("a secret of enough bytes")
+AUTH = device_tokens()
 
 
 async def status(server: Server, url: str, **headers: str) -> tuple[int, str]:
@@ -82,9 +82,9 @@ async def test_a_broken_request_is_counted_not_logged(caplog: pytest.LogCaptureF
 
 
 async def test_a_token_is_checked_before_the_upgrade() -> None:
-    token = AUTH.issue("aa", "c")
-    expired = TokenAuthenticator("a secret of enough bytes", 1, clock=lambda: 0.0).issue("aa", "c")
-    async with running(auth=AUTH) as server:
+    token = AUTH.issue("aa", "c").text
+    expired = device_tokens(1, clock=lambda: 0.0).issue("aa", "c").text
+    async with running(access=memory_registry(tokens=AUTH)) as server:
         url = server.url()
         for value in (f"Bearer {token}", token, f"bearer  {token}"):
             headers = {"Device_Id": "aa", "Client_Id": "c", "Authorization": value}
@@ -125,8 +125,8 @@ async def test_every_spelling_of_an_id_is_the_same_device() -> None:
 @pytest.mark.parametrize("issued_for", ["kitchen", "Kitchen"])
 async def test_a_token_is_valid_for_every_spelling(issued_for: str) -> None:
     """Also one that was issued before ids were normalised."""
-    token = AUTH.issue(issued_for, "c")
-    async with running(auth=AUTH) as server:
+    token = AUTH.issue(issued_for, "c").text
+    async with running(access=memory_registry(tokens=AUTH)) as server:
         headers = {"Client_Id": "c", "Authorization": token}
         assert (await status(server, server.url(), Device_Id="Kitchen", **headers))[0] == 101
         assert (await status(server, server.url(), Device_Id="Kitchens", **headers))[0] == 401

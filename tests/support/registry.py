@@ -1,0 +1,31 @@
+"""A registry in memory, as the server has one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from vixio.core.metrics import Counters
+from vixio.database.database import Database
+from vixio.database.link import Link
+from vixio.database.sqlite import SQLiteDatabase
+from vixio.devices.records import AccessMode
+from vixio.devices.registry import DeviceRegistry
+from vixio.devices.tokens import DeviceTokens
+
+SECRET = "a secret of enough bytes"
+
+
+def device_tokens(
+    lifetime_s: float = 86_400.0, clock: Callable[[], float] = time.time
+) -> DeviceTokens:
+    """Return what issues and checks tokens with the secret of the tests."""
+    return DeviceTokens(SECRET, lifetime_s, clock=clock)
+
+
+def memory_registry(
+    mode: AccessMode = AccessMode.OPEN, tokens: DeviceTokens | None = None
+) -> DeviceRegistry:
+    """Return a registry that ends with the test; not started."""
+    link: Link[Database] = Link(lambda: SQLiteDatabase(None), name="test-registry")
+    return DeviceRegistry(link, mode, tokens, Counters())

@@ -1,0 +1,208 @@
+"""``vixio devices``: the devices of the registry, listed and changed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vixio.cli.config import config_option
+from vixio.cli.registry import actor, ago, at_desk, table, utc
+from vixio.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from vixio.devices.records import DeviceRecord
+
+TIMES = (
+    "first_seen",
+    "last_seen",
+    "claimed_at",
+    "blocked_at",
+    "code_at",
+    "verified_at",
+    "tokens_from",
+)
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Show it as JSON.")
+
+
+@click.group(invoke_without_command=True)
+@json_option
+@config_option
+@click.pass_context
+def devices(context: click.Context, as_json: bool, config: Path | None) -> None:
+    """List the devices that are known, claim them, block them, forget them.
+
+    Works whether or not the server runs; a running server follows within about a second.
+    """
+    context.obj = config
+    if context.invoked_subcommand is None:
+        _list(config, as_json=as_json)
+
+
+def _list(config: Path | None, *, as_json: bool) -> None:
+    found = at_desk(config, lambda desk: desk.devices())
+    if as_json:
+        click.echo(json.dumps([_values(device) for device in found], ensure_ascii=False, indent=2))
+        return
+    if not found:
+        click.echo("no device is known yet: enter the OTA address of the server in one")
+        return
+    head = ("DEVICE", "NAME", "STATE", "CODE", "BOARD", "FIRMWARE", "ADDRESS", "LAST SEEN")
+    rows = [
+        (
+            device.id,
+            device.name,
+            _state(device),
+            device.code or "",
+            device.board,
+            device.firmware,
+            device.address,
+            ago(device.last_seen),
+        )
+        for device in found
+    ]
+    for line in table(head, rows):
+        click.echo(line)
+
+
+@devices.command()
+@click.argument("device")
+@json_option
+@click.pass_obj
+def show(config: Path | None, device: str, as_json: bool) -> None:
+    """Show what is known of DEVICE, an id or a name."""
+    found = at_desk(config, lambda desk: desk.device(device))
+    values = _values(found)
+    if as_json:
+        click.echo(json.dumps(values, ensure_ascii=False, indent=2))
+        return
+    for name, value in values.items():
+        if value not in (None, "", (), 0):
+            shown = ", ".join(value) if isinstance(value, tuple) else value
+            click.echo(f"{name.replace('_', ' '):14} {shown}")
+
+
+@devices.command()
+@click.argument("code_or_device", metavar="CODE_OR_DEVICE")
+@click.option("--name", default="", help="What the device is called from now on.")
+@click.pass_obj
+def claim(config: Path | None, code_or_device: str, name: str) -> None:
+    """Let the device in that shows this code, or has this id."""
+    found = at_desk(config, lambda desk: desk.claim(code_or_device, actor(), name))
+    about = " ".join(filter(None, (found.name, found.board, found.firmware)))
+    click.echo(f"claimed {found.id}{f' ({about})' if about else ''}")
+
+
+@devices.command()
+@click.argument("device")
+@click.option("--name", default="", help="What the device is called.")
+@click.option("--serial", default="", help="The serial number in its eFuse.")
+@click.option(
+    "--key-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="File with the key in its eFuse, 64 hexadecimal digits: it has to prove that it has it.",
+)
+@click.pass_obj
+def add(config: Path | None, device: str, name: str, serial: str, key_file: Path | None) -> None:
+    """Let DEVICE in before its first visit, by its MAC address."""
+    key = ""
+    if key_file is not None:
+        try:
+            key = key_file.read_text("ascii").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{key_file}: cannot be read as 64 hexadecimal digits") from error
+    added = at_desk(
+        config, lambda desk: desk.add(device, actor(), name=name, serial=serial, key=key)
+    )
+    proof = ", which has to prove who it is" if key else ""
+    click.echo(f"added {added.id}{proof}")
+
+
+@devices.command()
+@click.argument("device")
+@click.argument("name")
+@click.pass_obj
+def rename(config: Path | None, device: str, name: str) -> None:
+    """Give DEVICE another NAME; an empty one takes it away."""
+    found = at_desk(config, lambda desk: desk.rename(device, name, actor()))
+    click.echo(f"{found.id} is called {found.name!r}" if found.name else f"{found.id} has no name")
+
+
+@devices.command()
+@click.argument("device")
+@click.option("--reason", default="", help="Shown by the device.")
+@click.pass_obj
+def block(config: Path | None, device: str, reason: str) -> None:
+    """Refuse DEVICE; one that is connected is disconnected."""
+    found = at_desk(config, lambda desk: desk.block(device, reason, actor()))
+    click.echo(f"blocked {found.id}")
+
+
+@devices.command()
+@click.argument("device")
+@click.pass_obj
+def unblock(config: Path | None, device: str) -> None:
+    """Let DEVICE in again, as before."""
+    found = at_desk(config, lambda desk: desk.unblock(device, actor()))
+    click.echo(f"unblocked {found.id}, which is {found.state}")
+
+
+@devices.command()
+@click.argument("device")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_obj
+def forget(config: Path | None, device: str, yes: bool) -> None:
+    """Remove DEVICE and its tokens. What it said stays in `vixio memory`."""
+    found = at_desk(config, lambda desk: desk.device(device))
+    if not yes:
+        click.confirm(f"forget {found.id}{f' ({found.name})' if found.name else ''}?", abort=True)
+    removed = at_desk(config, lambda desk: desk.forget(found.id, actor()))
+    click.echo(f"forgot {removed}; what it said: vixio memory {removed}")
+
+
+@devices.command()
+@click.option("--number", default=50, show_default=True, help="How many of the last changes.")
+@json_option
+@click.pass_obj
+def audit(config: Path | None, number: int, as_json: bool) -> None:
+    """Show who changed what, the newest last."""
+    changes = at_desk(config, lambda desk: desk.audit(number))
+    if as_json:
+        click.echo(json.dumps([asdict(change) for change in changes], ensure_ascii=False, indent=2))
+        return
+    rows = [
+        (utc(change.at), change.actor, change.action, change.target, _detail(change.detail))
+        for change in changes
+    ]
+    for line in table(("WHEN", "WHO", "WHAT", "OF", ""), rows) if rows else ("no change yet",):
+        click.echo(line)
+
+
+def _detail(detail: str) -> str:
+    return ", ".join(f"{name}: {value}" for name, value in json.loads(detail).items() if value)
+
+
+def _state(device: DeviceRecord) -> str:
+    asks_anew = device.state == "claimed" and device.asking_client
+    return "claimed, asks anew" if asks_anew else device.state
+
+
+def _values(device: DeviceRecord) -> dict[str, Any]:
+    values = asdict(device)
+    values["proves"] = "by its key" if values.pop("hmac_key") else ""
+    del values["challenge"]
+    for name in (
+        "first_seen",
+        "last_seen",
+        "claimed_at",
+        "blocked_at",
+        "code_at",
+        "verified_at",
+        "tokens_from",
+    ):
+        values[name] = utc(values[name])
+    return {"id": device.id, "state": _state(device), **values}

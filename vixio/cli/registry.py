@@ -1,0 +1,68 @@
+"""What the commands of the registry have in common: the settings, the database, who did it."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from vixio.devices.desk import Desk
+
+T = TypeVar("T")
+
+_MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
+
+
+def actor() -> str:
+    """Return who changes something, for the audit trail: the user of this machine."""
+    try:
+        return f"command:{getpass.getuser()}"
+    except (KeyError, OSError):  # a user id without a name, as in a container
+        return "command"
+
+
+def at_desk(config: Path | None, work: Callable[[Desk], Awaitable[T]]) -> T:
+    """Open the registry of the settings, do ``work``, and close it.
+
+    Raises ConfigError, DatabaseFailed, RegistryError: one line.
+    """
+    from vixio.cli.speech import quiet_settings
+    from vixio.composition.registry import opened_desk
+
+    async def opened() -> T:
+        async with opened_desk(quiet_settings(config)) as desk:
+            return await work(desk)
+
+    return asyncio.run(opened())
+
+
+def ago(at: int | None, never: str = "never") -> str:
+    """Return how long ago a time was, in words. ``at``: milliseconds since 1970; 0 is never."""
+    if not at:
+        return never
+    seconds = time.time() - at / 1000
+    for unit, length in (("day", _DAY), ("hour", _HOUR), ("minute", _MINUTE)):
+        if seconds >= length:
+            number = int(seconds // length)
+            return f"{number} {unit}{'' if number == 1 else 's'} ago"
+    return "just now"
+
+
+def utc(at: int | None) -> str:
+    """Return a time in UTC to the second, in the form of ISO 8601; empty: none."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at / 1000)) if at else ""
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table; columns without any value are left out."""
+    kept = [column for column in range(len(head)) if any(row[column] for row in rows)]
+    widths = [max(len(row[column]) for row in [head, *rows]) for column in kept]
+    lines = []
+    for row in (head, *rows):
+        cells = (row[column].ljust(width) for column, width in zip(kept, widths, strict=True))
+        lines.append("  ".join(cells).rstrip())
+    return lines

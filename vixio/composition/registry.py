@@ -1,0 +1,110 @@
+"""Makes the registry of a server, and ends the sessions of devices that may no longer be here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from vixio.core.errors import ConfigError, ConnectionClosed
+from vixio.core.log_fields import shared_context
+from vixio.core.messages import message
+from vixio.core.metrics import Counters
+from vixio.core.session.directory import SessionDirectory
+from vixio.core.session.session import Session
+from vixio.database.create import check_database, make_database
+from vixio.database.database import Database
+from vixio.database.link import Link, Reports
+from vixio.database.paths import state_folder
+from vixio.devices.desk import Desk
+from vixio.devices.records import AccessMode
+from vixio.devices.registry import DeviceRegistry, Rejection
+from vixio.devices.secret import load_secret
+from vixio.devices.tokens import DeviceTokens
+from vixio.settings import Settings
+
+DAY_S = 86_400.0
+
+REPORTS = Reports(
+    failed="registry unavailable, known devices are served as before",
+    works="the registry is available again",
+)
+
+
+def data_folder(settings: Settings) -> Path:
+    """Return where the registry and the secrets are."""
+    return settings.data.place or state_folder()
+
+
+def make_registry(settings: Settings, counters: Counters) -> DeviceRegistry:
+    """Return the registry of a server. Raises ConfigError."""
+    server = settings.server
+    mode = AccessMode(server.access)
+    tokens = None
+    if server.tokens:
+        secret = server.auth.secret.get_secret_value() or load_secret(data_folder(settings))
+        tokens = DeviceTokens(secret, server.auth.token_lifetime_days * DAY_S)
+    url = settings.data.database.get_secret_value()
+    check_database(url)
+    folder = data_folder(settings)
+    link: Link[Database] = Link(
+        lambda: make_database(folder, url), name="vixio-registry", reports=REPORTS
+    )
+    return DeviceRegistry(
+        link,
+        mode,
+        tokens,
+        counters,
+        language=settings.assistant.language,
+    )
+
+
+@asynccontextmanager
+async def opened_desk(settings: Settings) -> AsyncIterator[Desk]:
+    """Open the registry of the settings for a command.
+
+    Raises DatabaseFailed, and ConfigError for a registry that ends with the server.
+    """
+    if not settings.data.kept:
+        raise ConfigError("data.database is none: the registry ends with the server")
+    url = settings.data.database.get_secret_value()
+    check_database(url)
+    database = make_database(data_folder(settings), url)
+    await database.open()
+    try:
+        yield Desk(database)
+    finally:
+        await database.close()
+
+
+class Farewells:
+    """Shows a device why it is sent away, and closes its connection."""
+
+    def __init__(self, sessions: SessionDirectory) -> None:
+        self._sessions = sessions
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def __call__(self, device_id: str, rejection: Rejection) -> None:
+        """Send a device away, if it is connected to this process."""
+        session = self._sessions.find(device_id)
+        if session is not None:
+            loop = asyncio.get_running_loop()
+            task = loop.create_task(self._end(session, rejection), context=shared_context())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """Wait until all are gone. Idempotent."""
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def _end(self, session: Session, rejection: Rejection) -> None:
+        language = session.profile.language
+        try:
+            await session.connection.send_alert(
+                message("error_status", language), rejection.words(language), "sad"
+            )
+        except ConnectionClosed:
+            return
+        await session.close(rejection.words("en"))

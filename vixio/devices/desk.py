@@ -1,0 +1,249 @@
+"""What people do with devices and tokens, each in one transaction: by commands and the API.
+
+Every change stands in the audit trail, which is also how running servers learn of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Final
+
+from vixio.core.device import normalise_device_id
+from vixio.database.database import Database
+from vixio.devices.records import Change, DeviceRecord, RegistryError, TokenRecord
+from vixio.devices.tables import CODES, AuditTable, DeviceTable, TokenTable
+from vixio.devices.visits import CODE_IDLE_MS, DIGITS, now_ms
+from vixio.transports.admission.identity import Identity
+
+WRONG_CODES: Final = 10
+"""Wrong codes of one actor within :data:`WRONG_MS`, then none is looked up: with a hundred devices
+waiting, one guess in a thousand would hit."""
+
+WRONG_MS: Final = 10 * 60_000
+
+KEY_BYTES: Final = 32
+"""Of HMAC_KEY0 in the chip's eFuse."""
+
+MAX_TEXT: Final = 64
+"""Characters of a device's name, and of a reason."""
+
+
+class Desk:
+    """The operations on an open database. ``clock``: milliseconds since 1970."""
+
+    def __init__(self, database: Database, clock: Callable[[], int] = now_ms) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def claim(self, wanted: str, actor: str, name: str = "") -> DeviceRecord:
+        """Claim the device that shows this code, or has this id. Raises RegistryError."""
+        code = "".join(wanted.split())
+        by_code = code.isdecimal() and len(code) == DIGITS
+        device_id = await self._by_code(code, actor) if by_code else wanted
+        async with self._changing(device_id, actor, "claimed") as (devices, device):
+            await self._claim(devices, device, actor, name)
+        return await self.device(device.id)
+
+    async def add(
+        self, device_id: str, actor: str, *, name: str = "", serial: str = "", key: str = ""
+    ) -> DeviceRecord:
+        """Claim a device before its first visit. Raises RegistryError.
+
+        ``key``: the one in its eFuse, 32 bytes in hexadecimal. It then has to prove who it is
+        (activation version 2, with ``serial``).
+        """
+        device_id, serial, key = _checked_id(device_id), _checked_text(serial), _checked_key(key)
+        at = self._clock()
+        async with self._database.transaction() as transaction:
+            devices = DeviceTable(transaction)
+            device = await devices.hold(device_id)
+            if device is None:
+                await devices.add(device_id, at, seen=False)
+                device = await devices.find(device_id)
+            assert device is not None  # noqa: S101 - it is held
+            await self._claim(devices, device, actor, name)
+            if key:
+                await devices.set(device_id, serial=serial, hmac_key=key, verified_at=None)
+            await AuditTable(transaction).add(at, actor, "added", f"device:{device_id}")
+        return await self.device(device_id)
+
+    async def _claim(
+        self, devices: DeviceTable, device: DeviceRecord, actor: str, name: str
+    ) -> None:
+        if device.blocked_at is not None:
+            raise RegistryError(
+                f"{device.id} is blocked: `vixio devices unblock {device.id}` first"
+            )
+        at = self._clock()
+        same = device.claimed_at is not None and device.asking_client in ("", device.client_id)
+        await devices.set(
+            device.id,
+            claimed_at=at,
+            claimed_by=actor,
+            client_id=device.asking_client or device.client_id,
+            asking_client="",
+            code=None,
+            challenge="",
+            # Who claims a device anew does not want the tokens that it had before.
+            tokens_from=device.tokens_from if same else at,
+            **({"name": _checked_text(name)} if name else {}),
+        )
+
+    async def _by_code(self, code: str, actor: str) -> str:
+        """Return the id of the device with this code; its wrong uses are counted, and limited."""
+        at = self._clock()
+        async with self._database.transaction() as transaction:
+            await transaction.lock(CODES)
+            devices = DeviceTable(transaction)
+            wrong = await devices.wrong_codes(actor, at - WRONG_MS)
+            if len(wrong) >= WRONG_CODES:
+                wait = (wrong[0] + WRONG_MS - at) // 1000 + 1
+                raise RegistryError(f"too many wrong codes: try again in {wait} s")
+            device = await devices.by_code(code)
+            if device is not None and at - device.last_seen <= CODE_IDLE_MS:
+                return device.id
+            await devices.wrong_code(actor, at)
+        if device is not None:
+            raise RegistryError(
+                f"the code {code} has expired: its device has not asked for an hour; start the "
+                "device again, and use the code that it shows then"
+            )
+        raise RegistryError(
+            f"no device waits with the code {code}. If a device shows it, the device has asked "
+            "another server, often the official one (xiaozhi.me): set the OTA address of this "
+            "server in the device (docs/devices.md)"
+        )
+
+    async def device(self, device_id: str) -> DeviceRecord:
+        """Return a device, by its id in any spelling or by its name. Raises RegistryError."""
+        wanted = normalise_device_id(device_id)
+        async with self._database.transaction(write=False) as transaction:
+            found = await DeviceTable(transaction).find(wanted)
+            if found is not None:
+                return found
+            named = [
+                device
+                for device in await DeviceTable(transaction).all()
+                if device.name.casefold() == device_id.strip().casefold() != ""
+            ]
+        if len(named) > 1:
+            raise RegistryError(
+                f"{len(named)} devices are called {device_id!r}: use the id of one of them, "
+                + ", ".join(device.id for device in named)
+            )
+        if not named:
+            raise RegistryError(f"no device {device_id!r} is known: `vixio devices` lists them")
+        return named[0]
+
+    async def devices(self) -> Sequence[DeviceRecord]:
+        """Return all devices, the last seen first."""
+        async with self._database.transaction(write=False) as transaction:
+            return await DeviceTable(transaction).all()
+
+    async def rename(self, device_id: str, name: str, actor: str) -> DeviceRecord:
+        """Give a device another name; empty: none. Raises RegistryError."""
+        name = _checked_text(name)
+        async with self._changing(device_id, actor, "renamed", name=name) as (devices, device):
+            await devices.set(device.id, name=name)
+        return await self.device(device_id)
+
+    async def block(self, device_id: str, reason: str, actor: str) -> DeviceRecord:
+        """Refuse a device, with a reason that it shows. Raises RegistryError."""
+        reason = _checked_text(reason)
+        async with self._changing(device_id, actor, "blocked", reason=reason) as (
+            devices,
+            device,
+        ):
+            await devices.set(
+                device.id, blocked_at=self._clock(), block_reason=reason, code=None, challenge=""
+            )
+        return await self.device(device_id)
+
+    async def unblock(self, device_id: str, actor: str) -> DeviceRecord:
+        """Let a device in as before. Raises RegistryError."""
+        async with self._changing(device_id, actor, "unblocked") as (devices, device):
+            await devices.set(device.id, blocked_at=None, block_reason="")
+        return await self.device(device_id)
+
+    async def forget(self, device_id: str, actor: str) -> str:
+        """Remove a device with its tokens; return its id. Raises RegistryError."""
+        async with self._changing(device_id, actor, "forgotten") as (devices, device):
+            await devices.remove(device.id)
+        return device.id
+
+    async def tokens(self, device_id: str = "") -> Sequence[TokenRecord]:
+        """Return the tokens of a device, or of all, the newest first. Raises RegistryError."""
+        found = (await self.device(device_id)).id if device_id else ""
+        async with self._database.transaction(write=False) as transaction:
+            return await TokenTable(transaction).all(found)
+
+    async def revoke_token(self, token_id: str, actor: str) -> None:
+        """Revoke one token. Raises RegistryError."""
+        at = self._clock()
+        async with self._database.transaction() as transaction:
+            if not await TokenTable(transaction).revoke(token_id, at):
+                known = await TokenTable(transaction).find(token_id)
+                raise RegistryError(
+                    f"the token {token_id} is revoked already"
+                    if known
+                    else f"no token {token_id} is known: `vixio tokens` lists them"
+                )
+            await AuditTable(transaction).add(at, actor, "revoked", f"token:{token_id}")
+
+    async def revoke_tokens(self, device_id: str, actor: str) -> DeviceRecord:
+        """Revoke all tokens of a device. Raises RegistryError."""
+        at = self._clock()
+        async with self._changing(device_id, actor, "tokens revoked") as (devices, device):
+            await devices.set(device.id, tokens_from=at + 1)
+        return await self.device(device_id)
+
+    async def audit(self, number: int) -> Sequence[Change]:
+        """Return the last ``number`` changes, the newest last."""
+        async with self._database.transaction(write=False) as transaction:
+            audit = AuditTable(transaction)
+            return await audit.since(await audit.last() - number)
+
+    @asynccontextmanager
+    async def _changing(
+        self, wanted: str, actor: str, action: str, **detail: str
+    ) -> AsyncIterator[tuple[DeviceTable, DeviceRecord]]:
+        """Hold a known device for a change, which is noted. Raises RegistryError."""
+        device_id = (await self.device(wanted)).id
+        async with self._database.transaction() as transaction:
+            devices = DeviceTable(transaction)
+            device = await devices.hold(device_id)
+            if device is None:
+                raise RegistryError(f"the device {device_id} has just been removed")
+            yield devices, device
+            audit = AuditTable(transaction)
+            await audit.add(self._clock(), actor, action, f"device:{device_id}", **detail)
+
+
+def _checked_id(device_id: str) -> str:
+    """Return an id in its one spelling. Raises RegistryError."""
+    normalised = normalise_device_id(device_id)
+    if not normalised or not Identity(normalised).well_formed or " " in normalised:
+        raise RegistryError(
+            f"{device_id!r} is no device's id: that is its MAC address, such as 02:00:00:00:00:01"
+        )
+    return normalised
+
+
+def _checked_text(text: str) -> str:
+    """Return a name or a reason without spaces around it. Raises RegistryError."""
+    text = text.strip()
+    if len(text) > MAX_TEXT or not text.isprintable():
+        raise RegistryError(f"at most {MAX_TEXT} characters, without control characters")
+    return text
+
+
+def _checked_key(key: str) -> str:
+    """Return a key in lower case; empty: none. Raises RegistryError."""
+    try:
+        right = not key or len(bytes.fromhex(key)) == KEY_BYTES
+    except ValueError:
+        right = False
+    if not right:
+        raise RegistryError(f"the key has {KEY_BYTES} bytes: {2 * KEY_BYTES} hexadecimal digits")
+    return key.lower()

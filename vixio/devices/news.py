@@ -1,0 +1,92 @@
+"""What a process knows of the registry without asking the database, and how it stays true.
+
+A running server reads the audit trail about once a second: whatever a command, another process or
+another server changed takes effect here then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from vixio.database.database import Database
+from vixio.devices.records import Standing
+from vixio.devices.tables import AuditTable, DeviceTable, TokenTable
+
+
+@dataclass(slots=True)
+class Known:
+    """The standing of all devices, and the tokens that are void though their signature holds."""
+
+    standings: dict[str, Standing] = field(default_factory=dict)
+    revoked: dict[str, int] = field(default_factory=dict)
+    """By token id: when it expires, in milliseconds since 1970."""
+    last: int = -1
+    """The newest entry of the audit trail that is taken into account; -1: nothing was read."""
+
+    @property
+    def loaded(self) -> bool:
+        """Whether everything has been read once."""
+        return self.last >= 0
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What has changed. ``everything``: it replaces what was known."""
+
+    last: int
+    standings: dict[str, Standing | None]
+    """None: the device is forgotten."""
+    revoked: dict[str, int]
+    everything: bool = False
+
+    def apply(self, known: Known) -> Collection[str]:
+        """Bring ``known`` up to date; return the devices concerned."""
+        if self.everything:
+            before = set(known.standings)
+            known.standings.clear()
+            known.revoked.clear()
+        else:
+            before = set()
+        for device_id, standing in self.standings.items():
+            if standing is None:
+                known.standings.pop(device_id, None)
+            else:
+                known.standings[device_id] = standing
+        known.revoked.update(self.revoked)
+        known.last = self.last
+        return before | set(self.standings)
+
+
+async def read_news(database: Database, last: int, now: int) -> News | None:
+    """Return what has changed since the entry ``last``; -1: everything. None: nothing has.
+
+    ``now``: milliseconds since 1970. Cheap where nothing was written.
+    """
+    if last >= 0 and not await database.changed():
+        return None
+    async with database.transaction(write=False) as transaction:
+        audit, devices, tokens = (
+            AuditTable(transaction),
+            DeviceTable(transaction),
+            TokenTable(transaction),
+        )
+        newest = await audit.last()
+        if newest == last:
+            return None
+        if last < 0 or newest < last:  # another database: a backup was restored, a file replaced
+            everything: dict[str, Standing | None] = {**await devices.standings()}
+            return News(newest, everything, await tokens.revoked(now), everything=True)
+        standings: dict[str, Standing | None] = {}
+        revoked: dict[str, int] = {}
+        changes = await audit.since(last)
+        for change in changes:
+            kind, _, key = change.target.partition(":")
+            if kind == "device":
+                device = await devices.find(key)
+                standings[key] = device.standing if device is not None else None
+            elif kind == "token":
+                token = await tokens.find(key)
+                if token is not None and token.revoked_at is not None:
+                    revoked[key] = token.expires_at
+        return News(changes[-1].id if changes else newest, standings, revoked)

@@ -1,0 +1,159 @@
+"""What the registry knows. Times are milliseconds since 1970, UTC; None: it has not happened."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from vixio.core.errors import VixioError
+from vixio.database.database import Row
+
+
+class AccessMode(StrEnum):
+    """Which devices may use the server."""
+
+    OPEN = "open"
+    """Every device that is not blocked."""
+    ALLOW_LIST = "allow_list"
+    """Those that were added or claimed by their id."""
+    ACTIVATION = "activation"
+    """Those that were claimed, by the code that they show or by their id."""
+
+
+class RegistryError(VixioError):
+    """A change that cannot be made. The message says why and what to do, in one line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What decides whether a device is let in; of each device, every process has it in memory."""
+
+    client_id: str = ""
+    claimed: bool = False
+    blocked: str | None = None
+    """The reason, which may be empty; None: it is not blocked."""
+    unproven: bool = False
+    """It has a key, and has not shown that it has."""
+    tokens_from: int = 0
+
+    def lets_in(self, mode: AccessMode, client_id: str) -> bool:
+        """Whether a client that states this device's id may use the server."""
+        if self.blocked is not None:
+            return False
+        if mode is AccessMode.OPEN:
+            return True
+        return self.claimed and not self.unproven and self.client_id in ("", client_id)
+
+
+UNKNOWN: Final = Standing()
+"""Of a device that has not been here."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRecord:
+    """A device that has asked OTA, or that was added by hand."""
+
+    id: str
+    client_id: str
+    """Of the installation that was claimed; empty: any."""
+    name: str
+    board: str
+    chip: str
+    firmware: str
+    serial: str
+    address: str
+    """The IP address of its last request."""
+    language: str
+    features: Sequence[str]
+    tools: Sequence[str]
+    first_seen: int
+    last_seen: int
+    """0: never, it was added by hand."""
+    claimed_at: int | None
+    claimed_by: str
+    blocked_at: int | None
+    block_reason: str
+    code: str | None
+    code_at: int | None
+    challenge: str
+    asking_client: str
+    """Client-Id of the last request that was not let in."""
+    hmac_key: str
+    """In hexadecimal: the key in the chip's eFuse, for devices that prove who they are."""
+    verified_at: int | None
+    tokens_from: int
+    """Tokens that were issued before are void."""
+
+    @classmethod
+    def of(cls, row: Row) -> DeviceRecord:
+        """Read a row of the table ``devices``."""
+        values = dict(row)
+        for name in ("features", "tools"):
+            values[name] = tuple(json.loads(values[name]))
+        return cls(**values)
+
+    @property
+    def state(self) -> str:
+        """``blocked``, ``claimed`` or ``unclaimed``."""
+        if self.blocked_at is not None:
+            return "blocked"
+        return "claimed" if self.claimed_at is not None else "unclaimed"
+
+    @property
+    def standing(self) -> Standing:
+        """What decides whether it is let in."""
+        return Standing(
+            client_id=self.client_id,
+            claimed=self.claimed_at is not None,
+            blocked=None if self.blocked_at is None else self.block_reason,
+            unproven=bool(self.hmac_key) and self.verified_at is None,
+            tokens_from=self.tokens_from,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRecord:
+    """A token that was issued; the token itself is not stored."""
+
+    id: str
+    device_id: str
+    client_id: str
+    issued_at: int
+    expires_at: int
+    used_at: int | None
+    """First use."""
+    revoked_at: int | None
+
+    @classmethod
+    def of(cls, row: Row) -> TokenRecord:
+        """Read a row of the table ``tokens``."""
+        return cls(**row)
+
+    def state(self, now: int) -> str:
+        """``revoked``, ``expired``, ``used`` or ``unused``."""
+        if self.revoked_at is not None:
+            return "revoked"
+        if self.expires_at <= now:
+            return "expired"
+        return "unused" if self.used_at is None else "used"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An entry of the audit trail. ``target``: ``device:ID`` or ``token:ID``."""
+
+    id: int
+    at: int
+    actor: str
+    action: str
+    target: str
+    detail: str
+    """JSON, without secrets."""
+
+    @classmethod
+    def of(cls, row: Row) -> Change:
+        """Read a row of the table ``audit``."""
+        return cls(**row)

@@ -1,0 +1,293 @@
+"""The registry as a running server uses it: who may come in, and what is known of them.
+
+Nothing but OTA waits for the database. Whether a device may connect is decided by its signed token
+and by what this process knows (:class:`~vixio.devices.news.Known`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final, TypeVar
+
+from vixio.core.messages import message
+from vixio.core.metrics import Counters
+from vixio.core.session.events import Event, SessionClosed, SessionOpened
+from vixio.database.database import Database
+from vixio.database.link import Link, Operation, Unavailable
+from vixio.devices.activation import read_proof
+from vixio.devices.desk import Desk
+from vixio.devices.news import Known, read_news
+from vixio.devices.notes import Notes
+from vixio.devices.records import UNKNOWN, AccessMode, DeviceRecord, RegistryError
+from vixio.devices.tokens import DeviceTokens, IssuedToken, Ticket
+from vixio.devices.visits import Seen, Visits, now_ms
+from vixio.transports.admission.access import (
+    Access,
+    Activation,
+    Invitation,
+    RegistryUnavailable,
+    Visit,
+)
+from vixio.transports.admission.auth import TokenCheck
+from vixio.transports.admission.identity import Identity
+from vixio.transports.admission.refusal import Refusal
+
+POLL_S: Final = 1.0
+"""How often the audit trail is looked at: how soon a command takes effect."""
+
+VISIT_S: Final = 5.0
+"""How long OTA waits for the database; a device waits longer, and asks again."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """Why a device is not let in: words of the catalogues, and a person's reason."""
+
+    key: str
+    reason: str = ""
+
+    def words(self, language: str) -> str:
+        """Return what the device shows."""
+        return message(self.key, language, reason=self.reason)
+
+
+Unwelcome = Callable[[str, Rejection], None]
+"""Ends the session of a device that may no longer be here."""
+
+
+def _blocked(reason: str) -> Rejection:
+    return Rejection("device_blocked_because" if reason else "device_blocked", reason)
+
+
+class DeviceRegistry(Access):
+    """``tokens`` None: none are needed. ``language``: of devices that do not state theirs."""
+
+    def __init__(
+        self,
+        link: Link[Database],
+        mode: AccessMode,
+        tokens: DeviceTokens | None,
+        counters: Counters,
+        *,
+        language: str = "en",
+    ) -> None:
+        self._link = link
+        self._mode = mode
+        self._tokens = tokens
+        self._counters = counters
+        self._language = language
+        self._known = Known()
+        self._in_use: dict[str, Ticket] = {}
+        """The token of each connected device."""
+        self._notes = Notes(link, counters, self._replaced)
+        self._following: asyncio.Task[None] | None = None
+        self.on_unwelcome: Unwelcome = lambda _device_id, _rejection: None
+
+    @property
+    def admits_strangers(self) -> bool:
+        """Where every device may use the server. It gets no token."""
+        return self._mode is AccessMode.OPEN
+
+    def start(self) -> None:
+        """Begin to open the database, and to follow its changes. Returns at once."""
+        self._notes.start()
+        self._following = asyncio.create_task(self._follow())
+
+    async def stop(self) -> None:
+        """Write what is not written, for a bounded time, and disconnect. Idempotent."""
+        following, self._following = self._following, None
+        if following is not None:
+            following.cancel()
+            await asyncio.wait([following])
+        await self._notes.stop()
+        await self._link.close()
+
+    def problem(self) -> str:
+        """Return why the database cannot be used; empty: it can."""
+        return "" if self._link.healthy else "the database cannot be reached"
+
+    def stats(self) -> dict[str, int]:
+        """Return gauges for health pages."""
+        standings = self._known.standings.values()
+        return {
+            "devices_known": len(standings),
+            "devices_claimed": sum(standing.claimed for standing in standings),
+        }
+
+    async def at_desk(self, work: Callable[[Desk], Awaitable[T]]) -> T:
+        """Have a change made, and take it into account at once.
+
+        Raises RegistryError, RegistryUnavailable.
+        """
+        result = await self._call(lambda database: work(Desk(database)))
+        await self._catch_up()
+        return result
+
+    # ── Access ───────────────────────────────────────────────────────────────────────────────
+
+    async def visit(self, visit: Visit) -> Invitation:
+        token = self._tokens.issue(visit.device_id, visit.client_id) if self._tokens else None
+        try:
+            async with asyncio.timeout(VISIT_S):
+                device = await self._call(
+                    lambda database: Visits(database).visit(visit, self._mode, token)
+                )
+        except (RegistryUnavailable, TimeoutError):
+            return self._offline(visit, token)
+        self._known.standings[device.id] = device.standing
+        if device.standing.lets_in(self._mode, visit.client_id):
+            return Invitation(admitted=True, token=token.text if token else "")
+        return self._notice(device, visit.language or self._language)
+
+    async def activate(self, device_id: str, client_id: str, body: bytes) -> Activation:
+        standing = self._known.standings.get(device_id, UNKNOWN)
+        if standing.unproven and standing.blocked is None:
+            proof = read_proof(body)
+            device = await self._call(
+                lambda database: Visits(database).prove(device_id, client_id, proof)
+            )
+            if device is not None:
+                standing = self._known.standings[device_id] = device.standing
+            if standing.unproven:
+                self._counters.add("registry.wrong_proof")
+                return Activation.REFUSED
+        if standing.blocked is not None:
+            return Activation.REFUSED
+        welcome = standing.lets_in(self._mode, client_id)
+        return Activation.DONE if welcome else Activation.WAITING
+
+    def check(self, identity: Identity) -> Refusal | None:
+        standing = self._known.standings.get(identity.device_id, UNKNOWN)
+        if standing.blocked is not None:
+            why = f": {standing.blocked}" if standing.blocked else ""
+            return Refusal(HTTPStatus.FORBIDDEN, "blocked", f"This device is blocked{why}.\n")
+        if self._tokens is None:
+            return None
+        verdict, ticket = self._tokens.verify(identity)
+        if verdict is TokenCheck.VALID and not self._holds(ticket, identity):
+            verdict = TokenCheck.REVOKED
+        if verdict is not TokenCheck.VALID:
+            return Refusal(HTTPStatus.UNAUTHORIZED, f"token_{verdict}", "Not authorized.\n")
+        if ticket.id and self._in_use.get(identity.device_id) != ticket:
+            self._notes.used(ticket.id)
+            self._in_use[identity.device_id] = ticket
+        return None
+
+    def __call__(self, event: Event) -> None:
+        """Note when devices come and go; for the event bus."""
+        at = now_ms()
+        if isinstance(event, SessionOpened) and event.device is not None:
+            device = event.device
+            features = tuple(sorted(device.features))
+            self._notes.seen(device.id, Seen(at, device.address, features))
+        elif isinstance(event, SessionClosed):
+            self._notes.seen(event.device_id, Seen(at))
+
+    # ── inside ───────────────────────────────────────────────────────────────────────────────
+
+    def _holds(self, ticket: Ticket, identity: Identity) -> bool:
+        """Whether a token with a right signature is still good."""
+        if ticket.id in self._known.revoked:
+            return False
+        standing = self._known.standings.get(identity.device_id)
+        if standing is None:
+            # Unknown: not read yet, or forgotten. Where devices are claimed, only the former.
+            return self._mode is AccessMode.OPEN or not self._known.loaded
+        if not ticket.id:
+            return self._mode is AccessMode.OPEN and not standing.tokens_from
+        return ticket.issued_at >= standing.tokens_from and standing.lets_in(
+            self._mode, identity.client_id
+        )
+
+    def _offline(self, visit: Visit, token: IssuedToken | None) -> Invitation:
+        """Answer a visit without the database: as usual, where what is known suffices."""
+        self._counters.add("registry.offline_visits")
+        standing = self._known.standings.get(visit.device_id, UNKNOWN)
+        if not standing.lets_in(self._mode, visit.client_id):
+            raise RegistryUnavailable
+        self._notes.seen(visit.device_id, Seen(now_ms(), visit.address))
+        if token is not None:
+            self._notes.issued(token)
+        return Invitation(admitted=True, token=token.text if token else "")
+
+    def _notice(self, device: DeviceRecord, language: str) -> Invitation:
+        """Tell a device that is not let in why, in its language."""
+        if device.blocked_at is not None:
+            words = _blocked(device.block_reason).words(language)
+            return Invitation(admitted=False, message=words)
+        if device.code is not None and self._mode is AccessMode.ACTIVATION:
+            words = message("device_code", language, code=device.code)
+            return Invitation(
+                admitted=False, code=device.code, message=words, challenge=device.challenge
+            )
+        words = message("device_unknown", language, device=device.id)
+        return Invitation(admitted=False, message=words, challenge=device.challenge)
+
+    async def _follow(self) -> None:
+        while True:
+            try:
+                await self._catch_up()
+            except RegistryUnavailable:
+                await self._link.usable()
+            else:
+                await asyncio.sleep(POLL_S)
+
+    async def _catch_up(self) -> None:
+        """Take changes of others into account. Raises RegistryUnavailable."""
+        known = self._known
+        news = await self._call(lambda database: read_news(database, known.last, now_ms()))
+        if news is None:
+            return
+        for device_id in news.apply(known):
+            self._look_again(device_id)
+        for device_id, ticket in tuple(self._in_use.items()):
+            if ticket.id in news.revoked:
+                self._look_again(device_id)
+        self._forget_expired()
+
+    def _look_again(self, device_id: str) -> None:
+        """Have a device that may no longer be here sent away."""
+        standing = self._known.standings.get(device_id, UNKNOWN)
+        ticket = self._in_use.get(device_id)
+        if standing.blocked is not None:
+            self.on_unwelcome(device_id, _blocked(standing.blocked))
+        elif ticket is not None and (
+            ticket.id in self._known.revoked
+            or ticket.issued_at < standing.tokens_from
+            or not (self._mode is AccessMode.OPEN or standing.claimed)
+        ):
+            del self._in_use[device_id]
+            self.on_unwelcome(device_id, Rejection("device_revoked"))
+
+    def _replaced(self, token_ids: Sequence[str]) -> None:
+        """Tokens that a newer one of the same device replaces are void."""
+        expiry = now_ms() + round(self._tokens.lifetime_s * 1000) if self._tokens else 0
+        self._known.revoked |= dict.fromkeys(token_ids, expiry)
+
+    def _forget_expired(self) -> None:
+        now = now_ms()
+        revoked = self._known.revoked
+        for token_id in [each for each, expiry in revoked.items() if expiry < now]:
+            del revoked[token_id]
+
+    async def _call(self, work: Callable[[Database], Awaitable[T]]) -> T:
+        """Raises RegistryUnavailable, and RegistryError of ``work``."""
+
+        async def there(database: Database) -> T | RegistryError:
+            try:
+                return await work(database)
+            except RegistryError as refused:  # which is an answer: the database works
+                return refused
+
+        try:
+            result = await self._link.call(Operation(there))
+        except Unavailable as error:
+            raise RegistryUnavailable from error
+        if isinstance(result, RegistryError):
+            raise result
+        return result

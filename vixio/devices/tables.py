@@ -1,0 +1,228 @@
+"""The tables of the registry, in an open transaction. What may be done is decided above."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+from vixio.database.database import Transaction, Value
+from vixio.devices.records import Change, DeviceRecord, Standing, TokenRecord
+from vixio.devices.tokens import IssuedToken
+
+CODES: Final = "vixio.codes"
+"""The lock of everything that gives out or takes back a code."""
+
+_AUDIT: Final = "vixio.audit"
+
+
+class DeviceTable:
+    """The devices."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._in = transaction
+
+    async def hold(self, device_id: str) -> DeviceRecord | None:
+        """Return a device, and keep other writers from it until the transaction ends."""
+        await self._in.lock(f"vixio.device {device_id}")
+        return await self.find(device_id)
+
+    async def find(self, device_id: str) -> DeviceRecord | None:
+        """Return a device; None for an unknown one."""
+        row = await self._in.fetch_one("SELECT * FROM devices WHERE id = :id", id=device_id)
+        return DeviceRecord.of(row) if row else None
+
+    async def by_code(self, code: str) -> DeviceRecord | None:
+        """Return the device that has this code."""
+        row = await self._in.fetch_one("SELECT * FROM devices WHERE code = :code", code=code)
+        return DeviceRecord.of(row) if row else None
+
+    async def all(self) -> Sequence[DeviceRecord]:
+        """Return all devices, the last seen first."""
+        rows = await self._in.fetch("SELECT * FROM devices ORDER BY last_seen DESC, id")
+        return [DeviceRecord.of(row) for row in rows]
+
+    async def standings(self) -> dict[str, Standing]:
+        """Return what decides about each device, by its id."""
+        rows = await self._in.fetch(
+            "SELECT id, client_id, claimed_at, blocked_at, block_reason, tokens_from, "
+            "CASE WHEN hmac_key <> '' AND verified_at IS NULL THEN 1 ELSE 0 END AS unproven "
+            "FROM devices"
+        )
+        return {
+            row["id"]: Standing(
+                client_id=row["client_id"],
+                claimed=row["claimed_at"] is not None,
+                blocked=None if row["blocked_at"] is None else row["block_reason"],
+                unproven=bool(row["unproven"]),
+                tokens_from=row["tokens_from"],
+            )
+            for row in rows
+        }
+
+    async def add(self, device_id: str, at: int, *, seen: bool = True) -> None:
+        """Add a device that is not there."""
+        await self._in.execute(
+            "INSERT INTO devices (id, first_seen, last_seen) VALUES (:id, :at, :seen)",
+            id=device_id,
+            at=at,
+            seen=at if seen else 0,
+        )
+
+    async def set(self, device_id: str, **values: Value | Sequence[str]) -> None:
+        """Change columns of a device. Sequences are stored as JSON."""
+        plain: dict[str, Value] = {
+            name: value
+            if isinstance(value, str | int | float | bytes | None)
+            else json.dumps(list(value), ensure_ascii=False)
+            for name, value in values.items()
+        }
+        columns = ", ".join(f"{name} = :{name}" for name in plain)
+        await self._in.execute(
+            f"UPDATE devices SET {columns} WHERE id = :id",  # noqa: S608 - names of columns
+            id=device_id,
+            **plain,
+        )
+
+    async def remove(self, device_id: str) -> bool:
+        """Remove a device with its tokens; return false for an unknown one."""
+        return bool(await self._in.execute("DELETE FROM devices WHERE id = :id", id=device_id))
+
+    async def shed(self, keep: int) -> int:
+        """Remove unclaimed devices beyond the ``keep`` last seen; return how many."""
+        return await self._in.execute(
+            "DELETE FROM devices WHERE id IN (SELECT id FROM devices "
+            "WHERE claimed_at IS NULL AND blocked_at IS NULL AND name = '' "
+            "ORDER BY last_seen DESC, id LIMIT 1000 OFFSET :keep)",
+            keep=keep,
+        )
+
+    async def wrong_code(self, actor: str, at: int) -> None:
+        """Note that somebody entered a code that no device has."""
+        await self._in.execute(
+            "INSERT INTO wrong_codes (actor, at) VALUES (:actor, :at)", actor=actor, at=at
+        )
+
+    async def wrong_codes(self, actor: str, since: int) -> Sequence[int]:
+        """Return the times of an actor's wrong codes since then, oldest first; older ones go."""
+        await self._in.execute("DELETE FROM wrong_codes WHERE at < :since", since=since)
+        rows = await self._in.fetch(
+            "SELECT at FROM wrong_codes WHERE actor = :actor ORDER BY at", actor=actor
+        )
+        return [row["at"] for row in rows]
+
+
+class TokenTable:
+    """The tokens."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._in = transaction
+
+    async def add(self, token: IssuedToken) -> None:
+        """Note a token that was issued; once more changes nothing, as for a device that is gone."""
+        await self._in.execute(
+            "INSERT INTO tokens (id, device_id, client_id, issued_at, expires_at) "
+            "SELECT CAST(:id AS TEXT), id, CAST(:client_id AS TEXT), CAST(:issued_at AS BIGINT), "
+            "CAST(:expires_at AS BIGINT) FROM devices "
+            "WHERE id = :device_id AND NOT EXISTS (SELECT 1 FROM tokens WHERE id = :id)",
+            id=token.id,
+            device_id=token.device_id,
+            client_id=token.client_id,
+            issued_at=token.issued_at,
+            expires_at=token.expires_at,
+        )
+
+    async def all(self, device_id: str = "") -> Sequence[TokenRecord]:
+        """Return the tokens of a device, or of all, the newest first."""
+        rows = await self._in.fetch(
+            "SELECT * FROM tokens WHERE CAST(:device_id AS TEXT) IN ('', device_id) "
+            "ORDER BY issued_at DESC, id",
+            device_id=device_id,
+        )
+        return [TokenRecord.of(row) for row in rows]
+
+    async def find(self, token_id: str) -> TokenRecord | None:
+        """Return a token; None for an unknown one."""
+        row = await self._in.fetch_one("SELECT * FROM tokens WHERE id = :id", id=token_id)
+        return TokenRecord.of(row) if row else None
+
+    async def revoked(self, since: int) -> dict[str, int]:
+        """Return the ids of revoked tokens that expire after ``since``, with their expiry."""
+        rows = await self._in.fetch(
+            "SELECT id, expires_at FROM tokens "
+            "WHERE revoked_at IS NOT NULL AND expires_at > :since",
+            since=since,
+        )
+        return {row["id"]: row["expires_at"] for row in rows}
+
+    async def revoke(self, token_id: str, at: int) -> bool:
+        """Revoke a token; return false if it is unknown or revoked already."""
+        return bool(
+            await self._in.execute(
+                "UPDATE tokens SET revoked_at = :at WHERE id = :id AND revoked_at IS NULL",
+                id=token_id,
+                at=at,
+            )
+        )
+
+    async def use(self, token_id: str, at: int) -> Sequence[str]:
+        """Note the first use of a token; revoke those that it replaces, and return their ids.
+
+        These are what the same device and client got before it: the device has stored the new one.
+        """
+        token = await self.find(token_id)
+        if token is None:
+            return ()
+        await self._in.execute(
+            "UPDATE tokens SET used_at = :at WHERE id = :id AND used_at IS NULL",
+            id=token_id,
+            at=at,
+        )
+        rows = await self._in.fetch(
+            "UPDATE tokens SET revoked_at = :at WHERE device_id = :device_id "
+            "AND client_id = :client_id AND id <> :id AND issued_at <= :issued_at "
+            "AND revoked_at IS NULL RETURNING id",
+            at=at,
+            id=token_id,
+            device_id=token.device_id,
+            client_id=token.client_id,
+            issued_at=token.issued_at,
+        )
+        return [row["id"] for row in rows]
+
+    async def expire(self, before: int) -> int:
+        """Remove the tokens that have expired before then."""
+        return await self._in.execute("DELETE FROM tokens WHERE expires_at < :at", at=before)
+
+
+class AuditTable:
+    """Who changed what. Ids follow the order of commits, so that a reader misses none."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._in = transaction
+
+    async def add(self, at: int, actor: str, action: str, target: str, **detail: Any) -> None:  # noqa: ANN401 - any JSON
+        """Note a change. The last statement of a transaction but its end: others wait for it."""
+        await self._in.lock(_AUDIT)
+        await self._in.execute(
+            "INSERT INTO audit (id, at, actor, action, target, detail) "
+            "SELECT COALESCE(MAX(id), 0) + 1, CAST(:at AS BIGINT), CAST(:actor AS TEXT), "
+            "CAST(:action AS TEXT), CAST(:target AS TEXT), CAST(:detail AS TEXT) FROM audit",
+            at=at,
+            actor=actor,
+            action=action,
+            target=target,
+            detail=json.dumps(detail, ensure_ascii=False),
+        )
+
+    async def since(self, last: int, limit: int = 1_000) -> Sequence[Change]:
+        """Return the changes after ``last``, oldest first."""
+        rows = await self._in.fetch(
+            "SELECT * FROM audit WHERE id > :last ORDER BY id LIMIT :limit", last=last, limit=limit
+        )
+        return [Change.of(row) for row in rows]
+
+    async def last(self) -> int:
+        """Return the id of the newest change; 0: there is none."""
+        row = await self._in.fetch_one("SELECT COALESCE(MAX(id), 0) AS id FROM audit")
+        return int(row["id"]) if row else 0

@@ -1,0 +1,87 @@
+"""Device tokens that can be revoked one by one: signed, with an id and the time of issue.
+
+A token is ``ID.ISSUED.EXPIRY.SIGNATURE``, the time of issue in milliseconds and the expiry in
+seconds since 1970. Validity needs no look
+into the database: the signature, the two times, and the short list of what was revoked. Tokens of
+earlier versions, ``EXPIRY.SIGNATURE``, are still accepted where every device may connect.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from vixio.transports.admission.auth import TokenAuthenticator, TokenCheck
+from vixio.transports.admission.identity import Identity
+
+_TOKEN = re.compile(r"([A-Za-z0-9_-]{16})\.([0-9]{1,15})\.([0-9]{1,12}\.[A-Za-z0-9_-]{43})")
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """What a token says of itself. ``id`` empty: a token of an earlier version, without one."""
+
+    id: str
+    issued_at: int
+    """Milliseconds since 1970."""
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedToken:
+    """A new token. Times in milliseconds since 1970."""
+
+    text: str
+    id: str
+    device_id: str
+    client_id: str
+    issued_at: int
+    expires_at: int
+
+
+class DeviceTokens:
+    """Issues and checks tokens with one secret. ``clock``: seconds since 1970."""
+
+    def __init__(
+        self, secret: str, lifetime_s: float, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        """Raises ConfigError if the secret is too short."""
+        self._signer = TokenAuthenticator(secret, lifetime_s, clock=clock)
+        self.lifetime_s = lifetime_s
+        self._clock = clock
+
+    def issue(self, device_id: str, client_id: str) -> IssuedToken:
+        """Return a new token for this device and client."""
+        token_id, issued = secrets.token_urlsafe(12), round(self._clock() * 1000)
+        signed = self._signer.issue(device_id, _bound(client_id, token_id, str(issued)))
+        return IssuedToken(
+            f"{token_id}.{issued}.{signed}",
+            token_id,
+            device_id,
+            client_id,
+            issued,
+            int(signed.partition(".")[0]) * 1000,
+        )
+
+    def verify(self, identity: Identity) -> tuple[TokenCheck, Ticket]:
+        """Check a device's token in constant time. Never raises."""
+        verdict, ticket = self._verify(identity, identity.device_id)
+        if verdict is TokenCheck.WRONG and identity.sent_id:
+            return self._verify(identity, identity.sent_id)  # older tokens have this spelling
+        return verdict, ticket
+
+    def _verify(self, identity: Identity, device_id: str) -> tuple[TokenCheck, Ticket]:
+        parts = _TOKEN.fullmatch(identity.token)
+        if parts is None:
+            verdict = self._signer.verify(identity.token, device_id, identity.client_id)
+            return verdict, Ticket("", 0)
+        token_id, issued, signed = parts.groups()
+        client = _bound(identity.client_id, token_id, issued)
+        return self._signer.verify(signed, device_id, client), Ticket(token_id, int(issued))
+
+
+def _bound(client_id: str, token_id: str, issued: str) -> str:
+    """Return what takes the client's place in the signature. No Client-Id has a line feed."""
+    return f"{client_id}\n{token_id}.{issued}"

@@ -1,0 +1,97 @@
+"""Who may use the server: the interface between the doors (OTA, the carriers) and the registry.
+
+``vixio.devices.registry`` implements it. Without a registry every device is welcome.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import StrEnum
+
+from vixio.transports.admission.identity import Identity
+from vixio.transports.admission.refusal import Refusal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """What a device says of itself when it asks OTA. Unverified; empty where it says nothing."""
+
+    device_id: str
+    """Normalised, well-formed."""
+    client_id: str = ""
+    address: str = ""
+    board: str = ""
+    chip: str = ""
+    firmware: str = ""
+    serial: str = ""
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invitation:
+    """What OTA tells a device. Not ``admitted``: neither address nor token, but a notice."""
+
+    admitted: bool
+    token: str = ""
+    """Empty: none is needed, or none could be made."""
+    code: str = ""
+    """Six digits that the device shows and reads aloud; empty: there is nothing to enter."""
+    message: str = ""
+    """What the device shows."""
+    challenge: str = ""
+    """Makes the device ask `/activate`, which it does not do without one (ota.cc, Activate)."""
+
+
+OPEN_DOOR = Invitation(admitted=True)
+
+
+class Activation(StrEnum):
+    """The answer to `/activate`."""
+
+    DONE = "done"
+    WAITING = "waiting"
+    REFUSED = "refused"
+
+
+class RegistryUnavailable(Exception):
+    """The registry cannot say now whether the device is welcome."""
+
+
+class Access(ABC):
+    """Decides who may use the server."""
+
+    @property
+    @abstractmethod
+    def admits_strangers(self) -> bool:
+        """Whether OTA may answer a client that does not say which device it is."""
+
+    @abstractmethod
+    async def visit(self, visit: Visit) -> Invitation:
+        """Answer a device at OTA. Raises RegistryUnavailable."""
+
+    @abstractmethod
+    async def activate(self, device_id: str, client_id: str, body: bytes) -> Activation:
+        """Answer a device that asks whether it is claimed. Raises RegistryUnavailable."""
+
+    @abstractmethod
+    def check(self, identity: Identity) -> Refusal | None:
+        """Return why the device may not connect. Never waits, never raises."""
+
+
+class OpenAccess(Access):
+    """Every device is welcome, and none is known."""
+
+    admits_strangers = True
+
+    async def visit(self, visit: Visit) -> Invitation:
+        """Invite it, without a token."""
+        return OPEN_DOOR
+
+    async def activate(self, device_id: str, client_id: str, body: bytes) -> Activation:
+        """There is nothing to wait for."""
+        return Activation.DONE
+
+    def check(self, identity: Identity) -> Refusal | None:
+        """Refuse nothing."""
+        return None
