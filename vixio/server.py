@@ -22,12 +22,12 @@ from vixio.composition.conversations import Conversations
 from vixio.composition.engine import EngineBuilder
 from vixio.composition.lines import ServerLog
 from vixio.composition.memory import make_memory
+from vixio.composition.operations import Operations
 from vixio.composition.ports import admission_settings, ota_settings, xiaozhi_settings
 from vixio.composition.profiles import LiveProfiles, ProfileUpdates
-from vixio.composition.readiness import ServerReadiness
 from vixio.composition.registry import Farewells, make_registry
 from vixio.composition.reload import Reloader, on_hangup, reloaded
-from vixio.composition.run import run, stop_on_signals
+from vixio.composition.run import StopRequest, run, stop_on_signals
 from vixio.composition.server_providers import ServerProviders
 from vixio.composition.shared import SharedServices
 from vixio.composition.vision import make_vision
@@ -45,7 +45,6 @@ from vixio.core.transport import TransportBase
 from vixio.core.turns.endpointing import EndpointingFactory
 from vixio.core.turns.interruption import InterruptionFactory
 from vixio.http.app import create_http_app
-from vixio.http.routes.ready import ready_routes
 from vixio.http.server import HttpServer
 from vixio.logging.setup import configure_logging, flush_logs
 from vixio.settings import Settings
@@ -98,7 +97,6 @@ class Server:
         self.counters = Counters()
         self._lines = ServerLog()
         self.providers = ServerProviders(settings, providers or Providers(), self.counters)
-        self.readiness = ServerReadiness(self.providers)
         self.profiles = LiveProfiles(settings, self.providers.defaults)
         self.create_engine = EngineBuilder(
             settings, self.providers.pool, self.profiles, endpointing
@@ -112,7 +110,6 @@ class Server:
         )
         self._shared = SharedServices(self.tools, self.memory)
         self.registry = make_registry(settings, self.counters)
-        self.readiness.add("database", self.registry.problem)
         self.admission = Admission(
             admission_settings(settings, self.registry),
             counters=self.counters,
@@ -159,6 +156,9 @@ class Server:
             self.command,
             self._http_port,
         )
+        self._operations = Operations(self.host, self.providers, self.admission)
+        self.readiness = self._operations.readiness
+        self.readiness.add("database", self.registry.problem)
         self._updates = ProfileUpdates(self.profiles, self.host.sessions, self._prepare)
         self.host.events.attach(self._updates)
         self._farewells = Farewells(self.host.sessions)
@@ -178,7 +178,7 @@ class Server:
         return self.host.events
 
     def run(self) -> None:
-        """Serve devices until SIGINT or SIGTERM. Blocks; call it in a program's main thread.
+        """Serve devices until SIGINT, or SIGTERM and a drain. Blocks; for a program's main thread.
 
         In this one process: ``server.workers`` applies to ``vixio serve``. Logs as the settings
         say, unless the program has configured logging itself. Raises ConfigError.
@@ -232,7 +232,7 @@ class Server:
                 self.cluster_health if self._context.cluster.shared else self.health,
                 self.admission,
                 more=[
-                    *ready_routes(self.readiness),
+                    *self._operations.routes(),
                     *(self.vision.routes(self._is_live) if self.vision else ()),
                     *(self.a2a.routes() if self.a2a else ()),
                 ],
@@ -249,8 +249,7 @@ class Server:
             await self.stop()
             raise
         self._lines.started(self.events, words=self.settings.logging.words)
-        self.readiness.listening = True
-        self.readiness.loading = asyncio.create_task(self._load())
+        self._operations.begin(asyncio.create_task(self._load()))
         if self.a2a is not None:
             self.a2a.begin()
 
@@ -262,13 +261,17 @@ class Server:
         if (loading := self.readiness.loading) is not None:
             await asyncio.shield(loading)
 
+    async def drain(self) -> None:
+        """Refuse new devices, and let those that speak finish, within ``timeouts.drain`` seconds.
+
+        For the end of a service: :meth:`stop` follows, and closes whoever is left.
+        """
+        await self._operations.drain(self.settings.timeouts.drain)
+
     async def stop(self) -> None:
         """Close devices, ports and providers, in this order. Idempotent."""
-        self.readiness.listening = False
         with self._lines.stopping(self.admission.devices):
-            if (loading := self.readiness.loading) is not None:
-                loading.cancel()
-                await asyncio.wait([loading])
+            await self._operations.close()
             if self.a2a is not None:
                 await self.a2a.close()
             await self._updates.close()
@@ -354,15 +357,15 @@ class Server:
 
 
 async def serve(
-    settings: Settings, source: str, stop: asyncio.Event, load: Callable[[], Settings] | None = None
+    settings: Settings, source: str, stop: StopRequest, load: Callable[[], Settings] | None = None
 ) -> None:
-    """Run a server until ``stop`` is set. ``source`` says where the settings come from.
+    """Run a server until ``stop`` asks for its end. ``source`` says where the settings come from.
 
     ``load`` reads them again, on SIGHUP. Raises ConfigError when the server cannot run at all.
     """
     app = Server(settings)
     if load is not None:
-        on_hangup(Reloader(app, load), stop.set)
+        on_hangup(Reloader(app, load), stop.now)
     await _run(app, source, stop)
 
 
@@ -370,7 +373,7 @@ async def _serve(app: Server, source: str) -> None:
     await _run(app, source, stop_on_signals())
 
 
-async def _run(app: Server, source: str, stop: asyncio.Event) -> None:
+async def _run(app: Server, source: str, stop: StopRequest) -> None:
     from vixio.cli.banner import banner
 
     await run(app, stop, lambda: print(banner(about(app), source), flush=True))

@@ -17,6 +17,7 @@ from vixio import server as application
 from vixio.cluster.context import ClusterContext
 from vixio.cluster.workers.channel import Channel
 from vixio.cluster.workers.cluster import WorkerCluster
+from vixio.composition.run import StopRequest
 from vixio.core.commands import decode
 from vixio.core.cores import share_cores
 from vixio.core.session.commands import CustomHandler
@@ -32,9 +33,9 @@ async def serve(descriptor: int, number: int, port: int, http_port: int, config:
     cluster = WorkerCluster(number, await Channel.open(socket.socket(fileno=descriptor)))
     app = application.Server(settings, context=ClusterContext(cluster, share_ports=True))
     app.on_command("which process", whoami(number))
-    stop = asyncio.Event()
+    stop = StopRequest()
     linked = asyncio.create_task(cluster.run())
-    linked.add_done_callback(lambda _: stop.set())
+    linked.add_done_callback(lambda _: stop.now())
     commanded = asyncio.create_task(take_commands(app))
     try:
         await application.run(app, stop, lambda: write("ready"))

@@ -13,6 +13,7 @@ from tests.e2e.doubles import WaveformASR, recordings
 from tests.e2e.harness import serving, settings
 from tests.e2e.test_http import get
 from tests.support.waiting import until
+from vixio.composition.run import StopRequest
 from vixio.core.errors import ConfigError, ProviderUnavailable
 from vixio.core.messages import message
 from vixio.core.messages.fault import Fault
@@ -261,11 +262,11 @@ async def test_one_that_never_loads(caplog: pytest.LogCaptureFixture) -> None:
 
 async def test_the_server_goes_on_without_it(caplog: pytest.LogCaptureFixture) -> None:
     config = settings(tts={"voice": "no-such-voice"})
-    stop = asyncio.Event()
+    stop = StopRequest()
     running = asyncio.create_task(serve(config, "a test", stop))
     await until(lambda: errors(caplog), what="the line in the log", seconds=60)
     assert not running.done()
-    stop.set()
+    stop.now()
     async with asyncio.timeout(60):
         await running
     assert "espeak: no voice no-such-voice" in vars(errors(caplog)[0])["reason"]

@@ -42,7 +42,8 @@ def serve(
 ) -> None:
     """Run the server.
 
-    Ctrl-C or SIGTERM stops it in order, a second one at once. SIGHUP has it read the settings file
+    Ctrl-C stops it in order, SIGTERM once devices have finished speaking (timeouts.drain), a second
+    one at once. SIGHUP has it read the settings file
     again: devices, assistant and the providers of both.
     """
     collect_rarely()  # nearly all that is imported and made from here on stays
@@ -115,5 +116,5 @@ async def _supervise(
     stop = stop_on_signals()
     request = Request(settings, config, processes, log_level)
     supervisor = Supervisor(request, lambda about: click.echo(banner(about, source)))
-    on_hangup(supervisor.reload, stop.set)
+    on_hangup(supervisor.reload, stop.now)
     await supervisor.run(stop)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
 
 from vixio.core.errors import ProviderError
 from vixio.core.garbage import collect_rarely, freeze_memory
@@ -23,28 +23,71 @@ class Application(Protocol):
 
     async def start(self) -> None: ...
     async def loaded(self) -> None: ...
+    async def drain(self) -> None: ...
     async def stop(self) -> None: ...
 
 
-def stop_on_signals() -> asyncio.Event:
-    """Return an event that SIGINT or SIGTERM sets. A second signal ends the process at once."""
-    stop = asyncio.Event()
+class StopRequest:
+    """Whether a process is to stop: :meth:`now`, or once its devices have finished speaking."""
+
+    def __init__(self) -> None:
+        self._asked = asyncio.Event()
+        self._now = asyncio.Event()
+
+    def now(self) -> None:
+        """Stop now; also a process that drains."""
+        self._asked.set()
+        self._now.set()
+
+    def drain(self) -> None:
+        """Stop after a drain."""
+        self._asked.set()
+
+    @property
+    def at_once(self) -> bool:
+        """Whether to stop now."""
+        return self._now.is_set()
+
+    async def wait(self) -> None:
+        """Wait until the process is to stop, in either way."""
+        await self._asked.wait()
+
+    async def unless_now(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do ``work``; it is cancelled if the process is to stop now."""
+        working = asyncio.create_task(work)
+        hurrying = asyncio.create_task(self._now.wait())
+        try:
+            await asyncio.wait([working, hurrying], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            hurrying.cancel()
+            working.cancel()
+            await asyncio.wait([working, hurrying])
+        if not working.cancelled():
+            working.result()
+
+
+def stop_on_signals() -> StopRequest:
+    """Return what SIGTERM (after a drain) or SIGINT sets. A second signal ends the process at once.
+
+    SIGTERM comes from a supervisor, which has time; SIGINT from a person at a terminal.
+    """
+    stop = StopRequest()
     loop = asyncio.get_running_loop()
 
-    def on_signal() -> None:
-        stop.set()
+    def on_signal(request: Callable[[], None]) -> None:
+        request()
         for number in STOP_SIGNALS:
             loop.remove_signal_handler(number)
             # The next signal works even if the event loop is blocked.
             signal.signal(number, signal.SIG_DFL)
 
-    for number in STOP_SIGNALS:
-        loop.add_signal_handler(number, on_signal)
+    loop.add_signal_handler(signal.SIGINT, on_signal, stop.now)
+    loop.add_signal_handler(signal.SIGTERM, on_signal, stop.drain)
     return stop
 
 
-async def run(app: Application, stop: asyncio.Event, listening: Callable[[], None]) -> None:
-    """Run ``app`` until ``stop`` is set; ``listening`` is called when devices can connect.
+async def run(app: Application, stop: StopRequest, listening: Callable[[], None]) -> None:
+    """Run ``app`` until ``stop`` asks for its end; ``listening``: called when devices can connect.
 
     Raises ConfigError when it cannot run at all. A provider that cannot be used is a line in the
     log, and the turns that need it fail.
@@ -67,5 +110,7 @@ async def run(app: Application, stop: asyncio.Event, listening: Callable[[], Non
         else:
             loading.cancel()
         await stopping
+        if not stop.at_once:
+            await stop.unless_now(app.drain())
     finally:
         await app.stop()

@@ -101,6 +101,7 @@ class Pacer:
         self._before = before
         self._silent_from = 0.0
         self._paused_at: float | None = None
+        self._last_ended: Callable[[], None] | None = None
         self.started_at: float | None = None
         """When ``tts start`` was sent."""
         self.first_frame_at: float | None = None
@@ -160,6 +161,14 @@ class Pacer:
     def finish(self) -> None:
         """Mark the end of the reply: ``run`` ends once all of it has been played."""
         self._finished = True
+        self._changed.wake()
+
+    def end_with_sentence(self, ended: Callable[[], None]) -> None:
+        """Send no sentence behind the one under way; call ``ended`` when that has been played.
+
+        Then :meth:`stop` is due. A reply that is not heard yet gets its first sentence.
+        """
+        self._last_ended = ended
         self._changed.wake()
 
     def pause(self) -> None:
@@ -252,6 +261,12 @@ class Pacer:
                 await self._start()
                 continue
             await self._changed.wait()
+        if self._last_ended is not None and self._sent_ms and isinstance(self._queue[0], _Spoken):
+            await self._play_out()
+            self._last_ended()
+            while not self._stopped:
+                await self._changed.wait()
+            return None
         return self._pop()
 
     def _pop(self) -> bytes | _Spoken:

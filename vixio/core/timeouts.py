@@ -35,6 +35,8 @@ class Timeouts:
     tool_list: float = 2.0
     """For the tools of a device that has just connected, from the end of a turn on. The turn goes
     on without them."""
+    drain: float = 10.0
+    """For devices that speak to finish when the process gets SIGTERM; then they are cut."""
     tool_start: float = 10.0
     """For a tool source to start. The server is ready without it; its tools come when it has."""
     tool_close: float = 8.0

@@ -344,6 +344,7 @@ class TimeoutSettings(Section):
     vision: Seconds = _DEFAULT.vision
     device_tool: Seconds = _DEFAULT.device_tool
     tool_list: float = Field(default=_DEFAULT.tool_list, ge=0, le=60, allow_inf_nan=False)
+    drain: float = Field(default=_DEFAULT.drain, ge=0, le=3_600, allow_inf_nan=False)
 
 
 class LoggingSettings(Section):

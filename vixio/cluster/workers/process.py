@@ -48,6 +48,7 @@ async def _serve(plan: Plan, channel: Channel) -> None:
     from vixio import server as application
     from vixio.cluster.context import ClusterContext
     from vixio.composition.reload import Reloader, on_hangup
+    from vixio.composition.run import StopRequest
     from vixio.logging.setup import configure_logging
     from vixio.settings import Settings, load_settings, override
 
@@ -68,12 +69,13 @@ async def _serve(plan: Plan, channel: Channel) -> None:
     app = application.Server(
         settings, context=ClusterContext(cluster, plan.secret, share_ports=True)
     )
-    stop = asyncio.Event()
+    stop = StopRequest()
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, stop.set)
-    on_hangup(Reloader(app, load), stop.set)
+    loop.add_signal_handler(signal.SIGTERM, stop.drain)
+    loop.add_signal_handler(signal.SIGINT, stop.now)
+    on_hangup(Reloader(app, load), stop.now)
     listening = asyncio.create_task(cluster.run())
-    listening.add_done_callback(lambda _: stop.set())  # the supervisor has ended
+    listening.add_done_callback(lambda _: stop.now())  # the supervisor has ended
     try:
         await application.run(app, stop, lambda: cluster.ready(asdict(application.about(app))))
     finally:
@@ -86,9 +88,9 @@ def main(argv: list[str]) -> int:
     """Run the process; return its exit status."""
     from vixio.logging.setup import flush_logs
 
-    # Ctrl-C in a terminal is the supervisor's to handle. A worker that is starting reads the
-    # settings anyway.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Of the supervisor alone, since a Ctrl-C at its terminal does not reach this session of
+    # processes: end without a traceback. A worker that is starting reads the settings anyway.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         asyncio.run(_main(int(argv[0])))

@@ -18,6 +18,7 @@ from vixio.cluster.workers.channel import Channel
 from vixio.cluster.workers.coordinator import Coordinator
 from vixio.cluster.workers.messages import Kind
 from vixio.cluster.workers.process import Plan
+from vixio.composition.run import StopRequest
 from vixio.core.backoff import Backoff
 from vixio.core.children import command, environment
 from vixio.core.errors import VixioError
@@ -31,7 +32,8 @@ _RESTART: Final = Backoff(first=0.5, longest=5.0, factor=3.0, immediate=1)
 """Delays before each further start of a worker that did not get ready."""
 
 _STOP_S: Final = 15.0
-"""A worker closes its devices, which takes some seconds at most; then it is killed."""
+"""A worker closes its devices, which takes some seconds at most; then it is killed. A drain comes
+before."""
 
 
 class WorkerFailed(VixioError):
@@ -63,8 +65,8 @@ class Supervisor:
         self.restarts = 0
         """How many workers were replaced."""
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Serve until ``stop`` is set. Raises ConfigError, WorkerFailed if that cannot be."""
+    async def run(self, stop: StopRequest) -> None:
+        """Serve until ``stop`` asks for the end. Raises ConfigError, WorkerFailed if it cannot."""
         raise_descriptor_limit()
         server = self._request.settings.server
         with (
@@ -81,7 +83,7 @@ class Supervisor:
             finally:
                 stopping.cancel()
                 self._stopping.set()
-                await self._end(keepers)
+                await self._end(keepers, drain=not stop.at_once)
                 await self._coordinator.close()
             for keeper in keepers:
                 keeper.result()
@@ -91,10 +93,11 @@ class Supervisor:
         for process in self._processes.values():
             _signal(process, signal.SIGHUP)
 
-    async def _end(self, keepers: list[asyncio.Task[None]]) -> None:
+    async def _end(self, keepers: list[asyncio.Task[None]], *, drain: bool) -> None:
         for process in self._processes.values():
-            _signal(process, signal.SIGTERM)
-        _, late = await asyncio.wait(keepers, timeout=_STOP_S)
+            _signal(process, signal.SIGTERM if drain else signal.SIGINT)
+        draining = self._request.settings.timeouts.drain if drain else 0
+        _, late = await asyncio.wait(keepers, timeout=_STOP_S + draining)
         if late:
             for process in self._processes.values():
                 _signal(process, signal.SIGKILL)

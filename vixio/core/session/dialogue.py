@@ -177,6 +177,11 @@ class Dialogue:
         elif self._slot.reply is not None and self._slot.reply.speech is handle:
             await self.happen(Input.STOP, cause="cancelled")
 
+    def last_sentence(self, ended: Callable[[], None]) -> None:
+        """Call ``ended`` when the sentence that sounds has been played; no other follows it."""
+        if self._slot.reply is not None:
+            self._slot.reply.pacer.end_with_sentence(ended)
+
     def hang_up(self) -> None:
         """The connection is gone: what was heard of the reply stays in the history."""
         self._slot.hang_up()

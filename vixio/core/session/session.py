@@ -30,7 +30,7 @@ from vixio.core.session.tasks import SessionTasks
 from vixio.core.station import StationContext
 from vixio.core.tools.runner import SessionTools
 from vixio.core.tools.toolset import ToolSet
-from vixio.core.transport import DeviceConnection
+from vixio.core.transport import GOING_AWAY, DeviceConnection
 from vixio.core.turns.floor import WAKE_WINDOW_S, Input
 from vixio.core.turns.interruption import CutAtVoice, InterruptionFactory
 from vixio.core.watchdog import Watchdog
@@ -93,7 +93,7 @@ class Session:
         """The profile that a command in the inbox changes to."""
         self._speeches: list[SpeechHandle] = []
         """Those that are not over: on their way to the dialogue, waiting in it, or played."""
-        self._ended = False
+        self._ended = self._leaving = False
         self._why = ""
         """Why the session ended."""
         self.context = StationContext(
@@ -186,6 +186,16 @@ class Session:
         waiting, self._wanted = self._wanted, profile
         if waiting is None:
             self._post(self._reconfigure)
+
+    def leave(self, *, whole: bool = True) -> None:
+        """Close the connection (1001) once nobody speaks, at once if nobody does.
+
+        ``whole``: whether a reply is heard to its end, or only the sentence that sounds.
+        """
+        self._leaving = True
+        if not whole:
+            self._post(self._last_sentence)
+        self._post(self._go_on)
 
     async def close(self, reason: str = "closed by the server") -> None:
         """Close the connection. The session ends soon afterwards."""
@@ -311,12 +321,17 @@ class Session:
                 self.context.counters.add("session.chunk_ignored")
 
     def _free(self) -> None:
-        if self._dialogue.waiting or self._swap.pending:
+        if self._dialogue.waiting or self._swap.pending or self._leaving:
             self._post(self._go_on)
 
+    async def _last_sentence(self) -> None:
+        self._dialogue.last_sentence(lambda: self.interrupt("stopping"))
+
     async def _go_on(self) -> None:
-        """Start what has waited for a free floor: another engine, the next speech."""
-        if self._dialogue.idle:
+        """Start what has waited for a free floor: the end, another engine, the next speech."""
+        if self._dialogue.idle and self._leaving:
+            await self.connection.close(GOING_AWAY, "the server is stopping")
+        elif self._dialogue.idle:
             over_at = self._dialogue.over_at
             if self._swap.ready(now(), over_at, microphone=self._floor.hears):
                 await self._swap_engine()

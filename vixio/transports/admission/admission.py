@@ -25,6 +25,8 @@ from vixio.transports.admission.refusal_log import RefusalLog
 
 OVERLOADED = busy("overload", "The server is busy, try again.\n")
 
+STOPPING = busy("stopping", "The server is stopping, try again.\n", retry_after=10.0)
+
 SOCKETS = "sockets"
 """The name of the shared count of admitted connections."""
 
@@ -70,6 +72,8 @@ class Admission:
         self._refusals = RefusalLog(clock)
         self._devices: Counter[str] = Counter()  # connections by device
         self._overload = Overload(self.limits.loop_lag_ms / 1000, clock)
+        self.stopping = False
+        """Whether the process takes no devices any more."""
         self._users = 0
         self._loading = False
 
@@ -156,6 +160,8 @@ class Admission:
         self.cluster.limits.set(SOCKETS, "", self.admitted)
 
     def _check_room(self, identity: Identity, tracked: TrackedConnection) -> Refusal | None:
+        if self.stopping:
+            return STOPPING
         if tracked.refusal is not None and not (
             # A device that comes back takes the place of its older connection.
             tracked.refusal.reason == "connections" and self.is_connected(identity.device_id)

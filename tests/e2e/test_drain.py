@@ -1,0 +1,235 @@
+"""The end of a server that devices talk to: real processes, ended by signals."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from firmware_test_client import DeviceConfig, Reply, SimulatedDevice
+from tests.e2e.checks import assert_nothing_wrong, assert_played_well
+from tests.e2e.processes import STOP_TIMEOUT, Running, free_ports, running
+from tests.support import patient
+from tests.support.llm_server import Answer, LLMServer, Stall, text
+from tests.support.waiting import until
+
+VIXIO = Path(sys.executable).with_name("vixio")
+
+SENTENCE = (
+    "The quick brown fox jumps over the lazy dog while the cat looks on from the window sill "
+    "and wonders when the rain will end"
+)
+BEGUN_MS = 500.0
+BOUND = 60.0
+
+
+@dataclass
+class Served:
+    process: Running
+    port: int
+    http_port: int
+
+    @property
+    def device(self) -> DeviceConfig:
+        return DeviceConfig(ota_url=f"http://127.0.0.1:{self.http_port}/xiaozhi/ota/")
+
+    async def get(self, port: int, path: str, **headers: str) -> tuple[int, str, str]:
+        """Return the status, the header Retry-After and the body."""
+
+        url = f"http://127.0.0.1:{port}{path}"
+
+        def fetch() -> tuple[int, str, str]:
+            request = urllib.request.Request(url, headers=headers)
+            try:
+                with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310  loopback, http
+                    return answer.status, "", answer.read().decode()
+            except urllib.error.HTTPError as refused:
+                with refused:
+                    retry = str(refused.headers["Retry-After"] or "")
+                    return refused.code, retry, refused.read().decode()
+
+        async with asyncio.timeout(BOUND):
+            while True:
+                try:
+                    return await asyncio.to_thread(fetch)
+                except (ConnectionError, urllib.error.URLError):
+                    # One of two processes has nothing left to do and closes its ports, with what
+                    # the kernel has given it meanwhile; the other one answers.
+                    await asyncio.sleep(0)
+
+    async def failing_checks(self) -> set[str]:
+        """Return the names of what the readiness page complains of."""
+        status, _, body = await self.get(self.http_port, "/readyz")
+        checks = {each["name"] for each in json.loads(body)["checks"] if not each["ok"]}
+        assert (status == 503) is bool(checks)
+        return checks
+
+    async def connect(self) -> tuple[int, str]:
+        """Return what a device is answered that wants to connect, and when to come back."""
+        status, retry_after, _ = await self.get(
+            self.port,
+            "/xiaozhi/v1/",
+            **{
+                "Connection": "Upgrade",
+                "Upgrade": "websocket",
+                "Sec-WebSocket-Version": "13",
+                "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+                "Device-Id": "02:00:00:00:00:99",
+            },
+        )
+        return status, retry_after
+
+    async def ended(self) -> int | None:
+        async with asyncio.timeout(STOP_TIMEOUT):
+            return await self.process.process.wait()
+
+
+@asynccontextmanager
+async def serving(
+    directory: Path, llm: LLMServer, *, workers: int = 1, drain: float = 60
+) -> AsyncIterator[Served]:
+    port, http_port = free_ports(2)
+    path = directory / "vixio.yaml"
+    limits = {**patient.sections(drain=drain), "memory": {"store": "none"}}
+    limits["assistant"] = {"filler_after": 0}
+    limits["server"] = {
+        "host": "127.0.0.1",
+        "port": port,
+        "http_port": http_port,
+        "workers": workers,
+    }
+    limits["agent"] = {
+        "name": "openai",
+        "base_url": llm.base_url,
+        "api_key": "test",
+        "model": "m",
+        "first_token_timeout": 60,
+    }
+    path.write_text(json.dumps(limits), encoding="utf-8")
+    async with running((VIXIO, "serve", "--config", path), directory) as process:
+        await process.line("silero")
+        served = Served(process, port, http_port)
+        await until(
+            lambda: process.count("all providers are ready") == workers,
+            what="providers",
+            seconds=60,
+        )
+        assert await served.failing_checks() == set()
+        yield served
+    assert "Traceback" not in "".join(process.out + process.err)
+
+
+async def speaking(device: SimulatedDevice) -> Reply:
+    """Return the reply that the device plays, once some of it has been heard."""
+    before = len(device.replies)
+    await device.send_json({"type": "listen", "state": "detect", "text": "hello"})
+    await device.wait_for(
+        lambda: len(device.replies) > before and device.replies[-1].played_ms >= BEGUN_MS,
+        what="the first words",
+        timeout=BOUND,
+    )
+    return device.replies[-1]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+async def test_a_sentence_is_heard_to_its_end(tmp_path: Path, workers: int) -> None:
+    async with (
+        LLMServer() as llm,
+        serving(tmp_path, llm, workers=workers) as served,
+        SimulatedDevice(served.device) as device,
+        SimulatedDevice(served.device) as idle,
+    ):
+        llm.script(text(f"{SENTENCE}."), text(f"{SENTENCE}."))
+        whole = await device.type_text("hello")
+        reply = await speaking(device)
+        served.process.process.send_signal(signal.SIGTERM)
+        close = await idle.wait_for_close()
+        assert (close.code, close.reason) == (1001, "the server is stopping")
+        assert "draining" in await served.failing_checks()
+        assert await served.connect() == (503, "10")
+        assert not reply.ended
+
+        close = await device.wait_for_close(timeout=BOUND)
+        assert (close.code, close.reason) == (1001, "the server is stopping")
+        assert reply.text == whole.text == f"{SENTENCE}."
+        assert_played_well(reply)
+        assert_nothing_wrong(device)
+        assert reply.audio_ms == pytest.approx(whole.audio_ms, abs=120)
+        assert reply.played_ms == pytest.approx(whole.played_ms, abs=120)
+        assert reply.heard.rms == pytest.approx(whole.heard.rms, rel=0.1)
+        assert reply.heard.rms > 500
+        assert await served.ended() == 0
+    lines = "".join(served.process.err)
+    assert lines.count("  drained") == workers
+    assert "some devices did not finish" not in lines
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+async def test_a_hanging_reply_costs_the_bound_and_no_more(tmp_path: Path, workers: int) -> None:
+    async with (
+        LLMServer() as llm,
+        serving(tmp_path, llm, workers=workers, drain=1) as served,
+        SimulatedDevice(served.device) as device,
+    ):
+        hanging = Stall()
+        llm.script(Answer([hanging]))
+        await device.send_json({"type": "listen", "state": "detect", "text": "hello"})
+        async with asyncio.timeout(BOUND):
+            await hanging.reached.wait()
+        served.process.process.send_signal(signal.SIGTERM)
+        close = await device.wait_for_close()
+        assert close.code == 1001
+        assert device.replies == []
+        assert await served.ended() == 0
+    assert served.process.count("some devices did not finish") == 1
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+async def test_ctrl_c_does_not_wait(tmp_path: Path, workers: int) -> None:
+    async with (
+        LLMServer() as llm,
+        serving(tmp_path, llm, workers=workers) as served,
+        SimulatedDevice(served.device) as device,
+    ):
+        llm.script(text(f"{SENTENCE}. {SENTENCE}. {SENTENCE}."))
+        reply = await speaking(device)
+        served.process.process.send_signal(signal.SIGINT)
+        close = await device.wait_for_close()
+        assert close.code == 1001
+        assert reply.cut
+        assert await served.ended() == 0
+    assert served.process.count("draining") == 0
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+async def test_a_second_signal_ends_it_at_once(tmp_path: Path, workers: int) -> None:
+    async with (
+        LLMServer() as llm,
+        serving(tmp_path, llm, workers=workers) as served,
+        SimulatedDevice(served.device) as device,
+    ):
+        health = json.loads((await served.get(served.http_port, "/healthz"))[2])
+        pids = [each["pid"] for each in health.get("workers", [])]
+        assert len(pids) == (workers if workers > 1 else 0)
+        llm.script(text(f"{SENTENCE}. {SENTENCE}. {SENTENCE}."))
+        reply = await speaking(device)
+        served.process.process.send_signal(signal.SIGTERM)
+        await until(lambda: served.process.count("draining") == workers, what="the drain")
+        assert device.connected
+        served.process.process.send_signal(signal.SIGTERM)
+        assert await served.ended() == -signal.SIGTERM
+        await device.wait_for_close()
+        assert reply.cut
+        await until(
+            lambda: not [pid for pid in pids if Path(f"/proc/{pid}").exists()],
+            what="the end of all processes",
+        )
