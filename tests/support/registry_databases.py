@@ -1,4 +1,4 @@
-"""The databases that the tests run on: an own one for each test."""
+"""The databases that tests of the registry run on: an own one for each test."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import asyncpg
+import pytest
 
 from tests.support.databases import postgres_server
 from vixio.database.create import make_database
@@ -39,4 +41,19 @@ def postgres(server: str, name: str) -> Iterator[Make]:
     yield lambda: make_database(Path(), url)
 
 
-__all__ = ["Make", "postgres", "postgres_server", "sqlite"]
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """Run one PostgreSQL server for all tests. A test without one is skipped."""
+    with postgres_server() as url:
+        yield url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
+    """Give connections to an empty database."""
+    if request.param == "sqlite":
+        with sqlite(tmp_path) as made:
+            yield made
+    else:
+        with postgres(request.getfixturevalue("postgres_url"), uuid4().hex) as made:
+            yield made

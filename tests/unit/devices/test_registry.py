@@ -1,0 +1,303 @@
+"""The registry of a running server: who comes in, with and without its database."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
+from pathlib import Path
+
+import pytest
+
+from tests.support.registry import device_tokens
+from tests.support.registry_databases import Make
+from tests.support.waiting import until
+from vixio.core.device import Device
+from vixio.core.metrics import Counters
+from vixio.core.session.events import SessionClosed, SessionOpened
+from vixio.database.create import make_database
+from vixio.database.database import Database, Transaction
+from vixio.database.link import Link
+from vixio.devices.desk import Desk
+from vixio.devices.records import AccessMode, RegistryError
+from vixio.devices.registry import DeviceRegistry
+from vixio.devices.tokens import DeviceTokens
+from vixio.transports.admission.access import Activation, RegistryUnavailable, Visit
+from vixio.transports.admission.auth import TokenAuthenticator
+from vixio.transports.admission.identity import Identity
+
+KITCHEN, BATH = "02:00:00:00:00:01", "02:00:00:00:00:02"
+SECRET = "a secret of enough bytes"
+
+
+class Here:
+    """A running registry, and a connection of somebody else to its database."""
+
+    def __init__(self, registry: DeviceRegistry, desk: Desk, counters: Counters) -> None:
+        self.registry = registry
+        self.desk = desk
+        self.counters = counters
+        self.sent_away: list[tuple[str, str]] = []
+        registry.on_unwelcome = lambda device_id, rejection: self.sent_away.append(
+            (device_id, rejection.words("en"))
+        )
+
+    async def visit(self, device_id: str = KITCHEN, client_id: str = "c") -> str:
+        """Have a device ask OTA; return its token, empty if it is not let in."""
+        invitation = await self.registry.visit(Visit(device_id=device_id, client_id=client_id))
+        assert invitation.admitted == bool(invitation.token)
+        return invitation.token
+
+    def refused(self, token: str, device_id: str = KITCHEN, client_id: str = "c") -> str:
+        """Return why a device with this token may not connect; empty: it may."""
+        refusal = self.registry.check(Identity(device_id, client_id, token))
+        return refusal.reason if refusal else ""
+
+
+def registry_of(
+    make: Make, mode: AccessMode, counters: Counters, tokens: DeviceTokens | None
+) -> DeviceRegistry:
+    link: Link[Database] = Link(make, name="test-registry")
+    return DeviceRegistry(link, mode, tokens, counters)
+
+
+@asynccontextmanager
+async def running(
+    make: Make, mode: AccessMode = AccessMode.ACTIVATION, tokens: DeviceTokens | None = None
+) -> AsyncIterator[Here]:
+    """Run a registry."""
+    counters = Counters()
+    registry = registry_of(make, mode, counters, tokens or device_tokens())
+    database = make()
+    await database.open()
+    registry.start()
+    try:
+        yield Here(registry, Desk(database), counters)
+    finally:
+        await registry.stop()
+        await database.close()
+
+
+async def claimed(here: Here, device_id: str = KITCHEN) -> str:
+    """Have a device let in; return its token."""
+    assert await here.visit(device_id) == ""
+    await here.registry.at_desk(lambda desk: desk.claim(device_id, "me"))
+    return await here.visit(device_id)
+
+
+async def test_a_device_comes_is_claimed_elsewhere_and_connects(make: Make) -> None:
+    async with running(make) as here:
+        invitation = await here.registry.visit(Visit(device_id=KITCHEN, client_id="c"))
+        assert not invitation.admitted
+        assert invitation.code in invitation.message
+        assert invitation.challenge, "without one the device would not ask /activate"
+        assert await here.registry.activate(KITCHEN, "c", b"{}") is Activation.WAITING
+        await here.desk.claim(invitation.code, "somebody at another process")
+        await until(lambda: here.registry.stats()["devices_claimed"])
+        assert await here.registry.activate(KITCHEN, "c", b"{}") is Activation.DONE
+        token = await here.visit()
+        assert here.refused(token) == ""
+        assert here.refused(token, client_id="d") == "token_wrong"
+        assert here.refused("") == "token_missing"
+
+
+async def test_a_claim_at_this_process_holds_at_once(make: Make) -> None:
+    async with running(make) as here:
+        token = await claimed(here)
+        assert await here.registry.activate(KITCHEN, "c", b"{}") is Activation.DONE
+        assert here.refused(token) == ""
+        with pytest.raises(RegistryError, match="no device"):
+            await here.registry.at_desk(lambda desk: desk.claim(BATH, "me"))
+        assert here.registry.problem() == "", "a refusal is no failure of the database"
+
+
+async def test_a_blocked_device_is_sent_away_and_told_why(make: Make) -> None:
+    async with running(make) as here:
+        token = await claimed(here)
+        assert here.refused(token) == ""
+        await here.desk.block(KITCHEN, "lost in Rome", "me")
+        await until(lambda: here.sent_away == [(KITCHEN, "This device is blocked: lost in Rome")])
+        assert here.refused(token) == "blocked"
+        invitation = await here.registry.visit(Visit(device_id=KITCHEN, client_id="c"))
+        assert (invitation.admitted, invitation.code, invitation.challenge) == (False, "", "")
+        assert invitation.message == "This device is blocked: lost in Rome"
+        assert await here.registry.activate(KITCHEN, "c", b"{}") is Activation.REFUSED
+
+
+async def test_a_revoked_token_opens_no_more(make: Make) -> None:
+    async with running(make) as here:
+        token = await claimed(here)
+        assert here.refused(token) == ""
+        bath = await claimed(here, BATH)
+        assert here.refused(bath, BATH) == ""
+        await here.desk.revoke_token(token.partition(".")[0], "me")
+        await until(lambda: here.sent_away)
+        assert [device for device, _ in here.sent_away] == [KITCHEN]
+        assert here.refused(token) == "token_revoked"
+        assert here.refused(bath, BATH) == ""
+        assert here.refused(await here.visit()) == "", "the device itself is welcome"
+        await here.desk.revoke_tokens(BATH, "me")
+        await until(lambda: here.refused(bath, BATH) == "token_revoked")
+        assert here.refused(await here.visit(BATH), BATH) == ""
+
+
+async def test_a_token_is_void_once_its_successor_is_used(make: Make) -> None:
+    async with running(make) as here:
+        first = await claimed(here)
+        second = await here.visit()
+        assert here.refused(first) == "", "the answer with the second may have got lost"
+        assert here.refused(second) == ""
+        await until(lambda: here.refused(first) == "token_revoked")
+        assert here.sent_away == []
+
+
+async def test_a_forgotten_device_has_to_be_claimed_again(make: Make) -> None:
+    async with running(make) as here:
+        token = await claimed(here)
+        assert here.refused(token) == ""
+        await here.desk.forget(KITCHEN, "me")
+        await until(lambda: here.refused(token) == "token_revoked")
+        await until(lambda: here.sent_away)
+        again = await claimed(here)
+        assert here.refused(again) == ""
+        assert here.refused(token) == "token_revoked", "the old token does not come back to life"
+
+
+async def test_what_is_known_survives_a_restart(make: Make) -> None:
+    tokens = device_tokens()
+    async with running(make, tokens=tokens) as here:
+        token = await claimed(here)
+        revoked = await here.visit(KITCHEN)
+        await here.desk.revoke_token(revoked.partition(".")[0], "me")
+    async with running(make, tokens=tokens) as here:
+        await until(lambda: here.refused(revoked) == "token_revoked")
+        assert here.refused(token) == ""
+        assert here.registry.stats() == {"devices_known": 1, "devices_claimed": 1}
+
+
+async def test_tokens_of_earlier_versions_open_an_open_server_alone(make: Make) -> None:
+    old = TokenAuthenticator(SECRET).issue(KITCHEN, "c")
+    async with running(make, AccessMode.OPEN) as here:
+        assert here.refused(old) == ""
+        await here.visit()
+        assert here.refused(old) == ""
+        await here.desk.revoke_tokens(KITCHEN, "me")
+        await until(lambda: here.refused(old) == "token_revoked")
+    async with running(make) as here:
+        await until(lambda: here.registry.stats()["devices_known"] == 1)
+        assert here.refused(old) == "token_revoked"
+
+
+async def test_sessions_are_noted(make: Make) -> None:
+    async with running(make, AccessMode.OPEN) as here:
+        device = Device(KITCHEN, address="192.0.2.7", features=frozenset({"mcp"}))
+        here.registry(SessionOpened(KITCHEN, "s", 0.0, device))
+        here.registry(SessionClosed(KITCHEN, "s", 1.0, 1.0))
+        await here.registry.stop()
+        (found,) = await here.desk.devices()
+        assert (found.address, found.features) == ("192.0.2.7", ("mcp",))
+
+
+# ── without the database ─────────────────────────────────────────────────────────────────────
+
+
+class Breakable(Database):
+    """A database that fails while it is down, as one whose disk is full or whose server is gone."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.place = database.place
+        self.down = False
+
+    async def open(self) -> None:
+        self._check()
+        await self._database.open()
+
+    async def close(self) -> None:
+        await self._database.close()
+
+    def transaction(self, *, write: bool = True) -> AbstractAsyncContextManager[Transaction]:
+        self._check()
+        return self._database.transaction(write=write)
+
+    async def changed(self) -> bool:
+        self._check()
+        return await self._database.changed()
+
+    def _check(self) -> None:
+        if self.down:
+            raise OSError("the disk is gone")
+
+
+async def test_known_devices_go_on_without_the_database(make: Make) -> None:
+    database = Breakable(make())
+    counters = Counters()
+    registry = registry_of(lambda: database, AccessMode.ACTIVATION, counters, device_tokens())
+    other = make()
+    await other.open()
+    registry.start()
+    here = Here(registry, Desk(other), counters)
+    token = await claimed(here)
+    database.down = True
+    second = await here.visit()
+    assert registry.problem() == "the database cannot be reached"
+    assert here.refused(token) == here.refused(second) == ""
+    assert await registry.activate(KITCHEN, "c", b"{}") is Activation.DONE
+    with pytest.raises(RegistryUnavailable):
+        await here.visit(BATH)
+    registry(SessionOpened(KITCHEN, "s", 0.0, Device(KITCHEN, address="192.0.2.9")))
+    assert counters.get("registry.offline_visits") == 2
+    database.down = False
+    await until(lambda: registry.problem() == "")
+    # What happened meanwhile is written: the contact, and the token that was issued.
+    await registry.stop()
+    issued = second.partition(".")[0]
+    assert issued in {each.id for each in await here.desk.tokens(KITCHEN)}
+    assert (await here.desk.device(KITCHEN)).address == "192.0.2.9"
+    await other.close()
+
+
+async def test_an_open_server_serves_whoever_comes_without_its_database() -> None:
+    nowhere = Path("/proc/nowhere")
+    registry = registry_of(
+        lambda: make_database(nowhere, ""), AccessMode.OPEN, Counters(), device_tokens()
+    )
+    registry.start()
+    invitation = await registry.visit(Visit(device_id=KITCHEN, client_id="c"))
+    assert invitation.admitted
+    assert registry.check(Identity(KITCHEN, "c", invitation.token)) is None
+    assert registry.problem()
+    await registry.stop()
+
+
+async def test_a_server_that_starts_without_its_database_trusts_its_signatures() -> None:
+    tokens = device_tokens()
+    registry = registry_of(
+        lambda: make_database(Path("/proc/nowhere"), ""),
+        AccessMode.ACTIVATION,
+        Counters(),
+        tokens,
+    )
+    registry.start()
+    with pytest.raises(RegistryUnavailable):
+        await registry.visit(Visit(device_id=KITCHEN, client_id="c"))
+    token = tokens.issue(KITCHEN, "c").text
+    assert registry.check(Identity(KITCHEN, "c", token)) is None
+    assert registry.check(Identity(BATH, "c", token)) is not None
+    await registry.stop()
+
+
+async def test_a_restored_backup_is_noticed(tmp_path: Path) -> None:
+    async with running(lambda: make_database(tmp_path, "")) as here:
+        token = await claimed(here)
+        with (
+            closing(sqlite3.connect(tmp_path / "vixio.db")) as now,
+            closing(sqlite3.connect(tmp_path / "backup.db")) as backup,
+        ):
+            now.backup(backup)
+        await here.desk.block(KITCHEN, "", "me")
+        await until(lambda: here.refused(token) == "blocked")
+        (tmp_path / "backup.db").rename(tmp_path / "vixio.db")
+        for leftover in ("vixio.db-wal", "vixio.db-shm"):
+            (tmp_path / leftover).unlink(missing_ok=True)
+        await until(lambda: here.refused(token) == "")
