@@ -31,6 +31,7 @@ USER vixio
 WORKDIR /home/vixio
 # 8000: WebSocket, where devices talk. 8003: HTTP, the OTA address that a device is given.
 EXPOSE 8000 8003
-HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=3 \
-    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8003/healthz', timeout=4)"]
+# A model may take minutes to load; the first answer that is 200 ends the start at once.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=5m --retries=3 \
+    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8003/readyz', timeout=4)"]
 CMD ["vixio", "serve", "--host", "0.0.0.0"]

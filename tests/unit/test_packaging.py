@@ -211,5 +211,5 @@ def test_the_image_runs_unprivileged_on_a_supported_python_and_says_how_it_is() 
     last = dict(instructions)  # the last of each keyword
     assert last["USER"] == ["vixio"]
     assert last["EXPOSE"] == ["8000", "8003"]
-    assert "http://127.0.0.1:8003/healthz" in " ".join(last["HEALTHCHECK"])
+    assert "http://127.0.0.1:8003/readyz" in " ".join(last["HEALTHCHECK"])
     assert "vixio" in last["CMD"][0]

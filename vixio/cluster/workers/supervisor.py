@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 _RESTART: Final = Backoff(first=0.5, longest=5.0, factor=3.0, immediate=1)
 """Delays before each further start of a worker that did not get ready."""
 
-_STOP_S: Final = 15.0
+STOP_S: Final = 15.0
 """A worker closes its devices, which takes some seconds at most; then it is killed. A drain comes
 before."""
 
@@ -97,7 +97,7 @@ class Supervisor:
         for process in self._processes.values():
             _signal(process, signal.SIGTERM if drain else signal.SIGINT)
         draining = self._request.settings.timeouts.drain if drain else 0
-        _, late = await asyncio.wait(keepers, timeout=_STOP_S + draining)
+        _, late = await asyncio.wait(keepers, timeout=STOP_S + draining)
         if late:
             for process in self._processes.values():
                 _signal(process, signal.SIGKILL)
@@ -152,7 +152,7 @@ class Supervisor:
             await channel.close()
         # Its end of the pair is closed: it is ending, or has sent a malformed message.
         try:
-            async with asyncio.timeout(_STOP_S):
+            async with asyncio.timeout(STOP_S):
                 return await process.wait()
         except TimeoutError:
             _signal(process, signal.SIGKILL)

@@ -1,0 +1,121 @@
+"""The files in deploy/ fit the image, the settings and each other."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from vixio.cluster.workers.supervisor import STOP_S
+from vixio.core.timeouts import Timeouts
+from vixio.http.routes.ready import READY_PATH
+from vixio.settings import Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+UNIT = ROOT / "deploy" / "vixio.service"
+COMPOSE = ROOT / "deploy" / "compose.yaml"
+
+TO_STOP = Timeouts().drain + STOP_S
+"""Seconds until a server has stopped, at the latest."""
+
+
+def dockerfile(keyword: str) -> list[str]:
+    """Return the arguments of an instruction of the image that is run, once for each."""
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
+    last = text.rpartition("\nFROM ")[2]
+    return re.findall(rf"^{keyword} (.+)$", last, re.MULTILINE)
+
+
+def unit() -> dict[str, list[str]]:
+    """Return the values of each key of the unit, in order."""
+    found: dict[str, list[str]] = {}
+    for line in UNIT.read_text(encoding="utf-8").splitlines():
+        key, equals, value = line.partition("=")
+        if equals and not line.startswith("#"):
+            found.setdefault(key, []).append(value)
+    return found
+
+
+def service() -> dict[str, Any]:
+    (only,) = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))["services"].values()
+    assert isinstance(only, dict)
+    return only
+
+
+def test_the_image_is_healthy_when_it_is_ready() -> None:
+    (check,) = dockerfile("HEALTHCHECK")
+    assert f"http://127.0.0.1:{Settings().server.http_port}{READY_PATH}" in check
+
+
+def test_the_containers_ports_and_volume_are_those_of_the_image() -> None:
+    ports = [each.partition(":")[2] for each in service()["ports"]]
+    assert ports == dockerfile("EXPOSE")[0].split()
+    assert ports == [str(Settings().server.port), str(Settings().server.http_port)]
+    mounted = [each.split(":")[1] for each in service()["volumes"]]
+    assert dockerfile("VOLUME")[0] in mounted
+    assert service()["working_dir"] in mounted
+    data = next(each.partition(":")[0] for each in service()["volumes"] if "/var/lib" in each)
+    assert data in yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))["volumes"]
+
+
+def test_the_container_is_built_from_this_project() -> None:
+    build = service()["build"]
+    assert (COMPOSE.parent / build["context"] / "Dockerfile").resolve() == ROOT / "Dockerfile"
+    assert list(build["args"]) == [each.partition("=")[0] for each in dockerfile("ARG")]
+
+
+def test_both_wait_for_the_drain_before_they_kill() -> None:
+    assert float(service()["stop_grace_period"].removesuffix("s")) >= TO_STOP
+    assert float(unit()["TimeoutStopSec"][0]) >= TO_STOP
+    # SIGTERM to the processes of models and voices would cut the last sentence.
+    assert unit()["KillMode"] == ["mixed"]
+
+
+def test_both_keep_the_same_state() -> None:
+    of_unit = dict(each.split("=") for each in unit()["Environment"][0].split())
+    of_image = dict(each.split("=") for line in dockerfile("ENV") for each in line.split())
+    for name in ("XDG_STATE_HOME", "XDG_DATA_HOME"):
+        assert of_unit[name] == of_image[name] == "/var/lib"
+    assert f"/var/lib/{unit()['StateDirectory'][0]}" == dockerfile("VOLUME")[0]
+    assert unit()["WorkingDirectory"] == [f"/etc/{unit()['ConfigurationDirectory'][0]}"]
+
+
+@pytest.fixture
+def analyze(tmp_path: Path) -> list[str]:
+    """The start of a command line, and at its end the unit with a program that is there."""
+    program = shutil.which("systemd-analyze")
+    if program is None:
+        pytest.skip("systemd-analyze is part of systemd, which this machine has not")
+    copy = tmp_path / UNIT.name
+    vixio = Path(sys.executable).with_name("vixio")
+    text = UNIT.read_text(encoding="utf-8").replace("/opt/vixio/bin/vixio", str(vixio))
+    copy.write_text(text, encoding="utf-8")
+    return [program, str(copy)]
+
+
+def test_systemd_understands_the_unit(analyze: list[str]) -> None:
+    program, copy = analyze
+    done = subprocess.run(
+        [program, "verify", copy], capture_output=True, text=True, check=False, timeout=60
+    )
+    # Other units of the machine are read as well, and may have faults of their own.
+    mine = [line for line in done.stderr.splitlines() if UNIT.name in line]
+    assert mine == []
+
+
+def test_a_mistake_in_the_unit_would_be_found(analyze: list[str]) -> None:
+    program, copy = analyze
+    with Path(copy).open("a", encoding="utf-8") as file:
+        file.write("[Service]\nKillMode=gently\nProtectEverything=yes\n")
+    done = subprocess.run(
+        [program, "verify", copy], capture_output=True, text=True, check=False, timeout=60
+    )
+    mine = [line for line in done.stderr.splitlines() if UNIT.name in line]
+    assert any("gently" in line for line in mine)
+    assert any("ProtectEverything" in line for line in mine)
