@@ -14,12 +14,14 @@ from types import TracebackType
 from typing import Any, Self
 
 from vixio import __version__
-from vixio.cluster.context import ClusterContext, ServerInfo
+from vixio.cluster.context import ClusterContext
 from vixio.cluster.health import merge_health
 from vixio.composition.a2a import make_a2a
 from vixio.composition.choices import Providers
 from vixio.composition.conversations import Conversations
 from vixio.composition.engine import EngineBuilder
+from vixio.composition.firmware import make_firmware
+from vixio.composition.info import about
 from vixio.composition.lines import ServerLog
 from vixio.composition.memory import make_memory
 from vixio.composition.operations import Operations
@@ -110,6 +112,9 @@ class Server:
         )
         self._shared = SharedServices(self.tools, self.memory)
         self.registry = make_registry(settings, self.counters)
+        self.firmware = make_firmware(
+            settings, self.registry.link, self.counters, self._http_port, self._context.secret
+        )
         self.admission = Admission(
             admission_settings(settings, self.registry),
             counters=self.counters,
@@ -225,14 +230,17 @@ class Server:
         server = self.settings.server
         self.providers.begin()
         self.registry.start()
+        self.firmware.start()
         try:
             await self.host.start()
             app = create_http_app(
                 ota_settings(lambda: self.settings, self.transport.port),
                 self.cluster_health if self._context.cluster.shared else self.health,
                 self.admission,
+                offers=self.firmware.offers,
                 more=[
                     *self._operations.routes(),
+                    *self.firmware.routes(),
                     *(self.vision.routes(self._is_live) if self.vision else ()),
                     *(self.a2a.routes() if self.a2a else ()),
                 ],
@@ -281,6 +289,7 @@ class Server:
             if self.http is not None:
                 await self.http.stop()
             await self._shared.close()
+            await self.firmware.stop()
             await self.registry.stop()
             await self.providers.close()
 
@@ -377,16 +386,3 @@ async def _run(app: Server, source: str, stop: StopRequest) -> None:
     from vixio.cli.banner import banner
 
     await run(app, stop, lambda: print(banner(about(app), source), flush=True))
-
-
-def about(app: Server) -> ServerInfo:
-    """Return the facts of a listening server for its banner."""
-    server = app.settings.server
-    return ServerInfo(
-        host=server.public_host or server.host,
-        port=app.transport.port,
-        http_port=app.http.port if app.http is not None else server.http_port,
-        providers=app.providers.names(),
-        language=app.settings.assistant.language,
-        tokens=server.tokens,
-    )

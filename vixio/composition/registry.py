@@ -61,8 +61,8 @@ def make_registry(settings: Settings, counters: Counters) -> DeviceRegistry:
 
 
 @asynccontextmanager
-async def opened_desk(settings: Settings) -> AsyncIterator[Desk]:
-    """Open the registry of the settings for a command.
+async def opened_database(settings: Settings) -> AsyncIterator[Database]:
+    """Open the database of the registry for a command.
 
     Raises DatabaseFailed, and ConfigError for a registry that ends with the server.
     """
@@ -73,9 +73,16 @@ async def opened_desk(settings: Settings) -> AsyncIterator[Desk]:
     database = make_database(data_folder(settings), url)
     await database.open()
     try:
-        yield Desk(database)
+        yield database
     finally:
         await database.close()
+
+
+@asynccontextmanager
+async def opened_desk(settings: Settings) -> AsyncIterator[Desk]:
+    """Open the registry of the settings for a command; as :func:`opened_database`."""
+    async with opened_database(settings) as database:
+        yield Desk(database)
 
 
 class Farewells:

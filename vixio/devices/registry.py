@@ -107,6 +107,11 @@ class DeviceRegistry(Access):
         await self._notes.stop()
         await self._link.close()
 
+    @property
+    def link(self) -> Link[Database]:
+        """The database, for what else is kept there. :meth:`stop` closes it."""
+        return self._link
+
     def problem(self) -> str:
         """Return why the database cannot be used; empty: it can."""
         return "" if self._link.healthy else "the database cannot be reached"

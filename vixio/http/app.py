@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from vixio.http.firmware_offer import FirmwareOffers
 from vixio.http.ota import OtaSettings
 from vixio.http.routes.front import front_routes
 from vixio.http.routes.health import Status, health_routes
@@ -21,18 +22,19 @@ def create_http_app(
     status: Status = dict,
     admission: Admission | None = None,
     more: Sequence[Route] = (),
+    offers: FirmwareOffers | None = None,
 ) -> Starlette:
     """Return the ASGI application. ``status`` gives the health page its gauges.
 
     ``admission``: limits, tokens and counters, which the transports have too. ``more``: further
-    routes, as the one for cameras' photos.
+    routes, as the one for cameras' photos. ``offers``: of firmware; None: there are none.
     """
     from starlette.applications import Starlette
 
     admission = admission or Admission()
     return Starlette(
         routes=[
-            *OtaEndpoint(settings, admission).routes(),
+            *OtaEndpoint(settings, admission, offers).routes(),
             *health_routes(status, admission.counters),
             *front_routes(settings, admission.proxies),
             *more,

@@ -1,4 +1,4 @@
-"""The OTA answer: the address of the WebSocket, the time, and no new firmware.
+"""The OTA answer: the address of the WebSocket, the time, and firmware that is offered.
 
 Pure functions; the routes are in :mod:`vixio.http.routes.ota`.
 """
@@ -170,10 +170,12 @@ def ota_answer(
     *,
     trust_forwarded: bool | None = None,
     invitation: Invitation = OPEN_DOOR,
+    firmware: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return what a device needs to connect, or what it has to wait for.
 
-    ``headers`` and the rest are those of :func:`websocket_url`.
+    ``headers`` and the rest are those of :func:`websocket_url`. ``firmware``: the section for a
+    device that is offered an image.
 
     No field is null: the firmware stores every string and number of ``websocket`` as it comes
     (ota.cc, CheckVersion). There is no ``mqtt``, which it would prefer. A device that is not
@@ -186,8 +188,9 @@ def ota_answer(
     offset = utc_offset(settings.zone(), datetime.fromtimestamp(now, UTC))
     answer: dict[str, Any] = {
         "server_time": {"timestamp": round(now * 1000), "timezone_offset": offset},
-        # The device's own version and no URL: there is never anything to install.
-        "firmware": {"version": device_version(body, headers.get("user-agent", "")), "url": ""},
+        # Without an offer the device's own version and no URL: there is nothing to install.
+        "firmware": firmware
+        or {"version": device_version(body, headers.get("user-agent", "")), "url": ""},
     }
     if not invitation.admitted:
         answer["activation"] = {"code": invitation.code, "message": invitation.message}

@@ -1,12 +1,12 @@
 """What can go wrong with an image.
 
-FirmwareError (a VixioError)   one line for people
+FirmwareError (a RegistryError)  one line for people
 """
 
 from __future__ import annotations
 
-from vixio.core.errors import VixioError
+from vixio.devices.records import RegistryError
 
 
-class FirmwareError(VixioError):
+class FirmwareError(RegistryError):
     """An image is refused, or not there: one line that says why and what to do."""

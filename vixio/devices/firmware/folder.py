@@ -81,6 +81,10 @@ class FirmwareFolder:
         """Delete an image. A download of it that has begun goes on."""
         await asyncio.to_thread(self._remove, board, version)
 
+    def has(self, board: str, version: str) -> bool:
+        """Whether an image is there, unread. Blocks for a moment."""
+        return self._path(board, version).is_file()
+
     def open(self, board: str, version: str) -> BufferedReader:
         """Open an image to read it. Blocks for a moment."""
         path = self._path(board, version)

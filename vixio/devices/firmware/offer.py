@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from vixio.devices.firmware.versions import is_newer, is_version, numbers
 
@@ -18,14 +18,15 @@ _SHARES = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """An image that devices may get. ``id`` rises with each release, also of the same image."""
+    """An image that devices may get. ``id`` rises each time that something is released."""
 
     id: int
     board: str
     version: str
     chip: str
+    sha256: str
+    """Of the image, in hexadecimal digits; so is ``elf_sha256``, of the build."""
     elf_sha256: str
-    """Of the build, in hexadecimal digits."""
     size: int
     """Bytes."""
     percent: float = 0.0
@@ -51,13 +52,14 @@ class Stated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
-    """What became of the offers of one release to one device."""
+class History:
+    """What became of earlier offers to a device."""
 
-    failures: int = 0
-    """In a row."""
-    forced: bool = False
-    """Whether it was offered with force. That it was ends the loop of forced updates."""
+    failures: Mapping[str, int] = field(default_factory=dict)
+    """How often an image, by its SHA-256, failed in a row."""
+    forced: int = 0
+    """The id of the latest release that was offered with force; 0: none. That it was offered ends
+    the loop of forced updates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +70,8 @@ class Offer:
     force: bool = False
 
 
-_NEVER = Tried()
-
-
-def choose(device: Stated, releases: Iterable[Release], tried: Mapping[int, Tried]) -> Offer | None:
-    """Return what the device is offered, None for nothing. ``tried``: by the release's id.
+def choose(device: Stated, releases: Iterable[Release], history: History) -> Offer | None:
+    """Return what the device is offered, None for nothing.
 
     That is the highest version that is newer than the device's. A forced release pins the device:
     it is offered once although it is not newer, and what was released before it not any more.
@@ -80,23 +79,18 @@ def choose(device: Stated, releases: Iterable[Release], tried: Mapping[int, Trie
     if not device.board or not device.chip or not is_version(device.version):
         return None
     candidates = [each for each in releases if _fits(device, each) and is_for(device, each)]
-    pin = max(
-        *(each.id for each in candidates if each.forced),
-        *(number for number, record in tried.items() if record.forced),
-        0,
-        0,  # max() of one argument would take it for a collection
-    )
+    pin = max([history.forced, *(each.id for each in candidates if each.forced)])
     newer = [
         each
         for each in candidates
         if each.id >= pin
         and is_newer(each.version, device.version)
-        and tried.get(each.id, _NEVER).failures < MAX_FAILURES
+        and history.failures.get(each.sha256, 0) < MAX_FAILURES
     ]
     if newer:
         return Offer(max(newer, key=lambda each: (numbers(each.version), each.id)))
     for each in candidates:
-        if each.id == pin and each.forced and not tried.get(each.id, _NEVER).forced:
+        if each.forced and each.id == pin > history.forced:
             wanted = not is_newer(each.version, device.version) and not _runs(device, each)
             return Offer(each, force=True) if wanted else None
     return None

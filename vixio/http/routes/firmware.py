@@ -38,6 +38,10 @@ _STEPS: Final = 10
 """How often the progress of a download is reported, at most."""
 
 
+BUSY: Final = "the server has too many downloads at once, try again later"
+"""The reason of a refusal that has nothing to do with device and image."""
+
+
 class DownloadStep(StrEnum):
     """What is reported of a download."""
 
@@ -103,7 +107,7 @@ class FirmwareDownloads:
         if request.method == "HEAD":
             return self._refuse(405, "use GET")
         if self.busy:
-            return self._refuse(503, "too many downloads at once, try again later", ticket)
+            return self._refuse(503, BUSY, ticket)
         self._running += 1
         download = _Download(ticket, settings, self._ended)
         try:

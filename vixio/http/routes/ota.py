@@ -8,6 +8,7 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from vixio.http.firmware_offer import FirmwareOffers
 from vixio.http.ota import OtaSettings, ota_answer, read_visit
 from vixio.transports.admission.access import (
     OPEN_DOOR,
@@ -39,8 +40,11 @@ _STATUS = {Activation.DONE: 200, Activation.WAITING: 202, Activation.REFUSED: 40
 class OtaEndpoint:
     """Answers devices; limited by address, in all processes of the server together."""
 
-    def __init__(self, settings: OtaSettings, admission: Admission) -> None:
+    def __init__(
+        self, settings: OtaSettings, admission: Admission, offers: FirmwareOffers | None = None
+    ) -> None:
         self._settings = settings
+        self._offers = offers
         self._access = admission.settings.access
         self._admission = admission
         self._counters = admission.counters
@@ -92,6 +96,11 @@ class OtaEndpoint:
         elif not self._access.admits_strangers:
             return _bad_identity()
         forwarded = self._settings.trust_forwarded or self._proxies.trusts(peer(request))
+        firmware = None
+        if self._offers is not None and visit.device_id and invitation.admitted:
+            firmware = await self._offers.section(
+                visit, body, request.headers, own_host(request), trust_forwarded=forwarded
+            )
         return JSONResponse(
             ota_answer(
                 self._settings,
@@ -100,6 +109,7 @@ class OtaEndpoint:
                 own_host(request),
                 trust_forwarded=forwarded,
                 invitation=invitation,
+                firmware=firmware,
             )
         )
 

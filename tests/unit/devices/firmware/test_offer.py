@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from vixio.devices.firmware.offer import (
     MAX_FAILURES,
+    History,
     Offer,
     Release,
     Stated,
-    Tried,
     choose,
     is_for,
 )
@@ -38,6 +38,7 @@ def release(
         board="a-board",
         version=version,
         chip="esp32s3",
+        sha256=f"sha of {version}",
         elf_sha256=f"elf of {version}",
         size=3_000_000,
         percent=100.0,
@@ -47,11 +48,11 @@ def release(
 
 def chosen(
     *releases: Release,
-    tried: dict[int, Tried] | None = None,
+    history: History | None = None,
     **device: Any,  # noqa: ANN401  fields of any type
 ) -> object:
     stated = replace(DEVICE, **device)
-    return choose(stated, releases, tried or {})
+    return choose(stated, releases, history or History())
 
 
 @pytest.mark.parametrize(
@@ -145,26 +146,27 @@ def test_a_percentage_is_of_the_devices_and_grows_by_further_ones() -> None:
 def test_an_image_that_failed_too_often_is_not_offered_again() -> None:
     older = release(1, "2.4.2")
     newer = release(2, "2.4.3")
-    failed = {2: Tried(failures=MAX_FAILURES - 1)}
-    assert chosen(older, newer, tried=failed) == Offer(newer)
-    failed = {2: Tried(failures=MAX_FAILURES)}
-    assert chosen(older, newer, tried=failed) == Offer(older)
-    assert chosen(newer, tried=failed) is None
+    failed = History(failures={newer.sha256: MAX_FAILURES - 1})
+    assert chosen(older, newer, history=failed) == Offer(newer)
+    failed = History(failures={newer.sha256: MAX_FAILURES})
+    assert chosen(older, newer, history=failed) == Offer(older)
+    assert chosen(newer, history=failed) is None
+    assert chosen(replace(newer, id=9), history=failed) is None
 
 
 def test_a_forced_release_is_offered_once_whatever_its_version() -> None:
     back = release(7, "2.3.0", forced=True)
     assert chosen(back) == Offer(back, force=True)
-    assert chosen(back, tried={7: Tried(forced=True)}) is None
-    assert chosen(back, tried={7: Tried(forced=True, failures=1)}) is None
+    assert chosen(back, history=History(forced=7)) is None
+    assert chosen(back, history=History(forced=7, failures={back.sha256: 1})) is None
     again = release(8, "2.3.0", forced=True)
-    assert chosen(again, tried={7: Tried(forced=True)}) == Offer(again, force=True)
+    assert chosen(again, history=History(forced=7)) == Offer(again, force=True)
 
 
 def test_a_forced_release_that_is_newer_needs_no_force() -> None:
     forward = release(7, "2.5.0", forced=True)
     assert chosen(forward) == Offer(forward)
-    assert chosen(forward, tried={7: Tried(failures=MAX_FAILURES)}) is None
+    assert chosen(forward, history=History(failures={forward.sha256: MAX_FAILURES})) is None
 
 
 def test_a_device_with_this_very_build_is_not_forced() -> None:
@@ -176,11 +178,11 @@ def test_a_device_with_this_very_build_is_not_forced() -> None:
 def test_a_forced_release_holds_until_the_next_one() -> None:
     newest, back = release(1, "2.5.0"), release(2, "2.3.0", forced=True)
     assert chosen(newest, back) == Offer(back, force=True)
-    pinned = {2: Tried(forced=True)}
-    assert chosen(newest, back, version="2.3.0", tried=pinned) is None
-    assert chosen(newest, version="2.3.0", tried=pinned) is None  # and when it is removed
+    pinned = History(forced=2)
+    assert chosen(newest, back, version="2.3.0", history=pinned) is None
+    assert chosen(newest, version="2.3.0", history=pinned) is None  # and when it is removed
     later = release(3, "2.5.1")
-    assert chosen(newest, back, later, version="2.3.0", tried=pinned) == Offer(later)
+    assert chosen(newest, back, later, version="2.3.0", history=pinned) == Offer(later)
 
 
 def test_a_forced_release_for_one_device_does_not_pin_the_others() -> None:
@@ -205,11 +207,12 @@ def test_a_forced_release_for_one_device_does_not_pin_the_others() -> None:
 )
 def test_following_every_offer_ends(releases: list[Release]) -> None:
     """A device that installs whatever it is offered comes to rest."""
-    device, tried = DEVICE, dict[int, Tried]()
+    device, history = DEVICE, History()
     for _ in range(2 * len(releases) + 1):
-        offer = choose(device, releases, tried)
+        offer = choose(device, releases, history)
         if offer is None:
             return
         device = replace(device, version=offer.release.version, elf_sha256=offer.release.elf_sha256)
-        tried[offer.release.id] = Tried(forced=offer.force)
+        if offer.force:
+            history = History(forced=offer.release.id)
     pytest.fail("the offers go on")

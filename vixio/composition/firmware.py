@@ -1,0 +1,117 @@
+"""Joins firmware of devices with the HTTP server: offers at OTA, downloads, and their record."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Final
+
+from vixio.composition.registry import data_folder
+from vixio.core.metrics import Counters
+from vixio.database.database import Database
+from vixio.database.link import Link
+from vixio.devices.firmware.attempts import AttemptState
+from vixio.devices.firmware.folder import FirmwareFolder
+from vixio.devices.firmware.offer import Stated
+from vixio.devices.firmware.service import FirmwareService
+from vixio.http.firmware_link import FirmwareLinks, FirmwareTicket
+from vixio.http.firmware_offer import FirmwareOffers, OfferedFirmware, RunningFirmware
+from vixio.http.routes.firmware import (
+    BUSY,
+    DownloadStep,
+    FirmwareDownloads,
+    FirmwareSettings,
+)
+from vixio.settings import Settings
+
+if TYPE_CHECKING:
+    from starlette.routing import Route
+
+FOLDER_NAME: Final = "firmware"
+"""In the data folder."""
+
+_STATES: Final = {
+    DownloadStep.STARTED: AttemptState.DOWNLOADING,
+    DownloadStep.PROGRESS: AttemptState.DOWNLOADING,
+    DownloadStep.FINISHED: AttemptState.DOWNLOADED,
+    DownloadStep.ABORTED: AttemptState.FAILED,
+    DownloadStep.REFUSED: AttemptState.FAILED,
+}
+
+
+def firmware_folder(settings: Settings) -> FirmwareFolder:
+    """Return where the images are."""
+    return FirmwareFolder(data_folder(settings) / FOLDER_NAME)
+
+
+def make_firmware(
+    settings: Settings,
+    link: Link[Database],
+    counters: Counters,
+    http_port: Callable[[], int],
+    secret: str,
+) -> Firmware:
+    """Return the part of a server. ``secret`` signs links where the settings have none."""
+    return Firmware(
+        firmware_folder(settings),
+        link,
+        counters,
+        port=http_port,
+        public_host=settings.server.public_host,
+        secret=settings.server.auth.secret.get_secret_value() or secret,
+    )
+
+
+class Firmware:
+    """``secret`` signs links; empty: one that ends with the process."""
+
+    def __init__(
+        self,
+        folder: FirmwareFolder,
+        link: Link[Database],
+        counters: Counters,
+        *,
+        port: Callable[[], int],
+        public_host: str = "",
+        secret: str = "",
+    ) -> None:
+        links = FirmwareLinks(
+            secret=(secret or secrets.token_hex(32)).encode(), port=port, public_host=public_host
+        )
+        self._service = FirmwareService(link, folder, counters)
+        self._downloads = FirmwareDownloads(
+            FirmwareSettings(
+                links=links, open_image=folder.open, report=self._report, counters=counters
+            )
+        )
+        self.offers = FirmwareOffers(links, self._ask, lambda: self._downloads.busy)
+
+    def start(self) -> None:
+        """Begin to write what becomes of downloads."""
+        self._service.start()
+
+    async def stop(self) -> None:
+        """Write what is left, for a bounded time. Idempotent."""
+        await self._service.stop()
+
+    def routes(self) -> Sequence[Route]:
+        """Return the route of downloads."""
+        return self._downloads.routes()
+
+    async def _ask(self, running: RunningFirmware) -> OfferedFirmware | None:
+        attempt = await self._service.offer(Stated(**asdict(running)))
+        if attempt is None:
+            return None
+        ticket = FirmwareTicket(
+            attempt=attempt.id,
+            device_id=attempt.device_id,
+            board=attempt.board,
+            version=attempt.version,
+            sha256=attempt.sha256,
+        )
+        return OfferedFirmware(ticket, force=attempt.forced)
+
+    def _report(self, ticket: FirmwareTicket, step: DownloadStep, sent: int, reason: str) -> None:
+        state = AttemptState.POSTPONED if reason == BUSY else _STATES[step]
+        self._service.note(ticket.attempt, ticket.device_id, state, sent, reason)

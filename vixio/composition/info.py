@@ -1,0 +1,23 @@
+"""The facts of a listening server, for its banner."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vixio.cluster.context import ServerInfo
+
+if TYPE_CHECKING:
+    from vixio.server import Server
+
+
+def about(app: Server) -> ServerInfo:
+    """Return the facts of a listening server for its banner."""
+    server = app.settings.server
+    return ServerInfo(
+        host=server.public_host or server.host,
+        port=app.transport.port,
+        http_port=app.http.port if app.http is not None else server.http_port,
+        providers=app.providers.names(),
+        language=app.settings.assistant.language,
+        tokens=server.tokens,
+    )
