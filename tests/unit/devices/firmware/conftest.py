@@ -1,19 +1,17 @@
-"""A database and a folder with an image. Each test runs on SQLite, and on PostgreSQL where it is
-installed."""
+"""A database and a folder of images."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
 from tests.support import firmware_images as images
-from tests.unit.database.databases import Make, postgres, postgres_server, sqlite
+from tests.support.registry_databases import Make
 from vixio.core.metrics import Counters
 from vixio.database.database import Database
 from vixio.database.link import Link
@@ -25,22 +23,6 @@ from vixio.devices.firmware.service import FirmwareService
 
 BOARD = "bread-compact-wifi"
 DEVICE = "aa:bb:cc:00:00:01"
-
-
-@pytest.fixture(scope="session")
-def postgres_url() -> Iterator[str]:
-    with postgres_server() as url:
-        yield url
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
-    if request.param == "sqlite":
-        with sqlite(tmp_path / "data") as made:
-            yield made
-    else:
-        with postgres(request.getfixturevalue("postgres_url"), uuid4().hex) as made:
-            yield made
 
 
 @dataclass
