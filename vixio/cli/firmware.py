@@ -18,6 +18,7 @@ from vixio.cli.registry import actor
 
 if TYPE_CHECKING:
     from vixio.devices.firmware.attempts import Attempt
+    from vixio.devices.firmware.folder import StoredImage
     from vixio.devices.firmware.manager import FirmwareManager
     from vixio.devices.firmware.offer import Release
     from vixio.devices.records import DeviceRecord
@@ -63,10 +64,18 @@ def add(config: Path | None, file: Path, board: str) -> None:
     """
     from vixio.cli.firmware_lines import size_of
 
-    stored = _run(config, lambda manager, _: manager.add(file, board, actor()))
+    async def do(
+        manager: FirmwareManager, known: Sequence[DeviceRecord]
+    ) -> tuple[StoredImage, bool]:
+        stored = await manager.add(file, board, actor())
+        return stored, any(each.board == stored.board for each in known)
+
+    stored, seen = _run(config, do)
     assert stored.image is not None  # noqa: S101 - add() gives checked ones
     image = stored.image
     click.echo(f"added {stored.version} for {stored.board} ({image.chip}, {size_of(image.size)})")
+    if not seen:
+        click.echo(f"vixio: no device with the board {stored.board} has been here yet", err=True)
     click.echo(
         "no device gets it yet; for all of them: "
         f"vixio firmware release {stored.version} --board {stored.board} --percent 100"

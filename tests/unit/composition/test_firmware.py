@@ -11,6 +11,7 @@ from typing import Any
 import httpx2
 
 from tests.support import firmware_images as images
+from tests.support.registry import device_tokens, memory_registry
 from vixio.composition.firmware import Firmware
 from vixio.core.metrics import Counters
 from vixio.database.database import Database
@@ -19,10 +20,12 @@ from vixio.database.sqlite import SQLiteDatabase
 from vixio.devices.firmware.attempts import Attempt, AttemptState
 from vixio.devices.firmware.folder import FirmwareFolder
 from vixio.devices.firmware.manager import FirmwareManager
+from vixio.devices.records import AccessMode
 from vixio.http.app import create_http_app
 from vixio.http.ota import OtaSettings
 from vixio.http.server import HttpServer
-from vixio.transports.admission.admission import Admission
+from vixio.transports.admission.access import Access, OpenAccess
+from vixio.transports.admission.admission import Admission, AdmissionSettings
 
 DEVICE = "02:00:00:00:00:01"
 BOARD = "bread-compact-wifi"
@@ -67,7 +70,7 @@ class House:
 
 
 @asynccontextmanager
-async def house(tmp_path: Path) -> AsyncIterator[House]:
+async def house(tmp_path: Path, access: Access | None = None) -> AsyncIterator[House]:
     house = House(tmp_path / "data")
     await house.database.open()
     async with house.database.transaction() as transaction:
@@ -77,7 +80,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
     link: Link[Database] = Link(lambda: SQLiteDatabase(tmp_path / "data" / "vixio.db"), name="t")
     counters = Counters()
     firmware = Firmware(house.folder, link, counters, port=lambda: server.port)
-    admission = Admission(counters=counters)
+    admission = Admission(AdmissionSettings(access=access or OpenAccess()), counters=counters)
     app = create_http_app(
         OtaSettings(), admission=admission, more=firmware.routes(), offers=firmware.offers
     )
@@ -113,6 +116,20 @@ async def test_a_device_is_offered_and_sent_an_image(tmp_path: Path) -> None:
         assert sent.content == image
         attempt = await at.until(AttemptState.DOWNLOADED)
         assert (attempt.sent, attempt.from_version) == (len(image), "2.4.1")
+
+
+async def test_a_device_that_is_not_let_in_gets_nothing(tmp_path: Path) -> None:
+    registry = memory_registry(AccessMode.ACTIVATION, device_tokens())
+    registry.start()
+    try:
+        async with house(tmp_path, registry) as at:
+            await released(at, tmp_path, images.application())
+            assert await at.ota() == {"version": "2.4.1", "url": ""}
+            assert await at.manager.attempts() == []
+            await registry.at_desk(lambda desk: desk.claim(DEVICE, "test"))
+            assert (await at.ota())["version"] == "2.4.2"
+    finally:
+        await registry.stop()
 
 
 async def test_a_partition_without_room_gets_nothing(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from io import BufferedReader
 from pathlib import Path
 from typing import Final
@@ -69,6 +70,10 @@ class FirmwareFolder:
         """
         return await asyncio.to_thread(self._add, file, board)
 
+    async def check(self, file: Path, board: str = "") -> FirmwareImage:
+        """Read a file as :meth:`add` does, and keep nothing."""
+        return await asyncio.to_thread(_checked, file, file, board)
+
     async def all(self) -> list[StoredImage]:
         """Return the images by board and version, the newest last. Reads each of them whole."""
         return await asyncio.to_thread(lambda: [self._stored(*place) for place in self._places()])
@@ -83,7 +88,7 @@ class FirmwareFolder:
 
     def has(self, board: str, version: str) -> bool:
         """Whether an image is there, unread. Blocks for a moment."""
-        return self._path(board, version).is_file()
+        return is_board(board) and is_version(version) and self._path(board, version).is_file()
 
     def open(self, board: str, version: str) -> BufferedReader:
         """Open an image to read it. Blocks for a moment."""
@@ -91,8 +96,8 @@ class FirmwareFolder:
         self._refuse_links(path)
         try:
             # O_NONBLOCK: a pipe in this place does not wait for its writer.
-            flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-            file = os.fdopen(os.open(path, flags), "rb")
+            more = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+            file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | more))  # noqa: SIM115  Path.open has no opener; the caller closes it
         except FileNotFoundError:
             raise self._missing(board, version) from None
         except OSError as error:
@@ -103,16 +108,11 @@ class FirmwareFolder:
         return file
 
     def _add(self, file: Path, board: str) -> StoredImage:
-        if board and not is_board(board):
-            raise FirmwareError(f"{board!r} cannot be the name of a board")
         with self._incoming() as folder:
             copy = folder / IMAGE_NAME
             _copy(file, copy)
-            try:
-                image = read_image_file(copy)
-                board = _board_of(image, board)
-            except FirmwareError as error:
-                raise FirmwareError(f"{file}: {error}") from None
+            image = _checked(copy, file, board)
+            board = _board_of(image, board)
             place = self._path(board, image.version).parent
             stored = StoredImage(board, image.version, place / IMAGE_NAME, image)
             self._make(place.parent)
@@ -206,6 +206,18 @@ class FirmwareFolder:
         return FirmwareError(f"there is no firmware {version!r} of {board!r} in {self.root}")
 
 
+def _checked(file: Path, named: Path, board: str) -> FirmwareImage:
+    """Return the image in a file, which messages call ``named``."""
+    if board and not is_board(board):
+        raise FirmwareError(f"{board!r} cannot be the name of a board")
+    try:
+        image = read_image_file(file)
+        _board_of(image, board)
+    except FirmwareError as error:
+        raise FirmwareError(f"{named}: {error}") from None
+    return image
+
+
 def _board_of(image: FirmwareImage, board: str) -> str:
     """Return the board of an image. Raises FirmwareError if ``board`` is given and another one."""
     if not image.boards:
@@ -222,8 +234,10 @@ def _board_of(image: FirmwareImage, board: str) -> str:
 def _copy(file: Path, copy: Path) -> None:
     """Copy a file of bounded size, on the disk when this returns."""
     try:
-        with file.open("rb") as source, copy.open("xb") as target:
-            os.fchmod(target.fileno(), 0o600)
+        with (
+            file.open("rb") as source,
+            open(copy, "xb", opener=partial(os.open, mode=0o600)) as target,
+        ):
             while piece := source.read(PIECE_BYTES):
                 target.write(piece)
                 if target.tell() > MAX_BYTES:

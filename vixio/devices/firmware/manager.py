@@ -55,7 +55,22 @@ class FirmwareManager:
         self._clock = clock
 
     async def add(self, file: Path, board: str, actor: str) -> StoredImage:
-        """Add an image; ``board`` empty: the one that it was built for. No device gets it yet."""
+        """Add an image; ``board`` empty: the one that it was built for. No device gets it yet.
+
+        Refuses one for another chip than the devices with this board have that were here.
+        """
+        image = await self._folder.check(file, board)
+        name = board or image.boards[0]
+        async with self._database.transaction(write=False) as transaction:
+            rows = await transaction.fetch(
+                "SELECT DISTINCT chip FROM devices WHERE board = :board AND chip <> ''", board=name
+            )
+        chips = sorted(row["chip"] for row in rows)
+        if chips and image.chip not in chips:
+            raise FirmwareError(
+                f"{file}: it is for the chip {image.chip}; devices with the board {name} have "
+                f"{' or '.join(chips)}"
+            )
         stored = await self._folder.add(file, board)
         async with self._database.transaction() as transaction:
             await self._audit(transaction, actor, "added", stored.board, stored.version)

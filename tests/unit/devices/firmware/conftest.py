@@ -43,9 +43,9 @@ class House:
     def clock(self) -> int:
         return self.time
 
-    async def add(self, version: str = "2.4.2", board: str = BOARD, **options: bytes) -> None:
+    async def add(self, version: str = "2.4.2", board: str = BOARD, **options: int) -> None:
         file = self.scratch / "build.bin"
-        file.write_bytes(images.application(version, board, **options))  # type: ignore[arg-type]
+        file.write_bytes(images.application(version, board, **options))  # type: ignore[arg-type]  # names of its integers
         await self.manager.add(file, board, "cli")
 
     async def register(self, *devices: str) -> None:

@@ -213,6 +213,22 @@ async def test_without_a_database_nothing_is_offered(tmp_path: Path) -> None:
     assert counters.get("firmware.offline_visits") == 1
 
 
+async def test_an_image_for_another_chip_than_the_boards_is_refused(house: House) -> None:
+    async with house.database.transaction() as transaction:
+        await transaction.execute(
+            "UPDATE devices SET board = :board, chip = 'esp32c3' WHERE id = :id",
+            board=BOARD,
+            id=DEVICE,
+        )
+    with pytest.raises(
+        FirmwareError, match=f"chip esp32s3; devices with the board {BOARD} have esp32c3"
+    ):
+        await house.add()
+    assert await house.folder.all() == []
+    await house.add(chip_id=5)
+    await house.add(board="another-board")
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
