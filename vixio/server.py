@@ -161,7 +161,7 @@ class Server:
             self.command,
             self._http_port,
         )
-        self._operations = Operations(self.host, self.providers, self.admission)
+        self._operations = Operations(settings, self.host, self.providers, self.admission)
         self.readiness = self._operations.readiness
         self.readiness.add("database", self.registry.problem)
         self._updates = ProfileUpdates(self.profiles, self.host.sessions, self._prepare)

@@ -219,3 +219,14 @@ async def test_every_member_reports_its_status(members: Members) -> None:
     found = [each.get("sessions") for each in await one.presence.members()]
     assert 2 in found
     assert one is two or 1 in found
+
+
+async def test_a_status_is_reported_by_topic(members: Members) -> None:
+    one, two = members
+    for member in (one, two):
+        member.presence.publish(lambda: {"sessions": 1})
+        member.presence.publish(lambda: {"text": "m 1"}, topic="metrics")
+    found = await one.presence.members("metrics")
+    assert {each["text"] for each in found if "text" in each} == {"m 1"}
+    assert not any("sessions" in each for each in found)
+    assert not any("sessions" in each for each in await one.presence.members("unknown"))

@@ -1,4 +1,4 @@
-"""What an operator sees and does of a running server: its readiness, and its end."""
+"""What an operator sees and does of a running server: its readiness, its metrics, and its end."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from vixio.composition.drain import Drain
+from vixio.composition.metrics import MetricsService
 from vixio.composition.readiness import ServerReadiness
 from vixio.composition.server_providers import ServerProviders
 from vixio.core.host import SessionHost
 from vixio.http.routes.ready import ready_routes
+from vixio.settings import Settings
 from vixio.transports.admission.admission import Admission
 
 if TYPE_CHECKING:
@@ -20,23 +22,36 @@ if TYPE_CHECKING:
 class Operations:
     """One server's, in this process."""
 
-    def __init__(self, host: SessionHost, providers: ServerProviders, admission: Admission) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        host: SessionHost,
+        providers: ServerProviders,
+        admission: Admission,
+    ) -> None:
         self.readiness = ServerReadiness(providers)
         self.drain = Drain(host, admission)
         self.readiness.add("draining", self.drain.reason)
+        self._metrics = MetricsService(
+            settings.metrics, host, providers, self.readiness, admission.cluster.presence
+        )
+        self._proxies = admission.proxies
+        self._beginning: asyncio.Task[None] | None = None
 
     def routes(self) -> Sequence[Route]:
         """Return the routes of the HTTP port."""
-        return ready_routes(self.readiness)
+        return [*ready_routes(self.readiness), *self._metrics.routes(self._proxies)]
 
     def begin(self, loading: asyncio.Task[None]) -> None:
         """The ports are open; ``loading`` loads the providers."""
         self.readiness.listening = True
         self.readiness.loading = loading
+        self._beginning = asyncio.create_task(self._metrics.load())
 
     async def close(self) -> None:
         """The ports are about to be closed. Ends the loading of the providers. Idempotent."""
         self.readiness.listening = False
-        if (loading := self.readiness.loading) is not None:
-            loading.cancel()
-            await asyncio.wait([loading])
+        for task in (self.readiness.loading, self._beginning):
+            if task is not None:
+                task.cancel()
+                await asyncio.wait([task])

@@ -62,16 +62,19 @@ class ServerProviders:
         """Return the kinds of which a provider cannot serve, other than because it loads."""
         return sorted({str(each.choice.kind) for each in self.pool.loaders() if each.failed})
 
-    def stats(self) -> dict[str, Any]:
-        """Return what a health page shows."""
-        loaders = self.pool.loaders()
-        unusable = self.unusable()
-        backend = self._default.agent.loader.provider
-        lists = {
+    def fallbacks(self) -> dict[str, list[dict[str, Any]]]:
+        """Return the states of the providers in fallback lists, by kind."""
+        return {
             each.provider.candidates.kind: each.provider.stats()
-            for each in loaders
+            for each in self.pool.loaders()
             if isinstance(each.provider, FallbackProvider)
         }
+
+    def stats(self) -> dict[str, Any]:
+        """Return what a health page shows."""
+        unusable = self.unusable()
+        backend = self._default.agent.loader.provider
+        lists = self.fallbacks()
         return {
             "providers": self.names(),
             "pool": self.pool.stats(),

@@ -190,12 +190,16 @@ class TextDelta(Chunk):
 
 @dataclass(frozen=True, slots=True)
 class ToolCalled(Chunk):
-    """The model calls a tool. ``arguments`` is the JSON text that it wrote."""
+    """The model calls a tool. ``arguments`` is the JSON text that it wrote.
+
+    ``source``: where the tool comes from; empty if there is no tool of that name.
+    """
 
     turn_id: int
     call_id: str
     name: str
     arguments: str
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,9 @@ NOT_CONNECTED: Final = CommandResult(CommandStatus.NOT_CONNECTED)
 Status = dict[str, Any]
 """What one process reports about itself; a dict of JSON values."""
 
+HEALTH: Final = "health"
+"""The topic of what the health page shows."""
+
 
 class LossReason(StrEnum):
     """Why a lease was lost."""
@@ -134,11 +137,11 @@ class Presence(ABC):
         """Whether another process serves the device."""
 
     @abstractmethod
-    def publish(self, status: Callable[[], Status]) -> None:
+    def publish(self, status: Callable[[], Status], *, topic: str = HEALTH) -> None:
         """Set what this process reports about itself; called whenever a process asks."""
 
     @abstractmethod
-    async def members(self) -> Sequence[Status]:
+    async def members(self, topic: str = HEALTH) -> Sequence[Status]:
         """Return the status of every process that answers, this one included. Bounded."""
 
 

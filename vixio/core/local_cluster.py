@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from vixio.core.cluster import (
     COMMAND_S,
+    HEALTH,
     NOT_CONNECTED,
     RELEASE_S,
     Charged,
@@ -96,7 +97,7 @@ class LocalPresence(Presence):
 
     def __init__(self, leases: LocalLeases) -> None:
         self._leases = leases
-        self._status: Callable[[], Status] = dict
+        self._status: dict[str, Callable[[], Status]] = {}
 
     def where(self, device_id: str) -> str:
         """Return :data:`NAME` for a connected device."""
@@ -106,13 +107,13 @@ class LocalPresence(Presence):
         """There is no other process."""
         return False
 
-    def publish(self, status: Callable[[], Status]) -> None:
+    def publish(self, status: Callable[[], Status], *, topic: str = HEALTH) -> None:
         """Set what this process reports about itself."""
-        self._status = status
+        self._status[topic] = status
 
-    async def members(self) -> Sequence[Status]:
+    async def members(self, topic: str = HEALTH) -> Sequence[Status]:
         """Return the status of this process."""
-        return [self._status()]
+        return [self._status.get(topic, dict)()]
 
 
 class LocalLimits(SharedLimits):

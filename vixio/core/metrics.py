@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Final
+
+PROVIDER_ERRORS: Final = "provider.errors."
+"""Begins the counters of failed starts and uses of providers: then kind, provider and reason."""
 
 MARKS = (
     "voice_end",
@@ -26,11 +30,17 @@ out."""
 
 @dataclass(frozen=True, slots=True)
 class ToolTiming:
-    """One tool call of a turn, in seconds."""
+    """One tool call of a turn, in seconds.
+
+    ``source``: where the tool comes from, empty if the model invented it. ``at``: when the result
+    was read, on the loop's clock.
+    """
 
     name: str
     seconds: float
     success: bool
+    source: str = ""
+    at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from vixio.settings.data import DataSection
 from vixio.settings.devices import DeviceSection, check_ids, inherit_providers
 from vixio.settings.faults import fault
 from vixio.settings.memory import MemorySection
+from vixio.settings.metrics import MetricsSection
 from vixio.settings.provider import (
     AgentSection,
     ASRSection,
@@ -87,6 +88,7 @@ class Settings(Section):
     memory: MemorySection = MemorySection()
     a2a: A2ASection | None = None
     """Agents that may use this server over A2A; None: none."""
+    metrics: MetricsSection = MetricsSection()
     logging: LoggingSettings = LoggingSettings()
 
     @model_validator(mode="after")

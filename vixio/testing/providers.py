@@ -237,8 +237,8 @@ class ScriptedAgent(AgentProvider):
         self, turn_id: int, call_id: str, use: ToolUse, runner: ToolRunner
     ) -> AsyncIterator[AgentEvent]:
         arguments = json.dumps(use.arguments, ensure_ascii=False)
-        yield ToolCalled(turn_id, call_id, use.alias, arguments)
         tool = next(tool for tool in self.tools if tool.alias == use.alias)
+        yield ToolCalled(turn_id, call_id, use.alias, arguments, tool.source)
         began = asyncio.get_running_loop().time()
         result = await runner.run(tool, arguments, call_id)
         seconds = asyncio.get_running_loop().time() - began

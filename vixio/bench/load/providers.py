@@ -169,7 +169,7 @@ class EchoAgent(AgentProvider):
         if tool is None or tool.caller is None:
             return
         call_id = f"call-{turn_id}"
-        yield ToolCalled(turn_id, call_id, tool.alias, '{"volume": 40}')
+        yield ToolCalled(turn_id, call_id, tool.alias, '{"volume": 40}', tool.source)
         began = now()
         result = await tool.caller.call_tool(tool.name, {"volume": 40})
         output = result.for_model()

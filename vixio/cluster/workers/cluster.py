@@ -70,8 +70,8 @@ class WorkerCluster(Cluster):
                 },
             ):
                 self.commands.received(number, device, token, command, timeout)
-            case (Kind.STATUS, _):
-                self._channel.answer(number, self.presence.status())
+            case (Kind.STATUS, {"topic": str(topic)}):
+                self._channel.answer(number, self.presence.status(topic))
             case (Kind.ANSWER, {"result": result}):
                 self._channel.answered(number, result)
             case _:

@@ -13,7 +13,7 @@ from vixio.cluster.workers.handovers import HandoverStore
 from vixio.cluster.workers.lease_table import RENEW_S, Held, LeaseTable
 from vixio.cluster.workers.messages import Kind, Message
 from vixio.cluster.workers.router import CommandRouter
-from vixio.core.cluster import RELEASE_S, LossReason
+from vixio.core.cluster import HEALTH, RELEASE_S, LossReason
 
 _log = logging.getLogger(__name__)
 
@@ -78,10 +78,13 @@ class Coordinator:
             for device in self._leases.drop(worker):
                 self._announce(device, 0)
 
-    async def members(self) -> list[dict[str, Any]]:
+    async def members(self, topic: str = HEALTH) -> list[dict[str, Any]]:
         """Return the status of each worker that reports it in time."""
         answers = await asyncio.gather(
-            *(channel.request(Kind.STATUS, STATUS_S) for channel in self._channels.values())
+            *(
+                channel.request(Kind.STATUS, STATUS_S, topic=topic)
+                for channel in self._channels.values()
+            )
         )
         return [answer for answer in answers if isinstance(answer, dict)]
 
@@ -132,8 +135,8 @@ class Coordinator:
                 },
             ):
                 return self._command(channel, number, device, command, timeout)
-            case (Kind.STATUS, _):
-                return self._answer_status(channel, number)
+            case (Kind.STATUS, {"topic": str(topic)}):
+                return self._answer_status(channel, number, topic)
         raise ValueError(f"a worker does not send this as {message.kind.name}")
 
     def _count(self, worker: int, row: Row, count: int) -> None:
@@ -215,8 +218,8 @@ class Coordinator:
     ) -> None:
         channel.answer(number, await self._router.route(device, command, timeout))
 
-    async def _answer_status(self, channel: Channel, number: int) -> None:
-        channel.answer(number, await self.members())
+    async def _answer_status(self, channel: Channel, number: int, topic: str) -> None:
+        channel.answer(number, await self.members(topic))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

@@ -44,7 +44,7 @@ class Kind(IntEnum):
     HANDOVER = 11
     """Worker: ``device, token, text``; the conversation, for the next holder."""
     STATUS = 12
-    """Request. Worker: the status of all processes; coordinator: that of this one."""
+    """Request: ``topic``. Worker: the status of all processes; coordinator: that of this one."""
     COMMAND = 14
     """Request: ``device, command, timeout``; coordinator: also ``token``, that of the lease under
     which the device is served. The answer is a ``CommandResult``."""

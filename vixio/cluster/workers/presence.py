@@ -9,7 +9,7 @@ from typing import Final
 from vixio.cluster.workers.channel import Channel
 from vixio.cluster.workers.leases import WorkerLeases
 from vixio.cluster.workers.messages import Kind
-from vixio.core.cluster import Presence, Status
+from vixio.core.cluster import HEALTH, Presence, Status
 
 STATUS_S: Final = 2.0
 """Longest wait for the status of all processes; the coordinator waits one second for each."""
@@ -23,7 +23,7 @@ class WorkerPresence(Presence):
         self._channel = channel
         self._leases = leases
         self._elsewhere: dict[str, int] = {}
-        self._status: Callable[[], Status] = dict
+        self._status: dict[str, Callable[[], Status]] = {}
 
     def where(self, device_id: str) -> str:
         """Return the number of the process that serves a device."""
@@ -35,20 +35,21 @@ class WorkerPresence(Presence):
         """Whether another process serves the device."""
         return device_id in self._elsewhere
 
-    def publish(self, status: Callable[[], Status]) -> None:
+    def publish(self, status: Callable[[], Status], *, topic: str = HEALTH) -> None:
         """Set what this process reports about itself."""
-        self._status = status
+        self._status[topic] = status
 
-    async def members(self) -> Sequence[Status]:
+    async def members(self, topic: str = HEALTH) -> Sequence[Status]:
         """Return the status of all processes; of this one alone if the coordinator is silent."""
-        answer = await self._channel.request(Kind.STATUS, STATUS_S)
-        return answer if isinstance(answer, list) and answer else [self.status()]
+        answer = await self._channel.request(Kind.STATUS, STATUS_S, topic=topic)
+        return answer if isinstance(answer, list) and answer else [self.status(topic)]
 
     # ── the channel's side ───────────────────────────────────────────────────────────────────
 
-    def status(self) -> Status:
+    def status(self, topic: str) -> Status:
         """Return the status of this process."""
-        return {**self._status(), "worker": self._worker, "pid": os.getpid()}
+        report = self._status.get(topic, dict)
+        return {**report(), "worker": self._worker, "pid": os.getpid()}
 
     def connected(self, device_id: str, worker: int) -> None:
         """Note which other process serves a device; 0: none does."""

@@ -213,7 +213,7 @@ class Conversation:
         if isinstance(piece, ToolCalled):
             self._emit(ToolStarted, piece.turn_id, piece.call_id, piece.name, piece.arguments)
         elif isinstance(piece, ToolReturned) and run is not None:
-            timeline.tools.append(ToolTiming(run.name, run.seconds, run.success))
+            timeline.tools.append(ToolTiming(run.name, run.seconds, run.success, run.source, now()))
             self._emit(
                 ToolEnded,
                 piece.turn_id,

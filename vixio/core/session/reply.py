@@ -97,7 +97,7 @@ class Reply:
         """Takes the floor when there is, or will soon be, something to hear."""
         self.start.on_taken = self._floor_taken
         self._filler = Filler(self.timeline, self.start, self._pacer, self._audio)
-        self._names: dict[str, str] = {}
+        self._calls: dict[str, ToolCalled] = {}
         self._failed = False
         self._sentences: int | None = None
         """How many belong to the answer; those behind them apologise for its failure."""
@@ -375,12 +375,15 @@ class Reply:
         turn_id, call_id = self.turn.turn_id, chunk.call_id
         if isinstance(chunk, ToolCalled):
             self.timeline.called_tools = True
-            self._names[call_id] = chunk.name
+            self._calls[call_id] = chunk
             self._emit(ToolStarted, turn_id, call_id, chunk.name, chunk.arguments)
             return
-        name = self._names.get(call_id, "?")
-        self.timeline.tools.append(ToolTiming(name, chunk.seconds, chunk.success))
-        self._emit(ToolEnded, turn_id, call_id, name, chunk.output, chunk.success, chunk.seconds)
+        call = self._calls.get(call_id) or ToolCalled(turn_id, call_id, "?", "")
+        outcome = chunk.success, chunk.seconds
+        self.timeline.tools.append(
+            ToolTiming(call.name, chunk.seconds, chunk.success, call.source, now())
+        )
+        self._emit(ToolEnded, turn_id, call_id, call.name, chunk.output, *outcome)
 
     async def _before_audio(self) -> None:
         """Take the floor and show the sentence: only now is there something to hear."""

@@ -10,13 +10,17 @@ from vixio.core.metrics import ModelUse
 
 @dataclass(frozen=True, slots=True)
 class ToolRun:
-    """A tool call of a turn. ``arguments``: JSON text; ``output``: what the model read."""
+    """A tool call of a turn. ``arguments``: JSON text; ``output``: what the model read.
+
+    ``source``: where the tool comes from; empty if the model invented it.
+    """
 
     name: str
     arguments: str
     output: str
     success: bool
     seconds: float
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +77,10 @@ class ReplyCollector:
                 self._calls[call_id] = piece
             case ToolReturned(call_id=call_id, output=output, success=success, seconds=seconds):
                 called = self._calls.pop(call_id, None)
-                name, arguments = (called.name, called.arguments) if called else ("?", "")
-                run = ToolRun(name, arguments, output, success, seconds)
+                if called is None:
+                    called = ToolCalled(piece.turn_id, call_id, "?", "")
+                said = called.name, called.arguments
+                run = ToolRun(*said, output, success, seconds, called.source)
                 self.tools.append(run)
                 return run
             case Notice(text=text):

@@ -130,7 +130,9 @@ class TurnLoop:
         try:
             for made in calls:
                 what = made["call_id"], made["name"], made["arguments"]
-                yield ToolCalled(self._request.turn_id, *what), ()
+                tool = named.get(made["name"])
+                source = tool.source if tool is not None else ""
+                yield ToolCalled(self._request.turn_id, *what, source), ()
             for task in tasks:
                 yield await (task if own_time else self._timed(task))
         finally:

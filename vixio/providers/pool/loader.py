@@ -12,7 +12,7 @@ from vixio.core.backoff import Backoff
 from vixio.core.errors import ConfigError, ProviderError, ProviderUnavailable, describe
 from vixio.core.log_fields import shared_context
 from vixio.core.messages import LOADING
-from vixio.core.metrics import Counters
+from vixio.core.metrics import PROVIDER_ERRORS, Counters
 from vixio.providers.health import SelfReporting, trial
 from vixio.providers.pool.choice import P, ProviderChoice, Startable
 
@@ -124,6 +124,7 @@ class ProviderLoader(Generic[P]):
         try:
             yield
         except ProviderError as error:
+            self._count(error)
             self._used_in_vain(error)
             raise
         else:
@@ -201,9 +202,15 @@ class ProviderLoader(Generic[P]):
         self._settled.set()
 
     def _failed(self, error: ProviderError) -> None:
+        self._count(error)
         self._note("provider cannot be used", error)
         self.ready = False
         self._settled.set()
+
+    def _count(self, error: ProviderError) -> None:
+        """Count a start or a use that failed, by kind, provider and reason."""
+        name = f"{self.choice.kind}.{self.name}.{error.reason or 'other'}"
+        self._counters.add(f"{PROVIDER_ERRORS}{name}")
 
     def _note(self, message: str, error: ProviderError) -> None:
         """Keep ``error`` as the reason; what is known already is no news."""

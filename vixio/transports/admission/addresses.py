@@ -41,20 +41,33 @@ def address_key(address: Address) -> str:
     return str(IPv6Network((int(address) >> 64 << 64, 64)))
 
 
+class Networks:
+    """Addresses and networks of the settings, under ``key``.
+
+    Raises ConfigError if an entry is neither.
+    """
+
+    def __init__(self, entries: Sequence[str], key: str) -> None:
+        try:
+            self._networks = [ip_network(entry.strip(), strict=False) for entry in entries]
+        except ValueError as error:
+            raise ConfigError(f"{key}: {error}") from None
+
+    def __contains__(self, address: Address) -> bool:
+        return any(
+            address.version == network.version and address in network for network in self._networks
+        )
+
+
 class Proxies:
     """The trusted reverse proxies. Raises ConfigError if an entry is no address or network."""
 
     def __init__(self, trusted: Sequence[str] = ()) -> None:
-        try:
-            self._networks = [ip_network(entry.strip(), strict=False) for entry in trusted]
-        except ValueError as error:
-            raise ConfigError(f"trusted_proxies: {error}") from None
+        self._networks = Networks(trusted, "trusted_proxies")
 
     def trusts(self, address: Address | None) -> bool:
         """Whether ``address`` is one of the proxies."""
-        return address is not None and any(
-            address.version == network.version and address in network for network in self._networks
-        )
+        return address is not None and address in self._networks
 
     def client(self, peer: Address | None, forwarded: Iterable[str]) -> Address | None:
         """Return the client behind ``peer`` by its X-Forwarded-For headers; None if they name none.

@@ -110,7 +110,7 @@ async def test_tools_run_and_their_calls_are_part_of_the_answer() -> None:
     async with kitchen.conversation as conversation:
         reply = await conversation.ask("cook")
     assert reply.text == "Done."
-    assert reply.tools == (ToolRun("cook", '{"seconds": 2}', "cooked", True, 2.0),)
+    assert reply.tools == (ToolRun("cook", '{"seconds": 2}', "cooked", True, 2.0, "own"),)
     names = [type(event).__name__ for event in kitchen.seen]
     assert names == ["TurnStarted", "ToolStarted", "ToolEnded", "TurnEnded"]
 
