@@ -7,12 +7,13 @@ proceeds is written behind.
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from vixio.core.metrics import Counters
 from vixio.database.database import Database, Transaction
@@ -21,6 +22,8 @@ from vixio.devices.firmware.attempts import Attempt, AttemptState, broken_off, h
 from vixio.devices.firmware.folder import FirmwareFolder
 from vixio.devices.firmware.offer import Offer, Stated, choose
 from vixio.devices.firmware.tables import AttemptTable, ReleaseTable
+
+_log = logging.getLogger(__name__)
 
 ANSWER_S: Final = 3.0
 """How long a device's question waits for the database."""
@@ -100,14 +103,19 @@ class FirmwareService:
         own = {number: step for number, step in known.items() if step.device_id == device.device_id}
         try:
             async with asyncio.timeout(ANSWER_S):
-                attempt = await self._link.call(
+                ended, attempt = await self._link.call(
                     Operation(partial(_visit, device, self._folder, own, self._clock()))
                 )
         except (Unavailable, TimeoutError):
             self._counters.add("firmware.offline_visits")
             return None
+        if ended is not None:
+            self._counters.add(f"firmware.{ended.state}")
+            why = {"reason": ended.reason} if ended.reason else {}
+            _log.info("firmware update ended", extra=_fields(ended) | {"state": ended.state} | why)
         if attempt is not None:
             self._counters.add("firmware.offered")
+            _log.info("firmware offered", extra=_fields(attempt) | {"forced": attempt.forced})
         return attempt
 
     def note(
@@ -142,14 +150,14 @@ class FirmwareService:
 
 async def _visit(
     device: Stated, folder: FirmwareFolder, steps: dict[int, Step], at: int, database: Database
-) -> Attempt | None:
-    """Settle the last attempt of a device, and offer it another one.
+) -> tuple[Attempt | None, Attempt | None]:
+    """Settle the last attempt of a device, and offer it another one; return both.
 
     Mostly there is neither, and nothing is written.
     """
     async with database.transaction(write=False) as transaction:
         if await _decide(transaction, device, folder, steps, at) == (None, None):
-            return None
+            return None, None
     async with database.transaction() as transaction:
         table = AttemptTable(transaction)
         await table.hold(device.device_id)
@@ -157,8 +165,8 @@ async def _visit(
         if ended is not None:
             await table.set(ended)
         if attempt is not None and not await table.add(attempt):
-            return None  # the registry has forgotten the device meanwhile
-    return attempt
+            attempt = None  # the registry has forgotten the device meanwhile
+    return ended, attempt
 
 
 async def _decide(
@@ -237,3 +245,13 @@ def _stepped(attempt: Attempt, step: Step) -> Attempt:
         started_at=attempt.started_at if refused else (attempt.started_at or step.began),
         finished_at=step.at if step.state is AttemptState.DOWNLOADED else attempt.finished_at,
     )
+
+
+def _fields(attempt: Attempt) -> dict[str, Any]:
+    """Return the fields of a log line about an attempt."""
+    return {
+        "device": attempt.device_id,
+        "board": attempt.board,
+        "firmware": attempt.version,
+        "from_version": attempt.from_version,
+    }

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,10 @@ async def test_an_image_that_is_not_released_is_offered_to_no_device(house: Hous
     )
 
 
-async def test_the_way_of_an_update_is_on_record(house: House) -> None:
+async def test_the_way_of_an_update_is_on_record(
+    house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
     await house.add()
     await house.manager.release(BOARD, "2.4.2", "cli", devices=["AA-BB-CC-00-00-01"])
     async with house.serving() as service:
@@ -55,6 +59,10 @@ async def test_the_way_of_an_update_is_on_record(house: House) -> None:
     assert (ended.state, ended.ended_at) == (AttemptState.INSTALLED, house.time)
     (listed,) = await house.manager.listing()
     assert listed.counts == {"installed": 1}
+    said = [each for each in caplog.records if each.message.startswith("firmware")]
+    assert [each.message for each in said] == ["firmware offered", "firmware update ended"]
+    assert said[1].__dict__["state"] == "installed"
+    assert house.counters.get("firmware.installed") == 1
 
 
 async def test_what_is_not_written_yet_counts_when_the_device_is_back(house: House) -> None:
