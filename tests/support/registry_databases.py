@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -20,15 +19,9 @@ Make = Callable[[], Database]
 """Returns another connection to the same database."""
 
 
-@contextmanager
-def sqlite(folder: Path) -> Iterator[Make]:
-    """Give connections to one file."""
-    yield lambda: make_database(folder, "")
-
-
-@contextmanager
-def postgres(server: str, name: str) -> Iterator[Make]:
-    """Give connections to a new database of a running server."""
+def new_postgres(server: str) -> str:
+    """Make a database on a running server; return its URL."""
+    name = uuid4().hex
     plain = server.replace("+asyncpg", "")
 
     async def create() -> None:
@@ -37,8 +30,7 @@ def postgres(server: str, name: str) -> Iterator[Make]:
         await connection.close()
 
     asyncio.run(create())
-    url = urlsplit(plain)._replace(path=f"/{name}").geturl()
-    yield lambda: make_database(Path(), url)
+    return urlsplit(plain)._replace(path=f"/{name}").geturl()
 
 
 @pytest.fixture(scope="session")
@@ -52,8 +44,7 @@ def postgres_url() -> Iterator[str]:
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
     """Give connections to an empty database."""
     if request.param == "sqlite":
-        with sqlite(tmp_path) as made:
-            yield made
+        yield lambda: make_database(tmp_path, "")
     else:
-        with postgres(request.getfixturevalue("postgres_url"), uuid4().hex) as made:
-            yield made
+        url = new_postgres(request.getfixturevalue("postgres_url"))
+        yield lambda: make_database(Path(), url)

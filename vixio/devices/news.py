@@ -23,6 +23,8 @@ class Known:
     """By token id: when it expires, in milliseconds since 1970."""
     last: int = -1
     """The newest entry of the audit trail that is taken into account; -1: nothing was read."""
+    at: int = 0
+    """When it was read, in milliseconds since 1970: the database may know more since then."""
 
     @property
     def loaded(self) -> bool:

@@ -87,6 +87,7 @@ class Notes:
                 address=seen.address or earlier.address,
                 features=earlier.features if seen.features is None else seen.features,
                 tools=earlier.tools if seen.tools is None else seen.tools,
+                may_be_new=earlier.may_be_new or seen.may_be_new,
             )
         self._keep(self._pending.seen, device_id, seen)
 

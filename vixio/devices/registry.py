@@ -41,6 +41,9 @@ POLL_S: Final = 1.0
 VISIT_S: Final = 5.0
 """How long OTA waits for the database; a device waits longer, and asks again."""
 
+SKEW_MS: Final = 1_000
+"""How far the clocks of two servers may be apart."""
+
 T = TypeVar("T")
 
 
@@ -189,7 +192,9 @@ class DeviceRegistry(Access):
         if isinstance(event, SessionOpened) and event.device is not None:
             device = event.device
             features = tuple(sorted(device.features))
-            self._notes.seen(device.id, Seen(at, device.address, features))
+            # Without a claim, a device may come without a visit to OTA.
+            new = self._mode is AccessMode.OPEN
+            self._notes.seen(device.id, Seen(at, device.address, features, may_be_new=new))
         elif isinstance(event, SessionClosed):
             self._notes.seen(event.device_id, Seen(at))
 
@@ -199,6 +204,10 @@ class DeviceRegistry(Access):
         """Whether a token with a right signature is still good."""
         if ticket.id in self._known.revoked:
             return False
+        if ticket.id and ticket.issued_at >= self._known.at - SKEW_MS:
+            # Another process has let the device in, a moment ago: its answer to OTA is newer than
+            # what is known here.
+            return True
         standing = self._known.standings.get(identity.device_id)
         if standing is None:
             # Unknown: not read yet, or forgotten. Where devices are claimed, only the former.
@@ -244,8 +253,9 @@ class DeviceRegistry(Access):
 
     async def _catch_up(self) -> None:
         """Take changes of others into account. Raises RegistryUnavailable."""
-        known = self._known
-        news = await self._call(lambda database: read_news(database, known.last, now_ms()))
+        known, at = self._known, now_ms()
+        news = await self._call(lambda database: read_news(database, known.last, at))
+        known.at = at
         if news is None:
             return
         for device_id in news.apply(known):

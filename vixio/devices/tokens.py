@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from vixio.transports.admission.auth import TokenAuthenticator, TokenCheck
 from vixio.transports.admission.identity import Identity
 
-_TOKEN = re.compile(r"([A-Za-z0-9_-]{16})\.([0-9]{1,15})\.([0-9]{1,12}\.[A-Za-z0-9_-]{43})")
+_TOKEN = re.compile(r"([0-9a-f]{16})\.([0-9]{1,15})\.([0-9]{1,12}\.[A-Za-z0-9_-]{43})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class DeviceTokens:
 
     def issue(self, device_id: str, client_id: str) -> IssuedToken:
         """Return a new token for this device and client."""
-        token_id, issued = secrets.token_urlsafe(12), round(self._clock() * 1000)
+        token_id, issued = secrets.token_hex(8), round(self._clock() * 1000)
         signed = self._signer.issue(device_id, _bound(client_id, token_id, str(issued)))
         return IssuedToken(
             f"{token_id}.{issued}.{signed}",

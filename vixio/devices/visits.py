@@ -42,6 +42,8 @@ class Seen:
     address: str = ""
     features: Sequence[str] | None = None
     tools: Sequence[str] | None = None
+    may_be_new: bool = False
+    """Whether a device that is not known is added: it may have been forgotten meanwhile."""
 
 
 class Visits:
@@ -112,6 +114,8 @@ class Visits:
             for device_id, seen in sorted(everything.items()):  # one order: no deadlock
                 known = await devices.hold(device_id)
                 if known is None:
+                    if not seen.may_be_new:
+                        continue
                     await devices.add(device_id, seen.at)
                 told: dict[str, Any] = {
                     name: value

@@ -286,7 +286,13 @@ async def test_contacts_are_noted(make: Make) -> None:
         await here.visit()
         here.clock.at += 10_000
         at = here.clock.at
-        await here.visits.seen({KITCHEN: Seen(at, "192.0.2.1", ("aec", "mcp")), BATH: Seen(at - 5)})
+        await here.visits.seen(
+            {
+                KITCHEN: Seen(at, "192.0.2.1", ("aec", "mcp")),
+                BATH: Seen(at - 5, may_be_new=True),
+                "02:00:00:00:00:03": Seen(at),  # it was forgotten while it was connected
+            }
+        )
         await here.visits.seen({KITCHEN: Seen(at - 9_000, tools=("self.volume",))})
         kitchen, bath = await here.desk.devices()
         assert (kitchen.id, kitchen.last_seen, kitchen.address) == (KITCHEN, at, "192.0.2.1")

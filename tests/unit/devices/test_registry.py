@@ -163,6 +163,17 @@ async def test_a_forgotten_device_has_to_be_claimed_again(make: Make) -> None:
         assert here.refused(token) == "token_revoked", "the old token does not come back to life"
 
 
+async def test_a_device_that_another_process_let_in_connects_here_at_once(make: Make) -> None:
+    tokens = device_tokens()
+    async with running(make, tokens=tokens) as here, running(make, tokens=tokens) as there:
+        await until(lambda: here.registry.stats() == there.registry.stats())
+        token = await claimed(there)
+        assert here.refused(token) == ""
+        await there.desk.forget(KITCHEN, "me")
+        await until(lambda: here.sent_away)
+        await until(lambda: here.refused(token) == "token_revoked")
+
+
 async def test_what_is_known_survives_a_restart(make: Make) -> None:
     tokens = device_tokens()
     async with running(make, tokens=tokens) as here:

@@ -1,0 +1,296 @@
+"""A device's whole life, with real processes: the server, the commands, and each database."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from firmware_test_client import ConnectError, DeviceConfig, SimulatedDevice
+from firmware_test_client.errors import OtaError
+from tests.e2e.checks import assert_played_well
+from tests.e2e.processes import Running, free_ports, running
+from tests.support import patient
+from tests.support.registry_databases import new_postgres, postgres_url
+from tests.support.waiting import until
+
+__all__ = ["postgres_url"]
+
+VIXIO = Path(sys.executable).with_name("vixio")
+
+
+class House:
+    """A server's folder: its settings and its registry."""
+
+    def __init__(self, folder: Path, database: str, access: str = "activation") -> None:
+        self.folder = folder
+        self.database = database
+        self.port, self.http_port = free_ports(2)
+        self.ota_url = f"http://127.0.0.1:{self.http_port}/xiaozhi/ota/"
+        self.write(access)
+
+    def write(self, access: str, workers: int = 1) -> None:
+        """Write the settings."""
+        server = f"host: 127.0.0.1, port: {self.port}, http_port: {self.http_port}"
+        (self.folder / "vixio.yaml").write_text(
+            f"server: {{{server}, access: {access}, workers: {workers}}}\n"
+            f"data: {{folder: {self.folder / 'data'}, database: '{self.database}'}}\n"
+            f"memory: {{store: none}}\n{patient.YAML}"
+        )
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[Running]:
+        """Run the server until the block ends."""
+        command = (VIXIO, "serve", "--config", self.folder / "vixio.yaml")
+        async with running(command, self.folder) as server:
+            await server.line("silero")
+            yield server
+            if server.process.returncode is None:
+                await server.stop(signal.SIGTERM)
+            said = "".join(server.out + server.err)
+            assert "Traceback" not in said
+            assert "ERROR" not in said, said
+
+    async def command(self, *arguments: str, status: int = 0) -> str:
+        """Run a command of the registry; return what it says."""
+        async with running((VIXIO, *arguments), self.folder) as command:
+            assert command.process.stdout is not None
+            async with asyncio.timeout(60):
+                said = (await command.process.stdout.read()).decode()
+                assert await command.process.wait() == status, said + "".join(command.err)
+            await until(lambda: status == 0 or command.err, what="the reason")
+            return said + "".join(command.err)
+
+    async def devices(self) -> list[dict[str, Any]]:
+        """Return the devices of the registry."""
+        found: list[dict[str, Any]] = json.loads(await self.command("devices", "--json"))
+        return found
+
+    def device(self, **options: Any) -> DeviceConfig:  # noqa: ANN401 - of the dataclass
+        """Return a device that asks this server, and waits less than a real one."""
+        options = {"mode": "manual", "board": "esp-box-3", **options}
+        return DeviceConfig(
+            ota_url=self.ota_url,
+            activation_rounds=None,
+            activation_retry=0.1,
+            activation_error_retry=0.1,
+            pause_scale=0.01,
+            **options,
+        )
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
+    """A server with an own registry."""
+    if request.param == "sqlite":
+        yield House(tmp_path, "")
+    else:
+        yield House(tmp_path, new_postgres(request.getfixturevalue("postgres_url")))
+
+
+async def claimed(house: House, config: DeviceConfig, *arguments: str) -> SimulatedDevice:
+    """Start a device that has to be claimed, claim it, and return it connected."""
+    device = SimulatedDevice(config)
+    starting = asyncio.create_task(device.start())
+    shown = await device.wait_for_activation()
+    assert shown.code is not None
+    assert shown.code in shown.message
+    await house.command("devices", "claim", shown.code, *arguments)
+    async with asyncio.timeout(60):
+        await starting
+    return device
+
+
+async def test_a_device_lives_its_whole_life(house: House) -> None:
+    config = house.device()
+    async with house.serving() as server:
+        await comes_and_is_claimed(house, config)
+        await starts_again(house, config)
+        await is_impersonated(house, config)
+        await server.stop(signal.SIGTERM)
+    async with house.serving():  # what is claimed survives a restart
+        await loses_its_token(house, config)
+        await is_blocked(house, config)
+        await is_forgotten(house, config)
+        audit = await house.command("devices", "audit")
+        for word in ("claimed", "revoked", "blocked", "unblocked", "forgotten"):
+            assert word in audit
+
+
+def token_of(config: DeviceConfig) -> str:
+    """Return the token that the device has stored."""
+    return config.flash.nvs.string("websocket", "token")
+
+
+async def comes_and_is_claimed(house: House, config: DeviceConfig) -> None:
+    device = SimulatedDevice(config)
+    starting = asyncio.create_task(device.start())
+    shown = await device.wait_for_activation()
+    assert shown.code is not None
+    (known,) = await house.devices()
+    assert (known["id"], known["address"]) == (config.device_id, "127.0.0.1")
+    assert (known["state"], known["code"]) == ("unclaimed", shown.code)
+    assert (known["board"], known["firmware"], known["chip"]) == ("esp-box-3", "2.0.3", "esp32s3")
+    assert config.flash.nvs.namespaces == {}, "neither address nor token"
+
+    wrong = f"{(int(shown.code) + 1) % 1_000_000:06}"
+    said = await house.command("devices", "claim", wrong, status=2)
+    assert "xiaozhi.me" in said
+    assert not starting.done()
+    said = await house.command("devices", "claim", shown.code, "--name", "Kitchen")
+    assert said == f"claimed {config.device_id} (Kitchen esp-box-3 2.0.3)\n"
+    async with asyncio.timeout(60):
+        await starting
+    reply = await device.type_text("hello")
+    assert reply.text
+    assert_played_well(reply)
+    assert device.violations == []
+    await device.close()
+
+
+async def starts_again(house: House, config: DeviceConfig) -> None:
+    first = token_of(config)
+    async with SimulatedDevice(config) as device:
+        assert device.activations == []
+        assert (await device.type_text("hello")).text
+    assert token_of(config) != first
+    await until_refused(house, config, first)
+
+
+async def is_impersonated(house: House, config: DeviceConfig) -> None:
+    """Another installation states the device's address."""
+    impostor = SimulatedDevice(house.device(device_id=config.device_id))
+    waiting = asyncio.create_task(impostor.start())
+    assert (await impostor.wait_for_activation()).code
+    (known,) = await house.devices()
+    assert known["state"] == "claimed, asks anew"
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    await impostor.close()
+
+
+async def loses_its_token(house: House, config: DeviceConfig) -> None:
+    async with SimulatedDevice(config) as device:
+        assert (await device.type_text("hello")).text
+        token = token_of(config).partition(".")[0]
+        assert token in await house.command("tokens")
+        await house.command("tokens", "revoke", token)
+        await device.wait_for_close()
+        assert any("no longer allowed" in line for line in device.screen)
+    async with SimulatedDevice(config) as device:  # which gets another one when it starts
+        assert (await device.type_text("hello")).text
+
+
+async def is_blocked(house: House, config: DeviceConfig) -> None:
+    async with SimulatedDevice(config) as device:
+        await house.command("devices", "block", "kitchen", "--reason", "lost in Rome")
+        await device.wait_for_close()
+        assert any("lost in Rome" in line for line in device.screen)
+    device = SimulatedDevice(config)
+    starting = asyncio.create_task(device.start())
+    shown = await device.wait_for_activation()
+    assert not shown.code
+    assert shown.message == "This device is blocked: lost in Rome"
+    await house.command("devices", "unblock", "kitchen")
+    async with asyncio.timeout(60):
+        await starting
+    assert (await device.type_text("hello")).text
+    await device.close()
+
+
+async def is_forgotten(house: House, config: DeviceConfig) -> None:
+    """It has to be claimed again, and its old token stays void."""
+    old = token_of(config)
+    await house.command("devices", "forget", config.device_id, "--yes")
+    assert await house.devices() == []
+    device = await claimed(house, config)
+    assert (await device.type_text("hello")).text
+    await device.close()
+    await until_refused(house, config, old)
+
+
+async def until_refused(house: House, config: DeviceConfig, token: str) -> None:
+    """Wait until a token of a device opens nothing any more."""
+    address = f"ws://127.0.0.1:{house.port}/xiaozhi/v1/"
+    async with asyncio.timeout(60):
+        while True:
+            stale = SimulatedDevice(replace(config, ota_url=None, ws_url=address, token=token))
+            status = 101
+            try:
+                await stale.start()
+            except ConnectError as error:
+                status = error.status or 0
+            await stale.close()
+            if status != 101:
+                assert status == 401
+                return
+
+
+async def test_a_device_of_another_kind_is_claimed_too(house: House) -> None:
+    """py-xiaozhi wraps the body and asks more often; with a serial number it says version 2."""
+    config = house.device(client="py-xiaozhi", serial_number="S" * 32)
+    async with house.serving():
+        device = await claimed(house, config)
+        assert (await device.type_text("hello")).text
+        await device.close()
+
+
+async def test_a_device_proves_by_its_key_who_it_is(house: House, tmp_path: Path) -> None:
+    right, wrong = bytes(range(32)), bytes(32)
+    key = tmp_path / "key.hex"
+    key.write_text(right.hex())
+    config = house.device(serial_number="S" * 32, hmac_key=right)
+    await house.command("devices", "add", config.device_id, "--key-file", str(key))
+    async with house.serving():
+        other = house.device(device_id=config.device_id, serial_number="S" * 32, hmac_key=wrong)
+        impostor = SimulatedDevice(replace(other, activation_rounds=1))
+        with pytest.raises(OtaError):
+            await impostor.start()
+        await impostor.close()
+        async with SimulatedDevice(config) as device:
+            assert (await device.type_text("hello")).text
+            assert device.activations, "it was asked for its proof"
+    (known,) = await house.devices()
+    assert known["verified_at"]
+    assert "hmac" not in json.dumps(known)
+    assert right.hex() not in json.dumps(known)
+
+
+async def test_an_allow_list(house: House) -> None:
+    house.write("allow_list")
+    listed, unlisted = house.device(), house.device()
+    async with house.serving():
+        await house.command("devices", "add", listed.device_id, "--name", "Bath")
+        async with SimulatedDevice(listed) as device:
+            assert (await device.type_text("hello")).text
+        device = SimulatedDevice(unlisted)
+        starting = asyncio.create_task(device.start())
+        shown = await device.wait_for_activation()
+        assert not shown.code
+        assert unlisted.device_id in shown.message
+        await house.command("devices", "claim", unlisted.device_id)
+        async with asyncio.timeout(60):
+            await starting
+        await device.close()
+
+
+async def test_processes_of_one_server_know_the_same_devices(house: House) -> None:
+    house.write("activation", workers=2)
+    configs = [house.device() for _ in range(4)]
+    async with house.serving():
+        devices = await asyncio.gather(*(claimed(house, config) for config in configs))
+        await house.command("devices", "block", configs[0].device_id)
+        await devices[0].wait_for_close()
+        for device in devices[1:]:
+            assert (await device.type_text("hello")).text
+        for device in devices:
+            await device.close()
+    assert len(await house.devices()) == len(configs)
