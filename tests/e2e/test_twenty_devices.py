@@ -23,7 +23,7 @@ SENTENCES = (
     "good morning", "close the window", "what is the time", "how are you", "tell me more",
     "open the garden gate", "sing me a song", "who is at the door", "make it warmer", "next page",
     "where is my phone", "read the news", "count to five", "dim the light", "stop the music",
-    "wake me at seven", "is it raining", "call my mother", "lock the car", "good night",
+    "wake me at seven", "is it raining", "call my mother", "lock the car", "good evening",
 )  # fmt: skip
 
 LOWEST, STEP = 400, 60

@@ -75,7 +75,7 @@ async def test_the_conversation_ends_after_the_last_word_was_heard() -> None:
     agent = ScriptedAgent(lambda text: (ToolUse("end_conversation", {}), "Good night, sleep well."))
     talk = talking(agent)
     async with talk.running():
-        talk.device.put(TextInput("good night"))
+        talk.device.put(TextInput("i am going to bed"))
         closed = await talk.device.wait_for("close")
         (stop,) = talk.device.all("stop")
         assert closed.at >= stop.at >= talk.device.all("audio")[-1].at
@@ -88,13 +88,13 @@ async def test_a_user_who_goes_on_keeps_the_conversation() -> None:
     agent = ScriptedAgent(
         lambda text: (
             (ToolUse("end_conversation", {}), "Good night, sleep well.")
-            if text == "good night"
+            if text == "i am going to bed"
             else ("It is late.",)
         )
     )
     talk = talking(agent)
     async with talk.running():
-        talk.device.put(ListenStart(ListenMode.AUTO), TextInput("good night"))
+        talk.device.put(ListenStart(ListenMode.AUTO), TextInput("i am going to bed"))
         await talk.device.wait_for("audio", 3)
         talk.device.put(TextInput("how late is it"))
         await talk.device.wait_for("stop", 2)

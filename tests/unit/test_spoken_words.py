@@ -15,7 +15,7 @@ SPEAKS = {"TextDelta", "Sentence", "Words", "SpeechHandle", "Notice", "speak", "
 SPEAKS |= {"send_alert", "send_sentence", "put_sentence", "Deferred"}
 """Classes and methods whose arguments reach a user's ears or screen."""
 
-SILENT = {"core/consent.py"}
+SILENT = {"core/consent.py", "core/exit_phrases.py"}
 """Words that users say, not the assistant."""
 NOT_SERVED = ("bench", "cli", "demo", "diagnostics", "models", "setup", "testing", "templates")
 """Rooms that no device is served by."""

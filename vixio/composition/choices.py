@@ -19,6 +19,9 @@ from vixio.settings import Settings
 from vixio.settings.devices import PROVIDERS
 from vixio.settings.profile import device_section
 
+RULES = ("idle_timeout", "exit_phrases")
+"""Fields of a profile, and settings of the assistant, that say how a conversation goes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Providers:
@@ -74,10 +77,15 @@ class ProfileDefaults:
         )
 
     def completed(self, profile: DeviceProfile) -> DeviceProfile:
-        """Return ``profile`` with a choice of each kind. Raises ConfigError as :meth:`over`."""
+        """Return ``profile`` with a choice of each kind and the server's rules of a conversation
+        where it has none. Raises ConfigError as :meth:`over`."""
         choices = self.over(profile)
+        assistant = self._settings.assistant
+        rules: dict[str, Any] = {
+            name: getattr(assistant, name) for name in RULES if getattr(profile, name) is None
+        }
         return replace(
-            profile, vad=choices.vad, asr=choices.asr, agent=choices.agent, tts=choices.tts
+            profile, vad=choices.vad, asr=choices.asr, agent=choices.agent, tts=choices.tts, **rules
         )
 
     def repaired(self, profile: DeviceProfile) -> DeviceProfile:

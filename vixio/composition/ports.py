@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from zoneinfo import ZoneInfo
 
+from vixio.core.greetings import WakeGreetings
 from vixio.http.ota import OtaSettings
 from vixio.http.vision_service import VisionService
 from vixio.settings import Settings
@@ -41,10 +42,18 @@ def xiaozhi_settings(
         opus_application=settings.output.opus_application,
         opus_complexity=settings.output.opus_complexity,
         opus_bitrate=settings.output.opus_bitrate,
-        wake_words=(*DEFAULT_WAKE_WORDS, *settings.assistant.wake_words),
+        wake_words=(*DEFAULT_WAKE_WORDS, *wake_words(settings)),
         timeouts=settings.time_limits(),
         vision=vision.offer if vision is not None else None,
     )
+
+
+def wake_words(settings: Settings) -> tuple[str, ...]:
+    """Return the wake words that settings name: also by a reply of their own."""
+    replies = [settings.assistant.wake_reply]
+    replies += [each.wake_reply for each in settings.devices.values() if each.wake_reply]
+    named = (word for reply in replies for word in WakeGreetings.of(reply).wake_words)
+    return (*settings.assistant.wake_words, *named)
 
 
 def ota_settings(settings: Callable[[], Settings], port: int) -> OtaSettings:

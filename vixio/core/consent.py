@@ -6,10 +6,11 @@ An utterance is a yes only when every part of it agrees or is politeness: "yes, 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+
+from vixio.core.whole_phrases import WholePhrases
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,36 +54,18 @@ CONSENT: Mapping[str, Words] = {
 }
 """Language (the first part of BCP 47) → its words."""
 
-_PUNCTUATION = re.compile(r"[^\w']+")
-_SPACES = re.compile(r"\s+")
-
 
 def is_yes(text: str) -> bool:
     """Return whether ``text`` agrees, in any of the languages, and says nothing else."""
-    return any(_is_made_of(text, code, "yes") for code in CONSENT)
+    return any(text in _phrases(code, "yes") for code in CONSENT)
 
 
 def is_no(text: str) -> bool:
     """Return whether ``text`` refuses and says nothing else."""
-    return any(_is_made_of(text, code, "no") for code in CONSENT)
-
-
-def _is_made_of(text: str, code: str, answer: str) -> bool:
-    cleaned = _PUNCTUATION.sub(" ", text.lower().replace("’", "'")).strip()
-    if code == "zh":
-        cleaned = _SPACES.sub("", cleaned)
-    return _pattern(code, answer).fullmatch(cleaned) is not None
+    return any(text in _phrases(code, "no") for code in CONSENT)
 
 
 @lru_cache(maxsize=2 * len(CONSENT))
-def _pattern(code: str, answer: str) -> re.Pattern[str]:
+def _phrases(code: str, answer: str) -> WholePhrases:
     words = CONSENT[code]
-    meant = words.yes if answer == "yes" else words.no
-    said, fill = _one_of(meant), _one_of(words.fill)
-    if code == "zh":  # particles follow what they belong to, spaces mean nothing
-        return re.compile(f"(?:{fill})*(?:(?:{said})(?:{fill})*)+")
-    return re.compile(rf"(?:(?:{fill}) )*(?:{said})(?: (?:{said}|{fill}))*")
-
-
-def _one_of(phrases: Sequence[str]) -> str:
-    return "|".join(re.escape(phrase) for phrase in sorted(phrases, key=len, reverse=True))
+    return WholePhrases(words.yes if answer == "yes" else words.no, words.fill, code)

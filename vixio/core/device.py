@@ -12,6 +12,8 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from vixio.core.greetings import WakeGreetings
+
 _SEPARATED_MAC = re.compile(r"[0-9a-f]{2}([:-]?)[0-9a-f]{2}(?:\1[0-9a-f]{2}){4}")
 _MAC_PATTERN = re.compile(r"[0-9a-f?*]{1,2}(-[0-9a-f?*]{1,2})+")
 _DOTTED_MAC = re.compile(r"[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}")
@@ -105,8 +107,13 @@ class DeviceProfile:
     """What it hears and speaks (BCP 47)."""
     instructions: str = ""
     """The system prompt, with the names of :data:`vixio.core.instructions.NAMES` in braces."""
-    wake_greeting: str = ""
+    wake_greeting: str | WakeGreetings = ""
     """Said when the device reports its wake word; empty: nothing."""
+    idle_timeout: float | None = None
+    """Seconds for which a device that listens hears nobody before it is told goodbye; 0: any time.
+    None: as the server's other devices."""
+    exit_phrases: tuple[str, ...] | None = None
+    """With which the user ends the conversation; None: those of the language."""
     agent: ProviderConfig = None
     tts: ProviderConfig = None
     asr: ProviderConfig = None

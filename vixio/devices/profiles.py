@@ -9,6 +9,9 @@ from vixio.core.device import Device, DeviceProfile, ToolAccess
 from vixio.settings import Settings
 from vixio.settings.devices import PROVIDERS, DeviceSection
 
+SAME = ("name", "place", "user", "language", "instructions", "idle_timeout", "exit_phrases")
+"""The keys of a section that are fields of a profile by the same names."""
+
 CLIENT = "client:"
 """In front of a pattern of client ids."""
 
@@ -30,6 +33,8 @@ class SettingsProfiles:
             language=assistant.language,
             instructions=assistant.instructions,
             wake_greeting=assistant.wake_reply,
+            idle_timeout=assistant.idle_timeout,
+            exit_phrases=assistant.exit_phrases,
         )
         self._ids: dict[str, DeviceSection] = {}
         self._patterns: list[tuple[str, DeviceSection]] = []
@@ -63,7 +68,7 @@ def _matches(key: str, device: Device) -> bool:
 
 def _over(profile: DeviceProfile, section: DeviceSection) -> DeviceProfile:
     """Return ``profile`` with what ``section`` gives in its place."""
-    given = section.given("name", "place", "user", "language", "instructions", *PROVIDERS)
+    given = section.given(*SAME, *PROVIDERS)
     if "wake_reply" in section.given("wake_reply"):
         given["wake_greeting"] = section.wake_reply
     tools = section.tools

@@ -16,7 +16,15 @@ from vixio.settings.provider import (
     TTSSection,
     VADSection,
 )
-from vixio.settings.sections import InstructionsText, LanguageTag, Section, TimeoutSettings
+from vixio.settings.sections import (
+    IdleSeconds,
+    InstructionsText,
+    LanguageTag,
+    Phrase,
+    Section,
+    TimeoutSettings,
+    WakeReply,
+)
 
 PROVIDERS = ("vad", "asr", "agent", "tts")
 """The keys of a device that choose a provider, and the server's sections of the same names."""
@@ -42,7 +50,9 @@ class DeviceSection(Section):
     user: str = ""
     language: LanguageTag | None = None
     instructions: InstructionsText | None = None
-    wake_reply: str | None = None
+    wake_reply: WakeReply | None = None
+    idle_timeout: IdleSeconds | None = None
+    exit_phrases: tuple[Phrase, ...] | None = None
     vad: VADSection | None = None
     """A section without ``name`` changes single options of the server's section."""
     asr: ASRSection | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import fields
 from ipaddress import ip_network
 from pathlib import Path
@@ -21,9 +22,12 @@ from pydantic import (
 )
 
 from vixio.core.errors import ConfigError
+from vixio.core.greetings import OTHERS, WakeGreetings
 from vixio.core.instructions import check_instructions
 from vixio.core.messages import check_folder
 from vixio.core.timeouts import Timeouts
+from vixio.core.whole_phrases import MAX_CHARS, bare
+from vixio.settings.faults import fault
 
 MIN_SECRET_BYTES = 16
 """A shorter secret can be guessed from one captured token."""
@@ -79,6 +83,35 @@ LanguageTag = Annotated[str, AfterValidator(_check_language)]
 
 InstructionsText = Annotated[str, AfterValidator(_check_instructions)]
 """A system prompt; the names in braces are those of ``vixio.core.instructions.NAMES``."""
+
+
+Phrase = Annotated[str, Field(min_length=1, max_length=MAX_CHARS)]
+
+IdleSeconds = Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)]
+
+
+def _wake_reply(value: object) -> object:
+    """Return one text as it is, several as WakeGreetings."""
+    if isinstance(value, str | WakeGreetings):
+        return value
+    if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
+        return WakeGreetings.of(value)
+    if isinstance(value, Mapping) and value:
+        for word, texts in value.items():
+            listed = [texts] if isinstance(texts, str) else texts
+            if not (isinstance(listed, list | tuple) and all(isinstance(t, str) for t in listed)):
+                raise fault(f"expected a text or a list of texts, found {texts!r}", str(word))
+            if str(word) != OTHERS and not bare(str(word)):
+                raise fault('expected a wake word, or "*" for all others', str(word))
+        return WakeGreetings.of({str(word): texts for word, texts in value.items()})
+    raise ValueError(
+        f'expected a text, a list of texts, or a mapping from wake words ("*": all others) to '
+        f"texts, found {value!r}"
+    )
+
+
+WakeReply = Annotated[str | WakeGreetings, BeforeValidator(_wake_reply)]
+"""What is said to a wake word."""
 
 
 class Section(BaseModel):
@@ -239,8 +272,14 @@ class AssistantSettings(Section):
     """IANA name, such as Europe/Berlin; empty: that of the machine."""
     wake_words: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """Besides those of the firmware's models."""
-    wake_reply: str = ""
-    """Spoken when the device reports its wake word; empty: nothing."""
+    wake_reply: WakeReply = ""
+    """Spoken when the device reports its wake word; empty: nothing. A list: one of them. A mapping:
+    by wake word, "*" for the others."""
+    idle_timeout: IdleSeconds = 120.0
+    """Seconds without a voice after which a device that listens is told goodbye and its connection
+    closed; 0: never."""
+    exit_phrases: tuple[Phrase, ...] | None = None
+    """With which the user ends the conversation; null: those of the language; []: none."""
     filler_after: float = Field(default=2.0, ge=0, le=60, allow_inf_nan=False)
     """Seconds without an answer after which a few words are said; 0: never."""
     messages: str = ""

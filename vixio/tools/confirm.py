@@ -49,8 +49,9 @@ class Confirmations:
 
     @property
     def waiting(self) -> bool:
-        """Whether a call waits for the user's yes."""
-        return self._pending is not None
+        """Whether a call waits for the user's yes, which would still count."""
+        pending = self._pending
+        return pending is not None and self._clock() - pending.at <= CONFIRM_WITHIN
 
     def hear(self, turn_id: int, text: str, *, asked: bool) -> bool | None:
         """Take the user's words at the beginning of a turn.

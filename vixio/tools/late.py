@@ -52,6 +52,11 @@ class LateResults:
         self._working: set[asyncio.Task[None]] = set()
         self._closed = False
 
+    @property
+    def working(self) -> bool:
+        """Whether there is work whose result has not been told."""
+        return bool(self._working)
+
     async def accept(self, call: LateCall, deferred: Deferred) -> ToolCallResult:
         """Begin the work and return the acknowledgement; a failure if it cannot begin."""
         refusal = self._refusal(call)

@@ -75,6 +75,11 @@ class RuntimeSession(SessionTools):
         """Whether a call waits for the user's yes."""
         return self.confirmations.waiting
 
+    @property
+    def working(self) -> bool:
+        """Whether deferred work goes on, or its result waits to be told."""
+        return self.late.working
+
     def withdraw(self) -> None:
         """Drop a question that waits for the user's yes."""
         if self.confirmations.withdraw():

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from vixio.core.device import Device, DeviceProfile, ToolAccess
+from vixio.core.greetings import WakeGreetings
 from vixio.devices.profiles import SettingsProfiles
 from vixio.settings import Settings
 
@@ -30,7 +31,12 @@ def test_a_device_without_a_section_is_served_as_all() -> None:
         }
     )
     assert SettingsProfiles(settings)(Device(MAC)) == DeviceProfile(
-        place="Berlin", user="Ann", language="de", instructions="Be brief.", wake_greeting="Ja?"
+        place="Berlin",
+        user="Ann",
+        language="de",
+        instructions="Be brief.",
+        wake_greeting="Ja?",
+        idle_timeout=120.0,
     )
 
 
@@ -122,3 +128,19 @@ def test_limits_of_a_device_are_kept_below_those_of_the_server() -> None:
     sections = dict(settings.devices["a"].providers())
     assert sections["agent"].options.model_dump()["first_token_timeout"] < 5
     assert sections["tts"].patience < 4
+
+
+def test_how_a_conversation_goes_can_differ() -> None:
+    both = profiles(
+        {
+            MAC: {"idle_timeout": 0, "exit_phrases": [], "wake_reply": {"hi esp": "Yes?"}},
+            "aa:*": {"idle_timeout": 30, "exit_phrases": ["ende"]},
+        },
+        assistant={"wake_reply": ["Hm?", "Ja?"]},
+    )
+    own, other = both(Device(MAC)), both(Device("aa:00:00:00:00:01"))
+    assert (own.idle_timeout, own.exit_phrases) == (0, ())
+    assert own.wake_greeting == WakeGreetings.of({"hi esp": "Yes?"})
+    assert (other.idle_timeout, other.exit_phrases) == (30, ("ende",))
+    assert other.wake_greeting == WakeGreetings.of(["Hm?", "Ja?"])
+    assert both(Device("bb:00:00:00:00:01")).idle_timeout == 120

@@ -142,6 +142,21 @@ def failure(path: Path, environment: dict[str, str] | None = None) -> str:
             ),
         ),
         (
+            "assistant:\n  wake_reply: 3",
+            (
+                ":2: assistant.wake_reply: expected a text, a list of texts, or a mapping from "
+                'wake words ("*": all others) to texts, found 3'
+            ),
+        ),
+        (
+            "assistant:\n  wake_reply:\n    hi esp: {a: b}",
+            ":3: assistant.wake_reply.hi esp: expected a text or a list of texts, found {'a': 'b'}",
+        ),
+        (
+            'assistant:\n  wake_reply:\n    "!": Yes?',
+            ':3: assistant.wake_reply.!: expected a wake word, or "*" for all others',
+        ),
+        (
             "assistant: {wake_words: hi}",
             ":1: assistant.wake_words: expected a list, found 'hi': write [\"hi\"]",
         ),

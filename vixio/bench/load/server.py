@@ -172,8 +172,8 @@ def _settings(plan: ServerPlan) -> Settings:
         "data": {"database": "none"},
         **plan.services,
         **plan.settings,
-        # What is measured is the answer, which a filler would precede.
-        "assistant": {"filler_after": 0, **plan.settings.get("assistant", {})},
+        # What is measured is the answer, which a filler would precede, and listening without end.
+        "assistant": {"filler_after": 0, "idle_timeout": 0, **plan.settings.get("assistant", {})},
         "server": server,
     }
     if not (plan.default_set or plan.services):

@@ -6,16 +6,16 @@ words of the user come out of the engine, partly from a task of its own.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 
 from vixio.core.chunk import (
     Abort,
     AudioIn,
     Chunk,
-    ListenMode,
     ListenStart,
     ListenStop,
     PartialTranscript,
+    TextInput,
     Transcript,
     TurnDropped,
     TurnFailed,
@@ -23,13 +23,16 @@ from vixio.core.chunk import (
     UserTurn,
 )
 from vixio.core.clock import now
+from vixio.core.device import DeviceProfile
 from vixio.core.messages import failure_key
 from vixio.core.messages.fault import Fault
 from vixio.core.session import events
 from vixio.core.session.emitter import Emitter
 from vixio.core.session.engine import Engine
+from vixio.core.session.idle_time import IdleTime
+from vixio.core.session.own_words import OwnWords
 from vixio.core.session.reply import Reply
-from vixio.core.session.reply_slot import ReplySlot
+from vixio.core.session.reply_slot import Post, ReplyParts, ReplySlot
 from vixio.core.session.session_floor import SessionFloor
 from vixio.core.session.settings import SessionSettings
 from vixio.core.session.speech import Priority, SpeechHandle, SpeechStatus
@@ -37,11 +40,8 @@ from vixio.core.session.speech_queue import SpeechQueue
 from vixio.core.session.utterances import Utterances, joined
 from vixio.core.station import StationContext
 from vixio.core.transport import DeviceConnection
-from vixio.core.turns.floor import STOP_WINDOW_S, Action, Input
+from vixio.core.turns.floor import Action, Input, State
 from vixio.core.turns.interruption import Decision, InterruptionPolicy, Overlap
-
-Post = Callable[[Callable[[], Awaitable[None]]], None]
-"""Queues a command for the listening task."""
 
 
 class Dialogue:
@@ -53,6 +53,7 @@ class Dialogue:
         engine: Engine,
         context: StationContext,
         settings: SessionSettings,
+        profile: DeviceProfile,
         emit: Emitter,
         policy: InterruptionPolicy,
         post: Post,
@@ -62,11 +63,8 @@ class Dialogue:
         self.engine = engine
         self.floor = SessionFloor(emit, self._free)
         self.floor.hears_itself = "aec" in connection.device.features
-        self.greeting = ""
-        """Said at a wake word; empty: nothing."""
         self._connection = connection
         self._context = context
-        self._settings = settings
         self._emit = emit
         self._policy = policy
         self._post = post
@@ -75,11 +73,34 @@ class Dialogue:
         self._speeches = SpeechQueue()
         self._void: set[int] = set()
         """Turns that were called off while their words were sent to the device."""
-        self._slot = ReplySlot(connection, context.history, self._speeches, self.floor)
+        self._idle = IdleTime(self.floor)
+        self._slot = ReplySlot(
+            ReplyParts(
+                connection,
+                context,
+                settings,
+                emit,
+                self.floor,
+                self._utterances,
+                self._speeches,
+                lambda: self.engine,
+                post,
+                self._reply_over,
+                lambda: self.idle and not self.waiting,
+            )
+        )
         self._kept_turn: UserTurn | None = None
         """What the user said over a speech that is not interruptible; answered behind it."""
 
+        self.follow(profile)
+        self._idle.active(now())
+
     # ── the session's side ───────────────────────────────────────────────────────────────────
+
+    def follow(self, profile: DeviceProfile) -> None:
+        """Go on with what another profile says of the conversation."""
+        self._own = OwnWords(profile)
+        self._idle.limit = profile.idle_timeout or 0.0
 
     def bind(self) -> None:
         """Connect the engine."""
@@ -122,8 +143,22 @@ class Dialogue:
         due = self._speeches.due if self.idle else None
         return None if due is None else max(due, 0.0)
 
+    @property
+    def goodbye_due(self) -> float | None:
+        """When :meth:`end_idle` is to be called; None: not before something happens."""
+        return self._idle.over_at if self.idle and not self.waiting else None
+
+    async def end_idle(self) -> None:
+        """Say goodbye: nobody has spoken for long. Not while something is waited for."""
+        tools = self._context.session_tools
+        if tools is not None and (tools.awaits_consent or tools.working):
+            self._idle.hold(now())
+        else:
+            await self._say(self._own.idle_goodbye())
+
     async def happen(self, happened: Input, chunk: Chunk | None = None, *, cause: str = "") -> None:
         """Take an input of the device or a command; ``chunk`` is what the engine may be fed."""
+        self._idle.active(now())
         actions = self.floor.step(happened)
         news = True
         if isinstance(chunk, ListenStart):
@@ -144,9 +179,9 @@ class Dialogue:
                     stopped = await self._slot.cut(cause)
                 case Action.SILENCE if not stopped:
                     await self._connection.send_speech_stop()
-                case Action.GREET if self.greeting:
-                    greeting = SpeechHandle(self.greeting, remembered=False)
-                    await self._say(greeting)
+                case Action.GREET if isinstance(chunk, TextInput):
+                    if (greeting := self._own.greeting(chunk.text)) is not None:
+                        await self._say(greeting)
                 case _:
                     pass
 
@@ -234,6 +269,9 @@ class Dialogue:
         return reply is not None and reply.active and not reply.interruptible
 
     async def _take_turn(self, turn: UserTurn) -> None:
+        if self._own.ends(turn):
+            await self._leave(turn)
+            return
         reply = self._slot.reply
         kept, self._kept_turn = self._kept_turn, None
         if kept is not None:
@@ -246,14 +284,30 @@ class Dialogue:
                 case Action.CUT:
                     await self._slot.cut("superseded")
                 case Action.REPLY:
-                    self._start(turn)
+                    self._slot.start(turn)
                 case Action.JOIN:
                     if reply is not None and not reply.timeline.called_tools:
                         turn = self._join(reply, turn)
                     await self._slot.cut("superseded")
-                    self._start(turn)
+                    self._slot.start(turn)
                 case _:
                     self._perform((action,))
+
+    async def _leave(self, turn: UserTurn) -> None:
+        """The user ends the conversation: say goodbye, behind the answer to what was said before.
+
+        Whatever is said until the goodbye is heard is answered first; it is said nevertheless.
+        """
+        goodbye = self._own.goodbye(turn)
+        if self._uninterruptible or self.floor.state is State.THINKING:
+            self._context.end_timeline(turn.turn_id)
+            pending = self._slot.reply.speech if self._slot.reply is not None else None
+            if not (self._speeches.leaving or (pending is not None and pending.farewell)):
+                self._speeches.add(goodbye)
+            return
+        if Action.CUT in self.floor.step(Input.TURN):
+            await self._slot.cut("superseded")
+        self._slot.start(turn, speech=goodbye)
 
     async def _turn_failed(self, failed: TurnFailed) -> None:
         self._emit(events.Failure, failed.turn_id, failed.stage, failed.reason, failed.detail)
@@ -266,7 +320,7 @@ class Dialogue:
                 case Action.APOLOGISE:
                     key = failure_key(failed.reason)
                     fault = Fault(key, failed.reason, failed.stage)
-                    self._start(UserTurn(failed.turn_id, ""), failed=fault)
+                    self._slot.start(UserTurn(failed.turn_id, ""), failed=fault)
                 case _:
                     self._perform((action,))
 
@@ -314,67 +368,10 @@ class Dialogue:
             elif action is Action.SAY:
                 turn_id = self._context.history.next_turn_id()
                 text = handle.text if handle.question else ""
-                self._start(UserTurn(turn_id, text, commanded=True), speech=handle)
+                self._slot.start(UserTurn(turn_id, text, commanded=True), speech=handle)
 
-    def _start(
-        self,
-        turn: UserTurn,
-        *,
-        failed: Fault | None = None,
-        speech: SpeechHandle | None = None,
-    ) -> None:
-        reply = Reply(
-            turn,
-            self.engine,
-            self._connection,
-            self._context,
-            self._settings,
-            self._emit,
-            before=self._slot.last_cut,
-            speech=speech,
-        )
-        # In full duplex the user is heard until there is something to hear.
-        early = not self.floor.full_duplex
-        reply.start.follow(lambda: self._take_floor(reply), lambda: self.user_speaking, early=early)
-        self._slot.reply = reply
-        self._emit(events.TurnStarted, turn.turn_id, turn.text)
-        self._context.spawn(self._run(reply, failed))
-
-    async def _run(self, reply: Reply, failed: Fault | None) -> None:
-        try:
-            await reply.run(failed)
-        finally:
-            self._finish(reply)
-        answered = reply.timeline.outcome == "answered"
-        if reply.farewell and answered and self.idle and not self.waiting:
-            self._context.counters.add("session.ended_by_assistant")
-            await self._connection.close(1000, "the conversation is over")
-
-    async def _take_floor(self, reply: Reply) -> None:
-        """Wait for a user who is still speaking: further words may change the answer.
-
-        A speech on command waits for as long as that takes, the answer to a turn only for a while.
-        """
-        await self._utterances.over(self._settings.hold if reply.speech is None else None)
-        self._perform(self.floor.step(Input.SPEAKS))
-        if not self.floor.full_duplex:
-            # What the engine was hearing is void. It is fed by the listening task alone.
-            self._post(self._forget_heard)
-
-    async def _forget_heard(self) -> None:
-        self._utterances.clear()
-        await self.engine.feed(Abort("speaking"), now())
-
-    def _finish(self, reply: Reply) -> None:
-        self.floor.sounds_until(reply.pacer.plays_until)
-        if reply.heard and self.floor.mode is not ListenMode.MANUAL:
-            self.floor.expect_start(now() + STOP_WINDOW_S)
-        if self._slot.reply is reply:
-            self._slot.reply = None
-            self.floor.step(Input.DONE)
-        self._speeches.disturbed(now())
-        self._emit(events.TurnEnded, reply.turn.turn_id, reply.timeline)
-        self._context.end_timeline(reply.turn.turn_id)
+    def _reply_over(self) -> None:
+        self._idle.active(now())
         self._free()
 
     # ── the table ────────────────────────────────────────────────────────────────────────────

@@ -30,7 +30,7 @@ from vixio.core.history import AssistantMessage
 from vixio.core.log_fields import logged_as
 from vixio.core.messages import message, reason
 from vixio.core.messages.fault import Fault
-from vixio.core.metrics import ToolTiming, TurnTimeline
+from vixio.core.metrics import TurnTimeline
 from vixio.core.pacer import Pacer
 from vixio.core.session.emitter import Emitter
 from vixio.core.session.engine import Engine
@@ -39,14 +39,13 @@ from vixio.core.session.events import (
     SpeechInterrupted,
     SpeechPlayed,
     SpeechStarted,
-    ToolEnded,
-    ToolStarted,
 )
 from vixio.core.session.filler import Filler
 from vixio.core.session.reply_audio import ReplyAudio
 from vixio.core.session.settings import SessionSettings
 from vixio.core.session.speech import SpeechHandle, SpeechStatus
 from vixio.core.session.speech_start import SpeechStart
+from vixio.core.session.tool_record import ToolRecord
 from vixio.core.station import StationContext
 from vixio.core.streams import closing
 from vixio.core.transport import DeviceConnection
@@ -77,8 +76,7 @@ class Reply:
         self.turn = turn
         self.speech = speech
         self.timeline: TurnTimeline = context.timeline(turn.turn_id)
-        self.farewell = False
-        """Whether the session closes after this reply."""
+        self._farewell = speech is not None and speech.farewell is not None
         self._engine = engine
         self._emit = emit
         self._connection = connection
@@ -97,7 +95,7 @@ class Reply:
         """Takes the floor when there is, or will soon be, something to hear."""
         self.start.on_taken = self._floor_taken
         self._filler = Filler(self.timeline, self.start, self._pacer, self._audio)
-        self._calls: dict[str, ToolCalled] = {}
+        self._tools = ToolRecord(self.timeline, emit)
         self._failed = False
         self._sentences: int | None = None
         """How many belong to the answer; those behind them apologise for its failure."""
@@ -135,6 +133,16 @@ class Reply:
     def interruptible(self) -> bool:
         """Whether the user's voice may cut it."""
         return self.speech is None or self.speech.interruptible
+
+    @property
+    def ends_conversation(self) -> bool:
+        """Whether the session closes, now that it is over: a farewell was said, or could not be.
+
+        An answer with a farewell that failed does not: an apology took its place.
+        """
+        outcome = self.timeline.outcome
+        said = outcome == "answered" or (self.speech is not None and outcome.startswith("failed:"))
+        return self._farewell and said
 
     async def run(self, failed: Fault | None = None) -> None:
         """Make and play the reply, to its ``tts stop``.
@@ -352,9 +360,9 @@ class Reply:
             case Notice(text=text):
                 await self._connection.send_sentence(text)
             case Farewell():
-                self.farewell = True
+                self._farewell = True
             case ToolCalled() | ToolReturned():
-                self._note_tool(chunk)
+                self._tools.note(chunk)
             case SpeechAhead():
                 self._expect_audio()
 
@@ -370,20 +378,6 @@ class Reply:
         """Get the device ready: words to be spoken have come."""
         if self._group is not None:
             self.start.expect_audio(self._group)
-
-    def _note_tool(self, chunk: ToolCalled | ToolReturned) -> None:
-        turn_id, call_id = self.turn.turn_id, chunk.call_id
-        if isinstance(chunk, ToolCalled):
-            self.timeline.called_tools = True
-            self._calls[call_id] = chunk
-            self._emit(ToolStarted, turn_id, call_id, chunk.name, chunk.arguments)
-            return
-        call = self._calls.get(call_id) or ToolCalled(turn_id, call_id, "?", "")
-        outcome = chunk.success, chunk.seconds
-        self.timeline.tools.append(
-            ToolTiming(call.name, chunk.seconds, chunk.success, call.source, now())
-        )
-        self._emit(ToolEnded, turn_id, call_id, call.name, chunk.output, *outcome)
 
     async def _before_audio(self) -> None:
         """Take the floor and show the sentence: only now is there something to hear."""

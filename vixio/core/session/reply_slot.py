@@ -1,32 +1,90 @@
-"""The one reply that is made or played, and how it is cut."""
+"""The one reply that is made or played: how it starts, takes the floor, ends and is cut."""
 
 from __future__ import annotations
 
-from vixio.core.history import History
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from vixio.core.chunk import Abort, ListenMode, UserTurn
+from vixio.core.clock import now
+from vixio.core.messages.fault import Fault
 from vixio.core.pacer import Pacer
+from vixio.core.session import events
+from vixio.core.session.emitter import Emitter
+from vixio.core.session.engine import Engine
 from vixio.core.session.reply import Reply
-from vixio.core.session.speech import SpeechStatus
+from vixio.core.session.session_floor import SessionFloor
+from vixio.core.session.settings import SessionSettings
+from vixio.core.session.speech import SpeechHandle, SpeechStatus
 from vixio.core.session.speech_queue import SpeechQueue
+from vixio.core.session.utterances import Utterances
+from vixio.core.station import StationContext
 from vixio.core.transport import DeviceConnection
-from vixio.core.turns.floor import Action, Floor
+from vixio.core.turns.floor import STOP_WINDOW_S, Action, Input
 
 GIVES_WAY = frozenset({"superseded", "continued", "listen", "failed"})
 """Causes for which a speech that was not heard yet is said later: the user speaks."""
+
+Post = Callable[[Callable[[], Awaitable[None]]], None]
+"""Queues a command for the listening task."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyParts:
+    """What the replies of one session are made of and played on."""
+
+    connection: DeviceConnection
+    context: StationContext
+    settings: SessionSettings
+    emit: Emitter
+    floor: SessionFloor
+    utterances: Utterances
+    speeches: SpeechQueue
+    engine: Callable[[], Engine]
+    """Returns the engine in use."""
+    post: Post
+    on_over: Callable[[], None]
+    """Called behind each reply."""
+    may_close: Callable[[], bool]
+    """Whether the connection may be closed: nobody speaks and nothing waits to be said."""
 
 
 class ReplySlot:
     """Holds a reply from its start to its end."""
 
-    def __init__(
-        self, connection: DeviceConnection, history: History, speeches: SpeechQueue, floor: Floor
-    ) -> None:
+    def __init__(self, parts: ReplyParts) -> None:
         self.reply: Reply | None = None
         self.last_cut: Pacer | None = None
         """Of the reply that was cut last while the device played it."""
-        self._connection = connection
-        self._history = history
-        self._speeches = speeches
-        self._floor = floor
+        self._parts = parts
+        self._floor = parts.floor
+
+    def start(
+        self,
+        turn: UserTurn,
+        *,
+        failed: Fault | None = None,
+        speech: SpeechHandle | None = None,
+    ) -> None:
+        """Begin to answer ``turn``: by an apology if it ``failed``, by a ``speech`` or a model."""
+        parts = self._parts
+        reply = Reply(
+            turn,
+            parts.engine(),
+            parts.connection,
+            parts.context,
+            parts.settings,
+            parts.emit,
+            before=self.last_cut,
+            speech=speech,
+        )
+        # In full duplex the user is heard until there is something to hear.
+        early = not self._floor.full_duplex
+        speaks = parts.utterances.__bool__
+        reply.start.follow(lambda: self._take_floor(reply), speaks, early=early)
+        self.reply = reply
+        parts.emit(events.TurnStarted, turn.turn_id, turn.text)
+        parts.context.spawn(self._run(reply, failed))
 
     async def cut(self, cause: str) -> bool:
         """End the reply; return whether ``tts stop`` was sent."""
@@ -39,7 +97,7 @@ class ReplySlot:
         await reply.pacer.stopped()
         if speaking:
             self.last_cut = reply.pacer
-            await self._connection.send_speech_stop()
+            await self._parts.connection.send_speech_stop()
         self._settle(reply, cause)
         return speaking
 
@@ -73,7 +131,51 @@ class ReplySlot:
             ended = SpeechStatus.DROPPED if cause == "disconnected" else SpeechStatus.INTERRUPTED
             handle.end(SpeechStatus.INTERRUPTED if reply.heard else ended, heard)
         elif handle.remembered:
-            self._history.forget(reply.turn.turn_id)
-            self._speeches.add(handle, first=True)
+            self._parts.context.history.forget(reply.turn.turn_id)
+            self._parts.speeches.add(handle, first=True)
         else:
             handle.end(SpeechStatus.DROPPED)
+
+    # ── its task ─────────────────────────────────────────────────────────────────────────────
+
+    async def _run(self, reply: Reply, failed: Fault | None) -> None:
+        parts = self._parts
+        try:
+            await reply.run(failed)
+        finally:
+            self._finish(reply)
+        if reply.ends_conversation and parts.may_close():
+            farewell = reply.speech.farewell if reply.speech is not None else None
+            by = farewell or "assistant"
+            parts.context.counters.add(f"session.ended_by_{by}")
+            await parts.connection.close(1000, "the conversation is over")
+
+    async def _take_floor(self, reply: Reply) -> None:
+        """Wait for a user who is still speaking: further words may change the answer.
+
+        A speech on command waits for as long as that takes, the answer to a turn only for a while.
+        """
+        parts = self._parts
+        await parts.utterances.over(parts.settings.hold if reply.speech is None else None)
+        for action in self._floor.step(Input.SPEAKS):
+            self.hold(action)
+        if not self._floor.full_duplex:
+            # What the engine was hearing is void. It is fed by the listening task alone.
+            parts.post(self._forget_heard)
+
+    async def _forget_heard(self) -> None:
+        self._parts.utterances.clear()
+        await self._parts.engine().feed(Abort("speaking"), now())
+
+    def _finish(self, reply: Reply) -> None:
+        parts, floor = self._parts, self._floor
+        floor.sounds_until(reply.pacer.plays_until)
+        if reply.heard and floor.mode is not ListenMode.MANUAL:
+            floor.expect_start(now() + STOP_WINDOW_S)
+        if self.reply is reply:
+            self.reply = None
+            floor.step(Input.DONE)
+        parts.speeches.disturbed(now())
+        parts.emit(events.TurnEnded, reply.turn.turn_id, reply.timeline)
+        parts.context.end_timeline(reply.turn.turn_id)
+        parts.on_over()

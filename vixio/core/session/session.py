@@ -112,12 +112,12 @@ class Session:
             engine,
             self.context,
             settings,
+            self.profile,
             self._emit,
             shared.interruption(),
             self._post,
             self._free,
         )
-        self._dialogue.greeting = self.profile.wake_greeting
         self._floor = self._dialogue.floor
         self._swap = EngineSwap(make_engine)
         if session_tools is not None:
@@ -273,10 +273,14 @@ class Session:
                 await self._take(chunk)
 
     def _deadline(self) -> float | None:
-        deadline = self._dialogue.engine.deadline
-        if not (self._swap.pending or self._dialogue.waiting) or not self._dialogue.idle:
+        dialogue = self._dialogue
+        deadline = dialogue.engine.deadline
+        if not dialogue.idle:
             return deadline
-        for other in (self._dialogue.speech_due, self._swap.due(self._dialogue.over_at)):
+        others = [dialogue.goodbye_due]
+        if self._swap.pending or dialogue.waiting:
+            others += (dialogue.speech_due, self._swap.due(dialogue.over_at))
+        for other in others:
             if other is not None and (deadline is None or other < deadline):
                 deadline = other
         return deadline
@@ -286,6 +290,9 @@ class Session:
         if deadline is not None and deadline <= at:
             await self._dialogue.engine.expire(at)
         await self._go_on()
+        goodbye = self._dialogue.goodbye_due
+        if goodbye is not None and goodbye <= at:
+            await self._dialogue.end_idle()
 
     async def _take(self, chunk: Chunk) -> None:
         at = now()
@@ -323,6 +330,8 @@ class Session:
     def _free(self) -> None:
         if self._dialogue.waiting or self._swap.pending or self._leaving:
             self._post(self._go_on)
+        elif self._dialogue.goodbye_due is not None:
+            self._watchdog.wake()  # it has a deadline now, even if the device sends nothing
 
     async def _last_sentence(self) -> None:
         self._dialogue.last_sentence(lambda: self.interrupt("stopping"))
@@ -358,6 +367,6 @@ class Session:
         self.context.language = profile.language
         if self.context.session_tools is not None:
             self.context.session_tools.reconfigure(profile)
-        self._dialogue.greeting = profile.wake_greeting
+        self._dialogue.follow(profile)
         await self._dialogue.use(engine, audio)
         self._tasks.spawn(self._swap.close_discarded())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from vixio.core.device import DeviceProfile
+from vixio.core.greetings import WakeGreetings
 from vixio.core.pacer import PacerSettings
 from vixio.core.timeouts import Timeouts
 
@@ -20,7 +21,7 @@ class SessionSettings:
     """
 
     language: str = "en"
-    wake_reply: str = ""
+    wake_reply: str | WakeGreetings = ""
     hold: float = 3.0
     filler_after: float = 0.0
     timeouts: Timeouts = field(default_factory=Timeouts)

@@ -24,6 +24,15 @@ class Priority(IntEnum):
     """At once; the running reply is cut."""
 
 
+class Farewell(StrEnum):
+    """Why a session ends with a goodbye."""
+
+    USER = "user"
+    """The user has ended the conversation."""
+    IDLE = "idle"
+    """Nobody has spoken for long."""
+
+
 class SpeechStatus(StrEnum):
     """What became of a speech."""
 
@@ -62,6 +71,8 @@ class SpeechHandle:
         question: bool = False,
         remembered: bool = True,
         items: Sequence[HistoryItem] = (),
+        recurring: bool = False,
+        farewell: Farewell | None = None,
     ) -> None:
         self.text = text
         self.priority = priority
@@ -71,6 +82,10 @@ class SpeechHandle:
         """Whether it stands in the history."""
         self.items = tuple(items)
         """What stands before it in the history, such as the tool result that it reports."""
+        self.recurring = recurring
+        """Whether the same words will be said again: their audio may be kept."""
+        self.farewell = farewell
+        """Set for a goodbye: the session ends behind it."""
         self._outcome: asyncio.Future[SpeechOutcome] | None = None
         self._result: SpeechOutcome | None = None
         self._heard: Callable[[], str] | None = None

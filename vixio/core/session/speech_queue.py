@@ -46,6 +46,11 @@ class SpeechQueue:
         self._quiet_since = now
 
     @property
+    def leaving(self) -> bool:
+        """Whether a goodbye is among them."""
+        return any(each.farewell for each in self._waiting)
+
+    @property
     def urgent(self) -> bool:
         """Whether the first speech has a high priority."""
         return bool(self._waiting) and self._waiting[0].priority is Priority.HIGH

@@ -65,6 +65,11 @@ class SessionTools(ABC):
         """Whether a call waits for the user's yes."""
         return False
 
+    @property
+    def working(self) -> bool:
+        """Whether work goes on whose result will be told later."""
+        return False
+
     def withdraw(self) -> None:  # noqa: B027 - optional
         """Drop a question that waits for the user's yes: a yes may now be meant for other words."""
 

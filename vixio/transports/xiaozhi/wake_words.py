@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable
+
+from vixio.core.whole_phrases import bare
 
 DEFAULT_WAKE_WORDS: tuple[str, ...] = (
     # What the firmware's wake word models (esp-sr WakeNet) report, and their usual spellings.
@@ -56,18 +57,12 @@ DEFAULT_WAKE_WORDS: tuple[str, ...] = (
 )
 
 
-def normalise(text: str) -> str:
-    """Return ``text`` without what speech does not carry: case, spaces, punctuation, width."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return "".join(character for character in folded if character.isalnum())
-
-
 class WakeWords:
     """A set of wake words that ignores case, spaces and punctuation."""
 
     def __init__(self, words: Iterable[str] = DEFAULT_WAKE_WORDS) -> None:
-        self._words = frozenset(filter(None, map(normalise, words)))
+        self._words = frozenset(filter(None, map(bare, words)))
 
     def __contains__(self, text: str) -> bool:
         """Whether the whole of ``text`` is a wake word."""
-        return normalise(text) in self._words
+        return bare(text) in self._words

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from vixio.transports.xiaozhi.wake_words import DEFAULT_WAKE_WORDS, WakeWords, normalise
+from vixio.core.whole_phrases import bare
+from vixio.transports.xiaozhi.wake_words import DEFAULT_WAKE_WORDS, WakeWords
 
 
 @pytest.mark.parametrize("word", DEFAULT_WAKE_WORDS)
@@ -24,4 +25,4 @@ def test_full_width_letters_are_letters() -> None:
 
 def test_a_word_without_letters_matches_nothing() -> None:
     assert "..." not in WakeWords(["...", ""])
-    assert normalise("...") == ""
+    assert bare("...") == ""
