@@ -36,7 +36,7 @@ locks = $(patsubst %,requirements/%.lock,$(1))
 export PYTHON TORCH_INDEX
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev extra FORCE run demo demo-natural demo-tools first-hour test test-a2a test-brokers test-litellm test-models test-stores chaos tool-churn bench-speech phrasebook lock audit docker clean
+.PHONY: help setup setup-dev extra FORCE run demo demo-natural demo-tools first-hour test test-a2a test-brokers test-litellm test-models test-stores chaos crash tool-churn bench-speech phrasebook lock audit docker clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -138,13 +138,17 @@ test-models: $(MODELS_STAMP) ## pytest with the local models: FunASR, torch, she
 
 test-stores: setup-dev ## pytest of memory and registry with real Redis and PostgreSQL servers (Debian packages)
 	scripts/ensure_databases.sh
-	VIXIO_TEST_DATABASES=1 $(BIN)/pytest tests/unit/memory/test_stores.py tests/unit/database tests/unit/devices tests/e2e/test_memory.py $(ARGS)
+	VIXIO_TEST_DATABASES=1 $(BIN)/pytest tests/unit/memory/test_stores.py tests/unit/database tests/unit/devices tests/crash tests/e2e/test_memory.py tests/e2e/test_device_life.py $(ARGS)
 
 first-hour: setup-dev ## walk a new user's first hour in a clean environment: set-up, both languages, mistakes
 	$(BIN)/pytest -o python_files='walk_*.py' -o timeout=1200 tests/first_hour $(ARGS)
 
 chaos: setup-dev ## break the server on purpose while healthy devices talk to it (ARGS='--short', '--json')
 	$(BIN)/python -m tests.chaos $(ARGS)
+
+crash: setup-dev ## kill processes that change the registry, a hundred times on SQLite and on PostgreSQL
+	scripts/ensure_databases.sh
+	VIXIO_TEST_DATABASES=1 $(BIN)/python -m tests.crash $(ARGS)
 
 tool-churn: $(BROKERS_STAMP) ## ten minutes of tools and services that change every second (ARGS='--minutes 1')
 	$(WITH_BROKERS) $(BIN)/python -m tests.load.tool_churn $(ARGS)

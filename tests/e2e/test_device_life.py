@@ -19,7 +19,7 @@ from firmware_test_client.errors import OtaError
 from tests.e2e.checks import assert_played_well
 from tests.e2e.processes import Running, free_ports, running
 from tests.support import patient
-from tests.support.registry_databases import new_postgres, postgres_url
+from tests.support.registry_databases import new_postgres, postgres_url, skip_postgres
 from tests.support.waiting import until
 
 __all__ = ["postgres_url"]
@@ -93,6 +93,7 @@ def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
     if request.param == "sqlite":
         yield House(tmp_path, "")
     else:
+        skip_postgres()
         yield House(tmp_path, new_postgres(request.getfixturevalue("postgres_url")))
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -11,7 +13,7 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from tests.support.databases import postgres_server
+from tests.support.databases import REQUIRED, postgres_server
 from vixio.database.create import make_database
 from vixio.database.database import Database
 
@@ -29,7 +31,9 @@ def new_postgres(server: str) -> str:
         await connection.execute(f'CREATE DATABASE "{name}"')
         await connection.close()
 
-    asyncio.run(create())
+    # In a thread, since a loop may run here already.
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, create()).result()
     return urlsplit(plain)._replace(path=f"/{name}").geturl()
 
 
@@ -40,11 +44,18 @@ def postgres_url() -> Iterator[str]:
         yield url
 
 
+def skip_postgres() -> None:
+    """Skip a test on PostgreSQL, unless this is the run for databases: `make test` is long."""
+    if not os.environ.get(REQUIRED):
+        pytest.skip("make test-stores runs it")
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
     """Give connections to an empty database."""
     if request.param == "sqlite":
         yield lambda: make_database(tmp_path, "")
     else:
+        skip_postgres()
         url = new_postgres(request.getfixturevalue("postgres_url"))
         yield lambda: make_database(Path(), url)

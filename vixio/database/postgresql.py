@@ -34,14 +34,14 @@ class PostgreSQLDatabase(Database):
         host = parts.hostname or "localhost"
         self.place = f"postgresql://{host}:{parts.port or 5432}{parts.path}"
         # SQLAlchemy's spelling, which the section `memory` uses, is understood as well.
-        self._url = re.sub(r"^postgres(ql)?(\+\w+)?://", "postgresql://", url)
+        self.url = re.sub(r"^postgres(ql)?(\+\w+)?://", "postgresql://", url)
         self._pool: asyncpg.Pool[asyncpg.Record] | None = None
 
     async def open(self) -> None:
         await self.close()
         try:
             self._pool = await asyncpg.create_pool(
-                self._url,
+                self.url,
                 min_size=0,
                 max_size=MAX_CONNECTIONS,
                 timeout=IO_TIMEOUT_S,

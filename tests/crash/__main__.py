@@ -1,0 +1,59 @@
+"""``make crash``: kills, a hundred times for each database (``--rounds``, ``--seed``)."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+from tests.crash.rounds import check, kill_round
+from tests.support.databases import postgres_server
+from tests.support.registry_databases import new_postgres
+from vixio.database.create import make_database
+
+EMPTY_EVERY = 4
+"""Each fourth round begins with an empty database: its migrations are what is killed."""
+
+
+async def run(name: str, server: str, rounds: int, seed: int) -> None:
+    """Kill and check, and print what was found at the end. Raises AssertionError."""
+    chance = random.Random(f"{seed} {name}")
+    began, changes, unopened = time.monotonic(), 0, 0
+    with tempfile.TemporaryDirectory() as place:
+        folder, url = Path(place), ""
+        for number in range(rounds):
+            if number % EMPTY_EVERY == 0:
+                folder = Path(place) / str(number)
+                url = new_postgres(server) if server else ""
+            told = await kill_round(folder, url, str(number), chance)
+            changes += told.lines
+            unopened += told.lines <= len(told.state) + 2
+            database = make_database(folder, url)
+            await database.open()
+            await check(database, told)
+            await database.close()
+    print(
+        f"{name}: {rounds} rounds of two processes killed, {unopened} before their first change, "
+        f"{changes} acknowledged changes, none lost; {time.monotonic() - began:.0f} s"
+    )
+
+
+def main() -> None:
+    """Run it on both databases."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
+    options = parser.parse_args()
+    print(f"seed {options.seed}")
+    with ExitStack() as stack:
+        for name in ("sqlite", "postgresql"):
+            server = stack.enter_context(postgres_server()) if name == "postgresql" else ""
+            asyncio.run(run(name, server, options.rounds, options.seed))
+
+
+if __name__ == "__main__":
+    main()

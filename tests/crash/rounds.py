@@ -1,0 +1,103 @@
+"""Kills the worker at random moments, and compares the registry with what was acknowledged."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import signal
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vixio.database.database import Database
+from vixio.database.migrate import migrations, version_of
+from vixio.devices.desk import Desk
+
+LONGEST_S = 0.25
+"""After the first sign of life: time for some dozens of changes, or for half of a migration."""
+
+WORKERS = 2
+
+
+@dataclass
+class Told:
+    """What the workers of one round have acknowledged."""
+
+    state: dict[str, str] = field(default_factory=dict)
+    """The last state of each device."""
+    issued: dict[str, str] = field(default_factory=dict)
+    """The device of each token."""
+    revoked: set[str] = field(default_factory=set)
+    lines: int = 0
+
+    def note(self, line: bytes) -> None:
+        """Take a line of a worker."""
+        what, *about = json.loads(line)
+        self.lines += 1
+        match what:
+            case "waits" | "claimed" | "blocked" | "forgotten":
+                self.state[about[0]] = what
+            case "issued":
+                self.issued[about[1]] = about[0]
+            case "revoked":
+                self.revoked.add(about[1])
+            case _:
+                pass
+
+
+async def kill_round(folder: Path, url: str, name: str, chance: random.Random) -> Told:
+    """Start two workers, kill both at a random moment, and return what they acknowledged."""
+    command = (sys.executable, "-m", "tests.crash.worker", str(folder), url)
+    workers = [
+        await asyncio.create_subprocess_exec(
+            *command, f"{name}-{number}", stdout=asyncio.subprocess.PIPE
+        )
+        for number in range(WORKERS)
+    ]
+    told = Told()
+    read = [worker.stdout for worker in workers]
+    async with asyncio.timeout(60):
+        for stream in read:
+            assert stream is not None
+            told.note(await stream.readline())
+    await asyncio.sleep(chance.uniform(0, LONGEST_S))  # the moment is the test
+    for worker in workers:
+        assert worker.returncode is None, "it was to run without an end"
+        worker.send_signal(signal.SIGKILL)
+    for worker, stream in zip(workers, read, strict=True):
+        assert stream is not None
+        for line in (await stream.read()).splitlines(keepends=True):
+            if line.endswith(b"\n"):
+                told.note(line)
+        await worker.wait()
+    return told
+
+
+async def check(database: Database, told: Told) -> None:
+    """Compare an opened registry with what was acknowledged. Raises AssertionError."""
+    assert await version_of(database) == migrations()[-1].version
+    desk = Desk(database)
+    devices = {device.id: device for device in await desk.devices()}
+    codes = [device.code for device in devices.values() if device.code is not None]
+    assert len(codes) == len(set(codes)), "one code, two devices"
+    for device in devices.values():
+        assert device.code is None or device.claimed_at is None, f"{device.id}: claimed by half"
+    following = {
+        "waits": ("unclaimed", "claimed"),
+        "claimed": ("claimed", "blocked", "gone"),
+        "blocked": ("blocked", "gone"),
+        "forgotten": ("gone",),
+    }
+    for device_id, state in told.state.items():
+        found = devices.get(device_id)
+        # The change after the last acknowledged one may be there, or may not.
+        assert (found.state if found else "gone") in following[state], device_id
+    tokens = {token.id: token for token in await desk.tokens()}
+    for token_id, device_id in told.issued.items():
+        if device_id in devices:
+            assert token_id in tokens, f"{device_id}: a token is lost"
+            if token_id in told.revoked:
+                assert tokens[token_id].revoked_at is not None, f"{device_id}: revoked for nothing"
+    changes = [change.id for change in await desk.audit(1_000_000)]
+    assert changes == list(range(1, len(changes) + 1)), "the audit trail has a gap"

@@ -1,0 +1,25 @@
+"""The short form of ``make crash``."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from tests.crash.rounds import check, kill_round
+from tests.support.registry_databases import Make, make, postgres_url
+from vixio.database.postgresql import PostgreSQLDatabase
+
+__all__ = ["make", "postgres_url"]
+
+
+async def test_a_killed_process_loses_nothing_that_it_has_acknowledged(
+    make: Make, tmp_path: Path
+) -> None:
+    chance = random.Random(1)
+    database = make()
+    url = database.url if isinstance(database, PostgreSQLDatabase) else ""
+    for number in range(4):
+        told = await kill_round(tmp_path, url, str(number), chance)
+        await database.open()
+        await check(database, told)
+        await database.close()

@@ -1,0 +1,67 @@
+"""Changes a registry without a pause, and says each change once it is acknowledged.
+
+A line is a JSON list: what was done, and of which device or token. The process is meant to be
+killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+from vixio.database.create import make_database
+from vixio.devices.desk import Desk
+from vixio.devices.records import AccessMode
+from vixio.devices.tokens import DeviceTokens
+from vixio.devices.visits import Visits
+from vixio.transports.admission.access import Visit
+
+ACTIVATION = AccessMode.ACTIVATION
+
+
+def say(*what: str) -> None:
+    """Acknowledge a change."""
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
+
+
+async def work(folder: str, url: str, prefix: str) -> None:
+    """Lead devices through their lives, one after another, without an end."""
+    say("started")
+    database = make_database(Path(folder), url)
+    await database.open()
+    say("opened")
+    visits, desk = Visits(database), Desk(database)
+    tokens = DeviceTokens("a secret of enough bytes", 86_400)
+    number = 0
+    while True:
+        number += 1
+        device_id = f"{prefix}-{number}"
+        visit = Visit(device_id=device_id, client_id="c", firmware="1.0")
+        code = (await visits.visit(visit, ACTIVATION, None)).code
+        assert code is not None
+        say("waits", device_id, code)
+        await desk.claim(code, "me", f"Device {number}")
+        say("claimed", device_id)
+        used = []
+        for _ in range(2):
+            token = tokens.issue(device_id, "c")
+            await visits.visit(visit, ACTIVATION, token)
+            say("issued", device_id, token.id)
+            await visits.tokens_used([token.id])
+            say("used", device_id, token.id)
+            used.append(token.id)
+        await desk.revoke_token(used[-1], "me")
+        say("revoked", device_id, used[-1])
+        if number % 3 == 0:
+            await desk.block(device_id, "lost", "me")
+            say("blocked", device_id)
+        if number % 5 == 0:
+            await desk.forget(device_id, "me")
+            say("forgotten", device_id)
+
+
+if __name__ == "__main__":
+    asyncio.run(work(*sys.argv[1:]))
