@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
-from vixio.composition.registry import data_folder
+from vixio.composition.registry import data_folder, signing_secret
+from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
 from vixio.database.database import Database
 from vixio.database.link import Link
@@ -27,6 +29,8 @@ from vixio.settings import Settings
 
 if TYPE_CHECKING:
     from starlette.routing import Route
+
+_log = logging.getLogger(__name__)
 
 FOLDER_NAME: Final = "firmware"
 """In the data folder."""
@@ -59,8 +63,19 @@ def make_firmware(
         counters,
         port=http_port,
         public_host=settings.server.public_host,
-        secret=settings.server.auth.secret.get_secret_value() or secret,
+        secret=_secret(settings) or secret,
     )
+
+
+def _secret(settings: Settings) -> str:
+    """Return what signs links, so that they outlive a restart; empty: nothing is kept here."""
+    if not settings.data.kept and not settings.server.auth.secret.get_secret_value():
+        return ""
+    try:
+        return signing_secret(settings)
+    except ConfigError as error:  # a folder that cannot be written to has no firmware either
+        _log.warning("links to firmware end with the process", extra={"reason": str(error)})
+        return ""
 
 
 class Firmware:

@@ -37,14 +37,18 @@ def data_folder(settings: Settings) -> Path:
     return settings.data.place or state_folder()
 
 
+def signing_secret(settings: Settings) -> str:
+    """Return the secret of the settings, else that of the data folder. Raises ConfigError."""
+    return settings.server.auth.secret.get_secret_value() or load_secret(data_folder(settings))
+
+
 def make_registry(settings: Settings, counters: Counters) -> DeviceRegistry:
     """Return the registry of a server. Raises ConfigError."""
     server = settings.server
     mode = AccessMode(server.access)
     tokens = None
     if server.tokens:
-        secret = server.auth.secret.get_secret_value() or load_secret(data_folder(settings))
-        tokens = DeviceTokens(secret, server.auth.token_lifetime_days * DAY_S)
+        tokens = DeviceTokens(signing_secret(settings), server.auth.token_lifetime_days * DAY_S)
     url = settings.data.database.get_secret_value()
     check_database(url)
     folder = data_folder(settings)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from vixio.bench.load.mixes import MIXES, Mix
 from vixio.bench.load.plot import write_plot
 from vixio.bench.load.processes import Cores, usable_cores
 from vixio.bench.load.providers import Delays
+from vixio.bench.load.registered import comparison, registry_of
 from vixio.bench.load.runner import Options, Step
 from vixio.bench.load.server import TUNINGS, UVLOOP
 from vixio.bench.load.services.choice import SCRIPTED, parse
@@ -43,6 +45,8 @@ class Asked:
     """The same."""
     cores: int = 0
     """``devices`` is for so many cores of the reference."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Sections for this step alone."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -91,6 +95,13 @@ def _parser() -> argparse.ArgumentParser:
         default="",
         metavar="NAME,…",
         help=f"try a means on the server: uvloop, {', '.join(TUNINGS)}",
+    )
+    add(
+        "--registered",
+        type=int,
+        default=0,
+        metavar="N",
+        help="compare: each step once more with a registry that knows N devices",
     )
     add("--json", metavar="FILE", help="write all figures; -: to standard output")
     add("--plot", type=Path, metavar="FILE.svg", help="draw latency and CPU against devices")
@@ -189,11 +200,15 @@ def main(argv: Sequence[str]) -> int:
         processes=processes,
         providers=providers,
     )
-    try:
-        results = asyncio.run(_run(steps, run))
-    except BenchError as error:
-        sys.stderr.write(f"\nvixio bench load: {error}\n")
-        return 1
+    with tempfile.TemporaryDirectory() as folder:
+        if options.registered:
+            data = {"data": registry_of(Path(folder), options.registered)}
+            steps = [each for step in steps for each in (step, replace(step, settings=data))]
+        try:
+            results = asyncio.run(_run(steps, run))
+        except BenchError as error:
+            sys.stderr.write(f"\nvixio bench load: {error}\n")
+            return 1
     found = judge(results) if options.check else []
     _tell(results, found, options, list(argv))
     return int(any(verdict.ok is False for verdict in found))
@@ -219,6 +234,7 @@ def _for_step(options: Options, step: Asked) -> Options:
         options,
         processes=max(options.processes, step.processes),
         providers=options.providers if options.providers != SCRIPTED else step.providers,
+        settings={**options.settings, **step.settings},
     )
     if not step.pinned or options.cores.server:
         return options
@@ -241,6 +257,8 @@ def _tell(
     if found:
         out.write("\n" + report.verdicts(found) + "\n")
     out.write("\n" + conclusion(results, found) + "\n")
+    if options.registered:
+        out.write(comparison(results) + "\n")
     out.flush()
     if options.json:
         report.write_json(report.as_json(results, found, argv), options.json)
