@@ -286,6 +286,7 @@ class Server:
             await self._conversations.close()
             await self._farewells.close()
             await self.host.stop()
+            await self._operations.ended()
             if self.http is not None:
                 await self.http.stop()
             await self._shared.close()

@@ -171,6 +171,7 @@ RULES = (
         (ANY,),
     ),
     Rule("vixio.metrics", ("vixio.core",), ("prometheus_client",)),
+    Rule("vixio.traces", ("vixio.core",), ("opentelemetry",)),
     Rule("vixio.logging", ("vixio.core.log_fields",), ("loguru",)),
     Rule("vixio.models", ("vixio.core", "vixio.providers.model_path"), (ANY,)),
 )

@@ -1,4 +1,4 @@
-"""What an operator sees and does of a running server: its readiness, its metrics, and its end."""
+"""What an operator sees and does of a server: readiness, metrics, traces, and its end."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from vixio.composition.drain import Drain
 from vixio.composition.metrics import MetricsService
 from vixio.composition.readiness import ServerReadiness
 from vixio.composition.server_providers import ServerProviders
+from vixio.composition.traces import TraceService
 from vixio.core.host import SessionHost
 from vixio.http.routes.ready import ready_routes
 from vixio.settings import Settings
@@ -35,6 +36,7 @@ class Operations:
         self._metrics = MetricsService(
             settings.metrics, host, providers, self.readiness, admission.cluster.presence
         )
+        self._traces = TraceService(host.events, host.counters)
         self._proxies = admission.proxies
         self._beginning: asyncio.Task[None] | None = None
 
@@ -47,6 +49,7 @@ class Operations:
         self.readiness.listening = True
         self.readiness.loading = loading
         self._beginning = asyncio.create_task(self._metrics.load())
+        self._traces.begin()
 
     async def close(self) -> None:
         """The ports are about to be closed. Ends the loading of the providers. Idempotent."""
@@ -55,3 +58,7 @@ class Operations:
             if task is not None:
                 task.cancel()
                 await asyncio.wait([task])
+
+    async def ended(self) -> None:
+        """All sessions are over: send the last traces. Idempotent."""
+        await self._traces.close()

@@ -26,6 +26,7 @@ Extra = Literal[
     "moonshine",
     "mp3",
     "nats",
+    "otel",
     "postgresql",
     "pulsar",
     "rabbitmq",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
@@ -26,6 +27,10 @@ decision that the user has finished; ``speech_start``: ``tts start`` is on the w
 before ``first_audio``; ``first_frame``: the first audio packet is on the wire, of the filler where
 there is one: words while the model takes long, which ``first_token`` to ``first_audio`` leave
 out."""
+
+
+_CAUSE: Final = re.compile(r"[\w.-]{1,40}")
+"""Why a turn was interrupted, as firmwares and this program state it (``wake_word_detected``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,15 @@ class TurnTimeline:
     def mark(self, name: str, at: float) -> None:
         """Record the first time that ``name`` was reached."""
         self.marks.setdefault(name, at)
+
+    @property
+    def result(self) -> tuple[str, str]:
+        """The outcome, ``unfinished`` if there is none, and its cause: empty, or a word.
+
+        An abort's cause is what the device states: anything, also words. Then it is ``other``.
+        """
+        outcome, _, cause = self.outcome.partition(":")
+        return outcome or "unfinished", cause if not cause or _CAUSE.fullmatch(cause) else "other"
 
     @property
     def input_tokens(self) -> int:

@@ -7,7 +7,6 @@ nothing else, and is attached only where the settings ask for it.
 from __future__ import annotations
 
 import logging
-import re
 from dataclasses import dataclass
 
 from vixio.core.log_fields import DEVICE, SESSION, TURN
@@ -25,9 +24,6 @@ from vixio.core.session.events import (
 )
 
 _log = logging.getLogger(__name__)
-
-_CAUSE = re.compile(r"[\w.-]{1,40}")
-"""The cause of an interruption as firmwares and this program state it (``wake_word_detected``)."""
 
 
 @dataclass(slots=True)
@@ -87,12 +83,11 @@ class SessionLog:
 
     def _turn_ended(self, event: TurnEnded) -> None:
         timeline = event.timeline
-        outcome, _, cause = timeline.outcome.partition(":")
-        self._counters.add(f"turn.outcome.{outcome or 'none'}")
-        fields: dict[str, object] = {"outcome": outcome or "unfinished"}
+        outcome, cause = timeline.result
+        self._counters.add(f"turn.outcome.{outcome}")
+        fields: dict[str, object] = {"outcome": outcome}
         if cause:
-            # An abort's cause is what the device states: anything, also words.
-            fields["cause"] = cause if _CAUSE.fullmatch(cause) else "other"
+            fields["cause"] = cause
         if (known := self._open.get(event.session_id)) is not None:
             known.turns += 1
             if known.failed_turn == event.turn_id:
