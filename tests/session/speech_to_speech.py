@@ -164,7 +164,9 @@ class SpeechToSpeechEngine:
             if not whole:
                 self.service.heard_ms.append(self._context.timeline(turn_id).heard_ms)
 
-    async def speak(self, turn_id: int, text: str) -> AsyncIterator[Chunk]:
+    async def speak(
+        self, turn_id: int, text: str, *, recurring: bool = False
+    ) -> AsyncIterator[Chunk]:
         yield Sentence(turn_id, text, text)
         yield AudioOut(turn_id, bytes(pcm_bytes(0.05 * len(text), RATE)), RATE)
 

@@ -26,6 +26,7 @@ from vixio.settings import Settings
 from vixio.settings.station import StationSection
 from vixio.stations.agent import AgentStation
 from vixio.stations.asr import ASRStation
+from vixio.stations.phrase_audio import PhraseAudio
 from vixio.stations.registry import Place, arrange
 from vixio.stations.sentence_aggregator import SentenceAggregatorStation
 from vixio.stations.text_aggregator import TextAggregatorStation
@@ -71,6 +72,9 @@ class EngineBuilder:
         self._levels: WeakKeyDictionary[ProviderLoader[TTSProvider], VoiceLevels] = (
             WeakKeyDictionary()
         )
+        self._phrases: WeakKeyDictionary[ProviderLoader[TTSProvider], PhraseAudio] = (
+            WeakKeyDictionary()
+        )
 
     async def __call__(self, device: Device, profile: DeviceProfile, tools: ToolSet) -> Engine:
         """Make the engine; a provider that is still loading is replaced by a stand-in."""
@@ -98,6 +102,7 @@ class EngineBuilder:
                 loudness=settings.output.loudness,
                 levels=levels,
                 watched=providers.tts.loader.watched,
+                phrases=self._phrases.setdefault(providers.tts.loader, PhraseAudio()),
             ),
         ]
         return LeasedPipeline(_in_order(standard, others), providers)

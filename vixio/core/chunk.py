@@ -181,11 +181,13 @@ class TextDelta(Chunk):
     """A piece of the reply's text, as the model writes it.
 
     ``complete``: words that stand for themselves and are spoken without waiting for more.
+    ``recurring``: words that will be said again, as a greeting: their audio may be kept.
     """
 
     turn_id: int
     text: str
     complete: bool = False
+    recurring: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,12 +250,13 @@ class SpeechAhead(Chunk):
 class Sentence(Chunk):
     """Words to speak in one breath. ``text`` is shown, ``spoken`` goes to the TTS.
 
-    Behind the TTS it stands before its own audio.
+    Behind the TTS it stands before its own audio. ``recurring``: as in :class:`TextDelta`.
     """
 
     turn_id: int
     text: str
     spoken: str
+    recurring: bool = False
 
 
 @dataclass(frozen=True, slots=True)

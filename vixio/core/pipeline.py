@@ -72,9 +72,12 @@ class Pipeline:
         """Return the stream of the reply to ``turn``; closing it stops all work on it."""
         return self._compose(turn)
 
-    def speak(self, turn_id: int, text: str) -> AsyncIterator[Chunk]:
-        """Return the stream that says ``text`` in the assistant's voice, past the agent."""
-        return self._compose(TextDelta(turn_id, text))
+    def speak(self, turn_id: int, text: str, *, recurring: bool = False) -> AsyncIterator[Chunk]:
+        """Return the stream that says ``text`` in the assistant's voice, past the agent.
+
+        ``recurring``: it will be said again, so its audio may be kept.
+        """
+        return self._compose(TextDelta(turn_id, text, recurring=recurring))
 
     async def close(self) -> None:
         """Close the stations, last first."""

@@ -27,6 +27,9 @@ class TTSProvider(ABC):
     name: str
     sample_rate: int
     """Rate (Hz) of the PCM it yields; known after :meth:`start`."""
+    typical: bool = True
+    """Whether the sentence that it spoke last would always sound so: whole, and not in the voice
+    that stands in for another one."""
 
     @abstractmethod
     async def start(self) -> None:

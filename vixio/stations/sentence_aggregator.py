@@ -65,6 +65,7 @@ class _Reply:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._turn_id = 0
+        self._recurring = False
         self._text: SpeechText | None = None
         self._shown_face = ""
         self._next_face = ""
@@ -77,6 +78,7 @@ class _Reply:
             self._shown_face = ""
         if self._text is None:
             self._text = SpeechText(self._limits)
+            self._recurring = delta.recurring
         yield from self._chunks(self._text.feed(delta.text))
 
     def flush(self) -> Iterator[Chunk]:
@@ -96,7 +98,7 @@ class _Reply:
                 yield from self._show(self._next_face)
             self._next_face = ""
             self._faced = False
-            yield Sentence(self._turn_id, piece.shown, piece.spoken)
+            yield Sentence(self._turn_id, piece.shown, piece.spoken, self._recurring)
 
     def _face(self, emoji: str) -> Iterator[Chunk]:
         name = emotion_of(emoji)

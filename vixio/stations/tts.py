@@ -15,6 +15,7 @@ from vixio.core.streams import bounded, closing
 from vixio.core.timeouts import Timeouts
 from vixio.providers.health import Watch
 from vixio.providers.tts import TTSProvider
+from vixio.stations.phrase_audio import PhraseAudio, Spoken
 
 SENTENCES_AHEAD = 2
 """Sentences that may wait for the voice; beyond it the model waits."""
@@ -41,16 +42,19 @@ class TTSStation(ReplyStation):
         loudness: float | None = DEFAULT_LOUDNESS,
         levels: VoiceLevels | None = None,
         watched: Watch = nullcontext,
+        phrases: PhraseAudio | None = None,
     ) -> None:
         """``watched``: learns whether each use of ``tts`` worked. ``loudness``: the level of every
         voice, in dB of full scale (RMS of the speech); None: unchanged. ``levels``: the measured
-        loudness of each voice, shared by the process.
+        loudness of each voice, shared by the process; ``phrases``: the audio of recurring
+        sentences of ``tts``, too.
         """
         self._tts = tts
         self._watched = watched
         self._timeouts = timeouts or Timeouts()
         self._loudness = loudness
         self._levels = levels or VoiceLevels()
+        self._phrases = phrases or PhraseAudio()
 
     async def run(self, upstream: AsyncIterator[Chunk]) -> AsyncIterator[Chunk]:
         """Speak; the model and the sentence station run in a task of their own.
@@ -72,11 +76,10 @@ class TTSStation(ReplyStation):
                 self.context.timeline(chunk.turn_id).mark("first_sentence", now())
                 yield chunk
                 try:
-                    with self._watched():
-                        async with closing(self._speak(voice, chunk)) as audio:
-                            async for piece in audio:
-                                spoken = True
-                                yield piece
+                    async with closing(self._speak(voice, chunk)) as audio:
+                        async for piece in audio:
+                            spoken = True
+                            yield piece
                     failed = 0
                 except ProviderError as error:
                     error.part = "tts"
@@ -105,29 +108,47 @@ class TTSStation(ReplyStation):
         await queue.put(end)
 
     async def _speak(self, voice: TTSProvider, sentence: Sentence) -> AsyncIterator[Chunk]:
+        leveller, rate = None, 0
+        async with closing(self._pieces(voice, sentence)) as stream:
+            async for pcm, rate, name in stream:
+                if self._loudness is None:
+                    yield AudioOut(sentence.turn_id, pcm, rate)
+                    continue
+                if leveller is None:  # the voice of a fallback list is known once it speaks
+                    level = self._levels.of(f"{name}/{self.context.language}")
+                    leveller = Leveller(self._loudness, level, rate)
+                for part in _parts(pcm, 2 * rate):
+                    if levelled := leveller.feed(part):
+                        yield AudioOut(sentence.turn_id, levelled, rate)
+        if leveller is not None and (rest := leveller.finish()):
+            yield AudioOut(sentence.turn_id, rest, rate)
+
+    async def _pieces(
+        self, voice: TTSProvider, sentence: Sentence
+    ) -> AsyncIterator[tuple[bytes, int, str]]:
+        """Yield the PCM of a sentence, each piece with its rate and the name of the voice."""
+        language, words = self.context.language, sentence.spoken
+        if sentence.recurring and (kept := self._phrases.get(language, words)) is not None:
+            for pcm in kept.pieces:
+                yield pcm, kept.rate, kept.voice
+            return
+        made: list[bytes] = []
         pieces = bounded(
-            voice.synthesize(sentence.spoken, language=self.context.language),
+            voice.synthesize(words, language=language),
             provider=voice.name,
             what="audio",
             first=self._timeouts.tts,
             next=self._timeouts.tts,
         )
-        leveller: Leveller | None = None
-        target = self._loudness
-        async with closing(pieces) as stream:
-            async for pcm in stream:
-                if target is None:
+        with self._watched():
+            async with closing(pieces) as stream:
+                async for pcm in stream:
                     if pcm:
-                        yield AudioOut(sentence.turn_id, pcm, voice.sample_rate)
-                    continue
-                if leveller is None:  # the voice of a fallback list is known once it speaks
-                    level = self._levels.of(f"{voice.name}/{self.context.language}")
-                    leveller = Leveller(target, level, voice.sample_rate)
-                for part in _parts(pcm, 2 * voice.sample_rate):
-                    if levelled := leveller.feed(part):
-                        yield AudioOut(sentence.turn_id, levelled, voice.sample_rate)
-        if leveller is not None and (rest := leveller.finish()):
-            yield AudioOut(sentence.turn_id, rest, voice.sample_rate)
+                        if sentence.recurring:
+                            made.append(pcm)
+                        yield pcm, voice.sample_rate, voice.name
+        if sentence.recurring and voice.typical:
+            self._phrases.keep(language, words, Spoken(tuple(made), voice.sample_rate, voice.name))
 
 
 def _parts(pcm: bytes, size: int) -> Iterator[bytes]:

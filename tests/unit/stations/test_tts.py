@@ -13,6 +13,7 @@ from vixio.core.errors import REQUEST, ProviderError
 from vixio.core.history import History
 from vixio.core.metrics import Counters
 from vixio.core.station import StationContext
+from vixio.core.streams import closing
 from vixio.core.tools.toolset import ToolSet
 from vixio.providers.tts import TTSProvider
 from vixio.stations.tts import MAX_FAILED, TTSStation
@@ -47,19 +48,32 @@ async def pieces(voice: TTSProvider, loudness: float | None, levels: VoiceLevels
 
 
 async def station_output(station: TTSStation, *texts: str) -> list[Chunk]:
+    return await reply_of(station, *(Sentence(1, text, text) for text in texts))
+
+
+async def reply_of(
+    station: TTSStation, *sentences: Sentence, language: str = "en", leave_at_audio: bool = False
+) -> list[Chunk]:
+    """Return what the station makes of a reply; to its first audio if it is left there."""
     context = StationContext(
-        "s", "d", History(), ToolSet(), Counters(), lambda work: work.close(), language="en"
+        "s", "d", History(), ToolSet(), Counters(), lambda work: work.close(), language=language
     )
 
     async def emit(chunks: object) -> None:
         pass
 
-    async def sentences() -> AsyncIterator[Chunk]:
-        for text in texts:
-            yield Sentence(1, text, text)
+    async def reply() -> AsyncIterator[Chunk]:
+        for sentence in sentences:
+            yield sentence
 
     station.bind(context, emit)
-    return [chunk async for chunk in station.run(sentences())]
+    made: list[Chunk] = []
+    async with closing(station.run(reply())) as chunks:
+        async for chunk in chunks:
+            made.append(chunk)
+            if leave_at_audio and isinstance(chunk, AudioOut):
+                break
+    return made
 
 
 def rms(spoken: list[bytes]) -> float:

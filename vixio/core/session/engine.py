@@ -51,8 +51,10 @@ class Engine(Protocol):
         """
         ...
 
-    def speak(self, turn_id: int, text: str) -> AsyncIterator[Chunk]:
+    def speak(self, turn_id: int, text: str, *, recurring: bool = False) -> AsyncIterator[Chunk]:
         """Return the stream that says ``text`` as it is, without asking a model.
+
+        ``recurring``: it will be said again, as a greeting, so its audio may be kept.
 
         The session writes it into the history. With ``SessionSettings.filler_after`` it is called
         while a reply is being made too.

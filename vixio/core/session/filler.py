@@ -64,7 +64,7 @@ class Filler:
         turn_id = context.history.next_turn_id()  # its marks are not those of the answer
         try:
             async with asyncio.timeout(limit):
-                audio = await _made(engine.speak(turn_id, words))
+                audio = await _made(engine.speak(turn_id, words, recurring=True))
         except Exception as error:  # noqa: BLE001 - whatever a voice raises; the answer reports it
             _log.debug("filler not spoken", extra={"error": type(error).__name__})
             return

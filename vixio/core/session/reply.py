@@ -49,6 +49,7 @@ from vixio.core.session.tool_record import ToolRecord
 from vixio.core.station import StationContext
 from vixio.core.streams import closing
 from vixio.core.transport import DeviceConnection
+from vixio.core.voice_latency import VoiceLatency
 from vixio.core.watchdog import Watchdog
 
 _log = logging.getLogger(__name__)
@@ -91,7 +92,9 @@ class Reply:
         )
         self._audio = ReplyAudio(connection, self._pacer, context.encoders)
         lead = settings.pacer.start_lead_ms / 1000
-        self.start = SpeechStart(self._pacer, context.voice_latency, lead)
+        # Audio that is kept says nothing of how long the voice takes.
+        latency = VoiceLatency() if self.recurring else context.voice_latency
+        self.start = SpeechStart(self._pacer, latency, lead)
         """Takes the floor when there is, or will soon be, something to hear."""
         self.start.on_taken = self._floor_taken
         self._filler = Filler(self.timeline, self.start, self._pacer, self._audio)
@@ -128,6 +131,11 @@ class Reply:
     def heard(self) -> bool:
         """Whether the device was asked to play it."""
         return self.start.taken
+
+    @property
+    def recurring(self) -> bool:
+        """Whether its words are those of a speech that will be said again."""
+        return self.speech is not None and self.speech.recurring
 
     @property
     def interruptible(self) -> bool:
@@ -265,7 +273,7 @@ class Reply:
             history.begin(turn_id)
             for item in (*self.speech.items, AssistantMessage(self.speech.text)):
                 history.append(turn_id, item)
-        return self._engine.speak(turn_id, self.speech.text)
+        return self._engine.speak(turn_id, self.speech.text, recurring=self.recurring)
 
     async def _answer(self, stream: AsyncIterator[Chunk]) -> Fault | None:
         """Play the reply; return why it could not be made."""

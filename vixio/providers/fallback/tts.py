@@ -72,6 +72,7 @@ class FallbackVoice(TTSProvider):
         plan = candidates.plan()
         plan = [each for each in plan if each not in self._failed] or plan
         first: ProviderError | None = None
+        self.typical = plan[:1] == candidates.all[:1]
         for position, candidate in enumerate(plan):
             left = len(plan) - position
             seconds = equal_share(limit, deadline - loop.time(), left)
@@ -103,6 +104,7 @@ class FallbackVoice(TTSProvider):
             except Exception as error:  # noqa: BLE001 - a defect counts as a failure
                 failure = attempt.failed(error)
                 first = first or failure
+                self.typical = False
                 self._failed.add(candidate)
                 if candidates.closed:
                     raise failure from None
