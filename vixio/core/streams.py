@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import TypeVar
@@ -53,13 +52,14 @@ async def within(stream: AsyncIterator[T], seconds: float) -> AsyncIterator[T]:
     The reader's own time does not count. Closes ``stream``.
     """
     left = seconds
-    async with closing(stream) as items:
-        while True:
-            began = now()
-            try:
-                async with asyncio.timeout(left):
-                    item = await anext(items)
-            except StopAsyncIteration:
-                return
-            left -= now() - began
-            yield item
+    with contextlib.closing(Watchdog()) as watchdog:
+        async with closing(stream) as items:
+            while True:
+                began = now()
+                try:
+                    with watchdog.until(began + left):
+                        item = await anext(items)
+                except StopAsyncIteration:
+                    return
+                left -= now() - began
+                yield item

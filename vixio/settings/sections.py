@@ -357,6 +357,8 @@ class OutputSettings(Section):
     """From ``tts start`` to the first audio: what reaches a device before it can play is lost."""
     head_start_ms: int = Field(default=300, ge=0, le=2_000)
     """How far ahead of playout audio is sent; a device buffers at most 40 frames."""
+    max_reply_s: float = Field(default=300.0, ge=0, le=3_600, allow_inf_nan=False)
+    """Seconds of speech after which an answer ends at its next sentence; 0: no limit."""
     loudness: Annotated[float, Field(ge=-40, le=-10)] | None = -20.0
     """Level of every voice, in dB of full scale (RMS of the speech); None: unchanged."""
 

@@ -161,6 +161,7 @@ class Settings(Section):
         return SessionSettings(
             language=self.assistant.language,
             wake_reply=self.assistant.wake_reply,
+            max_reply=self.output.max_reply_s,
             filler_after=self.assistant.filler_after,
             timeouts=self.time_limits(),
             pacer=fill(PacerSettings, self.output),

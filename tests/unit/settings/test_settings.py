@@ -51,7 +51,7 @@ def test_the_default_names_the_offline_providers() -> None:
 def test_the_defaults_are_those_of_the_parts() -> None:
     settings = Settings()
     assert settings.session_settings() == SessionSettings(
-        filler_after=2.0
+        filler_after=2.0, max_reply=300.0
     )  # off where the engine is another
     assert settings.vad_settings() == VADSettings()
     assert settings.turn_settings() == TurnSettings()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import AsyncIterator
 
@@ -28,7 +27,7 @@ from vixio.core.errors import (
 )
 from vixio.core.history import AssistantMessage
 from vixio.core.log_fields import logged_as
-from vixio.core.messages import message, reason
+from vixio.core.messages import message
 from vixio.core.messages.fault import Fault
 from vixio.core.metrics import TurnTimeline
 from vixio.core.pacer import Pacer
@@ -40,17 +39,18 @@ from vixio.core.session.events import (
     SpeechPlayed,
     SpeechStarted,
 )
+from vixio.core.session.fault_screen import show_apology, show_reason
 from vixio.core.session.filler import Filler
 from vixio.core.session.reply_audio import ReplyAudio
+from vixio.core.session.reply_length import ReplyLength
 from vixio.core.session.settings import SessionSettings
 from vixio.core.session.speech import SpeechHandle, SpeechStatus
 from vixio.core.session.speech_start import SpeechStart
 from vixio.core.session.tool_record import ToolRecord
 from vixio.core.station import StationContext
-from vixio.core.streams import closing
+from vixio.core.streams import closing, within
 from vixio.core.transport import DeviceConnection
 from vixio.core.voice_latency import VoiceLatency
-from vixio.core.watchdog import Watchdog
 
 _log = logging.getLogger(__name__)
 
@@ -200,7 +200,7 @@ class Reply:
             status = SpeechStatus.FAILED if self._failed else SpeechStatus.PLAYED
             self.speech.end(status, self._heard_text())
         try:
-            await self._show_reason()
+            await show_reason(self._connection, self._fault, self._language)
             await self._connection.send_speech_stop()
         except ConnectionClosed:
             return
@@ -277,8 +277,16 @@ class Reply:
 
     async def _answer(self, stream: AsyncIterator[Chunk]) -> Fault | None:
         """Play the reply; return why it could not be made."""
+        timeouts = self._settings.timeouts
+        answers = self.speech is None or self.speech.question
+        length = ReplyLength(self._settings.max_reply) if answers else None
         try:
-            await self._play(stream, self._settings.timeouts.turn)
+            if not await self._play(stream, timeouts.turn, length):
+                self._context.counters.add("turn.too_long")
+                self._misses_words = True
+                words = message("too_long", self._language)
+                closing_words = self._engine.speak(self.turn.turn_id, words, recurring=True)
+                await self._play(closing_words, timeouts.apology)
         except ConnectionClosed:
             raise
         except Exception as error:  # noqa: BLE001 - a defect must cost one turn, not the session
@@ -311,37 +319,27 @@ class Reply:
             _log.warning("apology not spoken", extra={"error": type(error).__name__})
         if not self._made_something:
             self._fault = None
-            status, emotion = fault.status(language)
-            await self._connection.send_alert(status, fault.shown(language), emotion)
+            await show_apology(self._connection, fault, language)
         self._made_something = self._made_something or spoken_before
 
-    async def _show_reason(self) -> None:
-        """Show why a provider failed, once the apology has been heard.
+    async def _play(
+        self, stream: AsyncIterator[Chunk], timeout: float, length: ReplyLength | None = None
+    ) -> bool:
+        """Send what ``stream`` gives; ``timeout`` seconds of waiting for it, in all.
 
-        Not before: the device plays a sound with it (``Application::Alert``), from the queue that
-        the speech is played from. Not behind ``tts stop``: its microphone would hear the sound.
+        Returns whether that was all of it: at the limit of ``length`` it is closed.
         """
-        language = self._language
-        if self._fault is not None and (why := reason(self._fault.reason, language)):
-            await self._connection.send_alert(message("error_status", language), why, "sad")
-
-    async def _play(self, stream: AsyncIterator[Chunk], timeout: float) -> None:
-        """Send what ``stream`` gives; ``timeout`` seconds of waiting for it, in all."""
-        left = timeout
-        with contextlib.closing(Watchdog()) as watchdog:
-            async with closing(stream) as chunks:
-                while True:
-                    began = now()
-                    try:
-                        with watchdog.until(began + left):
-                            chunk = await anext(chunks)
-                    except StopAsyncIteration:
-                        break
-                    left -= now() - began
-                    async with self._filler.playing:
-                        await self._take(chunk)
+        whole = True
+        async with closing(within(stream, timeout)) as chunks:
+            async for chunk in chunks:
+                if length is not None and length.reached_before(chunk):
+                    whole = False
+                    break
+                async with self._filler.playing:
+                    await self._take(chunk)
         async with self._filler.playing:
             await self._audio.flush()
+        return whole
 
     async def _take(self, chunk: Chunk) -> None:
         if self._over:

@@ -16,6 +16,7 @@ class SessionSettings:
 
     ``hold``: seconds for which a finished reply waits while the user speaks again; what is said on
     command waits without a limit. ``language`` and ``wake_reply`` are those of the default profile.
+    ``max_reply``: seconds after which an answer ends at its next sentence; 0: no limit.
     ``filler_after``: seconds without an answer after which a few words are said; 0: never. Needs an
     engine whose ``speak`` may run beside its ``reply``.
     """
@@ -23,6 +24,7 @@ class SessionSettings:
     language: str = "en"
     wake_reply: str | WakeGreetings = ""
     hold: float = 3.0
+    max_reply: float = 0.0
     filler_after: float = 0.0
     timeouts: Timeouts = field(default_factory=Timeouts)
     pacer: PacerSettings = field(default_factory=PacerSettings)
