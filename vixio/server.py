@@ -99,7 +99,8 @@ class Server:
         self.counters = Counters()
         self._lines = ServerLog()
         self.providers = ServerProviders(settings, providers or Providers(), self.counters)
-        self.profiles = LiveProfiles(settings, self.providers.defaults)
+        self.registry = make_registry(settings, self.counters)
+        self.profiles = LiveProfiles(settings, self.providers.defaults, self.registry.known)
         self.create_engine = EngineBuilder(
             settings, self.providers.pool, self.profiles, endpointing
         )
@@ -111,7 +112,6 @@ class Server:
             more=[*([app_source(tools)] if tools else []), *tool_sources],
         )
         self._shared = SharedServices(self.tools, self.memory)
-        self.registry = make_registry(settings, self.counters)
         self.firmware = make_firmware(
             settings, self.registry.link, self.counters, self._http_port, self._context.secret
         )
@@ -168,6 +168,7 @@ class Server:
         self.host.events.attach(self._updates)
         self._farewells = Farewells(self.host.sessions)
         self.registry.on_unwelcome = self._farewells
+        self.registry.on_changed = self._updates.look_again
         self.host.events.attach(self.registry)
         self.http: HttpServer | None = None
         self._context.cluster.presence.publish(self.health)

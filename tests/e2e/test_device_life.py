@@ -118,6 +118,7 @@ async def test_a_device_lives_its_whole_life(house: House) -> None:
         await is_impersonated(house, config)
         await server.stop(signal.SIGTERM)
     async with house.serving():  # what is claimed survives a restart
+        await gets_a_profile(house, config)
         await loses_its_token(house, config)
         await is_blocked(house, config)
         await is_forgotten(house, config)
@@ -176,6 +177,30 @@ async def is_impersonated(house: House, config: DeviceConfig) -> None:
     waiting.cancel()
     await asyncio.wait([waiting])
     await impostor.close()
+
+
+async def gets_a_profile(house: House, config: DeviceConfig) -> None:
+    """In mid-conversation: it takes effect at the next turn."""
+    await house.command("profiles", "set", "butler", "wake_reply=At your service.")
+    await house.command("devices", "assign", "kitchen", "butler")
+    async with SimulatedDevice(config) as device:
+
+        async def greeting() -> str:
+            await device.send_json({"type": "listen", "state": "detect", "text": "Jarvis"})
+            return (await device.wait_for_reply()).text
+
+        assert (await device.type_text("hello")).text
+        async with asyncio.timeout(60):
+            while await greeting() != "At your service.":
+                pass
+        await house.command("profiles", "set", "butler", "wake_reply=Yes, please?")
+        async with asyncio.timeout(60):
+            while await greeting() != "Yes, please?":
+                pass
+        said = await house.command("profiles", "set", "butler", "langage=de", status=2)
+        assert "profile: langage: there is no such key" in said
+        assert "butler" in await house.command("profiles")
+    await house.command("profiles", "remove", "butler")
 
 
 async def loses_its_token(house: House, config: DeviceConfig) -> None:

@@ -18,6 +18,7 @@ from vixio.cli.config import CONFIG_NAME, choose_config, config_option
 from vixio.cli.devices import devices
 from vixio.cli.firmware import firmware
 from vixio.cli.models import models
+from vixio.cli.profiles import profiles
 from vixio.cli.serve import serve
 from vixio.cli.setup import setup
 from vixio.cli.speech import say, transcribe
@@ -77,6 +78,7 @@ main.add_command(serve)
 main.add_command(check)
 main.add_command(devices)
 main.add_command(firmware)
+main.add_command(profiles)
 main.add_command(tokens)
 main.add_command(models)
 main.add_command(say)

@@ -51,7 +51,7 @@ def _list(config: Path | None, *, as_json: bool) -> None:
     if not found:
         click.echo("no device is known yet: enter the OTA address of the server in one")
         return
-    head = ("DEVICE", "NAME", "STATE", "CODE", "BOARD", "FIRMWARE", "ADDRESS", "LAST SEEN")
+    head = ["DEVICE", "NAME", "STATE", "CODE", "BOARD", "FIRMWARE", "ADDRESS", "PROFILE", "SEEN"]
     rows = [
         (
             device.id,
@@ -61,6 +61,7 @@ def _list(config: Path | None, *, as_json: bool) -> None:
             device.board,
             device.firmware,
             device.address,
+            device.profile or "",
             ago(device.last_seen),
         )
         for device in found
@@ -130,6 +131,17 @@ def rename(config: Path | None, device: str, name: str) -> None:
     """Give DEVICE another NAME; an empty one takes it away."""
     found = at_desk(config, lambda desk: desk.rename(device, name, actor()))
     click.echo(f"{found.id} is called {found.name!r}" if found.name else f"{found.id} has no name")
+
+
+@devices.command()
+@click.argument("device")
+@click.argument("profile", default="")
+@click.pass_obj
+def assign(config: Path | None, device: str, profile: str) -> None:
+    """Give DEVICE a PROFILE; without one, it is served as the settings say."""
+    found = at_desk(config, lambda desk: desk.assign(device, profile, actor()))
+    served = f"has the profile {found.profile}" if found.profile else "has no profile"
+    click.echo(f"{found.name or found.id} {served}")
 
 
 @devices.command()

@@ -16,6 +16,7 @@ from vixio.core.messages import use_folder
 from vixio.core.session.directory import SessionDirectory
 from vixio.core.session.events import Event, SessionOpened
 from vixio.core.session.session import Session
+from vixio.devices.news import Known
 from vixio.devices.profiles import SettingsProfiles
 from vixio.settings import Settings
 
@@ -29,7 +30,11 @@ class LiveProfiles:
     """Resolves devices to profiles with a provider of each kind, by the settings or by a resolver
     of the program. Both may be replaced."""
 
-    def __init__(self, settings: Settings, defaults: ProfileDefaults) -> None:
+    def __init__(
+        self, settings: Settings, defaults: ProfileDefaults, known: Known | None = None
+    ) -> None:
+        """``known``: what the registry says of devices."""
+        self._registry = known
         self._resolver: ProfileResolver | None = None
         """The program's; None: the profiles of the settings."""
         self.use_settings(settings, defaults)
@@ -66,7 +71,7 @@ class LiveProfiles:
         """
         folder = settings.assistant.messages
         use_folder(Path(folder) if folder else None)
-        self._of_settings = SettingsProfiles(settings)
+        self._of_settings = SettingsProfiles(settings, self._registry)
         self.defaults = defaults
 
     def use_resolver(self, resolver: ProfileResolver) -> None:
@@ -150,6 +155,10 @@ class ProfileUpdates:
         if profile != session.profile:
             self._resolved[session] = profile
             self.spawn(self._apply(profile, [session]))
+
+    def look_again(self) -> None:
+        """Serve every device by its profile as it is now."""
+        self.change(lambda _live: None)
 
     async def close(self) -> None:
         """End what is under way."""

@@ -90,7 +90,10 @@ class Database(ABC):
 
     @abstractmethod
     async def changed(self) -> bool:
-        """Whether another connection may have written since the last call. Cheap."""
+        """Whether another connection may have written since the last call. Cheap.
+
+        What this one has written does not count.
+        """
 
 
 def numbered(sql: str, values: Mapping[str, Value]) -> tuple[str, list[Value]]:

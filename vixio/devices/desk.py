@@ -11,6 +11,7 @@ from typing import Final
 
 from vixio.core.device import normalise_device_id
 from vixio.database.database import Database
+from vixio.devices.profile_desk import ProfileDesk
 from vixio.devices.records import Change, DeviceRecord, RegistryError, TokenRecord
 from vixio.devices.tables import CODES, AuditTable, DeviceTable, TokenTable
 from vixio.devices.visits import CODE_IDLE_MS, DIGITS, now_ms
@@ -35,6 +36,7 @@ class Desk:
     def __init__(self, database: Database, clock: Callable[[], int] = now_ms) -> None:
         self._database = database
         self._clock = clock
+        self.profiles = ProfileDesk(database, clock)
 
     async def claim(self, wanted: str, actor: str, name: str = "") -> DeviceRecord:
         """Claim the device that shows this code, or has this id. Raises RegistryError."""
@@ -147,6 +149,15 @@ class Desk:
         async with self._changing(device_id, actor, "renamed", name=name) as (devices, device):
             await devices.set(device.id, name=name)
         return await self.device(device_id)
+
+    async def assign(self, device_id: str, profile: str, actor: str) -> DeviceRecord:
+        """Give a device a profile; empty: none. Raises RegistryError."""
+        if profile:
+            await self.profiles.find(profile)
+        async with self._changing(device_id, actor, "assigned", profile=profile) as changing:
+            devices, device = changing
+            await devices.set(device.id, profile=profile or None)
+        return await self.device(device.id)
 
     async def block(self, device_id: str, reason: str, actor: str) -> DeviceRecord:
         """Refuse a device, with a reason that it shows. Raises RegistryError."""

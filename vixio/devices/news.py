@@ -6,12 +6,13 @@ another server changed takes effect here then.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from vixio.database.database import Database
+from vixio.database.database import Database, Transaction
 from vixio.devices.records import Standing
-from vixio.devices.tables import AuditTable, DeviceTable, TokenTable
+from vixio.devices.tables import AuditTable, DeviceTable, ProfileTable, TokenTable
 
 
 @dataclass(slots=True)
@@ -19,6 +20,8 @@ class Known:
     """The standing of all devices, and the tokens that are void though their signature holds."""
 
     standings: dict[str, Standing] = field(default_factory=dict)
+    profiles: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The content of each profile, by its name."""
     revoked: dict[str, int] = field(default_factory=dict)
     """By token id: when it expires, in milliseconds since 1970."""
     last: int = -1
@@ -40,6 +43,8 @@ class News:
     standings: dict[str, Standing | None]
     """None: the device is forgotten."""
     revoked: dict[str, int]
+    profiles: dict[str, Mapping[str, Any]] | None = None
+    """All of them; None: they are as they were."""
     everything: bool = False
 
     def apply(self, known: Known) -> Collection[str]:
@@ -56,16 +61,20 @@ class News:
             else:
                 known.standings[device_id] = standing
         known.revoked.update(self.revoked)
+        if self.profiles is not None:
+            known.profiles.clear()
+            known.profiles.update(self.profiles)
         known.last = self.last
         return before | set(self.standings)
 
 
-async def read_news(database: Database, last: int, now: int) -> News | None:
+async def read_news(database: Database, last: int, now: int, *, sure: bool = False) -> News | None:
     """Return what has changed since the entry ``last``; -1: everything. None: nothing has.
 
-    ``now``: milliseconds since 1970. Cheap where nothing was written.
+    ``now``: milliseconds since 1970. Cheap where nothing was written; ``sure``: something was, by
+    this connection, which :meth:`Database.changed` does not see.
     """
-    if last >= 0 and not await database.changed():
+    if last >= 0 and not sure and not await database.changed():
         return None
     async with database.transaction(write=False) as transaction:
         audit, devices, tokens = (
@@ -78,9 +87,11 @@ async def read_news(database: Database, last: int, now: int) -> News | None:
             return None
         if last < 0 or newest < last:  # another database: a backup was restored, a file replaced
             everything: dict[str, Standing | None] = {**await devices.standings()}
-            return News(newest, everything, await tokens.revoked(now), everything=True)
+            revoked = await tokens.revoked(now)
+            return News(newest, everything, revoked, await _profiles(transaction), everything=True)
         standings: dict[str, Standing | None] = {}
-        revoked: dict[str, int] = {}
+        revoked = {}
+        profiles = None
         changes = await audit.since(last)
         for change in changes:
             kind, _, key = change.target.partition(":")
@@ -91,4 +102,10 @@ async def read_news(database: Database, last: int, now: int) -> News | None:
                 token = await tokens.find(key)
                 if token is not None and token.revoked_at is not None:
                     revoked[key] = token.expires_at
-        return News(changes[-1].id if changes else newest, standings, revoked)
+            elif kind == "profile":
+                profiles = await _profiles(transaction)
+        return News(changes[-1].id if changes else newest, standings, revoked, profiles)
+
+
+async def _profiles(transaction: Transaction) -> dict[str, Mapping[str, Any]]:
+    return {profile.name: profile.content for profile in await ProfileTable(transaction).all()}

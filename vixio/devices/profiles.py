@@ -1,4 +1,4 @@
-"""Device profiles from the settings."""
+"""Device profiles from the settings and the registry."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from vixio.core.device import Device, DeviceProfile, ToolAccess
+from vixio.devices.assigned import MAX_KEPT, AssignedProfiles
+from vixio.devices.news import Known
 from vixio.settings import Settings
 from vixio.settings.devices import PROVIDERS, DeviceSection
 
@@ -21,11 +23,12 @@ _WILDCARDS = frozenset("*?[")
 class SettingsProfiles:
     """The profiles that settings describe: what is for all devices, and over it what differs.
 
-    Of several sections that match a device, the later one applies, key by key; the section of its
-    whole id applies last. ``deny`` and ``confirm`` of tools add up, the last ``allow`` applies.
+    Of several sections that match a device, the later one applies, key by key; then what the
+    registry says of it (``known``), and last the section of its whole id. ``deny`` and ``confirm``
+    of tools add up, the last ``allow`` applies.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, known: Known | None = None) -> None:
         assistant = settings.assistant
         self._general = DeviceProfile(
             place=assistant.place,
@@ -43,20 +46,25 @@ class SettingsProfiles:
                 self._patterns.append((key, section))
             else:
                 self._ids[key] = section
-        self._known: dict[tuple[int, ...], DeviceProfile] = {}
+        self._assigned = AssignedProfiles(settings, known or Known())
+        self._known: dict[tuple[int, ...], tuple[DeviceProfile, list[DeviceSection]]] = {}
+        """By the identities of the sections, which it therefore keeps alive."""
 
     def __call__(self, device: Device) -> DeviceProfile:
         """Return the profile of a device. Devices with the same sections share one."""
         sections = [section for key, section in self._patterns if _matches(key, device)]
+        sections += self._assigned(device.id)
         if (own := self._ids.get(device.id)) is not None:
             sections.append(own)
         key = tuple(map(id, sections))
-        profile = self._known.get(key)
-        if profile is None:
-            profile = self._general
-            for section in sections:
-                profile = _over(profile, section)
-            self._known[key] = profile
+        if (found := self._known.get(key)) is not None:
+            return found[0]
+        if len(self._known) >= MAX_KEPT:
+            self._known.clear()
+        profile = self._general
+        for section in sections:
+            profile = _over(profile, section)
+        self._known[key] = (profile, sections)
         return profile
 
 

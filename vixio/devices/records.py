@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from vixio.core.errors import VixioError
 from vixio.database.database import Row
@@ -29,7 +29,10 @@ class RegistryError(VixioError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """What decides whether a device is let in; of each device, every process has it in memory."""
+    """What decides whether a device is let in, and how it is served.
+
+    Of each device, every process has it in memory.
+    """
 
     client_id: str = ""
     claimed: bool = False
@@ -38,6 +41,8 @@ class Standing:
     unproven: bool = False
     """It has a key, and has not shown that it has."""
     tokens_from: int = 0
+    name: str = ""
+    profile: str = ""
 
     def lets_in(self, mode: AccessMode, client_id: str) -> bool:
         """Whether a client that states this device's id may use the server."""
@@ -86,6 +91,8 @@ class DeviceRecord:
     verified_at: int | None
     tokens_from: int
     """Tokens that were issued before are void."""
+    profile: str | None
+    """The name of its profile; None: none but what the settings say."""
 
     @classmethod
     def of(cls, row: Row) -> DeviceRecord:
@@ -111,7 +118,24 @@ class DeviceRecord:
             blocked=None if self.blocked_at is None else self.block_reason,
             unproven=bool(self.hmac_key) and self.verified_at is None,
             tokens_from=self.tokens_from,
+            name=self.name,
+            profile=self.profile or "",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRecord:
+    """What an assistant is: the keys of a device's section of the settings."""
+
+    name: str
+    content: Mapping[str, Any]
+    """As it was given: references to environment variables are not expanded."""
+    changed_at: int
+
+    @classmethod
+    def of(cls, row: Row) -> ProfileRecord:
+        """Read a row of the table ``profiles``."""
+        return cls(row["name"], json.loads(row["content"]), row["changed_at"])
 
 
 @dataclass(frozen=True, slots=True)

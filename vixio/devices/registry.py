@@ -84,11 +84,14 @@ class DeviceRegistry(Access):
         self._tokens = tokens
         self._counters = counters
         self._language = language
-        self._known = Known()
+        self.known = Known()
+        """What this process knows; for reading."""
         self._in_use: dict[str, Ticket] = {}
         """The token of each connected device."""
         self._notes = Notes(link, counters, self._replaced)
         self._following: asyncio.Task[None] | None = None
+        self.on_changed: Callable[[], None] = lambda: None
+        """Called when names or profiles may have changed."""
         self.on_unwelcome: Unwelcome = lambda _device_id, _rejection: None
 
     @property
@@ -121,7 +124,7 @@ class DeviceRegistry(Access):
 
     def stats(self) -> dict[str, int]:
         """Return gauges for health pages."""
-        standings = self._known.standings.values()
+        standings = self.known.standings.values()
         return {
             "devices_known": len(standings),
             "devices_claimed": sum(standing.claimed for standing in standings),
@@ -133,7 +136,7 @@ class DeviceRegistry(Access):
         Raises RegistryError, RegistryUnavailable.
         """
         result = await self._call(lambda database: work(Desk(database)))
-        await self._catch_up()
+        await self._catch_up(sure=True)
         return result
 
     # ── Access ───────────────────────────────────────────────────────────────────────────────
@@ -147,20 +150,20 @@ class DeviceRegistry(Access):
                 )
         except (RegistryUnavailable, TimeoutError):
             return self._offline(visit, token)
-        self._known.standings[device.id] = device.standing
+        self.known.standings[device.id] = device.standing
         if device.standing.lets_in(self._mode, visit.client_id):
             return Invitation(admitted=True, token=token.text if token else "")
         return self._notice(device, visit.language or self._language)
 
     async def activate(self, device_id: str, client_id: str, body: bytes) -> Activation:
-        standing = self._known.standings.get(device_id, UNKNOWN)
+        standing = self.known.standings.get(device_id, UNKNOWN)
         if standing.unproven and standing.blocked is None:
             proof = read_proof(body)
             device = await self._call(
                 lambda database: Visits(database).prove(device_id, client_id, proof)
             )
             if device is not None:
-                standing = self._known.standings[device_id] = device.standing
+                standing = self.known.standings[device_id] = device.standing
             if standing.unproven:
                 self._counters.add("registry.wrong_proof")
                 return Activation.REFUSED
@@ -170,7 +173,7 @@ class DeviceRegistry(Access):
         return Activation.DONE if welcome else Activation.WAITING
 
     def check(self, identity: Identity) -> Refusal | None:
-        standing = self._known.standings.get(identity.device_id, UNKNOWN)
+        standing = self.known.standings.get(identity.device_id, UNKNOWN)
         if standing.blocked is not None:
             why = f": {standing.blocked}" if standing.blocked else ""
             return Refusal(HTTPStatus.FORBIDDEN, "blocked", f"This device is blocked{why}.\n")
@@ -202,16 +205,16 @@ class DeviceRegistry(Access):
 
     def _holds(self, ticket: Ticket, identity: Identity) -> bool:
         """Whether a token with a right signature is still good."""
-        if ticket.id in self._known.revoked:
+        if ticket.id in self.known.revoked:
             return False
-        if ticket.id and ticket.issued_at >= self._known.at - SKEW_MS:
+        if ticket.id and ticket.issued_at >= self.known.at - SKEW_MS:
             # Another process has let the device in, a moment ago: its answer to OTA is newer than
             # what is known here.
             return True
-        standing = self._known.standings.get(identity.device_id)
+        standing = self.known.standings.get(identity.device_id)
         if standing is None:
             # Unknown: not read yet, or forgotten. Where devices are claimed, only the former.
-            return self._mode is AccessMode.OPEN or not self._known.loaded
+            return self._mode is AccessMode.OPEN or not self.known.loaded
         if not ticket.id:
             return self._mode is AccessMode.OPEN and not standing.tokens_from
         return ticket.issued_at >= standing.tokens_from and standing.lets_in(
@@ -221,7 +224,7 @@ class DeviceRegistry(Access):
     def _offline(self, visit: Visit, token: IssuedToken | None) -> Invitation:
         """Answer a visit without the database: as usual, where what is known suffices."""
         self._counters.add("registry.offline_visits")
-        standing = self._known.standings.get(visit.device_id, UNKNOWN)
+        standing = self.known.standings.get(visit.device_id, UNKNOWN)
         if not standing.lets_in(self._mode, visit.client_id):
             raise RegistryUnavailable
         self._notes.seen(visit.device_id, Seen(now_ms(), visit.address))
@@ -251,10 +254,10 @@ class DeviceRegistry(Access):
             else:
                 await asyncio.sleep(POLL_S)
 
-    async def _catch_up(self) -> None:
+    async def _catch_up(self, *, sure: bool = False) -> None:
         """Take changes of others into account. Raises RegistryUnavailable."""
-        known, at = self._known, now_ms()
-        news = await self._call(lambda database: read_news(database, known.last, at))
+        known, at = self.known, now_ms()
+        news = await self._call(lambda database: read_news(database, known.last, at, sure=sure))
         known.at = at
         if news is None:
             return
@@ -264,15 +267,16 @@ class DeviceRegistry(Access):
             if ticket.id in news.revoked:
                 self._look_again(device_id)
         self._forget_expired()
+        self.on_changed()
 
     def _look_again(self, device_id: str) -> None:
         """Have a device that may no longer be here sent away."""
-        standing = self._known.standings.get(device_id, UNKNOWN)
+        standing = self.known.standings.get(device_id, UNKNOWN)
         ticket = self._in_use.get(device_id)
         if standing.blocked is not None:
             self.on_unwelcome(device_id, _blocked(standing.blocked))
         elif ticket is not None and (
-            ticket.id in self._known.revoked
+            ticket.id in self.known.revoked
             or ticket.issued_at < standing.tokens_from
             or not (self._mode is AccessMode.OPEN or standing.claimed)
         ):
@@ -282,11 +286,11 @@ class DeviceRegistry(Access):
     def _replaced(self, token_ids: Sequence[str]) -> None:
         """Tokens that a newer one of the same device replaces are void."""
         expiry = now_ms() + round(self._tokens.lifetime_s * 1000) if self._tokens else 0
-        self._known.revoked |= dict.fromkeys(token_ids, expiry)
+        self.known.revoked |= dict.fromkeys(token_ids, expiry)
 
     def _forget_expired(self) -> None:
         now = now_ms()
-        revoked = self._known.revoked
+        revoked = self.known.revoked
         for token_id in [each for each, expiry in revoked.items() if expiry < now]:
             del revoked[token_id]
 

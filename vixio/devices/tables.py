@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from vixio.database.database import Transaction, Value
-from vixio.devices.records import Change, DeviceRecord, Standing, TokenRecord
+from vixio.devices.records import Change, DeviceRecord, ProfileRecord, Standing, TokenRecord
 from vixio.devices.tokens import IssuedToken
 
 CODES: Final = "vixio.codes"
@@ -45,9 +45,9 @@ class DeviceTable:
     async def standings(self) -> dict[str, Standing]:
         """Return what decides about each device, by its id."""
         rows = await self._in.fetch(
-            "SELECT id, client_id, claimed_at, blocked_at, block_reason, tokens_from, "
-            "CASE WHEN hmac_key <> '' AND verified_at IS NULL THEN 1 ELSE 0 END AS unproven "
-            "FROM devices"
+            "SELECT id, name, profile, client_id, claimed_at, blocked_at, block_reason, "
+            "tokens_from, CASE WHEN hmac_key <> '' AND verified_at IS NULL THEN 1 ELSE 0 END "
+            "AS unproven FROM devices"
         )
         return {
             row["id"]: Standing(
@@ -56,6 +56,8 @@ class DeviceTable:
                 blocked=None if row["blocked_at"] is None else row["block_reason"],
                 unproven=bool(row["unproven"]),
                 tokens_from=row["tokens_from"],
+                name=row["name"],
+                profile=row["profile"] or "",
             )
             for row in rows
         }
@@ -110,6 +112,38 @@ class DeviceTable:
             "SELECT at FROM wrong_codes WHERE actor = :actor ORDER BY at", actor=actor
         )
         return [row["at"] for row in rows]
+
+
+class ProfileTable:
+    """The profiles."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._in = transaction
+
+    async def all(self) -> Sequence[ProfileRecord]:
+        """Return all profiles, by name."""
+        rows = await self._in.fetch("SELECT * FROM profiles ORDER BY name")
+        return [ProfileRecord.of(row) for row in rows]
+
+    async def find(self, name: str) -> ProfileRecord | None:
+        """Return a profile; None for an unknown one."""
+        row = await self._in.fetch_one("SELECT * FROM profiles WHERE name = :name", name=name)
+        return ProfileRecord.of(row) if row else None
+
+    async def put(self, name: str, content: Mapping[str, Any], at: int) -> None:
+        """Add a profile, or replace it."""
+        await self._in.execute(
+            "INSERT INTO profiles (name, content, changed_at) VALUES (:name, :content, :at) "
+            "ON CONFLICT (name) DO UPDATE SET content = excluded.content, "
+            "changed_at = excluded.changed_at",
+            name=name,
+            content=json.dumps(content, ensure_ascii=False),
+            at=at,
+        )
+
+    async def remove(self, name: str) -> bool:
+        """Remove a profile; its devices have none then. Return false for an unknown one."""
+        return bool(await self._in.execute("DELETE FROM profiles WHERE name = :name", name=name))
 
 
 class TokenTable:

@@ -20,6 +20,7 @@ from vixio.settings.env_file import ENV_NAME, env_file, read_env
 from vixio.settings.key_path import KeyPath, show_path
 from vixio.settings.slips import find_slip, odd_quotes
 from vixio.settings.source import read_text
+from vixio.settings.variables import expanded
 from vixio.settings.yaml_errors import explain
 
 _LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
@@ -27,8 +28,6 @@ _LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 
 _NO_NUMBER = re.compile(r"[+-]?0\d[\d_]*|.*:.*")
 """YAML 1.1 reads 010 as 8 and 1:30 as 90, which nobody means."""
-
-_REFERENCE = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::([^{}]*))?\}|\$\{")
 
 
 @dataclass(slots=True)
@@ -182,25 +181,13 @@ class _Reader:
             return node.value
 
     def _expand(self, text: str, path: KeyPath) -> str:
-        def value(match: re.Match[str]) -> str:
-            name, default = match.group(1), match.group(2)
-            if match.group() == "$${":
-                return "${"
-            if not name:
-                raise self._document.error(
-                    path, "expected ${VAR} or ${VAR:default}; to mean ${ itself write $${"
-                )
-            found = self._environment.get(name) or default
-            if found is None:
-                state = "is empty" if name in self._environment else "is not set"
-                raise self._document.error(
-                    path,
-                    f"the environment variable {name} {state}: "
-                    + _remedy(name, self._document.path),
-                )
-            return found
+        def remedy(name: str) -> str:
+            return _remedy(name, self._document.path)
 
-        return _REFERENCE.sub(value, text)
+        def error(message: str) -> ConfigError:
+            return self._document.error(path, message)
+
+        return expanded(text, self._environment, error, remedy)
 
 
 def _remedy(name: str, path: Path) -> str:

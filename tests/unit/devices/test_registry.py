@@ -109,6 +109,9 @@ async def test_a_claim_at_this_process_holds_at_once(make: Make) -> None:
         with pytest.raises(RegistryError, match="no device"):
             await here.registry.at_desk(lambda desk: desk.claim(BATH, "me"))
         assert here.registry.problem() == "", "a refusal is no failure of the database"
+        await here.registry.at_desk(lambda desk: desk.block(KITCHEN, "", "me"))
+        assert here.refused(token) == "blocked"
+        assert here.sent_away == [(KITCHEN, "This device is blocked.")]
 
 
 async def test_a_blocked_device_is_sent_away_and_told_why(make: Make) -> None:
