@@ -11,9 +11,6 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("prometheus_client", reason="a package of the default install")
-
 from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 

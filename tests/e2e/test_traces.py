@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import importlib.util
 import logging
 import subprocess
 import sys
@@ -26,10 +25,6 @@ from vixio.testing import ScriptedAgentBackend, ScriptedTTS
 
 SOUND = "turn it up"
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
-
-needs_library = pytest.mark.skipif(
-    importlib.util.find_spec("opentelemetry.sdk") is None, reason="of the extra otel"
-)
 
 
 def plain(body: bytes) -> bytes:
@@ -113,7 +108,6 @@ def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
         yield running
 
 
-@needs_library
 async def test_each_turn_is_a_trace(receiver: Receiver) -> None:
     known = await recordings([SOUND])
     async with LLMServer() as llm:
@@ -180,7 +174,6 @@ async def test_each_turn_is_a_trace(receiver: Receiver) -> None:
         assert private.encode() not in sent
 
 
-@needs_library
 async def test_the_last_turn_is_sent_when_the_server_stops(
     receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,7 +189,6 @@ async def test_the_last_turn_is_sent_when_the_server_stops(
     assert attributes(resource.resource)["service.name"] == "kitchen"
 
 
-@needs_library
 async def test_an_endpoint_that_hangs_or_is_away_costs_no_turn(
     receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,7 +205,6 @@ async def test_an_endpoint_that_hangs_or_is_away_costs_no_turn(
         assert server.count("traces.dropped") == 0
 
 
-@needs_library
 async def test_an_outage_is_a_line_at_its_beginning_and_one_at_its_end(
     receiver: Receiver, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -252,7 +243,6 @@ async def test_without_the_extra_a_line_says_what_to_install(
     assert "make extra NAME=otel" in vars(line)["reason"]
 
 
-@needs_library
 async def test_a_mistake_in_its_variables_costs_the_traces_alone(
     receiver: Receiver, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
 
 from vixio import __version__
 from vixio.core.metrics import PROVIDER_ERRORS, Counters
@@ -82,8 +83,8 @@ def classify(name: str) -> tuple[Spec, Labels] | None:
     return catalogue.EVENTS, (name,)
 
 
-class CountCollector:
-    """Counters and gauges of one server, as prometheus_client's Collector."""
+class CountCollector(Collector):
+    """Counters and gauges of one server."""
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources

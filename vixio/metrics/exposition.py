@@ -13,18 +13,16 @@ import base64
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final
 
 from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
 
 from vixio.core.session.events import Event
 from vixio.metrics.counts import CountCollector, Sources
 from vixio.metrics.turns import TurnMetrics
-
-if TYPE_CHECKING:
-    from prometheus_client.registry import Collector
 
 SAMPLES: Final = "samples"
 """The key of a process's samples in its status."""
@@ -35,7 +33,7 @@ class ServerMetrics:
 
     def __init__(self, sources: Sources) -> None:
         self._registry = CollectorRegistry()
-        self._registry.register(cast("Collector", CountCollector(sources)))
+        self._registry.register(CountCollector(sources))
         self._turns = TurnMetrics(self._registry)
         ProcessCollector(registry=self._registry)
 
@@ -74,12 +72,10 @@ def render(processes: Sequence[Mapping[str, Any]], accept: str) -> tuple[bytes, 
             for sample, labels, value in samples:
                 metric.add_sample(sample, {**labels, **more}, value)
     encode, content_type = choose_encoder(accept)
-    return encode(cast("Collector", _Page(merged))), content_type
+    return encode(_Page(merged)), content_type
 
 
-class _Page:
-    """As prometheus_client's Collector."""
-
+class _Page(Collector):
     def __init__(self, metrics: Mapping[str, Metric]) -> None:
         self._metrics = metrics
 

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("prometheus_client", reason="a package of the default install")
-
 from vixio.metrics import catalogue
 from vixio.metrics.catalogue import ALL, Spec
 from vixio.metrics.counts import classify

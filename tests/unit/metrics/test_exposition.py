@@ -7,9 +7,6 @@ from collections.abc import Callable, Iterable
 from typing import cast
 
 import pytest
-
-pytest.importorskip("prometheus_client", reason="a package of the default install")
-
 from prometheus_client import parser
 from prometheus_client.metrics_core import Metric
 from prometheus_client.openmetrics import parser as openmetrics
