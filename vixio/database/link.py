@@ -95,7 +95,7 @@ class Link(Generic[R]):
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._slots = asyncio.Semaphore(AT_ONCE)
-        self._down_until = 0.0
+        self._down_until = self._failed_at = 0.0
         self._failures = 0
         self._name = name
         self._reports = reports
@@ -116,13 +116,15 @@ class Link(Generic[R]):
         async with self._slots:
             if now() < self._down_until:
                 raise Unavailable
+            known = self._failed_at
             try:
                 await self._open()
                 result = await self._run(operation, self._timeout)
             except Exception as error:  # reason: a database raises anything
                 self._failed(error)
                 raise Unavailable from error
-        self._succeeded()
+        if known == self._failed_at:  # what began before a failure does not say that it is over
+            self._succeeded()
         return result
 
     async def usable(self) -> None:
@@ -183,7 +185,8 @@ class Link(Generic[R]):
     def _failed(self, error: Exception) -> None:
         self._is_open = False  # it may have to be opened again to recover
         self._failures += 1
-        self._down_until = now() + RETRIES.delay(self._failures)
+        self._failed_at = now()
+        self._down_until = self._failed_at + RETRIES.delay(self._failures)
         if not self._reported and self._reports is not None:
             self._reported = True
             _log.warning(self._reports.failed, extra={"reason": describe(error)})

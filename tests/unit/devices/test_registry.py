@@ -311,7 +311,7 @@ async def test_a_restored_backup_is_noticed(tmp_path: Path) -> None:
             now.backup(backup)
         await here.desk.block(KITCHEN, "", "me")
         await until(lambda: here.refused(token) == "blocked")
-        (tmp_path / "backup.db").rename(tmp_path / "vixio.db")
-        for leftover in ("vixio.db-wal", "vixio.db-shm"):
+        for leftover in ("vixio.db-wal", "vixio.db-shm"):  # of the file that goes
             (tmp_path / leftover).unlink(missing_ok=True)
+        (tmp_path / "backup.db").rename(tmp_path / "vixio.db")
         await until(lambda: here.refused(token) == "")
