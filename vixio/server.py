@@ -19,6 +19,7 @@ from vixio.cluster.health import merge_health
 from vixio.composition.a2a import make_a2a
 from vixio.composition.choices import Providers
 from vixio.composition.conversations import Conversations
+from vixio.composition.daily_turns import make_daily_turns
 from vixio.composition.engine import EngineBuilder
 from vixio.composition.firmware import make_firmware
 from vixio.composition.info import about
@@ -43,6 +44,7 @@ from vixio.core.session.commands import CustomHandler
 from vixio.core.session.conversation import Conversation
 from vixio.core.session.directory import SessionDirectory
 from vixio.core.session.events import EventBus
+from vixio.core.session.session import SharedParts
 from vixio.core.transport import TransportBase
 from vixio.core.turns.endpointing import EndpointingFactory
 from vixio.core.turns.interruption import InterruptionFactory
@@ -141,7 +143,12 @@ class Server:
             ),
             tool_host=self.tools,
             cluster=self._context.cluster,
-            interruption=interruption or settings.interruption(),
+            shared=SharedParts(
+                interruption=interruption or settings.interruption(),
+                daily_turns=make_daily_turns(
+                    lambda: self.settings, self.registry.link, self._context.cluster, self.counters
+                ),
+            ),
         )
         self._conversations = Conversations(
             settings,

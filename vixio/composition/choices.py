@@ -19,7 +19,7 @@ from vixio.settings import Settings
 from vixio.settings.devices import PROVIDERS
 from vixio.settings.profile import device_section
 
-RULES = ("idle_timeout", "exit_phrases")
+RULES = ("idle_timeout", "exit_phrases", "daily_turns")
 """Fields of a profile, and settings of the assistant, that say how a conversation goes."""
 
 

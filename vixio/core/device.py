@@ -114,6 +114,8 @@ class DeviceProfile:
     None: as the server's other devices."""
     exit_phrases: tuple[str, ...] | None = None
     """With which the user ends the conversation; None: those of the language."""
+    daily_turns: int | None = None
+    """Turns of the user that are answered on one day; 0: any number. None: as ``idle_timeout``."""
     agent: ProviderConfig = None
     tts: ProviderConfig = None
     asr: ProviderConfig = None

@@ -12,6 +12,7 @@ from typing import Any
 from vixio.core import handover
 from vixio.core.cluster import Cluster, ClusterUnavailable, Lease, LeaseLost
 from vixio.core.cores import own_threads
+from vixio.core.daily_turns import DailyTurns
 from vixio.core.device import Device, DeviceProfile, ProfileResolver
 from vixio.core.history import History
 from vixio.core.history_store import HistoryStore
@@ -22,7 +23,6 @@ from vixio.core.pipeline import Pipeline
 from vixio.core.session.commands import SessionCommands
 from vixio.core.session.directory import SessionDirectory
 from vixio.core.session.engine import Engine, EngineFactory
-from vixio.core.session.events import EventBus
 from vixio.core.session.log import SessionLog
 from vixio.core.session.session import Session, SharedParts
 from vixio.core.session.settings import SessionSettings
@@ -31,7 +31,6 @@ from vixio.core.tools.runner import ToolHost
 from vixio.core.tools.toolset import DEVICE_SOURCE, ToolSet
 from vixio.core.tools.types import ToolDefinition
 from vixio.core.transport import TRY_AGAIN, DeviceConnection, TransportBase
-from vixio.core.turns.interruption import CutAtVoice, InterruptionFactory
 
 _log = logging.getLogger(__name__)
 
@@ -47,7 +46,7 @@ class SessionHost:
     profile changes. ``profile_of`` gives the profiles; without it all devices have the one of
     ``settings``. ``tool_host`` gives sessions their tools and runs them; without one a session has
     its device's only. A device has one session in the whole ``cluster``: a newer connection ends
-    the older one. ``interruption`` makes each session's policy for the user's voice over a speech.
+    the older one. ``shared``: what its sessions have in common, such as their events.
     """
 
     def __init__(
@@ -62,7 +61,7 @@ class SessionHost:
         histories: HistoryStore | None = None,
         tool_host: ToolHost | None = None,
         cluster: Cluster | None = None,
-        interruption: InterruptionFactory = CutAtVoice,
+        shared: SharedParts | None = None,
     ) -> None:
         """Raises ValueError unless exactly one of the two factories is given."""
         if (create_pipeline is None) == (create_engine is None):
@@ -73,7 +72,8 @@ class SessionHost:
         self.counters = counters or Counters()
         self.histories = histories or HistoryStore()
         self.sessions = SessionDirectory()
-        self.events = EventBus()
+        shared = shared or SharedParts()
+        self.events = shared.events
         self.events.attach(SessionLog(self.counters))
         self._create_pipeline = create_pipeline
         self._create_engine = create_engine
@@ -85,7 +85,12 @@ class SessionHost:
         self._tenancies: dict[str, Tenancy] = {}
         self.commands = SessionCommands(self._find, self._profile_of)
         self._cluster.commands.serve(self.commands)
-        self._shared = SharedParts(self.events, interruption=interruption)
+        self._shared = shared
+
+    @property
+    def daily_turns(self) -> DailyTurns:
+        """The turns of devices with a limit."""
+        return self._shared.daily_turns
 
     def tools(self, session_id: str) -> ToolSet:
         """Return the tool set of a session that is being set up or runs.
@@ -110,6 +115,7 @@ class SessionHost:
         """Close all devices; returns when every session has ended."""
         for transport in self.transports:
             await transport.stop()
+        await self.daily_turns.close()
         self.events.close()
         if self._shared.encoders is not None:
             self._shared.encoders.shutdown(wait=False, cancel_futures=True)

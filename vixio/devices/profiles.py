@@ -11,7 +11,16 @@ from vixio.devices.news import Known
 from vixio.settings import Settings
 from vixio.settings.devices import PROVIDERS, DeviceSection
 
-SAME = ("name", "place", "user", "language", "instructions", "idle_timeout", "exit_phrases")
+SAME = (
+    "name",
+    "place",
+    "user",
+    "language",
+    "instructions",
+    "idle_timeout",
+    "exit_phrases",
+    "daily_turns",
+)
 """The keys of a section that are fields of a profile by the same names."""
 
 CLIENT = "client:"
@@ -38,6 +47,7 @@ class SettingsProfiles:
             wake_greeting=assistant.wake_reply,
             idle_timeout=assistant.idle_timeout,
             exit_phrases=assistant.exit_phrases,
+            daily_turns=assistant.daily_turns,
         )
         self._ids: dict[str, DeviceSection] = {}
         self._patterns: list[tuple[str, DeviceSection]] = []

@@ -87,7 +87,8 @@ class DeviceTable:
         )
 
     async def remove(self, device_id: str) -> bool:
-        """Remove a device with its tokens; return false for an unknown one."""
+        """Remove a device with its tokens and counts; return false for an unknown one."""
+        await self._in.execute("DELETE FROM daily_turns WHERE device_id = :id", id=device_id)
         return bool(await self._in.execute("DELETE FROM devices WHERE id = :id", id=device_id))
 
     async def shed(self, keep: int) -> int:

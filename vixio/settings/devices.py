@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from vixio.core.device import normalise_device_pattern
+from vixio.settings.conversation import IdleSeconds, Phrase, TurnsADay, WakeReply
 from vixio.settings.faults import fault
 from vixio.settings.provider import (
     AgentSection,
@@ -16,15 +17,7 @@ from vixio.settings.provider import (
     TTSSection,
     VADSection,
 )
-from vixio.settings.sections import (
-    IdleSeconds,
-    InstructionsText,
-    LanguageTag,
-    Phrase,
-    Section,
-    TimeoutSettings,
-    WakeReply,
-)
+from vixio.settings.sections import InstructionsText, LanguageTag, Section, TimeoutSettings
 
 PROVIDERS = ("vad", "asr", "agent", "tts")
 """The keys of a device that choose a provider, and the server's sections of the same names."""
@@ -53,6 +46,7 @@ class DeviceSection(Section):
     wake_reply: WakeReply | None = None
     idle_timeout: IdleSeconds | None = None
     exit_phrases: tuple[Phrase, ...] | None = None
+    daily_turns: TurnsADay | None = None
     vad: VADSection | None = None
     """A section without ``name`` changes single options of the server's section."""
     asr: ASRSection | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import fields
 from ipaddress import ip_network
 from pathlib import Path
@@ -22,12 +21,10 @@ from pydantic import (
 )
 
 from vixio.core.errors import ConfigError
-from vixio.core.greetings import OTHERS, WakeGreetings
 from vixio.core.instructions import check_instructions
 from vixio.core.messages import check_folder
 from vixio.core.timeouts import Timeouts
-from vixio.core.whole_phrases import MAX_CHARS, bare
-from vixio.settings.faults import fault
+from vixio.settings.conversation import IdleSeconds, Phrase, TurnsADay, WakeReply
 
 MIN_SECRET_BYTES = 16
 """A shorter secret can be guessed from one captured token."""
@@ -83,35 +80,6 @@ LanguageTag = Annotated[str, AfterValidator(_check_language)]
 
 InstructionsText = Annotated[str, AfterValidator(_check_instructions)]
 """A system prompt; the names in braces are those of ``vixio.core.instructions.NAMES``."""
-
-
-Phrase = Annotated[str, Field(min_length=1, max_length=MAX_CHARS)]
-
-IdleSeconds = Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)]
-
-
-def _wake_reply(value: object) -> object:
-    """Return one text as it is, several as WakeGreetings."""
-    if isinstance(value, str | WakeGreetings):
-        return value
-    if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
-        return WakeGreetings.of(value)
-    if isinstance(value, Mapping) and value:
-        for word, texts in value.items():
-            listed = [texts] if isinstance(texts, str) else texts
-            if not (isinstance(listed, list | tuple) and all(isinstance(t, str) for t in listed)):
-                raise fault(f"expected a text or a list of texts, found {texts!r}", str(word))
-            if str(word) != OTHERS and not bare(str(word)):
-                raise fault('expected a wake word, or "*" for all others', str(word))
-        return WakeGreetings.of({str(word): texts for word, texts in value.items()})
-    raise ValueError(
-        f'expected a text, a list of texts, or a mapping from wake words ("*": all others) to '
-        f"texts, found {value!r}"
-    )
-
-
-WakeReply = Annotated[str | WakeGreetings, BeforeValidator(_wake_reply)]
-"""What is said to a wake word."""
 
 
 class Section(BaseModel):
@@ -280,6 +248,8 @@ class AssistantSettings(Section):
     closed; 0: never."""
     exit_phrases: tuple[Phrase, ...] | None = None
     """With which the user ends the conversation; null: those of the language; []: none."""
+    daily_turns: TurnsADay = 0
+    """Turns of a device that are answered on one day; 0: any number."""
     filler_after: float = Field(default=2.0, ge=0, le=60, allow_inf_nan=False)
     """Seconds without an answer after which a few words are said; 0: never."""
     messages: str = ""

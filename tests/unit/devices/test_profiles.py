@@ -37,6 +37,7 @@ def test_a_device_without_a_section_is_served_as_all() -> None:
         instructions="Be brief.",
         wake_greeting="Ja?",
         idle_timeout=120.0,
+        daily_turns=0,
     )
 
 

@@ -142,15 +142,16 @@ def failure(path: Path, environment: dict[str, str] | None = None) -> str:
             ),
         ),
         (
-            "assistant:\n  wake_reply: 3",
-            (
-                ":2: assistant.wake_reply: expected a text, a list of texts, or a mapping from "
-                'wake words ("*": all others) to texts, found 3'
-            ),
+            "assistant:\n  wake_reply:\n    - a\n    - [b]",
+            ":4: assistant.wake_reply[1]: expected text, found a list",
         ),
         (
             "assistant:\n  wake_reply:\n    hi esp: {a: b}",
-            ":3: assistant.wake_reply.hi esp: expected a text or a list of texts, found {'a': 'b'}",
+            ":3: assistant.wake_reply.hi esp: expected a text or a list of texts",
+        ),
+        (
+            "assistant:\n  wake_reply:\n    hi esp: [[b]]",
+            ":3: assistant.wake_reply.hi esp[0]: expected text, found a list",
         ),
         (
             'assistant:\n  wake_reply:\n    "!": Yes?',

@@ -14,6 +14,7 @@ from vixio.composition.ports import xiaozhi_settings
 from vixio.core.audio import AudioFormat
 from vixio.core.device import Device
 from vixio.core.errors import ConfigError
+from vixio.core.greetings import WakeGreetings
 from vixio.core.session.settings import SessionSettings
 from vixio.core.timeouts import Timeouts
 from vixio.core.turns.interruption import CutAtVoice, PauseAtVoice
@@ -413,3 +414,18 @@ def test_the_document_names_every_option_and_its_default(kind: ProviderKind, nam
                 default = default.given()
             found = None if rows[key] in {"–", "null"} else yaml.safe_load(rows[key])
             assert found == default, f"{kind}.{key}"
+
+
+@pytest.mark.parametrize(
+    ("written", "texts"),
+    [
+        ("Yes", "Yes"),
+        ("3", "3"),
+        ("[Yes, No]", WakeGreetings.of(["Yes", "No"])),
+        ("{hi esp: On, '*': [3, Ja]}", WakeGreetings.of({"hi esp": "On", "*": ["3", "Ja"]})),
+    ],
+)
+def test_words_for_a_greeting_stay_text(tmp_path: Path, written: str, texts: object) -> None:
+    path = tmp_path / "vixio.yaml"
+    path.write_text(f"assistant: {{wake_reply: {written}}}", encoding="utf-8")
+    assert Settings.load(path).assistant.wake_reply == texts

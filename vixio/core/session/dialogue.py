@@ -23,14 +23,15 @@ from vixio.core.chunk import (
     UserTurn,
 )
 from vixio.core.clock import now
+from vixio.core.daily_turns import DailyTurns
 from vixio.core.device import DeviceProfile
 from vixio.core.messages import failure_key
 from vixio.core.messages.fault import Fault
 from vixio.core.session import events
+from vixio.core.session.answers import Answers
 from vixio.core.session.emitter import Emitter
 from vixio.core.session.engine import Engine
 from vixio.core.session.idle_time import IdleTime
-from vixio.core.session.own_words import OwnWords
 from vixio.core.session.reply import Reply
 from vixio.core.session.reply_slot import Post, ReplyParts, ReplySlot
 from vixio.core.session.session_floor import SessionFloor
@@ -40,7 +41,7 @@ from vixio.core.session.speech_queue import SpeechQueue
 from vixio.core.session.utterances import Utterances, joined
 from vixio.core.station import StationContext
 from vixio.core.transport import DeviceConnection
-from vixio.core.turns.floor import Action, Input, State
+from vixio.core.turns.floor import Action, Input
 from vixio.core.turns.interruption import Decision, InterruptionPolicy, Overlap
 
 
@@ -56,6 +57,7 @@ class Dialogue:
         profile: DeviceProfile,
         emit: Emitter,
         policy: InterruptionPolicy,
+        daily_turns: DailyTurns,
         post: Post,
         on_idle: Callable[[], None],
     ) -> None:
@@ -92,6 +94,9 @@ class Dialogue:
         self._kept_turn: UserTurn | None = None
         """What the user said over a speech that is not interruptible; answered behind it."""
 
+        self._answers = Answers(
+            context, self.floor, self._slot, self._speeches, daily_turns, profile
+        )
         self.follow(profile)
         self._idle.active(now())
 
@@ -99,7 +104,7 @@ class Dialogue:
 
     def follow(self, profile: DeviceProfile) -> None:
         """Go on with what another profile says of the conversation."""
-        self._own = OwnWords(profile)
+        self._answers.follow(profile)
         self._idle.limit = profile.idle_timeout or 0.0
 
     def bind(self) -> None:
@@ -154,7 +159,7 @@ class Dialogue:
         if tools is not None and (tools.awaits_consent or tools.working):
             self._idle.hold(now())
         else:
-            await self._say(self._own.idle_goodbye())
+            await self._say(self._answers.own.idle_goodbye())
 
     async def happen(self, happened: Input, chunk: Chunk | None = None, *, cause: str = "") -> None:
         """Take an input of the device or a command; ``chunk`` is what the engine may be fed."""
@@ -180,7 +185,7 @@ class Dialogue:
                 case Action.SILENCE if not stopped:
                     await self._connection.send_speech_stop()
                 case Action.GREET if isinstance(chunk, TextInput):
-                    if (greeting := self._own.greeting(chunk.text)) is not None:
+                    if (greeting := self._answers.own.greeting(chunk.text)) is not None:
                         await self._say(greeting)
                 case _:
                     pass
@@ -263,20 +268,15 @@ class Dialogue:
             case Decision.IGNORE:
                 self._perform(self.floor.step(Input.RESUME))
 
-    @property
-    def _uninterruptible(self) -> bool:
-        reply = self._slot.reply
-        return reply is not None and reply.active and not reply.interruptible
-
     async def _take_turn(self, turn: UserTurn) -> None:
-        if self._own.ends(turn):
-            await self._leave(turn)
+        if self._answers.own.ends(turn):
+            await self._answers.leave(turn)
             return
         reply = self._slot.reply
         kept, self._kept_turn = self._kept_turn, None
         if kept is not None:
             turn = joined(kept, turn) if turn.understood else kept
-        if self._uninterruptible:
+        if self._slot.uninterruptible:
             self._kept_turn = turn if turn.understood else None
             return
         for action in self.floor.step(Input.TURN if turn.understood else Input.UNCLEAR):
@@ -284,34 +284,20 @@ class Dialogue:
                 case Action.CUT:
                     await self._slot.cut("superseded")
                 case Action.REPLY:
-                    self._slot.start(turn)
+                    self._answers.begin(turn)
                 case Action.JOIN:
+                    counted = False
                     if reply is not None and not reply.timeline.called_tools:
+                        counted = reply.speech is None and reply.turn.understood
                         turn = self._join(reply, turn)
                     await self._slot.cut("superseded")
-                    self._slot.start(turn)
+                    self._answers.begin(turn, counted=counted)
                 case _:
                     self._perform((action,))
 
-    async def _leave(self, turn: UserTurn) -> None:
-        """The user ends the conversation: say goodbye, behind the answer to what was said before.
-
-        Whatever is said until the goodbye is heard is answered first; it is said nevertheless.
-        """
-        goodbye = self._own.goodbye(turn)
-        if self._uninterruptible or self.floor.state is State.THINKING:
-            self._context.end_timeline(turn.turn_id)
-            pending = self._slot.reply.speech if self._slot.reply is not None else None
-            if not (self._speeches.leaving or (pending is not None and pending.farewell)):
-                self._speeches.add(goodbye)
-            return
-        if Action.CUT in self.floor.step(Input.TURN):
-            await self._slot.cut("superseded")
-        self._slot.start(turn, speech=goodbye)
-
     async def _turn_failed(self, failed: TurnFailed) -> None:
         self._emit(events.Failure, failed.turn_id, failed.stage, failed.reason, failed.detail)
-        if self._uninterruptible:
+        if self._slot.uninterruptible:
             return  # the apology would cut it
         for action in self.floor.step(Input.TURN_FAILED):
             match action:

@@ -1,4 +1,4 @@
-"""What the assistant says by itself: its answer to a wake word, and goodbyes."""
+"""What the assistant says by itself: to a wake word, at the end, and when a limit is reached."""
 
 from __future__ import annotations
 
@@ -33,6 +33,11 @@ class OwnWords:
         text = message("goodbye", self._language)
         items = [UserMessage(turn.text)]
         return SpeechHandle(text, items=items, recurring=True, farewell=Farewell.USER)
+
+    def daily_limit(self) -> SpeechHandle:
+        """Return what is said in the place of an answer when there have been enough today."""
+        text = message("daily_limit", self._language)
+        return SpeechHandle(text, remembered=False, recurring=True)
 
     def idle_goodbye(self) -> SpeechHandle:
         """Return what is said when nobody has spoken for long."""

@@ -59,6 +59,11 @@ class ReplySlot:
         self._parts = parts
         self._floor = parts.floor
 
+    @property
+    def uninterruptible(self) -> bool:
+        """Whether a speech goes on that the user's voice may not cut."""
+        return self.reply is not None and self.reply.active and not self.reply.interruptible
+
     def start(
         self,
         turn: UserTurn,

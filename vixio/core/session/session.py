@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from vixio.core.chunk import Abort, AudioIn, Chunk, ListenMode, ListenStart, ListenStop, TextInput
 from vixio.core.clock import now
+from vixio.core.daily_turns import DailyTurns
 from vixio.core.device import DeviceProfile
 from vixio.core.errors import ConnectionClosed
 from vixio.core.history import History, HistoryItem
@@ -52,6 +53,7 @@ class SharedParts:
     events: EventBus = field(default_factory=EventBus)
     encoders: Executor | None = None
     interruption: InterruptionFactory = CutAtVoice
+    daily_turns: DailyTurns = field(default_factory=DailyTurns)
 
 
 class Session:
@@ -115,6 +117,7 @@ class Session:
             self.profile,
             self._emit,
             shared.interruption(),
+            shared.daily_turns,
             self._post,
             self._free,
         )

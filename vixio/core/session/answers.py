@@ -1,0 +1,70 @@
+"""How the user is answered: by the agent, by a goodbye, or by words that there is no more today."""
+
+from __future__ import annotations
+
+from vixio.core.chunk import UserTurn
+from vixio.core.daily_turns import DailyTurns
+from vixio.core.device import DeviceProfile
+from vixio.core.session.own_words import OwnWords
+from vixio.core.session.reply_slot import ReplySlot
+from vixio.core.session.session_floor import SessionFloor
+from vixio.core.session.speech_queue import SpeechQueue
+from vixio.core.station import StationContext
+from vixio.core.turns.floor import Action, Input, State
+
+
+class Answers:
+    """Starts the replies to the turns of one session, by the profile of its device."""
+
+    def __init__(
+        self,
+        context: StationContext,
+        floor: SessionFloor,
+        slot: ReplySlot,
+        speeches: SpeechQueue,
+        daily_turns: DailyTurns,
+        profile: DeviceProfile,
+    ) -> None:
+        self._context = context
+        self._floor = floor
+        self._slot = slot
+        self._speeches = speeches
+        self._daily_turns = daily_turns
+        self.own = OwnWords(profile)
+        """What the assistant says by itself."""
+        self._turns_a_day = 0
+
+    def follow(self, profile: DeviceProfile) -> None:
+        """Go on by another profile."""
+        self.own = OwnWords(profile)
+        self._turns_a_day = profile.daily_turns or 0
+        if self._turns_a_day:
+            self._daily_turns.expect(self._context.device_id)
+
+    def begin(self, turn: UserTurn, *, counted: bool = False) -> None:
+        """Begin to answer, unless the device has had all its answers of today.
+
+        ``counted``: whether a part of the turn was counted already.
+        """
+        device_id, limit = self._context.device_id, self._turns_a_day
+        if counted or not turn.understood or self._daily_turns.take(device_id, limit):
+            self._slot.start(turn)
+        else:
+            self._context.counters.add("turn.over_daily_limit")
+            self._slot.start(turn, speech=self.own.daily_limit())
+
+    async def leave(self, turn: UserTurn) -> None:
+        """The user ends the conversation: say goodbye, behind the answer to what was said before.
+
+        Whatever is said until the goodbye is heard is answered first; it is said nevertheless.
+        """
+        goodbye, pending = self.own.goodbye(turn), self._slot.reply
+        if self._slot.uninterruptible or self._floor.state is State.THINKING:
+            self._context.end_timeline(turn.turn_id)
+            speech = pending.speech if pending is not None else None
+            if not (self._speeches.leaving or (speech is not None and speech.farewell)):
+                self._speeches.add(goodbye)
+            return
+        if Action.CUT in self._floor.step(Input.TURN):
+            await self._slot.cut("superseded")
+        self._slot.start(turn, speech=goodbye)

@@ -1,0 +1,139 @@
+"""The counts of daily turns in the database: read when a device connects, written behind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping
+from datetime import date, timedelta
+from functools import partial
+from typing import Final
+
+from vixio.core.daily_turns import TurnStore
+from vixio.core.log_fields import shared_context
+from vixio.core.metrics import Counters
+from vixio.database.database import Database
+from vixio.database.link import Link, Operation, Unavailable
+
+GATHER_S: Final = 0.5
+"""So long more turns are waited for, to be written in one transaction."""
+
+FLUSH_S: Final = 2.0
+"""How long the end of the server waits for what is not written."""
+
+MAX_PENDING: Final = 10_000
+"""Devices whose turns wait for a database that is out. Then the oldest are dropped."""
+
+KEPT: Final = timedelta(days=2)
+"""Counts of earlier days are removed; not those of yesterday, which it may be on another server."""
+
+Key = tuple[str, str]
+"""A device and a day."""
+
+
+class StoredTurns(TurnStore):
+    """Counts add up in the database, whichever process or server writes them."""
+
+    def __init__(self, link: Link[Database], counters: Counters) -> None:
+        self._link = link
+        self._counters = counters
+        self._pending: Counter[Key] = Counter()
+        self._writing: Counter[Key] = Counter()
+        self._wake = asyncio.Event()
+        self._writer: asyncio.Task[None] | None = None
+        self._loading: set[asyncio.Task[None]] = set()
+
+    @property
+    def pending(self) -> int:
+        """How many turns are not written."""
+        return (self._writing + self._pending).total()
+
+    def add(self, device_id: str, day: str) -> None:
+        """Note a turn, to be written soon."""
+        self._pending[device_id, day] += 1
+        if len(self._pending) > MAX_PENDING:
+            del self._pending[next(iter(self._pending))]
+            self._counters.add("daily_turns.lost")
+        self._wake.set()
+        if self._writer is None:
+            loop = asyncio.get_running_loop()
+            self._writer = loop.create_task(self._write(), context=shared_context())
+
+    def load(self, device_id: str, day: str, loaded: Callable[[int], None]) -> None:
+        """Read the count of a device; without the database, what is known suffices."""
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(self._load((device_id, day), loaded), context=shared_context())
+        self._loading.add(task)
+        task.add_done_callback(self._loading.discard)
+
+    async def close(self) -> None:
+        """Write what is left, for a bounded time. Idempotent."""
+        tasks = [*self._loading, *([self._writer] if self._writer is not None else ())]
+        self._writer = None
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        if not self.pending:
+            return
+        left = self._writing + self._pending
+        self._writing, self._pending = Counter(), Counter()
+        try:
+            async with asyncio.timeout(FLUSH_S):
+                await self._link.call(Operation(partial(_add, left)))
+        except (Unavailable, TimeoutError):
+            self._counters.add("daily_turns.lost", left.total())
+
+    async def _load(self, key: Key, loaded: Callable[[int], None]) -> None:
+        try:
+            turns = await self._link.call(Operation(partial(_turns, key)))
+        except Unavailable:
+            return
+        loaded(turns + self._pending[key])
+
+    async def _write(self) -> None:
+        while True:
+            await self._wake.wait()
+            await asyncio.sleep(GATHER_S)
+            self._wake.clear()
+            self._writing, self._pending = self._pending, Counter()
+            await self._written(Operation(partial(_add, self._writing)))
+            self._writing = Counter()
+
+    async def _written(self, operation: Operation[Database, None]) -> None:
+        """Write, again and again until it succeeds."""
+        while True:
+            try:
+                await self._link.call(operation)
+            except Unavailable:
+                await self._link.usable()
+            else:
+                return
+
+
+async def _turns(key: Key, database: Database) -> int:
+    device_id, day = key
+    async with database.transaction(write=False) as transaction:
+        row = await transaction.fetch_one(
+            "SELECT turns FROM daily_turns WHERE device_id = :device_id AND day = :day",
+            device_id=device_id,
+            day=day,
+        )
+    return int(row["turns"]) if row is not None else 0
+
+
+async def _add(turns: Mapping[Key, int], database: Database) -> None:
+    newest = max(day for _, day in turns)
+    async with database.transaction() as transaction:
+        for (device_id, day), number in sorted(turns.items()):
+            await transaction.execute(
+                "INSERT INTO daily_turns (device_id, day, turns) VALUES (:device_id, :day, :turns)"
+                " ON CONFLICT (device_id, day) DO UPDATE SET turns = daily_turns.turns + :turns",
+                device_id=device_id,
+                day=day,
+                turns=number,
+            )
+        await transaction.execute(
+            "DELETE FROM daily_turns WHERE day < :day",
+            day=(date.fromisoformat(newest) - KEPT).isoformat(),
+        )
