@@ -25,7 +25,6 @@ from vixio.core.errors import (
     VixioError,
     describe,
 )
-from vixio.core.history import AssistantMessage
 from vixio.core.log_fields import logged_as
 from vixio.core.messages import message
 from vixio.core.messages.fault import Fault
@@ -44,8 +43,9 @@ from vixio.core.session.filler import Filler
 from vixio.core.session.reply_audio import ReplyAudio
 from vixio.core.session.reply_length import ReplyLength
 from vixio.core.session.settings import SessionSettings
-from vixio.core.session.speech import SpeechHandle, SpeechStatus
+from vixio.core.session.speech import SpeechHandle, SpeechStatus, SpeechWithdrawn
 from vixio.core.session.speech_start import SpeechStart
+from vixio.core.session.speech_stream import spoken
 from vixio.core.session.tool_record import ToolRecord
 from vixio.core.station import StationContext
 from vixio.core.streams import closing, within
@@ -179,8 +179,11 @@ class Reply:
                         filling.cancel()
                     self._pacer.finish()
                 await pacing
-        except* ConnectionClosed:
-            self.interrupt("disconnected")
+        except* (ConnectionClosed, SpeechWithdrawn) as ended:
+            gone = ended.subgroup(ConnectionClosed) is not None
+            self.interrupt("disconnected" if gone else "withdrawn")
+            if not gone:
+                self._context.history.forget(self.turn.turn_id)
             if self.speech is not None:
                 self.speech.end(SpeechStatus.DROPPED)
         finally:
@@ -262,18 +265,15 @@ class Reply:
             self._failed = True
             self._sentences = self._pacer.put_sentences
             self.timeline.outcome = f"failed:{failed.key}"
-            await self._apologise(failed)
+            if self.speech is None or self.speech.script is None:
+                await self._apologise(failed)
+            else:  # nobody has asked for these words: they are said later, or never
+                self._fault = None
 
     def _stream(self) -> AsyncIterator[Chunk]:
-        turn_id = self.turn.turn_id
         if self.speech is None or self.speech.question:
             return self._engine.reply(self.turn)
-        if self.speech.remembered:
-            history = self._context.history
-            history.begin(turn_id)
-            for item in (*self.speech.items, AssistantMessage(self.speech.text)):
-                history.append(turn_id, item)
-        return self._engine.speak(turn_id, self.speech.text, recurring=self.recurring)
+        return spoken(self.speech, self.turn.turn_id, self._engine, self._context.history)
 
     async def _answer(self, stream: AsyncIterator[Chunk]) -> Fault | None:
         """Play the reply; return why it could not be made."""
@@ -287,7 +287,7 @@ class Reply:
                 words = message("too_long", self._language)
                 closing_words = self._engine.speak(self.turn.turn_id, words, recurring=True)
                 await self._play(closing_words, timeouts.apology)
-        except ConnectionClosed:
+        except (ConnectionClosed, SpeechWithdrawn):
             raise
         except Exception as error:  # noqa: BLE001 - a defect must cost one turn, not the session
             if not isinstance(error, VixioError | TimeoutError):

@@ -162,6 +162,8 @@ class ReplySlot:
         """
         parts = self._parts
         await parts.utterances.over(parts.settings.hold if reply.speech is None else None)
+        if reply.speech is not None and reply.speech.script is not None:
+            await reply.speech.script.begin()
         for action in self._floor.step(Input.SPEAKS):
             self.hold(action)
         if not self._floor.full_duplex:

@@ -26,7 +26,7 @@ from vixio.core.session.engine import Engine
 from vixio.core.session.engine_swap import EngineSwap, MakeEngine
 from vixio.core.session.events import EventBus, SessionClosed, SessionOpened
 from vixio.core.session.settings import SessionSettings
-from vixio.core.session.speech import Priority, SpeechHandle, SpeechStatus
+from vixio.core.session.speech import Priority, Script, SpeechHandle, SpeechStatus
 from vixio.core.session.tasks import SessionTasks
 from vixio.core.station import StationContext
 from vixio.core.tools.runner import SessionTools
@@ -174,6 +174,13 @@ class Session:
         """
         return self._offer(SpeechHandle(text, priority, interruptible=interruptible, question=True))
 
+    def perform(self, script: Script, *, priority: Priority = Priority.NORMAL) -> SpeechHandle:
+        """Have the words of ``script`` spoken, which are written when their turn has come.
+
+        As :meth:`say` otherwise.
+        """
+        return self._offer(SpeechHandle("", priority, script=script))
+
     def interrupt(self, reason: str = "command") -> None:
         """Cut the reply that is made or played, if any."""
         if self._inbox and self._inbox[-1] is self._interruption:
@@ -205,7 +212,7 @@ class Session:
         await self.connection.close(1000, reason)
 
     def _offer(self, handle: SpeechHandle) -> SpeechHandle:
-        if self._ended or not handle.text.strip():
+        if self._ended or not (handle.script or handle.text.strip()):
             handle.end(SpeechStatus.DROPPED)
             return handle
         self._speeches = [each for each in self._speeches if not each.done]

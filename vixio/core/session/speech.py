@@ -9,7 +9,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
+from typing import Protocol
 
+from vixio.core.errors import VixioError
 from vixio.core.history import HistoryItem
 
 
@@ -54,6 +56,25 @@ class SpeechOutcome:
     heard: str = ""
 
 
+class SpeechWithdrawn(VixioError):
+    """There is nothing to say after all."""
+
+
+class Script(Protocol):
+    """Words that are written when their turn has come, and recorded before they are heard.
+
+    Both are awaited by the reply's task. A speech that gave way to the user is composed again.
+    """
+
+    async def compose(self) -> str:
+        """Return the words. Raises SpeechWithdrawn: nothing is said then."""
+        ...
+
+    async def begin(self) -> None:
+        """The words are about to be heard. Raises SpeechWithdrawn: they are not, then."""
+        ...
+
+
 class SpeechHandle:
     """A speech on its way: waits for its turn, is played, is over.
 
@@ -73,6 +94,7 @@ class SpeechHandle:
         items: Sequence[HistoryItem] = (),
         recurring: bool = False,
         farewell: Farewell | None = None,
+        script: Script | None = None,
     ) -> None:
         self.text = text
         self.priority = priority
@@ -86,6 +108,8 @@ class SpeechHandle:
         """Whether the same words will be said again: their audio may be kept."""
         self.farewell = farewell
         """Set for a goodbye: the session ends behind it."""
+        self.script = script
+        """What writes ``text`` when its turn has come; None: it is there."""
         self._outcome: asyncio.Future[SpeechOutcome] | None = None
         self._result: SpeechOutcome | None = None
         self._heard: Callable[[], str] | None = None
