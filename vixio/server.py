@@ -30,6 +30,7 @@ from vixio.composition.ports import admission_settings, ota_settings, xiaozhi_se
 from vixio.composition.profiles import LiveProfiles, ProfileUpdates
 from vixio.composition.registry import Farewells, make_registry
 from vixio.composition.reload import Reloader, on_hangup, reloaded
+from vixio.composition.reminders import Reminders
 from vixio.composition.run import StopRequest, run, stop_on_signals
 from vixio.composition.server_providers import ServerProviders
 from vixio.composition.shared import SharedServices
@@ -107,11 +108,13 @@ class Server:
             settings, self.providers.pool, self.profiles, endpointing
         )
         self.memory = make_memory(settings, self.providers.agent, self.counters)
+        presence = self._context.cluster.presence
+        self.reminders = Reminders(settings, self.registry, self.profiles, presence, self.counters)
         self.tools = make_runtime(
             settings,
             self.counters,
             facts=self.memory.facts if self.memory else None,
-            more=[*([app_source(tools)] if tools else []), *tool_sources],
+            more=[*self.reminders.sources, *([app_source(tools)] if tools else []), *tool_sources],
         )
         self._shared = SharedServices(self.tools, self.memory)
         self.firmware = make_firmware(
@@ -178,7 +181,7 @@ class Server:
         self.registry.on_changed = self._updates.look_again
         self.host.events.attach(self.registry)
         self.http: HttpServer | None = None
-        self._context.cluster.presence.publish(self.health)
+        presence.publish(self.health)
 
     @property
     def sessions(self) -> SessionDirectory:
@@ -239,6 +242,7 @@ class Server:
         self.providers.begin()
         self.registry.start()
         self.firmware.start()
+        self.reminders.begin(self.host)
         try:
             await self.host.start()
             app = create_http_app(
@@ -298,6 +302,7 @@ class Server:
             if self.http is not None:
                 await self.http.stop()
             await self._shared.close()
+            await self.reminders.stop()
             await self.firmware.stop()
             await self.registry.stop()
             await self.providers.close()

@@ -129,6 +129,7 @@ RULES = (
         "vixio.devices",
         ("vixio.core", "vixio.database", "vixio.settings", "vixio.transports.admission"),
     ),
+    Rule("vixio.reminders", ("vixio.core", "vixio.database", "vixio.tools.source")),
     Rule(
         "vixio.memory",
         ("vixio.core", "vixio.database.link", "vixio.database.paths", *INTERFACES),

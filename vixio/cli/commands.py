@@ -19,6 +19,7 @@ from vixio.cli.devices import devices
 from vixio.cli.firmware import firmware
 from vixio.cli.models import models
 from vixio.cli.profiles import profiles
+from vixio.cli.reminders import reminders
 from vixio.cli.serve import serve
 from vixio.cli.setup import setup
 from vixio.cli.speech import say, transcribe
@@ -79,6 +80,7 @@ main.add_command(check)
 main.add_command(devices)
 main.add_command(firmware)
 main.add_command(profiles)
+main.add_command(reminders)
 main.add_command(tokens)
 main.add_command(models)
 main.add_command(say)

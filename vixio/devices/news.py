@@ -69,10 +69,11 @@ class News:
 
 
 async def read_news(database: Database, last: int, now: int, *, sure: bool = False) -> News | None:
-    """Return what has changed since the entry ``last``; -1: everything. None: nothing has.
+    """Return what has changed since the entry ``last``; -1: everything. None: nothing was written.
 
-    ``now``: milliseconds since 1970. Cheap where nothing was written; ``sure``: something was, by
-    this connection, which :meth:`Database.changed` does not see.
+    What was written may be of no concern here, then ``last`` stays. ``now``: milliseconds since
+    1970. Cheap where nothing was written; ``sure``: something was, by this connection, which
+    :meth:`Database.changed` does not see.
     """
     if last >= 0 and not sure and not await database.changed():
         return None
@@ -84,7 +85,7 @@ async def read_news(database: Database, last: int, now: int, *, sure: bool = Fal
         )
         newest = await audit.last()
         if newest == last:
-            return None
+            return News(last, {}, {})
         if last < 0 or newest < last:  # another database: a backup was restored, a file replaced
             everything: dict[str, Standing | None] = {**await devices.standings()}
             revoked = await tokens.revoked(now)

@@ -52,7 +52,7 @@ class SettingsProfiles:
         self._ids: dict[str, DeviceSection] = {}
         self._patterns: list[tuple[str, DeviceSection]] = []
         for key, section in settings.devices.items():
-            if key.startswith(CLIENT) or not _WILDCARDS.isdisjoint(key):
+            if is_pattern(key):
                 self._patterns.append((key, section))
             else:
                 self._ids[key] = section
@@ -76,6 +76,11 @@ class SettingsProfiles:
             profile = _over(profile, section)
         self._known[key] = (profile, sections)
         return profile
+
+
+def is_pattern(key: str) -> bool:
+    """Whether a key of the section ``devices`` stands for more than one device."""
+    return key.startswith(CLIENT) or not _WILDCARDS.isdisjoint(key)
 
 
 def _matches(key: str, device: Device) -> bool:

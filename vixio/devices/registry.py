@@ -90,6 +90,9 @@ class DeviceRegistry(Access):
         """The token of each connected device."""
         self._notes = Notes(link, counters, self._replaced)
         self._following: asyncio.Task[None] | None = None
+        self.on_written: Callable[[], None] = lambda: None
+        """Called when something may have been written, here or elsewhere; at most once a second,
+        but for changes at the desk."""
         self.on_changed: Callable[[], None] = lambda: None
         """Called when names or profiles may have changed."""
         self.on_unwelcome: Unwelcome = lambda _device_id, _rejection: None
@@ -260,6 +263,9 @@ class DeviceRegistry(Access):
         news = await self._call(lambda database: read_news(database, known.last, at, sure=sure))
         known.at = at
         if news is None:
+            return
+        self.on_written()
+        if news.last == known.last:
             return
         for device_id in news.apply(known):
             self._look_again(device_id)

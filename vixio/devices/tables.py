@@ -87,8 +87,15 @@ class DeviceTable:
         )
 
     async def remove(self, device_id: str) -> bool:
-        """Remove a device with its tokens and counts; return false for an unknown one."""
-        await self._in.execute("DELETE FROM daily_turns WHERE device_id = :id", id=device_id)
+        """Remove a device with its tokens and counts, and what was to be said to it.
+
+        Return false for an unknown one.
+        """
+        for table in ("daily_turns", "deliveries"):
+            await self._in.execute(
+                f"DELETE FROM {table} WHERE device_id = :id",  # noqa: S608 - from above
+                id=device_id,
+            )
         return bool(await self._in.execute("DELETE FROM devices WHERE id = :id", id=device_id))
 
     async def shed(self, keep: int) -> int:

@@ -189,6 +189,7 @@ class CompiledPhrases:
                     kind = kind_of(
                         schema.get(_argument_of(leaf.name, intent), {}),
                         intent.lists.get(leaf.name, ()),
+                        intent.ranges.get(leaf.name),
                     )
                     if kind is None:
                         return

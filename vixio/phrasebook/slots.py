@@ -66,10 +66,15 @@ def required_of(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(name for name in names if name in properties and "default" not in properties[name])
 
 
-def kind_of(schema: Mapping[str, Any], own: tuple[tuple[Node, Any], ...] = ()) -> SlotKind | None:
+def kind_of(
+    schema: Mapping[str, Any],
+    own: tuple[tuple[Node, Any], ...] = (),
+    spoken: tuple[int, int] | None = None,
+) -> SlotKind | None:
     """Return the kind of slot for an argument; None if no words can be given for it.
 
     ``own``: the template's words and values, for strings and for schemas with an ``enum``.
+    ``spoken``: the range of a number as far as it is spoken; None: all that the schema allows.
     """
     type_name = _type_of(schema)
     options = schema.get("enum")
@@ -81,6 +86,10 @@ def kind_of(schema: Mapping[str, Any], own: tuple[tuple[Node, Any], ...] = ()) -
         return ChoiceSlot(choices) if choices else None
     if type_name in {"integer", "number"}:
         low, high = _bound(schema, "minimum"), _bound(schema, "maximum")
+        if spoken is not None:
+            least = spoken[0] if low is None else max(low, spoken[0])
+            most = spoken[1] if high is None else min(high, spoken[1])
+            return NumberSlot(least, most, bounded=False) if least <= most else None
         if low is not None and high is not None:
             return NumberSlot(low, high) if low <= high else None
         first = DEFAULT_RANGE[0] if low is None else low

@@ -40,9 +40,11 @@ class Intent:
 
     ``arguments``: constants, ``"{slot}"``, or ``SENTENCE``; a slot that is not listed fills the
     argument of the same name. ``lists``: words for a slot's values; for a list without values, the
-    words are the value. ``missing``: the reply if the result lacks a value that ``reply`` needs, or
-    the tool did not find what was asked for. ``polite``: accepts "please" and "can you" around it.
-    ``final``: it ends or erases something, so a recogniser must be surer of it than of others.
+    words are the value. ``ranges``: the numbers that can be spoken for a slot, where the schema
+    allows more than a grammar should hold; any can be typed. ``missing``: the reply if the result
+    lacks a value that ``reply`` needs, or the tool did not find what was asked for. ``polite``:
+    accepts "please" and "can you" around it. ``final``: it ends or erases something, so a
+    recogniser must be surer of it than of others.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Intent:
     tool: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     lists: Mapping[str, tuple[tuple[Node, Any], ...]] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     missing: str = ""
     then: FollowUp | None = None
     polite: bool = True
@@ -143,7 +146,7 @@ def _answers(code: str) -> tuple[Intent, ...]:
 def _intent(name: str, entry: Mapping[str, Any], rules: Mapping[str, Node], parse: Parse) -> Intent:
     known = {
         *("sentences", "reply", "tool", "arguments", "lists", "missing", "then", "polite"),
-        *("example", "final"),
+        *("example", "final", "ranges"),
     }
     if unknown := set(entry) - known:
         raise ValueError(f"unknown keys {sorted(unknown)}")
@@ -158,6 +161,9 @@ def _intent(name: str, entry: Mapping[str, Any], rules: Mapping[str, Node], pars
         lists={
             slot: tuple((nodes.fill(parse(said), rules), value) for value, said in _values(listed))
             for slot, listed in entry.get("lists", {}).items()
+        },
+        ranges={
+            slot: (int(low), int(high)) for slot, (low, high) in entry.get("ranges", {}).items()
         },
         missing=entry.get("missing", ""),
         then=FollowUp(then["tool"], then["arguments"]) if then else None,

@@ -36,6 +36,7 @@ from vixio.settings.provider import (
     VADSection,
     VisionSection,
 )
+from vixio.settings.reminders import RemindersSection
 from vixio.settings.sections import (
     AssistantSettings,
     ListeningSettings,
@@ -86,6 +87,7 @@ class Settings(Section):
     stations: tuple[StationSection, ...] = ()
     """Of other packages, in every pipeline beside the standard ones."""
     memory: MemorySection = MemorySection()
+    reminders: RemindersSection = RemindersSection()
     a2a: A2ASection | None = None
     """Agents that may use this server over A2A; None: none."""
     metrics: MetricsSection = MetricsSection()

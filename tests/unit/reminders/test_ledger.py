@@ -99,9 +99,7 @@ async def test_two_processes_claim_one_delivery_once(make: Make) -> None:
         wanted = await desk.add(order())
         claims = await asyncio.gather(
             *(
-                asyncio.to_thread(
-                    asyncio.run, _opened_claim(make(), f"{wanted.id}-{number}")
-                )
+                asyncio.to_thread(asyncio.run, _opened_claim(make(), f"{wanted.id}-{number}"))
                 for number in range(3)
             )
         )

@@ -180,12 +180,7 @@ class Reply:
                     self._pacer.finish()
                 await pacing
         except* (ConnectionClosed, SpeechWithdrawn) as ended:
-            gone = ended.subgroup(ConnectionClosed) is not None
-            self.interrupt("disconnected" if gone else "withdrawn")
-            if not gone:
-                self._context.history.forget(self.turn.turn_id)
-            if self.speech is not None:
-                self.speech.end(SpeechStatus.DROPPED)
+            self._drop("withdrawn" if ended.subgroup(SpeechWithdrawn) else "disconnected")
         finally:
             self._audio.release()
             self._group = None
@@ -207,6 +202,14 @@ class Reply:
             await self._connection.send_speech_stop()
         except ConnectionClosed:
             return
+
+    def _drop(self, cause: str) -> None:
+        """There is nobody to hear it, or nothing to say."""
+        self.interrupt(cause)
+        if cause == "withdrawn":
+            self._context.history.forget(self.turn.turn_id)
+        if self.speech is not None:
+            self.speech.end(SpeechStatus.DROPPED)
 
     def interrupt(self, cause: str) -> None:
         """Stop now. The caller waits for ``pacer.stopped()`` before it sends ``tts stop``."""

@@ -1,0 +1,1 @@
+"""Speaking first: reminders, timers, alarms, messages between rooms, announcements."""
