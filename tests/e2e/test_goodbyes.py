@@ -87,9 +87,8 @@ async def test_a_spoken_goodbye_ends_it_with_any_agent() -> None:
 
 async def test_the_phrase_book_takes_the_same_way() -> None:
     """Its own words for a goodbye, by speech, and words of the settings that are typed."""
-    config = settings(
-        devices={"02:00:00:00:00:88": {"exit_phrases": ["Feierabend"], "wake_reply": "Ja?"}}
-    )
+    own = {"exit_phrases": ["Feierabend", "over and out"]}
+    config = settings(devices={"02:00:00:00:00:88": own})
     async with serving(config) as server:
         async with SimulatedDevice(server.device()) as device:
             reply = await device.ask("goodbye")
@@ -100,4 +99,9 @@ async def test_the_phrase_book_takes_the_same_way() -> None:
             asked = asyncio.create_task(device.type_text("Feierabend!"))
             assert (await asked).text == message("goodbye", "en")
             await closed(device)
-        assert server.count("session.ended_by_user") == 2
+        # The recogniser, which knows no other words, hears the device's own.
+        async with SimulatedDevice(server.device(device_id="02:00:00:00:00:88")) as device:
+            reply = await device.ask("over and out")
+            assert (reply.stt, reply.text) == ("over and out", message("goodbye", "en"))
+            await closed(device)
+        assert server.count("session.ended_by_user") == 3

@@ -33,6 +33,7 @@ class StationContext:
     the threads in which replies are encoded; None: in the event loop's own. ``session_tools`` runs
     tools for the session's agent, where there is a runtime. ``partial``: the latest partial result
     of the recogniser, which the turn detector reads although it stands before the recogniser.
+    ``phrases``: what the user may say besides commands for tools: the device's own exit phrases.
     """
 
     session_id: str
@@ -42,6 +43,7 @@ class StationContext:
     counters: Counters
     spawn: Callable[[Coroutine[Any, Any, None]], None]
     language: str = ""
+    phrases: tuple[str, ...] = ()
     encoders: Executor | None = None
     timelines: dict[int, TurnTimeline] = field(default_factory=dict)
     session_tools: SessionTools | None = None

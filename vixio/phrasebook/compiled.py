@@ -106,15 +106,21 @@ class CompiledPhrases:
                     )
         return None
 
-    def grammar(self, speakable: Callable[[str], bool] | None = None) -> Grammar:
+    def grammar(
+        self, speakable: Callable[[str], bool] | None = None, more: Sequence[str] = ()
+    ) -> Grammar:
         """Return the grammar of all sentences that can be spoken; takes about 10 ms.
 
         ``speakable``: whether a word has a pronunciation. Sentences with other words are left out.
+        ``more``: phrases that are no sentences of the book, and may be spoken too.
         """
         builder = GrammarBuilder(self._language.code, speakable)
         builder.politeness(self._language.before, self._language.after)
         for sentence in self._sentences:
             builder.add(sentence.node, sentence.slots, polite=sentence.binding.intent.polite)
+        for phrase in more:
+            words = tokenize(phrase, self._language.rewrites).words
+            builder.add(nodes.seq(*map(nodes.Word, words)), {}, polite=True)
         return builder.build()
 
     def examples(self) -> list[str]:

@@ -38,9 +38,15 @@ def signatures(tools: Iterable[ToolDefinition]) -> tuple[ToolSignature, ...]:
     return tuple(ToolSignature.of(tool) for tool in tools)
 
 
-def fingerprint(tools: Sequence[ToolSignature]) -> str:
-    """Return a digest of everything that the phrases depend on; equal for equal lists."""
-    content = [[tool.alias, tool.description, tool.parameters, tool.confirm] for tool in tools]
+def fingerprint(tools: Sequence[ToolSignature], phrases: Sequence[str] = ()) -> str:
+    """Return a digest of everything that the phrases depend on; equal for equal lists.
+
+    ``phrases``: those that a grammar has besides.
+    """
+    content: list[object] = [
+        [tool.alias, tool.description, tool.parameters, tool.confirm] for tool in tools
+    ]
+    content += phrases
     # In ASCII: a device may send half a surrogate pair, which UTF-8 cannot encode.
     text = json.dumps(content, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()

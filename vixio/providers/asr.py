@@ -15,10 +15,12 @@ class SpeechHints:
     """What the user may say, for recognisers that can be biased.
 
     ``tools``: the session's current tools, aliases set. ``language``: BCP 47, empty if unknown.
+    ``phrases``: what the user may say besides, such as the device's own exit phrases.
     """
 
     tools: Sequence[ToolDefinition] = ()
     language: str = ""
+    phrases: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

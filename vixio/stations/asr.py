@@ -107,13 +107,16 @@ class ASRStation(ListeningStation):
         self._tools_changed(context.tools.definitions())
 
     def _tools_changed(self, tools: tuple[ToolDefinition, ...]) -> None:
-        hints = SpeechHints(tools, self.context.language)
+        hints = self._hints(tools)
         try:
             self._asr.prepare(hints)
         except Exception as error:  # noqa: BLE001 - only an optimisation
             self._note("prepare", error)
         for utterance in self._running.values():
             self._update_hints(utterance, hints)
+
+    def _hints(self, tools: tuple[ToolDefinition, ...]) -> SpeechHints:
+        return SpeechHints(tools, self.context.language, self.context.phrases)
 
     def _update_hints(self, utterance: _Utterance, hints: SpeechHints) -> None:
         if utterance.stream is None or utterance.hint_updates >= MAX_HINT_UPDATES:
@@ -204,7 +207,7 @@ class ASRStation(ListeningStation):
             await self.emit((outcome,))
 
     async def _words(self, utterance: _Utterance) -> Chunk:
-        hints = SpeechHints(self.context.tools.definitions(), self.context.language)
+        hints = self._hints(self.context.tools.definitions())
         stream = self._asr.open(hints)
         stream.on_partial = utterance.hear
         utterance.stream = stream

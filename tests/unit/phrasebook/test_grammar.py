@@ -128,3 +128,15 @@ def test_the_work_grows_with_the_number_of_tools_only(language: str) -> None:
     phrases = book.compile([*ALL, *levels(30)])
     text = "please set the volume to something that is not a number at all"
     assert calls_of(lambda: phrases.match(text)) < 20_000
+
+
+def test_further_phrases_are_in_the_grammar() -> None:
+    phrases = PhraseBook.load("en").compile([])
+    grammar = phrases.grammar(more=["Over and out!", "xyzzy now"])
+    assert grammar.accepts(["over", "and", "out"])
+    assert grammar.accepts(["please", "over", "and", "out"])
+    assert not phrases.grammar().accepts(["over", "and", "out"])
+    speakable = phrases.grammar(lambda word: word != "xyzzy", ["over and out", "xyzzy now"])
+    assert speakable.accepts(["over", "and", "out"])
+    assert not speakable.accepts(["xyzzy", "now"])
+    assert speakable.left_out == phrases.grammar().left_out + 1

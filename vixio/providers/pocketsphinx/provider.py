@@ -134,13 +134,15 @@ class PocketSphinxASRProvider(ASRProvider):
 
     def encode(self, hints: SpeechHints) -> bytes:
         """Return the request for a grammar of these hints."""
-        if self._request is not None and self._request[0].tools is hints.tools:
-            return self._request[1]
+        known = self._request
+        if known and known[0].tools is hints.tools and known[0].phrases == hints.phrases:
+            return known[1]
         from vixio.phrasebook import fingerprint, signatures  # not while the server starts
 
         tools = signatures(hints.tools)
         request = {
-            "key": fingerprint(tools),
+            "key": fingerprint(tools, hints.phrases),
+            "phrases": list(hints.phrases),
             "tools": [
                 [tool.alias, tool.description, tool.parameters, tool.confirm] for tool in tools
             ],

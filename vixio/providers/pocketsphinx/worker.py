@@ -151,13 +151,14 @@ class Worker:
     def _make_grammar(self, request: dict[str, Any]) -> tuple[SpokenGrammar, dict[str, Any]]:
         tools = [ToolSignature(*tool) for tool in request["tools"]]
         phrases = self._book.compile(tools)
-        grammar = phrases.grammar()
+        more = request["phrases"]
+        grammar = phrases.grammar(more=more)
         self._lexicon.load(grammar.vocabulary)
         silent = sorted(
             word for word in grammar.vocabulary if not self._lexicon.pronunciations(word)
         )
         if silent:
-            grammar = phrases.grammar(lambda word: bool(self._lexicon.pronunciations(word)))
+            grammar = phrases.grammar(lambda word: bool(self._lexicon.pronunciations(word)), more)
         about = {
             "words": len(grammar.vocabulary),
             "states": len(grammar.arcs),
