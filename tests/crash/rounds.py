@@ -7,6 +7,8 @@ import json
 import random
 import signal
 import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -46,8 +48,11 @@ class Told:
                 pass
 
 
-async def kill_round(folder: Path, url: str, name: str, chance: random.Random) -> Told:
-    """Start two workers, kill both at a random moment, and return what they acknowledged."""
+@asynccontextmanager
+async def started_workers(
+    folder: Path, url: str, name: str
+) -> AsyncIterator[Sequence[asyncio.subprocess.Process]]:
+    """Run workers; they are killed at the end of the block."""
     command = (sys.executable, "-m", "tests.crash.worker", str(folder), url)
     workers = [
         await asyncio.create_subprocess_exec(
@@ -55,27 +60,37 @@ async def kill_round(folder: Path, url: str, name: str, chance: random.Random) -
         )
         for number in range(WORKERS)
     ]
+    try:
+        yield workers
+    finally:
+        for worker in workers:
+            assert worker.returncode is None, "it was to run without an end"
+            worker.send_signal(signal.SIGKILL)
+
+
+async def kill_round(folder: Path, url: str, name: str, chance: random.Random) -> Told:
+    """Start two workers, kill both at a random moment, and return what they acknowledged."""
     told = Told()
-    read = [worker.stdout for worker in workers]
-    async with asyncio.timeout(60):
-        for stream in read:
-            assert stream is not None
-            told.note(await stream.readline())
-    await asyncio.sleep(chance.uniform(0, LONGEST_S))  # the moment is the test
+    async with started_workers(folder, url, name) as workers:
+        async with asyncio.timeout(60):
+            for worker in workers:
+                assert worker.stdout is not None
+                told.note(await worker.stdout.readline())
+        await asyncio.sleep(chance.uniform(0, LONGEST_S))  # the moment is the test
     for worker in workers:
-        assert worker.returncode is None, "it was to run without an end"
-        worker.send_signal(signal.SIGKILL)
-    for worker, stream in zip(workers, read, strict=True):
-        assert stream is not None
-        for line in (await stream.read()).splitlines(keepends=True):
+        assert worker.stdout is not None
+        for line in (await worker.stdout.read()).splitlines(keepends=True):
             if line.endswith(b"\n"):
                 told.note(line)
         await worker.wait()
     return told
 
 
-async def check(database: Database, told: Told) -> None:
-    """Compare an opened registry with what was acknowledged. Raises AssertionError."""
+async def check(database: Database, told: Told, *, later: bool = False) -> None:
+    """Compare an opened registry with what was acknowledged. Raises AssertionError.
+
+    ``later``: more may have happened since the last acknowledgement that was read.
+    """
     assert await version_of(database) == migrations()[-1].version
     desk = Desk(database)
     devices = {device.id: device for device in await desk.devices()}
@@ -92,7 +107,10 @@ async def check(database: Database, told: Told) -> None:
     for device_id, state in told.state.items():
         found = devices.get(device_id)
         # The change after the last acknowledged one may be there, or may not.
-        assert (found.state if found else "gone") in following[state], device_id
+        is_now = found.state if found else "gone"
+        assert is_now in following[state] or (later and state != "forgotten"), device_id
+        order = ("unclaimed", "claimed", "blocked", "gone")
+        assert order.index(is_now) >= order.index(following[state][0]), device_id
     tokens = {token.id: token for token in await desk.tokens()}
     for token_id, device_id in told.issued.items():
         if device_id in devices:

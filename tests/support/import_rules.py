@@ -124,6 +124,7 @@ RULES = (
     # Between the two: settings validate the options of sources, and a runtime is made of settings.
     Rule("vixio.tools.from_settings", ("vixio.core", "vixio.tools", "vixio.settings"), PYDANTIC),
     Rule("vixio.tools", ("vixio.core",), ("jsonschema", "referencing", *PYDANTIC)),
+    Rule("vixio.backup", ("vixio", "vixio.core", "vixio.database", "vixio.memory")),
     Rule("vixio.database", ("vixio.core",), ("asyncpg",)),
     Rule(
         "vixio.devices",

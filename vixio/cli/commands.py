@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vixio import __version__
+from vixio.cli.backup import export, restore
 from vixio.cli.chat import ask, chat
 from vixio.cli.check import check
 from vixio.cli.config import CONFIG_NAME, choose_config, config_option
@@ -77,6 +78,8 @@ main.add_command(ask)
 main.add_command(chat)
 main.add_command(serve)
 main.add_command(check)
+main.add_command(export)
+main.add_command(restore)
 main.add_command(devices)
 main.add_command(firmware)
 main.add_command(profiles)

@@ -66,7 +66,11 @@ class PostgreSQLDatabase(Database):
         assert self._pool is not None  # noqa: S101 - open() has made it
         async with (
             self._pool.acquire(timeout=IO_TIMEOUT_S) as connection,
-            connection.transaction(readonly=not write),
+            connection.transaction(
+                # What is read is of one moment.
+                isolation="read_committed" if write else "repeatable_read",
+                readonly=not write,
+            ),
         ):
             yield _PostgreSQLTransaction(connection)
 
