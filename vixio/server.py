@@ -17,6 +17,7 @@ from vixio import __version__
 from vixio.cluster.context import ClusterContext
 from vixio.cluster.health import merge_health
 from vixio.composition.a2a import make_a2a
+from vixio.composition.api import make_api
 from vixio.composition.choices import Providers
 from vixio.composition.conversations import Conversations
 from vixio.composition.daily_turns import make_daily_turns
@@ -26,7 +27,7 @@ from vixio.composition.info import about
 from vixio.composition.lines import ServerLog
 from vixio.composition.memory import make_memory
 from vixio.composition.operations import Operations
-from vixio.composition.ports import admission_settings, ota_settings, xiaozhi_settings
+from vixio.composition.ports import admission_settings, xiaozhi_settings
 from vixio.composition.profiles import LiveProfiles, ProfileUpdates
 from vixio.composition.registry import Farewells, make_registry
 from vixio.composition.reload import Reloader, on_hangup, reloaded
@@ -35,6 +36,7 @@ from vixio.composition.run import StopRequest, run, stop_on_signals
 from vixio.composition.server_providers import ServerProviders
 from vixio.composition.shared import SharedServices
 from vixio.composition.vision import make_vision
+from vixio.composition.web import make_http
 from vixio.core.cluster import COMMAND_S
 from vixio.core.commands import Command, CommandResult
 from vixio.core.device import DeviceProfile, ProfileResolver, normalise_device_id
@@ -49,7 +51,6 @@ from vixio.core.session.session import SharedParts
 from vixio.core.transport import TransportBase
 from vixio.core.turns.endpointing import EndpointingFactory
 from vixio.core.turns.interruption import InterruptionFactory
-from vixio.http.app import create_http_app
 from vixio.http.server import HttpServer
 from vixio.logging.setup import configure_logging, flush_logs
 from vixio.settings import Settings
@@ -174,6 +175,10 @@ class Server:
         self._operations = Operations(settings, self.host, self.providers, self.admission)
         self.readiness = self._operations.readiness
         self.readiness.add("database", self.registry.problem)
+        api = make_api(
+            settings, self.registry, self.host, self._operations, self.command, self.cluster_health
+        )
+        self._mounts = [mount for mount in (self.a2a, api) if mount]
         self._updates = ProfileUpdates(self.profiles, self.host.sessions, self._prepare)
         self.host.events.attach(self._updates)
         self._farewells = Farewells(self.host.sessions)
@@ -238,30 +243,24 @@ class Server:
 
     async def start(self) -> None:
         """Begin to load, and open the ports. Raises ConfigError when a port is taken."""
-        server = self.settings.server
         self.providers.begin()
         self.registry.start()
         self.firmware.start()
         self.reminders.begin(self.host)
         try:
             await self.host.start()
-            app = create_http_app(
-                ota_settings(lambda: self.settings, self.transport.port),
+            self.http = make_http(
+                lambda: self.settings,
+                self.transport.port,
                 self.cluster_health if self._context.cluster.shared else self.health,
                 self.admission,
-                offers=self.firmware.offers,
-                more=[
+                self.firmware.offers,
+                [
                     *self._operations.routes(),
                     *self.firmware.routes(),
                     *(self.vision.routes(self._is_live) if self.vision else ()),
-                    *(self.a2a.routes() if self.a2a else ()),
+                    *(route for mount in self._mounts for route in mount.routes()),
                 ],
-            )
-            self.http = HttpServer(
-                app,
-                server.host,
-                server.http_port,
-                admission=self.admission,
                 share_port=self._context.share_ports,
             )
             await self.http.start()
@@ -270,8 +269,8 @@ class Server:
             raise
         self._lines.started(self.events, words=self.settings.logging.words)
         self._operations.begin(asyncio.create_task(self._load()))
-        if self.a2a is not None:
-            self.a2a.begin()
+        for mount in self._mounts:
+            mount.begin()
 
     async def loaded(self) -> None:
         """Wait until the default profile's providers have started.
@@ -292,8 +291,8 @@ class Server:
         """Close devices, ports and providers, in this order. Idempotent."""
         with self._lines.stopping(self.admission.devices):
             await self._operations.close()
-            if self.a2a is not None:
-                await self.a2a.close()
+            for mount in self._mounts:
+                await mount.close()
             await self._updates.close()
             await self._conversations.close()
             await self._farewells.close()

@@ -172,6 +172,17 @@ RULES = (
         ),
         (ANY,),
     ),
+    Rule(
+        "vixio.api",
+        (
+            "vixio.core",
+            "vixio.database",
+            "vixio.devices",
+            "vixio.settings.api",
+            "vixio.transports.admission",
+        ),
+        (ANY,),
+    ),
     Rule("vixio.metrics", ("vixio.core",), ("prometheus_client",)),
     Rule("vixio.traces", ("vixio.core",), ("opentelemetry",)),
     Rule("vixio.logging", ("vixio.core.log_fields",), ("loguru",)),

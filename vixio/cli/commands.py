@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vixio import __version__
+from vixio.cli.api import api_password, api_tokens
 from vixio.cli.backup import export, restore
 from vixio.cli.chat import ask, chat
 from vixio.cli.check import check
@@ -85,6 +86,8 @@ main.add_command(firmware)
 main.add_command(profiles)
 main.add_command(reminders)
 main.add_command(tokens)
+main.add_command(api_tokens)
+main.add_command(api_password)
 main.add_command(models)
 main.add_command(say)
 main.add_command(transcribe)

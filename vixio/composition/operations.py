@@ -37,12 +37,12 @@ class Operations:
             settings.metrics, host, providers, self.readiness, admission.cluster.presence
         )
         self._traces = TraceService(host.events, host.counters)
-        self._proxies = admission.proxies
+        self.admission = admission
         self._beginning: asyncio.Task[None] | None = None
 
     def routes(self) -> Sequence[Route]:
         """Return the routes of the HTTP port."""
-        return [*ready_routes(self.readiness), *self._metrics.routes(self._proxies)]
+        return [*ready_routes(self.readiness), *self._metrics.routes(self.admission.proxies)]
 
     def begin(self, loading: asyncio.Task[None]) -> None:
         """The ports are open; ``loading`` loads the providers."""

@@ -14,6 +14,7 @@ from typing import Any
 from vixio.core.audio import AudioFormat
 from vixio.core.chunk import Chunk
 from vixio.core.device import Device
+from vixio.core.tools.device import DeviceToolClientBase
 from vixio.core.tools.types import ToolDefinition
 
 GOING_AWAY = 1001
@@ -54,6 +55,11 @@ class DeviceConnection(ABC):
     """Set by the session while nobody speaks: :meth:`receive` may then keep audio back for some
     tenths of a second, until more of it or anything else arrives, so that the process wakes less
     often."""
+
+    @property
+    def tool_client(self) -> DeviceToolClientBase | None:
+        """The client of the device's tools; None: it has none."""
+        return None
 
     @abstractmethod
     async def receive(self) -> Chunk:

@@ -12,7 +12,14 @@ from typing import Final
 from vixio.core.device import normalise_device_id
 from vixio.database.database import Database
 from vixio.devices.profile_desk import ProfileDesk
-from vixio.devices.records import Change, DeviceRecord, RegistryError, TokenRecord
+from vixio.devices.records import (
+    Change,
+    DeviceRecord,
+    NotKnown,
+    RegistryError,
+    TokenRecord,
+    TooManyTries,
+)
 from vixio.devices.tables import CODES, AuditTable, DeviceTable, TokenTable
 from vixio.devices.visits import CODE_IDLE_MS, DIGITS, now_ms
 from vixio.transports.admission.identity import Identity
@@ -101,17 +108,17 @@ class Desk:
             wrong = await devices.wrong_codes(actor, at - WRONG_MS)
             if len(wrong) >= WRONG_CODES:
                 wait = (wrong[0] + WRONG_MS - at) // 1000 + 1
-                raise RegistryError(f"too many wrong codes: try again in {wait} s")
+                raise TooManyTries(f"too many wrong codes: try again in {wait} s", wait)
             device = await devices.by_code(code)
             if device is not None and at - device.last_seen <= CODE_IDLE_MS:
                 return device.id
             await devices.wrong_code(actor, at)
         if device is not None:
-            raise RegistryError(
+            raise NotKnown(
                 f"the code {code} has expired: its device has not asked for an hour; start the "
                 "device again, and use the code that it shows then"
             )
-        raise RegistryError(
+        raise NotKnown(
             f"no device waits with the code {code}. If a device shows it, the device has asked "
             "another server, often the official one (xiaozhi.me): set the OTA address of this "
             "server in the device (docs/devices.md)"
@@ -135,7 +142,7 @@ class Desk:
                 + ", ".join(device.id for device in named)
             )
         if not named:
-            raise RegistryError(f"no device {device_id!r} is known: `vixio devices` lists them")
+            raise NotKnown(f"no device {device_id!r} is known: `vixio devices` lists them")
         return named[0]
 
     async def devices(self) -> Sequence[DeviceRecord]:
@@ -195,11 +202,9 @@ class Desk:
         async with self._database.transaction() as transaction:
             if not await TokenTable(transaction).revoke(token_id, at):
                 known = await TokenTable(transaction).find(token_id)
-                raise RegistryError(
-                    f"the token {token_id} is revoked already"
-                    if known
-                    else f"no token {token_id} is known: `vixio tokens` lists them"
-                )
+                if known:
+                    raise RegistryError(f"the token {token_id} is revoked already")
+                raise NotKnown(f"no token {token_id} is known: `vixio tokens` lists them")
             await AuditTable(transaction).add(at, actor, "revoked", f"token:{token_id}")
 
     async def revoke_tokens(self, device_id: str, actor: str) -> DeviceRecord:
@@ -225,7 +230,7 @@ class Desk:
             devices = DeviceTable(transaction)
             device = await devices.hold(device_id)
             if device is None:
-                raise RegistryError(f"the device {device_id} has just been removed")
+                raise NotKnown(f"the device {device_id} has just been removed")
             yield devices, device
             audit = AuditTable(transaction)
             await audit.add(self._clock(), actor, action, f"device:{device_id}", **detail)

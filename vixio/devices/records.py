@@ -27,6 +27,18 @@ class RegistryError(VixioError):
     """A change that cannot be made. The message says why and what to do, in one line."""
 
 
+class NotKnown(RegistryError):
+    """There is nothing of that id, name or code."""
+
+
+class TooManyTries(RegistryError):
+    """The caller has to wait. ``wait_s``: seconds."""
+
+    def __init__(self, message: str, wait_s: int) -> None:
+        super().__init__(message)
+        self.wait_s = wait_s
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """What decides whether a device is let in, and how it is served.

@@ -138,8 +138,35 @@ class DeviceRegistry(Access):
 
         Raises RegistryError, RegistryUnavailable.
         """
-        result = await self._call(lambda database: work(Desk(database)))
+        result = await self.use(lambda database: work(Desk(database)))
         await self._catch_up(sure=True)
+        return result
+
+    def recognises(self, identity: Identity) -> bool:
+        """Whether a token is one of this device's own that is good; of blocked devices, none is."""
+        if self._tokens is None:
+            return False
+        standing = self.known.standings.get(identity.device_id, UNKNOWN)
+        if standing.blocked is not None:
+            return False
+        verdict, ticket = self._tokens.verify(identity)
+        return verdict is TokenCheck.VALID and self._holds(ticket, identity)
+
+    async def use(self, work: Callable[[Database], Awaitable[T]]) -> T:
+        """Do ``work`` on the database. Raises RegistryUnavailable, RegistryError."""
+
+        async def there(database: Database) -> T | RegistryError:
+            try:
+                return await work(database)
+            except RegistryError as refused:  # which is an answer: the database works
+                return refused
+
+        try:
+            result = await self._link.call(Operation(there))
+        except Unavailable as error:
+            raise RegistryUnavailable from error
+        if isinstance(result, RegistryError):
+            raise result
         return result
 
     # ── Access ───────────────────────────────────────────────────────────────────────────────
@@ -148,7 +175,7 @@ class DeviceRegistry(Access):
         token = self._tokens.issue(visit.device_id, visit.client_id) if self._tokens else None
         try:
             async with asyncio.timeout(VISIT_S):
-                device = await self._call(
+                device = await self.use(
                     lambda database: Visits(database).visit(visit, self._mode, token)
                 )
         except (RegistryUnavailable, TimeoutError):
@@ -162,7 +189,7 @@ class DeviceRegistry(Access):
         standing = self.known.standings.get(device_id, UNKNOWN)
         if standing.unproven and standing.blocked is None:
             proof = read_proof(body)
-            device = await self._call(
+            device = await self.use(
                 lambda database: Visits(database).prove(device_id, client_id, proof)
             )
             if device is not None:
@@ -260,7 +287,7 @@ class DeviceRegistry(Access):
     async def _catch_up(self, *, sure: bool = False) -> None:
         """Take changes of others into account. Raises RegistryUnavailable."""
         known, at = self.known, now_ms()
-        news = await self._call(lambda database: read_news(database, known.last, at, sure=sure))
+        news = await self.use(lambda database: read_news(database, known.last, at, sure=sure))
         known.at = at
         if news is None:
             return
@@ -299,20 +326,3 @@ class DeviceRegistry(Access):
         revoked = self.known.revoked
         for token_id in [each for each, expiry in revoked.items() if expiry < now]:
             del revoked[token_id]
-
-    async def _call(self, work: Callable[[Database], Awaitable[T]]) -> T:
-        """Raises RegistryUnavailable, and RegistryError of ``work``."""
-
-        async def there(database: Database) -> T | RegistryError:
-            try:
-                return await work(database)
-            except RegistryError as refused:  # which is an answer: the database works
-                return refused
-
-        try:
-            result = await self._link.call(Operation(there))
-        except Unavailable as error:
-            raise RegistryUnavailable from error
-        if isinstance(result, RegistryError):
-            raise result
-        return result

@@ -11,6 +11,7 @@ from vixio.http.routes.front import front_routes
 from vixio.http.routes.health import Status, health_routes
 from vixio.http.routes.ota import OtaEndpoint
 from vixio.transports.admission.admission import Admission
+from vixio.transports.admission.origin import OriginPolicy
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -23,13 +24,18 @@ def create_http_app(
     admission: Admission | None = None,
     more: Sequence[Route] = (),
     offers: FirmwareOffers | None = None,
+    origins: OriginPolicy | None = None,
 ) -> Starlette:
     """Return the ASGI application. ``status`` gives the health page its gauges.
 
     ``admission``: limits, tokens and counters, which the transports have too. ``more``: further
     routes, as the one for cameras' photos. ``offers``: of firmware; None: there are none.
+    ``origins``: which web pages may change things; None: those of the server's own origin.
     """
     from starlette.applications import Starlette
+    from starlette.middleware import Middleware
+
+    from vixio.http.page_guard import PageGuard
 
     admission = admission or Admission()
     return Starlette(
@@ -38,5 +44,6 @@ def create_http_app(
             *health_routes(status, admission.counters),
             *front_routes(settings, admission.proxies),
             *more,
-        ]
+        ],
+        middleware=[Middleware(PageGuard, origins or OriginPolicy(), admission.counters)],
     )

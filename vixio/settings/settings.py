@@ -23,6 +23,7 @@ from vixio.core.session.settings import SessionSettings
 from vixio.core.timeouts import Timeouts
 from vixio.core.turns.interruption import CutAtVoice, InterruptionFactory, PauseAtVoice
 from vixio.settings.a2a import A2ASection
+from vixio.settings.api import ApiSection
 from vixio.settings.data import DataSection
 from vixio.settings.devices import DeviceSection, check_ids, inherit_providers
 from vixio.settings.faults import fault
@@ -90,6 +91,7 @@ class Settings(Section):
     reminders: RemindersSection = RemindersSection()
     a2a: A2ASection | None = None
     """Agents that may use this server over A2A; None: none."""
+    api: ApiSection = ApiSection()
     metrics: MetricsSection = MetricsSection()
     logging: LoggingSettings = LoggingSettings()
 

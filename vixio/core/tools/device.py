@@ -33,6 +33,12 @@ class DeviceToolClientBase(ABC):
     def get_tool_definitions(self) -> list[ToolDefinition]:
         """Return the device's tools that the model may use, in the device's order."""
 
+    async def list_user_tools(self) -> list[ToolDefinition]:
+        """Ask the device for the tools that its user may use and the model may not; none if it has
+        none. :meth:`call_tool` takes them from then on. Raises ToolError.
+        """
+        return []
+
     @abstractmethod
     def cancel_all(self) -> None:
         """Fail all pending calls: the device has disconnected."""

@@ -21,7 +21,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Final
 
-from vixio.devices.firmware.errors import FirmwareError
+from vixio.devices.firmware.errors import FirmwareError, NoFirmware
 from vixio.devices.firmware.image import (
     MAX_BYTES,
     PIECE_BYTES,
@@ -203,7 +203,7 @@ class FirmwareFolder:
             path = path.parent
 
     def _missing(self, board: str, version: str) -> FirmwareError:
-        return FirmwareError(f"there is no firmware {version!r} of {board!r} in {self.root}")
+        return NoFirmware(f"there is no firmware {version!r} of {board!r} in {self.root}")
 
 
 def _checked(file: Path, named: Path, board: str) -> FirmwareImage:

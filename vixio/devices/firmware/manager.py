@@ -12,7 +12,7 @@ from typing import Final
 from vixio.core.device import normalise_device_id
 from vixio.database.database import Database, Transaction
 from vixio.devices.firmware.attempts import Attempt
-from vixio.devices.firmware.errors import FirmwareError
+from vixio.devices.firmware.errors import FirmwareError, NoFirmware
 from vixio.devices.firmware.folder import FirmwareFolder, StoredImage
 from vixio.devices.firmware.offer import Release
 from vixio.devices.firmware.tables import RELEASES, AttemptTable, ReleaseRecord, ReleaseTable
@@ -145,7 +145,7 @@ class FirmwareManager:
             table = ReleaseTable(transaction)
             record = await table.find(board, version)
             if record is None:
-                raise FirmwareError(f"{version} of {board} is not released")
+                raise NoFirmware(f"{version} of {board} is not released")
             record = replace(record, release=replace(record.release, paused=paused))
             await table.put(record)
             action = "paused" if paused else "resumed"
@@ -195,7 +195,7 @@ class FirmwareManager:
         found = await self.listing(board, version)
         if not found:
             of = f" of {board}" if board else ""
-            raise FirmwareError(
+            raise NoFirmware(
                 f"there is no firmware {version}{of}: `vixio firmware list` shows what there is"
             )
         if len(found) > 1:

@@ -11,6 +11,7 @@ from vixio.core.chunk import AudioIn, Chunk
 from vixio.core.clock import now
 from vixio.core.device import Device
 from vixio.core.errors import ConnectionClosed
+from vixio.core.tools.device import DeviceToolClientBase
 from vixio.core.tools.types import JsonObject
 from vixio.core.transport import (
     GOING_AWAY,
@@ -243,6 +244,11 @@ class XiaozhiConnection(DeviceConnection):
             max_pending_calls=self._limits.pending_tool_calls,
         )
         self._tools.start()
+
+    @property
+    def tool_client(self) -> DeviceToolClientBase | None:
+        """The client of the device's tools; None: it has none."""
+        return self._tools.client if self._tools is not None else None
 
     def add_tools_callback(self, callback: DeviceToolsCallback) -> None:
         """Call ``callback`` with the device's tools; never for a device without a tool server."""

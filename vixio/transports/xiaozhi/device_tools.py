@@ -79,6 +79,8 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
         self._on_tools_changed = on_tools_changed
         self._counters = counters if counters is not None else Counters()
         self._tools: dict[str, ToolDefinition] = {}
+        self._user_tools: dict[str, ToolDefinition] = {}
+        """Those of the last :meth:`list_user_tools`."""
         self._pending: dict[int, asyncio.Future[JsonObject]] = {}
         self._last_id = 0
         self._max_pending_calls = max_pending_calls
@@ -139,7 +141,8 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
         seconds = self._timeout if timeout is None else timeout
         try:
             seconds -= await self._listed(min(seconds, self._initialize_timeout))
-            if tool_name not in self._tools and not self._closed:
+            known = tool_name in self._tools or tool_name in self._user_tools
+            if not known and not self._closed:
                 raise ToolError("not_found", f"the device has no tool {tool_name!r}")
             if 0 < self._max_pending_calls <= len(self._pending):
                 self._counters.add("xiaozhi.limited.tool_calls")
@@ -167,6 +170,12 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
     def get_tool_definitions(self) -> list[ToolDefinition]:
         """Return the device's tools that the model may use, in the device's order."""
         return list(self._tools.values())
+
+    async def list_user_tools(self) -> list[ToolDefinition]:
+        """List what the model does not see: reboot, … (mcp_server.cc, AddUserOnlyTools)."""
+        await self._listed(self._initialize_timeout)
+        self._user_tools = await self._list_tools(user=True)
+        return list(self._user_tools.values())
 
     def cancel_all(self) -> None:
         """Fail every pending call at once, and every later one: the device is gone."""
@@ -270,17 +279,17 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
             # NaN, a set, a cycle: the fault of the model's arguments.
             raise ToolError("invalid_arguments", f"the arguments are not JSON: {error}") from None
 
-    async def _list_tools(self) -> dict[str, ToolDefinition]:
+    async def _list_tools(self, *, user: bool = False) -> dict[str, ToolDefinition]:
         """Follow ``nextCursor`` to the end. Raises ToolError if the first page does not come."""
         tools: dict[str, ToolDefinition] = {}
         cursor = ""
         seen = {cursor}
         size = 0
         for number in range(1, MAX_PAGES + 1):
-            params: JsonObject = {"cursor": cursor, "withUserTools": False}
+            params: JsonObject = {"cursor": cursor, "withUserTools": user}
             try:
                 result = await self._request("tools/list", params, self._initialize_timeout)
-                page = parse_page(result, self)
+                page = parse_page(result, self, user=user)
                 if page is None:
                     raise ToolError("failed", "the device's list of tools is malformed")
             except ToolError as error:

@@ -36,8 +36,16 @@ class ToolPage:
     cursor: str
 
 
-def parse_page(result: Any, client: ToolCaller) -> ToolPage | None:  # noqa: ANN401  any JSON value
-    """Return the tools for the model in a ``tools/list`` result, None if it is none."""
+def parse_page(
+    result: Any,  # noqa: ANN401  any JSON value
+    client: ToolCaller,
+    *,
+    user: bool = False,
+) -> ToolPage | None:
+    """Return the tools for the model in a ``tools/list`` result, None if it is none.
+
+    ``user``: those for the user alone instead.
+    """
     if not isinstance(result, dict) or not isinstance(result.get("tools"), list):
         return None
     tools: list[ToolDefinition] = []
@@ -46,7 +54,7 @@ def parse_page(result: Any, client: ToolCaller) -> ToolPage | None:  # noqa: ANN
         name = entry.get("name") if isinstance(entry, dict) else None
         if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME_CHARS:
             skipped += 1
-        elif not _is_for_user_only(entry):
+        elif _is_for_user_only(entry) == user:
             description = entry.get("description")
             parameters = object_schema(entry.get("inputSchema"))
             if len(json.dumps(parameters, ensure_ascii=False)) > MAX_SCHEMA_CHARS:

@@ -13,6 +13,7 @@ from websockets.http11 import Request, Response
 from vixio.core.transport import GOING_AWAY
 from vixio.transports.admission.admission import Admission
 from vixio.transports.admission.listener import BACKLOG, NO_DESCRIPTORS, Listener
+from vixio.transports.admission.origin import OriginPolicy
 from vixio.transports.admission.port_errors import port_error
 from vixio.transports.admission.refusal import Refusal
 from vixio.transports.xiaozhi.channel import ADDRESS_HEADERS, Carrier, Serve
@@ -20,7 +21,6 @@ from vixio.transports.xiaozhi.settings import XiaozhiSettings
 from vixio.transports.xiaozhi.websocket.channel import WebSocketChannel
 from vixio.transports.xiaozhi.websocket.handshakes import Handshakes
 from vixio.transports.xiaozhi.websocket.link import READ_BYTES
-from vixio.transports.xiaozhi.websocket.origin import OriginPolicy
 from vixio.transports.xiaozhi.websocket.quota import InputQuota
 from vixio.transports.xiaozhi.websocket.request import check_request, read_field, read_identity
 

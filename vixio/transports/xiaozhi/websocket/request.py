@@ -8,8 +8,8 @@ from urllib.parse import parse_qsl, urlsplit
 from websockets.http11 import Request
 
 from vixio.transports.admission.identity import Identity
+from vixio.transports.admission.origin import OriginPolicy
 from vixio.transports.admission.refusal import Refusal
-from vixio.transports.xiaozhi.websocket.origin import OriginPolicy
 
 
 def read_identity(request: Request) -> Identity:

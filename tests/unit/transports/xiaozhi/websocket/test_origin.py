@@ -8,7 +8,7 @@ from websockets.exceptions import InvalidStatus
 
 from tests.unit.transports.xiaozhi.support import Server, running
 from vixio.core.errors import ConfigError
-from vixio.transports.xiaozhi.websocket.origin import OriginPolicy
+from vixio.transports.admission.origin import OriginPolicy
 
 PAGE = "https://page.example"
 

@@ -1,4 +1,4 @@
-"""Which web pages may open a device's WebSocket.
+"""Which web pages may open a device's WebSocket, and change things over HTTP.
 
 Browsers do not apply the same-origin policy to WebSockets, but state the page's origin in a header
 that the page cannot change (RFC 6455 §10.2). The firmware sends none (websocket_protocol.cc,

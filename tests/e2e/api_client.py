@@ -1,0 +1,93 @@
+"""A client of the HTTP API, and a server for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from tests.e2e.harness import RunningServer, serving, settings
+from vixio.api.keys import Keys
+from vixio.api.scopes import Scope
+
+
+@dataclass
+class Answer:
+    """An answer of the API."""
+
+    status: int
+    headers: Any
+    body: Any
+    """Its JSON; None: it has none."""
+
+
+@dataclass
+class Client:
+    """Sends requests with one token."""
+
+    http: aiohttp.ClientSession
+    url: str
+    token: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+
+    async def __call__(self, method: str, path: str, body: object = None, **more: Any) -> Answer:  # noqa: ANN401 - of aiohttp
+        """Send a request; check what holds for every answer."""
+        headers = {**self.headers, **more.pop("headers", {})}
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
+        if body is not None:
+            more["json"] = body
+        async with self.http.request(
+            method, f"{self.url}/api/v1{path}", headers=headers, **more
+        ) as answer:
+            text = await answer.text()
+            kind = answer.content_type
+            found = Answer(
+                answer.status,
+                answer.headers,
+                json.loads(text) if text else None,
+            )
+        assert answer.headers["Cache-Control"] == "no-store"
+        if found.status >= 400:
+            assert kind == "application/problem+json"
+            assert found.body["status"] == found.status
+            assert found.body["detail"]
+            assert "\n" not in found.body["detail"]
+        return found
+
+
+@dataclass
+class ApiServer:
+    """A running server and clients of it."""
+
+    server: RunningServer
+    http: aiohttp.ClientSession
+
+    async def token(self, *scopes: Scope) -> str:
+        """Make a personal token."""
+        _, text = await self.server.app.registry.use(
+            lambda database: Keys(database).create("test", scopes, "test")
+        )
+        return text
+
+    async def client(self, *scopes: Scope) -> Client:
+        """Return a client with a token of these scopes; none: without a token."""
+        return self.bearer(await self.token(*scopes) if scopes else "")
+
+    def bearer(self, token: str, **headers: str) -> Client:
+        """Return a client with this token."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return Client(self.http, self.server.http_url, token, named)
+
+
+@asynccontextmanager
+async def api_server(folder: Path, **sections: dict[str, Any]) -> AsyncIterator[ApiServer]:
+    """Run a server with a registry in ``folder``."""
+    sections["data"] = {"folder": str(folder / "data"), "database": ""}
+    async with serving(settings(**sections)) as server, aiohttp.ClientSession() as http:
+        yield ApiServer(server, http)

@@ -1,0 +1,86 @@
+"""What the API asks of a device's session, in the device's process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from vixio.core.emotions import EMOTIONS
+from vixio.core.errors import ConnectionClosed
+from vixio.core.session.commands import CustomHandler
+from vixio.core.session.session import Session
+from vixio.core.tools.device import DeviceToolClientBase
+from vixio.core.tools.types import JsonObject, ToolDefinition
+
+ALERT: Final = "api.alert"
+FACE: Final = "api.face"
+TOOLS: Final = "api.tools"
+CALL: Final = "api.call"
+
+MAX_LIST_CHARS: Final = 100_000
+"""Of all descriptions together; a command's answer has 256 KB at most."""
+
+MAX_RESULT_CHARS: Final = 60_000
+
+
+def serve_device_commands(register: Callable[[str, CustomHandler], None]) -> None:
+    """Have sessions carry out the commands of this module."""
+    register(ALERT, show_alert)
+    register(FACE, change_face)
+    register(TOOLS, list_tools)
+    register(CALL, call_tool)
+
+
+async def show_alert(session: Session, arguments: JsonObject) -> Any:  # noqa: ANN401 - JSON
+    """Show a notice. Raises ConnectionClosed."""
+    title, text, emotion = (arguments[name] for name in ("title", "text", "emotion"))
+    await session.connection.send_alert(title, text, emotion)
+
+
+async def change_face(session: Session, arguments: JsonObject) -> Any:  # noqa: ANN401 - JSON
+    """Change the face. Raises ConnectionClosed."""
+    name = arguments["emotion"]
+    await session.connection.send_emotion(name, EMOTIONS[name])
+
+
+async def list_tools(session: Session, arguments: JsonObject) -> Any:  # noqa: ANN401 - JSON
+    """Return the tools that the assistant may use, or with ``user`` the others.
+
+    Raises ToolError.
+    """
+    listed: list[JsonObject] = []
+    characters = 0
+    for tool in await _tools(session, user=arguments["user"]):
+        entry = {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.parameters,
+        }
+        characters += len(str(entry))
+        if characters > MAX_LIST_CHARS:
+            break
+        listed.append(entry)
+    return listed
+
+
+async def call_tool(session: Session, arguments: JsonObject) -> Any:  # noqa: ANN401 - JSON
+    """Call a tool; ``user``: one of those that the assistant may not use. Raises ToolError."""
+    name = arguments["tool"]
+    tools = await _tools(session, user=arguments["user"])
+    if all(tool.name != name for tool in tools):
+        return None
+    result = await _client(session).call_tool(name, arguments["arguments"])
+    text = str(result.result if result.success else result.error)
+    return {"success": result.success, "text": text[:MAX_RESULT_CHARS]}
+
+
+async def _tools(session: Session, *, user: bool) -> list[ToolDefinition]:
+    client = _client(session)
+    return await client.list_user_tools() if user else client.get_tool_definitions()
+
+
+def _client(session: Session) -> DeviceToolClientBase:
+    client = session.connection.tool_client
+    if client is None:
+        raise ConnectionClosed("the device has no tools")
+    return client

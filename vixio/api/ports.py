@@ -1,0 +1,49 @@
+"""What the API uses of the server. Cheap to import."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from vixio.core.cluster import COMMAND_S, Cluster
+from vixio.core.commands import Command, CommandResult
+from vixio.core.metrics import Counters
+from vixio.core.session.commands import CustomHandler
+from vixio.devices.firmware.folder import FirmwareFolder
+from vixio.devices.registry import DeviceRegistry
+from vixio.transports.admission.addresses import Proxies
+from vixio.transports.admission.hosts import HostPolicy
+from vixio.transports.admission.origin import OriginPolicy
+
+
+class SendCommand(Protocol):
+    """Has a command carried out by the session of a device, in whichever process."""
+
+    def __call__(
+        self, device_id: str, command: Command, *, timeout: float = COMMAND_S
+    ) -> Awaitable[CommandResult]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """``folder``: of the data. ``kept``: whether the registry outlives the process.
+
+    ``status`` returns what the health page shows. ``on_command`` sets what carries out a custom
+    command in this process. ``ready`` returns when the server has time to load the API.
+    """
+
+    registry: DeviceRegistry
+    firmware: FirmwareFolder
+    folder: Path
+    kept: bool
+    command: SendCommand
+    on_command: Callable[[str, CustomHandler], None]
+    status: Callable[[], Awaitable[dict[str, Any]]]
+    ready: Callable[[], Awaitable[None]]
+    cluster: Cluster
+    counters: Counters
+    proxies: Proxies
+    hosts: HostPolicy
+    origins: OriginPolicy

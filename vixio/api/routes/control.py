@@ -1,0 +1,203 @@
+"""What a connected device does: speak, answer, show, call its tools."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import Path
+from pydantic import BaseModel, Field
+
+from vixio.api import device_commands
+from vixio.api.access import SCOPED, Service
+from vixio.api.fields import Body, DevicePath, Words
+from vixio.api.problems import Problem
+from vixio.api.routing import Routes
+from vixio.api.scopes import Scope
+from vixio.api.service import COMMAND_S, SPEECH_S, TOOL_S, ApiService
+from vixio.core.commands import Ask, Close, Interrupt, Say
+from vixio.core.session.speech import Priority
+
+Emotion = Literal[
+    "neutral", "happy", "laughing", "funny", "sad", "angry", "crying", "loving", "embarrassed",
+    "surprised", "shocked", "thinking", "winking", "cool", "relaxed", "delicious", "kissy",
+    "confident", "sleepy", "silly", "confused",
+]  # fmt: skip
+"""A face that the firmware knows: the names of :data:`~vixio.core.emotions.EMOTIONS`."""
+
+ToolPath = Annotated[
+    str, Path(description="A tool's name.", min_length=1, max_length=128, pattern=r"^[!-.0-~]+$")
+]
+
+REBOOT = "self.reboot"
+"""The firmware's tool (mcp_server.cc, AddUserOnlyTools)."""
+
+
+class SayBody(Body):
+    """What to speak, and when."""
+
+    text: Words
+    priority: Literal["low", "normal", "high"] = Field(
+        default="normal",
+        description="low: in a pause; normal: behind the running reply; high: at once.",
+    )
+    interruptible: bool = Field(default=True, description="Whether the user's voice may cut it.")
+    wait: bool = Field(
+        default=False, description="Answer when it was played, with what was heard, or at once."
+    )
+
+
+class AskBody(SayBody):
+    """What to answer, as if the user had said it."""
+
+    wait: bool = Field(default=True, description="Return the answer, or return at once.")
+
+
+class Speech(BaseModel):
+    """What became of a speech."""
+
+    status: str = Field(description="accepted, or if it was waited for played, interrupted, ...")
+    heard: str = Field(default="", description="What was played of it.")
+
+
+class AlertBody(Body):
+    """A notice on the screen; the device plays its sound with it."""
+
+    title: Annotated[str, Field(min_length=1, max_length=100)]
+    text: Annotated[str, Field(min_length=1, max_length=1_000)]
+    emotion: Emotion = "neutral"
+
+
+class FaceBody(Body):
+    """A face."""
+
+    emotion: Emotion
+
+
+class Tool(BaseModel):
+    """A tool of a device. ``parameters``: a JSON Schema."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+class ToolList(BaseModel):
+    """Tools of a device."""
+
+    tools: list[Tool]
+
+
+class CallBody(Body):
+    """The arguments of a call."""
+
+    arguments: dict[str, Any] = Field(default_factory=dict)
+
+
+class CallResult(BaseModel):
+    """What a tool answered."""
+
+    success: bool
+    text: str
+
+
+async def say(service: Service, device: DevicePath, body: SayBody) -> Speech:
+    """Speak a text on a connected device."""
+    command = Say(body.text, Priority[body.priority.upper()], body.interruptible, body.wait)
+    return _speech(await service.command(device, command, SPEECH_S if body.wait else COMMAND_S))
+
+
+async def ask(service: Service, device: DevicePath, body: AskBody) -> Speech:
+    """Have the assistant of a connected device answer, aloud; return the answer.
+
+    It never counts as the user's yes to a tool.
+    """
+    command = Ask(body.text, Priority[body.priority.upper()], body.interruptible, body.wait)
+    return _speech(await service.command(device, command, SPEECH_S if body.wait else COMMAND_S))
+
+
+async def interrupt(service: Service, device: DevicePath) -> None:
+    """Cut the reply under way."""
+    await service.command(device, Interrupt("interrupted over the API"))
+
+
+async def disconnect(service: Service, device: DevicePath) -> None:
+    """Close the device's connection; it connects again when somebody speaks to it."""
+    await service.command(device, Close("closed over the API"))
+
+
+async def reboot(service: Service, device: DevicePath) -> CallResult:
+    """Start the device again."""
+    return await _call(service, device, REBOOT, {}, user=True)
+
+
+async def alert(service: Service, device: DevicePath, body: AlertBody) -> None:
+    """Show a notice."""
+    await service.custom(device, device_commands.ALERT, COMMAND_S, **body.model_dump())
+
+
+async def face(service: Service, device: DevicePath, body: FaceBody) -> None:
+    """Change the face, until the next reply does."""
+    await service.custom(device, device_commands.FACE, COMMAND_S, **body.model_dump())
+
+
+async def list_tools(service: Service, device: DevicePath) -> ToolList:
+    """List the tools that the assistant may use."""
+    return await _list(service, device, user=False)
+
+
+async def call_tool(
+    service: Service, device: DevicePath, tool: ToolPath, body: CallBody
+) -> CallResult:
+    """Call a tool that the assistant may use."""
+    return await _call(service, device, tool, body.arguments, user=False)
+
+
+async def list_user_tools(service: Service, device: DevicePath) -> ToolList:
+    """List the tools that the assistant does not see."""
+    return await _list(service, device, user=True)
+
+
+async def call_user_tool(
+    service: Service, device: DevicePath, tool: ToolPath, body: CallBody
+) -> CallResult:
+    """Call a tool that the assistant does not see."""
+    return await _call(service, device, tool, body.arguments, user=True)
+
+
+async def _list(service: ApiService, device: str, *, user: bool) -> ToolList:
+    found = await service.custom(device, device_commands.TOOLS, TOOL_S, user=user)
+    return ToolList(tools=[Tool(**tool) for tool in found])
+
+
+async def _call(
+    service: ApiService, device: str, tool: str, arguments: dict[str, Any], *, user: bool
+) -> CallResult:
+    found = await service.custom(
+        device, device_commands.CALL, TOOL_S, tool=tool, arguments=arguments, user=user
+    )
+    if found is None:
+        raise Problem(404, f"the device has no such tool: {tool}")
+    return CallResult(**found)
+
+
+def _speech(value: Any) -> Speech:  # noqa: ANN401 - JSON
+    return Speech(**value) if isinstance(value, dict) else Speech(status="accepted")
+
+
+def make_routes() -> Routes:
+    """Return the routes."""
+    routes = Routes("control")
+    control, user = SCOPED[Scope.CONTROL], SCOPED[Scope.USER_TOOLS]
+    one, errors = "/devices/{device}", (404, 409, 504)
+    routes.add("POST", f"{one}/say", say, control, errors=errors)
+    routes.add("POST", f"{one}/ask", ask, control, errors=errors)
+    routes.add("POST", f"{one}/interrupt", interrupt, control, status=204, errors=errors)
+    routes.add("POST", f"{one}/disconnect", disconnect, control, status=204, errors=errors)
+    routes.add("POST", f"{one}/reboot", reboot, user, errors=errors)
+    routes.add("POST", f"{one}/alert", alert, control, status=204, errors=errors)
+    routes.add("POST", f"{one}/face", face, control, status=204, errors=errors)
+    routes.add("GET", f"{one}/tools", list_tools, control, errors=errors)
+    routes.add("POST", f"{one}/tools/{{tool}}", call_tool, control, errors=errors)
+    routes.add("GET", f"{one}/user-tools", list_user_tools, user, errors=errors)
+    routes.add("POST", f"{one}/user-tools/{{tool}}", call_user_tool, user, errors=errors)
+    return routes

@@ -1,0 +1,89 @@
+"""The server itself: how it is, who changed what, and the document of the API."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic import BaseModel, Field
+from starlette.requests import Request
+from starlette.responses import Response
+
+from vixio import __version__
+from vixio.api.access import SCOPED, Service, public
+from vixio.api.fields import Limit
+from vixio.api.routing import Routes
+from vixio.api.scopes import Scope
+
+
+class ServerStatus(BaseModel):
+    """How the server is; the health page has more."""
+
+    version: str
+    status: str = Field(description="ok, or what is wrong")
+    connected: int = Field(description="Devices that are connected now, to all its processes.")
+    devices_known: int
+    devices_claimed: int
+
+
+class AuditEntry(BaseModel):
+    """A change."""
+
+    id: int
+    at: int = Field(description="Milliseconds since 1970.")
+    actor: str = Field(description="`command:USER` or `api:TOKEN`")
+    action: str
+    target: str = Field(description="`device:ID`, `token:ID`, `api-token:ID`, `firmware:ID`, ...")
+    detail: dict[str, Any]
+
+
+class Audit(BaseModel):
+    """The last changes, the newest last."""
+
+    changes: list[AuditEntry]
+
+
+async def show_server(service: Service) -> ServerStatus:
+    """Show how the server is."""
+    found = await service.ports.status()
+    return ServerStatus(
+        version=__version__,
+        status=str(found.get("status", "")),
+        **{
+            name: int(found.get(name, 0))
+            for name in ("connected", "devices_known", "devices_claimed")
+        },
+    )
+
+
+async def show_audit(service: Service, limit: Limit = 50) -> Audit:
+    """Show who changed what, the newest last."""
+    changes = await service.at_desk(lambda desk: desk.audit(limit))
+    return Audit(
+        changes=[
+            AuditEntry(
+                id=each.id,
+                at=each.at,
+                actor=each.actor,
+                action=each.action,
+                target=each.target,
+                detail=json.loads(each.detail),
+            )
+            for each in changes
+        ]
+    )
+
+
+async def show_document(request: Request) -> Response:
+    """Return this document."""
+    document: bytes = await request.app.state.document()
+    return Response(document, media_type="application/json")
+
+
+def make_routes() -> Routes:
+    """Return the routes."""
+    routes = Routes("server")
+    routes.add("GET", "/server", show_server, SCOPED[Scope.DEVICES_READ])
+    routes.add("GET", "/audit", show_audit, SCOPED[Scope.ADMIN])
+    routes.add("GET", "/openapi.json", show_document, public)
+    return routes

@@ -1,0 +1,59 @@
+"""Connects the HTTP API with the server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from vixio.composition.firmware import firmware_folder
+from vixio.composition.operations import Operations
+from vixio.composition.registry import data_folder
+from vixio.composition.web import own_origins
+from vixio.core.host import SessionHost
+from vixio.devices.registry import DeviceRegistry
+from vixio.settings import Settings
+from vixio.transports.admission.hosts import HostPolicy
+
+if TYPE_CHECKING:
+    from vixio.api.mount import ApiMount
+    from vixio.api.ports import SendCommand
+
+
+def make_api(
+    settings: Settings,
+    registry: DeviceRegistry,
+    host: SessionHost,
+    operations: Operations,
+    command: SendCommand,
+    health: Callable[[], Awaitable[dict[str, Any]]],
+) -> ApiMount | None:
+    """Return the API's mount, not loaded yet; None: the settings turn it off."""
+    section, server, admission = settings.api, settings.server, operations.admission
+    if not section.enabled:
+        return None
+    from vixio.api.mount import ApiMount
+    from vixio.api.ports import Ports
+
+    async def ready() -> None:
+        if (loading := operations.readiness.loading) is not None:
+            await asyncio.wait([loading])
+
+    return ApiMount(
+        section,
+        Ports(
+            registry=registry,
+            firmware=firmware_folder(settings),
+            folder=data_folder(settings),
+            kept=settings.data.kept,
+            command=command,
+            on_command=host.commands.register,
+            status=health,
+            ready=ready,
+            cluster=admission.cluster,
+            counters=host.counters,
+            proxies=admission.proxies,
+            hosts=HostPolicy([server.public_host, *section.hosts]),
+            origins=own_origins(settings),
+        ),
+    )

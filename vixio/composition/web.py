@@ -1,0 +1,51 @@
+"""Makes the HTTP server of the settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from vixio.composition.ports import ota_settings
+from vixio.http.app import create_http_app
+from vixio.http.firmware_offer import FirmwareOffers
+from vixio.http.routes.health import Status
+from vixio.http.server import HttpServer
+from vixio.settings import Settings
+from vixio.transports.admission.admission import Admission
+from vixio.transports.admission.origin import ANY, OriginPolicy
+
+if TYPE_CHECKING:
+    from starlette.routing import Route
+
+
+def make_http(
+    settings: Callable[[], Settings],
+    device_port: int,
+    health: Status,
+    admission: Admission,
+    offers: FirmwareOffers,
+    routes: Sequence[Route],
+    *,
+    share_port: bool,
+) -> HttpServer:
+    """Return the server, not started. ``settings`` returns those in effect.
+
+    ``device_port``: of the WebSocket. ``routes``: beside OTA, health and the page at ``/``.
+    """
+    server = settings().server
+    app = create_http_app(
+        ota_settings(settings, device_port),
+        health,
+        admission,
+        offers=offers,
+        more=routes,
+        origins=own_origins(settings()),
+    )
+    return HttpServer(
+        app, server.host, server.http_port, admission=admission, share_port=share_port
+    )
+
+
+def own_origins(settings: Settings) -> OriginPolicy:
+    """Return which web pages may change things over HTTP: never every page."""
+    return OriginPolicy([each for each in settings.server.allowed_origins if each != ANY])

@@ -1,0 +1,48 @@
+"""Keeps web pages of other origins from changing anything over HTTP.
+
+A browser sends a page's forms and plain posts anywhere, without asking the server first, but states
+the page's origin. Devices and programs state none.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from vixio.core.metrics import Counters
+from vixio.transports.admission.origin import OriginPolicy
+
+HARMLESS: Final = ("GET", "HEAD", "OPTIONS")
+
+_HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+_REFUSED: Final = {
+    "title": "Forbidden",
+    "status": 403,
+    "detail": "web pages of another origin may not change anything here; to allow one, list its "
+    "origin in server.allowed_origins",
+}
+"""Problem details (RFC 9457), as the API has them."""
+
+
+class PageGuard:
+    """Passes requests on to ``app``, unless a page of a foreign origin makes them."""
+
+    def __init__(self, app: ASGIApp, origins: OriginPolicy, counters: Counters) -> None:
+        self._app = app
+        self._origins = origins
+        self._counters = counters
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] == "http" and scope["method"] not in HARMLESS:
+            headers = Headers(scope=scope)
+            if not self._origins.allows(headers.getlist("origin"), headers.getlist("host")):
+                self._counters.add("http.refused.origin")
+                answer = JSONResponse(_REFUSED, 403, _HEADERS, "application/problem+json")
+                await answer(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
