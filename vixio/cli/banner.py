@@ -51,11 +51,25 @@ def runnable(program: str) -> str:
     return shlex.quote(str(shown))
 
 
+def _claiming(access: str) -> list[str]:
+    """Return the lines for who waits for a device to be let in."""
+    if access == "open":
+        return []
+    what = "the code that it shows" if access == "activation" else "its MAC address"
+    command = f"{runnable('vixio')} devices"
+    return [
+        f"  A new device: `{command}` lists it, `{command} claim …` with {what} lets it in.",
+        "",
+    ]
+
+
 def banner(about: ServerInfo, source: str) -> str:
     """Return the lines to print."""
     ota, websocket = urls(about)
     parts = " · ".join(f"{kind} {name}" for kind, name in about.providers.items())
     tokens = "on" if about.tokens else "off"
+    if about.access != "open":
+        tokens += f" · access {about.access.replace('_', '-')}"
     workers = f" · {about.workers} processes" if about.workers > 1 else ""
     return "\n".join(
         (
@@ -68,6 +82,7 @@ def banner(about: ServerInfo, source: str) -> str:
             f"  {parts} · language {about.language} · tokens {tokens}{workers}",
             "  These load now: the log says `all providers are ready` when they have.",
             "",
+            *_claiming(about.access),
             "  No device at hand? In another terminal:",
             f'    {runnable("firmware-test-client")} talk --ota {ota} --say "what time is it"',
             "",

@@ -29,4 +29,6 @@ class ServerInfo:
     providers: dict[str, str]
     language: str
     tokens: bool
+    access: str = "open"
+    """Which devices may use it; ``server.access`` of the settings."""
     workers: int = 1

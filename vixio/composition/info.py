@@ -20,4 +20,5 @@ def about(app: Server) -> ServerInfo:
         providers=app.providers.names(),
         language=app.settings.assistant.language,
         tokens=server.tokens,
+        access=server.access,
     )

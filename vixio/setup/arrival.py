@@ -80,6 +80,7 @@ def expected(settings: Settings) -> ServerInfo:
         providers={},
         language=settings.assistant.language,
         tokens=place.tokens,
+        access=place.access,
     )
 
 
