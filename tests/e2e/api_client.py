@@ -86,8 +86,13 @@ class ApiServer:
 
 
 @asynccontextmanager
-async def api_server(folder: Path, **sections: dict[str, Any]) -> AsyncIterator[ApiServer]:
-    """Run a server with a registry in ``folder``."""
+async def api_server(
+    folder: Path, *, loaded: bool = True, **sections: dict[str, Any]
+) -> AsyncIterator[ApiServer]:
+    """Run a server with a registry in ``folder``; ``loaded`` false: do not wait for it to load."""
     sections["data"] = {"folder": str(folder / "data"), "database": ""}
-    async with serving(settings(**sections)) as server, aiohttp.ClientSession() as http:
+    async with (
+        serving(settings(**sections), loaded=loaded) as server,
+        aiohttp.ClientSession() as http,
+    ):
         yield ApiServer(server, http)

@@ -11,6 +11,7 @@ from firmware_test_client import SimulatedDevice
 from tests.e2e.api_client import Answer, api_server
 from tests.support.firmware_images import application
 from tests.support.waiting import until
+from vixio.api import mount
 from vixio.api.first_login import FILE_NAME
 from vixio.api.front import MAX_BODY_BYTES
 from vixio.api.scopes import Scope
@@ -147,7 +148,9 @@ async def test_the_first_login_and_personal_tokens(tmp_path: Path) -> None:
     async with api_server(tmp_path, api={"logins_per_minute": 3}) as api:
         nobody = await api.client()
         refused(await nobody("GET", "/me"), 401, "vixio api-tokens create")
-        await asyncio.wait([each for each in asyncio.all_tasks() if each.get_name() == "api login"])
+        for task in asyncio.all_tasks():
+            if task.get_name() == "api login":
+                await asyncio.wait([task])
         password = (tmp_path / "data" / FILE_NAME).read_text().strip()
         login = await nobody("POST", "/login", {"password": password})
         assert login.status == 200, login.body
@@ -244,6 +247,26 @@ async def test_firmware_is_uploaded_and_released(tmp_path: Path) -> None:
         assert (await call("DELETE", one)).status == 204
         assert (await call("GET", "/firmware")).body == {"images": []}
         assert not list((tmp_path / "data").glob(".upload-*"))
+
+
+async def test_a_request_that_comes_early_waits_for_the_api(tmp_path: Path) -> None:
+    async with api_server(tmp_path, loaded=False) as api:
+        refused(await (await api.client())("GET", "/me"), 401)
+
+
+async def test_a_server_without_the_library_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(mount, "find_spec", lambda _: None)
+    async with (
+        api_server(tmp_path) as api,
+        api.http.get(f"{api.server.http_url}/api/v1/me") as answer,
+    ):
+        assert answer.status == 503
+        assert int(answer.headers["Retry-After"]) > 0
+        assert answer.content_type == "application/problem+json"
+    assert "install fastapi" in caplog.text
+    assert not (tmp_path / "data" / FILE_NAME).exists()
 
 
 async def test_the_api_can_be_turned_off(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from starlette.routing import Route
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-PATHS: Final = ("/api", "/api/{path:path}")
+PATHS: Final = ("/api", "/api/{path:anything}")
 
 LOAD_S: Final = 10.0
 """How long a request waits for the API to be loaded."""
@@ -49,8 +49,15 @@ class ApiMount:
 
     def routes(self) -> Sequence[Route]:
         """Return the routes for the HTTP server."""
+        from starlette.convertors import StringConvertor, register_url_convertor
         from starlette.routing import Route
 
+        class Anything(StringConvertor):
+            """A rest of a path; that of Starlette has no line feeds."""
+
+            regex = r"[\s\S]*"
+
+        register_url_convertor("anything", Anything())
         return [Route(path, self) for path in PATHS]
 
     def begin(self) -> None:

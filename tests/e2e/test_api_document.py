@@ -1,0 +1,112 @@
+"""The API keeps to its document: schemathesis makes the requests, with each kind of token."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+from hypothesis.strategies import SearchStrategy
+
+schemathesis = pytest.importorskip("schemathesis")  # an environment may not have it yet
+pytest.importorskip("fastapi")
+
+from schemathesis import Case, GenerationMode  # noqa: E402 - behind the look whether it is there
+from schemathesis.checks import CHECKS  # noqa: E402
+
+from firmware_test_client import SimulatedDevice  # noqa: E402
+from tests.e2e.api_client import ApiServer, api_server  # noqa: E402
+from vixio.api.scopes import Scope  # noqa: E402
+
+NO_LIMITS = {"requests_per_minute": 0, "logins_per_minute": 1_000}
+
+NAMES = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_schema_conformance",
+)
+"""Not that wrong data is refused: it counts unknown parameters of a query, which HTTP allows, and
+the missing token, which the test adds. That bodies are strict is tested in tests/unit/api."""
+
+ENDS_ITSELF = "/api/v1/logout"
+"""Makes the token of the test void."""
+
+EVERYBODY = {"public"}
+
+FEW = settings(
+    max_examples=8,
+    deadline=None,
+    database=None,
+    derandomize=True,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def ask_everything(
+    url: str, document: dict[str, object], headers: dict[str, str], allowed: Collection[str]
+) -> Counter[int]:
+    """Send what the document allows, and what it does not; return how often which status came."""
+    schema = schemathesis.openapi.from_dict(document)
+    schema.config.update(base_url=url)
+    checks: Any = CHECKS.get_by_names(NAMES)
+    seen: Counter[int] = Counter()
+
+    def ask(case: Case[Any]) -> None:
+        answer = case.call(headers=headers)
+        seen[answer.status_code] += 1
+        case.validate_response(answer, checks=checks)
+        if case.operation.definition.raw["x-access"] not in allowed:
+            assert answer.status_code >= 400, case.operation.label
+
+    for result in schema.get_all_operations():
+        operation: Any = result.ok()
+        if operation.path != ENDS_ITSELF:
+            for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
+                cases: SearchStrategy[Case[Any]] = operation.as_strategy(generation_mode=mode)
+                with suppress(Unsatisfiable):  # nothing can be wrong in a request without values
+                    FEW(given(cases)(ask))()
+    return seen
+
+
+async def headers_of(api: ApiServer, kind: str) -> tuple[dict[str, str], set[str]]:
+    """Return the headers of a caller, and the rules of the routes that are for it."""
+    if kind == "nobody":
+        return {}, EVERYBODY
+    if kind == "device":
+        async with SimulatedDevice(api.server.device()) as device:
+            config = device.config
+        token = config.flash.nvs.string("websocket", "token")
+        names = {"Device-Id": config.device_id, "Client-Id": config.client_id}
+        return {"Authorization": f"Bearer {token}", **names}, {*EVERYBODY, "device"}
+    scope = {"narrow": Scope.DEVICES_READ, "full": Scope.ADMIN}[kind]
+    rules = {str(each) for each in Scope} if kind == "full" else {str(scope)}
+    headers = {"Authorization": f"Bearer {await api.token(scope)}"}
+    return headers, {*EVERYBODY, "any token", *rules}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["nobody", "device", "narrow", "full"])
+async def test_nothing_outside_the_document_and_nothing_beyond_the_scope(
+    tmp_path: Path, kind: str
+) -> None:
+    async with api_server(tmp_path, api=NO_LIMITS, server={"auth": {"enabled": True}}) as api:
+        headers, allowed = await headers_of(api, kind)
+        url = api.server.http_url
+        async with api.http.get(f"{url}/api/v1/openapi.json") as answer:
+            document = json.loads(await answer.text())
+        seen = await asyncio.to_thread(ask_everything, url, document, headers, allowed)
+        assert seen[500] == 0
+        assert api.server.count("api.failed") == 0
+        assert sum(seen.values()) > 200
+        if kind == "full":
+            assert any(status < 300 for status in seen)
+            assert seen[404] > 0
