@@ -104,7 +104,6 @@ class DeviceRegistry(Access):
 
     def start(self) -> None:
         """Begin to open the database, and to follow its changes. Returns at once."""
-        self._notes.start()
         self._following = asyncio.create_task(self._follow())
 
     async def stop(self) -> None:

@@ -12,14 +12,9 @@ from typing import Final
 from vixio.core.daily_turns import TurnStore
 from vixio.core.log_fields import shared_context
 from vixio.core.metrics import Counters
+from vixio.database.behind import WriteBehind
 from vixio.database.database import Database
 from vixio.database.link import Link, Operation, Unavailable
-
-GATHER_S: Final = 0.5
-"""So long more turns are waited for, to be written in one transaction."""
-
-FLUSH_S: Final = 2.0
-"""How long the end of the server waits for what is not written."""
 
 MAX_PENDING: Final = 10_000
 """Devices whose turns wait for a database that is out. Then the oldest are dropped."""
@@ -37,27 +32,22 @@ class StoredTurns(TurnStore):
     def __init__(self, link: Link[Database], counters: Counters) -> None:
         self._link = link
         self._counters = counters
-        self._pending: Counter[Key] = Counter()
-        self._writing: Counter[Key] = Counter()
-        self._wake = asyncio.Event()
-        self._writer: asyncio.Task[None] | None = None
+        self._behind: WriteBehind[Counter[Key], None] = WriteBehind(link, Counter, _add)
         self._loading: set[asyncio.Task[None]] = set()
 
     @property
     def pending(self) -> int:
         """How many turns are not written."""
-        return (self._writing + self._pending).total()
+        return (self._behind.writing + self._behind.batch).total()
 
     def add(self, device_id: str, day: str) -> None:
         """Note a turn, to be written soon."""
-        self._pending[device_id, day] += 1
-        if len(self._pending) > MAX_PENDING:
-            del self._pending[next(iter(self._pending))]
+        batch = self._behind.batch
+        batch[device_id, day] += 1
+        if len(batch) > MAX_PENDING:
+            del batch[next(iter(batch))]
             self._counters.add("daily_turns.lost")
-        self._wake.set()
-        if self._writer is None:
-            loop = asyncio.get_running_loop()
-            self._writer = loop.create_task(self._write(), context=shared_context())
+        self._behind.touch()
 
     def load(self, device_id: str, day: str, loaded: Callable[[int], None]) -> None:
         """Read the count of a device; without the database, what is known suffices."""
@@ -68,47 +58,19 @@ class StoredTurns(TurnStore):
 
     async def close(self) -> None:
         """Write what is left, for a bounded time. Idempotent."""
-        tasks = [*self._loading, *([self._writer] if self._writer is not None else ())]
-        self._writer = None
-        for task in tasks:
+        for task in self._loading:
             task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
-        if not self.pending:
-            return
-        left = self._writing + self._pending
-        self._writing, self._pending = Counter(), Counter()
-        try:
-            async with asyncio.timeout(FLUSH_S):
-                await self._link.call(Operation(partial(_add, left)))
-        except (Unavailable, TimeoutError):
-            self._counters.add("daily_turns.lost", left.total())
+        if self._loading:
+            await asyncio.wait(self._loading)
+        if not await self._behind.close():
+            self._counters.add("daily_turns.lost", self.pending)
 
     async def _load(self, key: Key, loaded: Callable[[int], None]) -> None:
         try:
             turns = await self._link.call(Operation(partial(_turns, key)))
         except Unavailable:
             return
-        loaded(turns + self._pending[key])
-
-    async def _write(self) -> None:
-        while True:
-            await self._wake.wait()
-            await asyncio.sleep(GATHER_S)
-            self._wake.clear()
-            self._writing, self._pending = self._pending, Counter()
-            await self._written(Operation(partial(_add, self._writing)))
-            self._writing = Counter()
-
-    async def _written(self, operation: Operation[Database, None]) -> None:
-        """Write, again and again until it succeeds."""
-        while True:
-            try:
-                await self._link.call(operation)
-            except Unavailable:
-                await self._link.usable()
-            else:
-                return
+        loaded(turns + self._behind.batch[key])
 
 
 async def _turns(key: Key, database: Database) -> int:
