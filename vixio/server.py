@@ -22,16 +22,13 @@ from vixio.composition.choices import Providers
 from vixio.composition.conversations import Conversations
 from vixio.composition.daily_turns import make_daily_turns
 from vixio.composition.engine import EngineBuilder
-from vixio.composition.firmware import make_firmware
+from vixio.composition.household import Household
 from vixio.composition.info import about
 from vixio.composition.lines import ServerLog
 from vixio.composition.memory import make_memory
 from vixio.composition.operations import Operations
 from vixio.composition.ports import admission_settings, xiaozhi_settings
-from vixio.composition.profiles import LiveProfiles, ProfileUpdates
-from vixio.composition.registry import Farewells, make_registry
 from vixio.composition.reload import Reloader, on_hangup, reloaded
-from vixio.composition.reminders import Reminders
 from vixio.composition.run import StopRequest, run, stop_on_signals
 from vixio.composition.server_providers import ServerProviders
 from vixio.composition.shared import SharedServices
@@ -103,14 +100,22 @@ class Server:
         self.counters = Counters()
         self._lines = ServerLog()
         self.providers = ServerProviders(settings, providers or Providers(), self.counters)
-        self.registry = make_registry(settings, self.counters)
-        self.profiles = LiveProfiles(settings, self.providers.defaults, self.registry.known)
+        presence = self._context.cluster.presence
+        self._household = Household(
+            settings,
+            self.providers.defaults,
+            presence,
+            self.counters,
+            self._http_port,
+            self._context.secret,
+        )
+        self.registry = self._household.registry
+        self.profiles = self._household.profiles
+        self.reminders = self._household.reminders
         self.create_engine = EngineBuilder(
             settings, self.providers.pool, self.profiles, endpointing
         )
         self.memory = make_memory(settings, self.providers.agent, self.counters)
-        presence = self._context.cluster.presence
-        self.reminders = Reminders(settings, self.registry, self.profiles, presence, self.counters)
         self.tools = make_runtime(
             settings,
             self.counters,
@@ -118,9 +123,7 @@ class Server:
             more=[*self.reminders.sources, *([app_source(tools)] if tools else []), *tool_sources],
         )
         self._shared = SharedServices(self.tools, self.memory)
-        self.firmware = make_firmware(
-            settings, self.registry.link, self.counters, self._http_port, self._context.secret
-        )
+        self.firmware = self._household.firmware
         self.admission = Admission(
             admission_settings(settings, self.registry),
             counters=self.counters,
@@ -179,12 +182,7 @@ class Server:
             settings, self.registry, self.host, self._operations, self.command, self.cluster_health
         )
         self._mounts = [mount for mount in (self.a2a, api) if mount]
-        self._updates = ProfileUpdates(self.profiles, self.host.sessions, self._prepare)
-        self.host.events.attach(self._updates)
-        self._farewells = Farewells(self.host.sessions)
-        self.registry.on_unwelcome = self._farewells
-        self.registry.on_changed = self._updates.look_again
-        self.host.events.attach(self.registry)
+        self._updates = self._household.attach(self.host, self._prepare)
         self.http: HttpServer | None = None
         presence.publish(self.health)
 
@@ -244,9 +242,7 @@ class Server:
     async def start(self) -> None:
         """Begin to load, and open the ports. Raises ConfigError when a port is taken."""
         self.providers.begin()
-        self.registry.start()
-        self.firmware.start()
-        self.reminders.begin(self.host)
+        self._household.begin(self.host)
         try:
             await self.host.start()
             self.http = make_http(
@@ -293,17 +289,14 @@ class Server:
             await self._operations.close()
             for mount in self._mounts:
                 await mount.close()
-            await self._updates.close()
+            await self._household.settle()
             await self._conversations.close()
-            await self._farewells.close()
             await self.host.stop()
             await self._operations.ended()
             if self.http is not None:
                 await self.http.stop()
             await self._shared.close()
-            await self.reminders.stop()
-            await self.firmware.stop()
-            await self.registry.stop()
+            await self._household.close()
             await self.providers.close()
 
     def update_profiles(self, resolver: ProfileResolver) -> None:

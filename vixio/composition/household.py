@@ -1,0 +1,72 @@
+"""The devices of a server beyond their sessions: registry, profiles, firmware, reminders."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from vixio.composition.choices import ProfileDefaults
+from vixio.composition.firmware import make_firmware
+from vixio.composition.profiles import LiveProfiles, ProfileUpdates
+from vixio.composition.registry import Farewells, make_registry
+from vixio.composition.reminders import Reminders
+from vixio.core.cluster import Presence
+from vixio.core.device import DeviceProfile
+from vixio.core.host import SessionHost
+from vixio.core.metrics import Counters
+from vixio.settings import Settings
+
+
+class Household:
+    """What is known of devices, and kept. Raises ConfigError.
+
+    ``secret`` signs links to firmware where nothing else does.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        defaults: ProfileDefaults,
+        presence: Presence,
+        counters: Counters,
+        http_port: Callable[[], int],
+        secret: str,
+    ) -> None:
+        self.registry = make_registry(settings, counters)
+        self.profiles = LiveProfiles(settings, defaults, self.registry.known)
+        self.reminders = Reminders(settings, self.registry, self.profiles, presence, counters)
+        self.firmware = make_firmware(settings, self.registry.link, counters, http_port, secret)
+        self._farewells: Farewells | None = None
+        self._updates: ProfileUpdates | None = None
+
+    def attach(
+        self, host: SessionHost, prepare: Callable[[DeviceProfile], Awaitable[None]]
+    ) -> ProfileUpdates:
+        """Follow the sessions of ``host``; return what brings changed profiles to them.
+
+        ``prepare`` loads the providers of a profile.
+        """
+        updates = self._updates = ProfileUpdates(self.profiles, host.sessions, prepare)
+        farewells = self._farewells = Farewells(host.sessions)
+        self.registry.on_unwelcome = farewells
+        self.registry.on_changed = updates.look_again
+        host.events.attach(updates)
+        host.events.attach(self.registry)
+        return updates
+
+    def begin(self, host: SessionHost) -> None:
+        """Begin to open the database. Returns at once."""
+        self.registry.start()
+        self.firmware.start()
+        self.reminders.begin(host)
+
+    async def settle(self) -> None:
+        """End what is done to sessions, before these end. Idempotent."""
+        if self._updates is not None and self._farewells is not None:
+            await self._updates.close()
+            await self._farewells.close()
+
+    async def close(self) -> None:
+        """Write what is not written, and close the database. Idempotent."""
+        await self.reminders.stop()
+        await self.firmware.stop()
+        await self.registry.stop()
