@@ -381,14 +381,11 @@ async def serve(
     app = Server(settings)
     if load is not None:
         on_hangup(Reloader(app, load), stop.now)
-    await _run(app, source, stop)
+    await _serve(app, source, stop)
 
 
-async def _serve(app: Server, source: str) -> None:
-    await _run(app, source, stop_on_signals())
-
-
-async def _run(app: Server, source: str, stop: StopRequest) -> None:
+async def _serve(app: Server, source: str, stop: StopRequest | None = None) -> None:
     from vixio.cli.banner import banner
 
+    stop = stop or stop_on_signals()
     await run(app, stop, lambda: print(banner(about(app), source), flush=True))

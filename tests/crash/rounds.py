@@ -15,6 +15,10 @@ from pathlib import Path
 from vixio.database.database import Database
 from vixio.database.migrate import migrations, version_of
 from vixio.devices.desk import Desk
+from vixio.reminders import ledger
+from vixio.reminders.clock import now_ms
+from vixio.reminders.desk import ReminderDesk
+from vixio.reminders.records import State
 
 LONGEST_S = 0.25
 """After the first sign of life: time for some dozens of changes, or for half of a migration."""
@@ -31,6 +35,11 @@ class Told:
     issued: dict[str, str] = field(default_factory=dict)
     """The device of each token."""
     revoked: set[str] = field(default_factory=set)
+    added: set[str] = field(default_factory=set)
+    """Deliveries."""
+    heard: list[str] = field(default_factory=list)
+    ended: dict[str, str] = field(default_factory=dict)
+    """The last state of deliveries that are over."""
     lines: int = 0
 
     def note(self, line: bytes) -> None:
@@ -44,16 +53,22 @@ class Told:
                 self.issued[about[1]] = about[0]
             case "revoked":
                 self.revoked.add(about[1])
+            case "added":
+                self.added.add(about[0])
+            case "heard":
+                self.heard.append(about[0])
+            case "delivered" | "cancelled":
+                self.ended[about[0]] = what
             case _:
                 pass
 
 
 @asynccontextmanager
 async def started_workers(
-    folder: Path, url: str, name: str
+    folder: Path, url: str, name: str, module: str = "worker"
 ) -> AsyncIterator[Sequence[asyncio.subprocess.Process]]:
     """Run workers; they are killed at the end of the block."""
-    command = (sys.executable, "-m", "tests.crash.worker", str(folder), url)
+    command = (sys.executable, "-m", f"tests.crash.{module}", str(folder), url)
     workers = [
         await asyncio.create_subprocess_exec(
             *command, f"{name}-{number}", stdout=asyncio.subprocess.PIPE
@@ -68,10 +83,20 @@ async def started_workers(
             worker.send_signal(signal.SIGKILL)
 
 
-async def kill_round(folder: Path, url: str, name: str, chance: random.Random) -> Told:
-    """Start two workers, kill both at a random moment, and return what they acknowledged."""
-    told = Told()
-    async with started_workers(folder, url, name) as workers:
+async def kill_round(
+    folder: Path,
+    url: str,
+    name: str,
+    chance: random.Random,
+    module: str = "worker",
+    told: Told | None = None,
+) -> Told:
+    """Start two workers, kill both at a random moment, and return what they acknowledged.
+
+    ``told``: to be added to.
+    """
+    told = told if told is not None else Told()
+    async with started_workers(folder, url, name, module) as workers:
         async with asyncio.timeout(60):
             for worker in workers:
                 assert worker.stdout is not None
@@ -119,3 +144,38 @@ async def check(database: Database, told: Told, *, later: bool = False) -> None:
                 assert tokens[token_id].revoked_at is not None, f"{device_id}: revoked for nothing"
     changes = [change.id for change in await desk.audit(1_000_000)]
     assert changes == list(range(1, len(changes) + 1)), "the audit trail has a gap"
+
+
+async def check_deliveries(database: Database, told: Told) -> tuple[int, int]:
+    """Say what the killed processes have left, as the next process does, and look at all of it.
+
+    Return how many were said then, and how many may have been heard before. Raises AssertionError.
+    """
+    desk = ReminderDesk(database)
+    later = now_ms() + ledger.CLAIM_MS  # what was claimed is free then
+    left: list[str] = []
+    for device_id in (await ledger.look(database, later)).due:
+        while claimed := await ledger.claim(database, device_id, "next", later):
+            ids = [each.id for each in claimed]
+            assert await ledger.begin(database, device_id, "next", ids, later)
+            await ledger.end(database, device_id, "next", dict.fromkeys(ids, "tea"), later)
+            left += ids
+    await ledger.look(database, later + ledger.SPEAKING_MS)
+    found = {each.id: each for each in await desk.deliveries(over=True, limit=1_000_000)}
+    unknown = {each.id for each in found.values() if each.state is State.UNKNOWN}
+
+    heard = [*told.heard, *left]
+    assert len(heard) == len(set(heard)), "said twice"
+    assert told.added <= found.keys(), "an acknowledged one is lost"
+    for delivery_id, state in told.ended.items():
+        assert found[delivery_id].state.value == state, delivery_id
+        assert state == "delivered" or delivery_id not in heard, "said though it was cancelled"
+    # Each was heard, was cancelled, or is on record as one that may have been heard.
+    over = {each.id for each in found.values() if each.state is State.CANCELLED}
+    assert told.added <= set(heard) | over | unknown, "neither heard nor unknown"
+    assert {each.state for each in found.values()} <= {
+        State.DELIVERED,
+        State.CANCELLED,
+        State.UNKNOWN,
+    }
+    return len(left), len(unknown)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from tests.crash.rounds import check, kill_round
+from tests.crash.rounds import Told, check, check_deliveries, kill_round
 from tests.support.registry_databases import Make, make, postgres_url
 from vixio.database.postgresql import PostgreSQLDatabase
 
@@ -23,3 +23,17 @@ async def test_a_killed_process_loses_nothing_that_it_has_acknowledged(
         await database.open()
         await check(database, told)
         await database.close()
+
+
+async def test_a_killed_process_loses_no_reminder_and_says_none_twice(
+    make: Make, tmp_path: Path
+) -> None:
+    chance = random.Random(2)
+    database = make()
+    url = database.url if isinstance(database, PostgreSQLDatabase) else ""
+    told = Told()
+    for number in range(4):
+        await kill_round(tmp_path, url, str(number), chance, "speaker", told)
+    await database.open()
+    await check_deliveries(database, told)
+    await database.close()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +17,9 @@ from vixio.database.paths import file_identity, make_private_folder
 
 CACHE_KIB: Final = 1_024
 """SQLite's own default of 2 MB would be the larger part of what the registry costs."""
+
+BUSY_S: Final = 0.02
+"""Between two tries to switch a new file to WAL."""
 
 
 class SQLiteDatabase(Database):
@@ -45,9 +50,9 @@ class SQLiteDatabase(Database):
         self._connection = connection
         self._file = self._identity()
         try:
-            # WAL: readers do not wait for a writer. FULL: what is committed survives a power cut.
+            await _use_wal(connection)
+            # FULL: what is committed survives a power cut.
             for pragma in (
-                "journal_mode=WAL",
                 "synchronous=FULL",
                 "foreign_keys=ON",
                 "secure_delete=ON",
@@ -97,6 +102,24 @@ class SQLiteDatabase(Database):
         ):
             remedy = "the file is damaged or no SQLite file: restore a backup, or move it away"
         return f"{self.place}: {reason}; {remedy}"
+
+
+async def _use_wal(connection: sqlite3.Connection) -> None:
+    """Have readers not wait for a writer.
+
+    Of two processes that open a new file together, SQLite lets one fail at once, whatever its
+    timeout is.
+    """
+    until = time.monotonic() + IO_TIMEOUT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL").fetchall()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            await asyncio.sleep(BUSY_S)
+        else:
+            return
 
 
 class _SQLiteTransaction(Transaction):

@@ -1,0 +1,62 @@
+"""Delivers reminders without a pause, and says each step once it is acknowledged.
+
+A line is a JSON list: what was done, with which delivery. ``heard`` stands for the sound itself:
+it is said between the record of the beginning and that of the end. The process is meant to be
+killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from vixio.database.create import make_database
+from vixio.reminders import ledger
+from vixio.reminders.clock import now_ms
+from vixio.reminders.desk import ReminderDesk
+from vixio.reminders.records import Kind, Order, ReminderError
+
+DEVICES = 3
+
+
+def say(*what: str) -> None:
+    """Acknowledge a step."""
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
+
+
+async def work(folder: str, url: str, prefix: str) -> None:
+    """Add deliveries for a few devices, and say what is due, without an end."""
+    say("started")
+    database = make_database(Path(folder), url)
+    await database.open()
+    say("opened")
+    desk = ReminderDesk(database)
+    number = 0
+    while True:
+        number += 1
+        device_id = f"device-{number % DEVICES}"  # the other process says some of them
+        order = Order(kind=Kind.REMINDER, device_id=device_id, due_at=now_ms(), text="tea")
+        say("added", (await desk.add(order)).id)
+        if number % 5 == 0:
+            gone = await desk.add(order)
+            with suppress(ReminderError):  # the other process has said it
+                await desk.cancel(gone.id, "me")
+                say("cancelled", gone.id)
+        owner = f"{prefix}-{number}"
+        claimed = await ledger.claim(database, device_id, owner, now_ms())
+        ids = [each.id for each in claimed]
+        if ids and await ledger.begin(database, device_id, owner, ids, now_ms()):
+            for each in ids:
+                say("heard", each)
+            heard = dict.fromkeys(ids, "Reminder: tea.")
+            await ledger.end(database, device_id, owner, heard, now_ms())
+            for each in ids:
+                say("delivered", each)
+
+
+if __name__ == "__main__":
+    asyncio.run(work(*sys.argv[1:]))
