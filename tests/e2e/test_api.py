@@ -16,8 +16,6 @@ from vixio.api.first_login import FILE_NAME
 from vixio.api.front import MAX_BODY_BYTES
 from vixio.api.scopes import Scope
 
-pytest.importorskip("fastapi")  # an environment may not have it yet
-
 ABSENT = "02:00:00:00:00:77"
 
 

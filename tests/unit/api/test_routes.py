@@ -6,10 +6,6 @@ from collections.abc import Iterator
 from typing import Any, cast, get_args
 
 import pytest
-
-pytest.importorskip("fastapi")  # an environment may not have it yet
-
-
 from fastapi.routing import APIRoute
 
 from vixio.api.access import RULES, Rule, public
