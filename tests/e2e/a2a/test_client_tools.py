@@ -334,7 +334,9 @@ async def test_a_yes_after_the_library_has_let_go(monkeypatch: pytest.MonkeyPatc
 async def test_a_profile_of_callers(tmp_path: Path) -> None:
     """By the key of their contexts, as devices have one; and a memory, where one is configured."""
     sections: dict[str, Any] = {
-        "devices": {"a2a/alice/*": {"user": "Ann", "tools": {"deny": ["builtin/*"]}}},
+        "devices": {
+            "a2a/alice/*": {"user": "Ann", "tools": {"deny": ["builtin/*", "reminders/*"]}}
+        },
         "assistant": {"instructions": "You talk with {user}."},
         "memory": {"store": "sqlite", "path": str(tmp_path / "memory.db"), "summary": False},
         "a2a": {"context_lifetime": 1},

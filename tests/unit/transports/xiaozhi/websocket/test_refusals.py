@@ -10,6 +10,7 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus
 
+from tests.support.registry import device_tokens, memory_registry
 from tests.support.waiting import until
 from tests.unit.transports.xiaozhi.support import (
     BOUND_S,
@@ -23,7 +24,6 @@ from vixio.core.chunk import AudioIn
 from vixio.core.clock import now
 from vixio.core.timeouts import Timeouts
 from vixio.transports.admission.addresses import parse_address
-from vixio.transports.admission.auth import TokenAuthenticator
 from vixio.transports.admission.limits import Limits
 from vixio.transports.xiaozhi.websocket import handshakes
 from vixio.transports.xiaozhi.websocket.channel import MAX_DROPPED_BYTES
@@ -185,9 +185,9 @@ async def test_an_overloaded_process_admits_no_device_and_keeps_the_connected() 
 
 
 async def test_after_an_overload_a_crowd_is_admitted_one_by_one() -> None:
-    auth = TokenAuthenticator("a secret of enough bytes")
-    async with running(auth=auth) as server:
-        headers = {"Authorization": auth.issue("b", ""), "Client_Id": ""}
+    tokens = device_tokens()
+    async with running(access=memory_registry(tokens=tokens)) as server:
+        headers = {"Authorization": tokens.issue("b", "").text, "Client_Id": ""}
         overload = server.admission._overload
         work(server, 20, 0.02)
         now = time.monotonic()
