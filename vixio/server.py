@@ -179,7 +179,12 @@ class Server:
         self.readiness = self._operations.readiness
         self.readiness.add("database", self.registry.problem)
         api = make_api(
-            settings, self.registry, self.host, self._operations, self.command, self.cluster_health
+            settings,
+            self._household,
+            self.host,
+            self._operations,
+            self.command,
+            self.cluster_health,
         )
         self._mounts = [mount for mount in (self.a2a, api) if mount]
         self._updates = self._household.attach(self.host, self._prepare)

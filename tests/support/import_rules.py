@@ -178,6 +178,7 @@ RULES = (
             "vixio.core",
             "vixio.database",
             "vixio.devices",
+            "vixio.reminders",
             "vixio.settings.api",
             "vixio.transports.admission",
         ),

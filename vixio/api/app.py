@@ -18,7 +18,15 @@ from vixio import __version__
 from vixio.api.front import Front
 from vixio.api.ports import Ports
 from vixio.api.problems import Problem, ProblemDetails, response, too_many, unavailable
-from vixio.api.routes import control, devices, firmware, server, tokens
+from vixio.api.routes import (
+    control,
+    devices,
+    firmware,
+    profiles,
+    reminders,
+    server,
+    tokens,
+)
 from vixio.api.service import ApiService
 from vixio.devices.records import NotKnown, RegistryError, TooManyTries
 from vixio.settings.api import ApiSection
@@ -26,7 +34,7 @@ from vixio.transports.admission.access import RegistryUnavailable
 
 PREFIX: Final = "/api/v1"
 
-RESOURCES: Final = (devices, control, firmware, tokens, server)
+RESOURCES: Final = (devices, control, profiles, reminders, firmware, tokens, server)
 
 _DESCRIPTION: Final = """\
 Everything that the commands of Vixio do with devices, and what a connected device can be asked to

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,6 +13,8 @@ from vixio.core.metrics import Counters
 from vixio.core.session.commands import CustomHandler
 from vixio.devices.firmware.folder import FirmwareFolder
 from vixio.devices.registry import DeviceRegistry
+from vixio.reminders.names import Listeners
+from vixio.reminders.service import ReminderService
 from vixio.transports.admission.addresses import Proxies
 from vixio.transports.admission.hosts import HostPolicy
 from vixio.transports.admission.origin import OriginPolicy
@@ -32,6 +34,7 @@ class Ports:
 
     ``status`` returns what the health page shows. ``on_command`` sets what carries out a custom
     command in this process. ``ready`` returns when the server has time to load the API.
+    ``check_profile`` raises ConfigError for a content that the settings refuse.
     """
 
     registry: DeviceRegistry
@@ -42,6 +45,9 @@ class Ports:
     on_command: Callable[[str, CustomHandler], None]
     status: Callable[[], Awaitable[dict[str, Any]]]
     ready: Callable[[], Awaitable[None]]
+    check_profile: Callable[[Mapping[str, Any]], object]
+    reminders: ReminderService
+    listeners: Listeners
     cluster: Cluster
     counters: Counters
     proxies: Proxies

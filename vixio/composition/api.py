@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from vixio.composition.firmware import firmware_folder
+from vixio.composition.household import Household
 from vixio.composition.operations import Operations
 from vixio.composition.registry import data_folder
 from vixio.composition.web import own_origins
 from vixio.core.host import SessionHost
-from vixio.devices.registry import DeviceRegistry
 from vixio.settings import Settings
+from vixio.settings.profile import stored_section
 from vixio.transports.admission.hosts import HostPolicy
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 def make_api(
     settings: Settings,
-    registry: DeviceRegistry,
+    household: Household,
     host: SessionHost,
     operations: Operations,
     command: SendCommand,
@@ -42,7 +44,7 @@ def make_api(
     return ApiMount(
         section,
         Ports(
-            registry=registry,
+            registry=household.registry,
             firmware=firmware_folder(settings),
             folder=data_folder(settings),
             kept=settings.data.kept,
@@ -50,6 +52,9 @@ def make_api(
             on_command=host.commands.register,
             status=health,
             ready=ready,
+            check_profile=lambda content: stored_section(settings, content, os.environ),
+            reminders=household.reminders.service,
+            listeners=household.reminders.listeners,
             cluster=admission.cluster,
             counters=host.counters,
             proxies=admission.proxies,

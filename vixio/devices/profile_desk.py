@@ -8,13 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from vixio.database.database import Database
-from vixio.devices.records import ProfileRecord, RegistryError
+from vixio.devices.records import NotKnown, ProfileRecord, RegistryError
 from vixio.devices.tables import AuditTable, ProfileTable
 
 MAX_BYTES: Final = 64 * 1024
 """Of a profile, as JSON."""
 
-_NAME = re.compile(r"[\w][\w .-]{0,63}")
+NAME_PATTERN: Final = r"[\w][\w .-]{0,63}"
+"""A profile's name."""
 
 
 class ProfileDesk:
@@ -43,7 +44,7 @@ class ProfileDesk:
 
     async def put(self, name: str, content: Mapping[str, Any], actor: str) -> None:
         """Add a profile, or replace it. Raises RegistryError."""
-        if not _NAME.fullmatch(name):
+        if not re.fullmatch(NAME_PATTERN, name):
             raise RegistryError(
                 f"{name!r} is no name for a profile: letters, digits, spaces, '.', '-' and '_', at "
                 "most 64"
@@ -69,6 +70,6 @@ class ProfileDesk:
             await audit.add(self._clock(), actor, "profile removed", f"profile:{name}")
 
 
-def unknown(name: str) -> RegistryError:
+def unknown(name: str) -> NotKnown:
     """Return the error for a profile that is not there."""
-    return RegistryError(f"there is no profile {name!r}: `vixio profiles` lists them")
+    return NotKnown(f"there is no profile {name!r}: `vixio profiles` lists them")

@@ -19,7 +19,14 @@ from vixio.devices.visits import now_ms
 from vixio.transports.admission.addresses import address_key
 
 ScopeName = Literal[
-    "devices:read", "devices:write", "control", "user-tools", "firmware", "admin"
+    "devices:read",
+    "devices:write",
+    "control",
+    "user-tools",
+    "profiles",
+    "reminders",
+    "firmware",
+    "admin",
 ]  # the values of Scope: a strict body takes no enumeration
 
 
