@@ -138,7 +138,7 @@ test-models: $(MODELS_STAMP) ## pytest with the local models: FunASR, torch, she
 
 test-stores: setup-dev ## pytest of memory and registry with real Redis and PostgreSQL servers (Debian packages)
 	scripts/ensure_databases.sh
-	VIXIO_TEST_DATABASES=1 $(BIN)/pytest tests/unit/memory/test_stores.py tests/unit/database tests/unit/devices tests/unit/backup tests/unit/reminders tests/crash tests/e2e/test_memory.py tests/e2e/test_device_life.py $(ARGS)
+	VIXIO_TEST_DATABASES=1 $(BIN)/pytest tests/unit/memory/test_stores.py tests/unit/database tests/unit/devices tests/unit/backup tests/unit/conversations tests/unit/api tests/unit/reminders tests/crash tests/e2e/test_memory.py tests/e2e/test_device_life.py $(ARGS)
 
 first-hour: setup-dev ## walk a new user's first hour in a clean environment: set-up, both languages, mistakes
 	$(BIN)/pytest -o python_files='walk_*.py' -o timeout=1200 tests/first_hour $(ARGS)

@@ -115,3 +115,34 @@ async def test_the_assistant_speaks_first(tmp_path: Path) -> None:
         refused(await call("GET", "/reminders/000000000000"), 404)
         refused(await owner("GET", "/reminders"), 403, "reminders")
         assert kitchen.violations == bath.violations == []
+
+
+async def test_a_conversation_is_read_and_erased(tmp_path: Path) -> None:
+    async with (
+        api_server(tmp_path) as api,
+        SimulatedDevice(api.server.device(mode="manual")) as device,
+    ):
+        call = await api.client(Scope.CONVERSATIONS_READ)
+        reply = await device.type_text("set the volume to thirty percent")
+        listed: list[dict[str, Any]] = []
+        async with asyncio.timeout(60):
+            while not listed:
+                listed = (await call("GET", "/conversations")).body["conversations"]
+        assert (listed[0]["device_id"], listed[0]["turns"]) == (device.config.device_id, 1)
+        shown = await call("GET", f"/conversations/{listed[0]['session_id']}")
+        (turn,) = shown.body["turns"]
+        assert (turn["heard"], turn["said"]) == ("set the volume to thirty percent", reply.text)
+        assert turn["outcome"] == "answered"
+        (tool,) = turn["tools"]
+        assert "set_volume" in tool["name"]
+        assert (tool["source"], tool["success"]) == ("device", True)
+        order = [turn["stages"][name] for name in ("first_token", "first_audio", "playout_end")]
+        assert order == sorted(order)
+
+        one = f"/devices/{device.config.device_id}/turns"
+        assert (await call("GET", one)).body["turns"] == [turn]
+        refused(await call("DELETE", one), 403, "conversations:write")
+        owner = await api.client(Scope.CONVERSATIONS_WRITE)
+        assert (await owner("DELETE", one)).body == {"turns": 1}
+        assert (await call("GET", "/conversations")).body["conversations"] == []
+        refused(await call("GET", f"/conversations/{listed[0]['session_id']}"), 404)

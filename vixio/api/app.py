@@ -20,6 +20,7 @@ from vixio.api.ports import Ports
 from vixio.api.problems import Problem, ProblemDetails, response, too_many, unavailable
 from vixio.api.routes import (
     control,
+    conversations,
     devices,
     firmware,
     profiles,
@@ -34,7 +35,7 @@ from vixio.transports.admission.access import RegistryUnavailable
 
 PREFIX: Final = "/api/v1"
 
-RESOURCES: Final = (devices, control, profiles, reminders, firmware, tokens, server)
+RESOURCES: Final = (devices, control, conversations, profiles, reminders, firmware, tokens, server)
 
 _DESCRIPTION: Final = """\
 Everything that the commands of Vixio do with devices, and what a connected device can be asked to

@@ -17,6 +17,7 @@ from vixio.cli.backup import export, restore
 from vixio.cli.chat import ask, chat
 from vixio.cli.check import check
 from vixio.cli.config import CONFIG_NAME, choose_config, config_option
+from vixio.cli.conversations import conversations
 from vixio.cli.devices import devices
 from vixio.cli.firmware import firmware
 from vixio.cli.models import models
@@ -79,6 +80,7 @@ main.add_command(ask)
 main.add_command(chat)
 main.add_command(serve)
 main.add_command(check)
+main.add_command(conversations)
 main.add_command(export)
 main.add_command(restore)
 main.add_command(devices)

@@ -9,6 +9,7 @@ from vixio.composition.firmware import make_firmware
 from vixio.composition.profiles import LiveProfiles, ProfileUpdates
 from vixio.composition.registry import Farewells, make_registry
 from vixio.composition.reminders import Reminders
+from vixio.conversations.recorder import TurnRecorder
 from vixio.core.cluster import Presence
 from vixio.core.device import DeviceProfile
 from vixio.core.host import SessionHost
@@ -35,6 +36,9 @@ class Household:
         self.profiles = LiveProfiles(settings, defaults, self.registry.known)
         self.reminders = Reminders(settings, self.registry, self.profiles, presence, counters)
         self.firmware = make_firmware(settings, self.registry.link, counters, http_port, secret)
+        self._recorder: TurnRecorder | None = None
+        if settings.data.kept and (days := settings.conversations.keep_days):
+            self._recorder = TurnRecorder(self.registry.link, counters, days)
         self._farewells: Farewells | None = None
         self._updates: ProfileUpdates | None = None
 
@@ -51,6 +55,8 @@ class Household:
         self.registry.on_changed = updates.look_again
         host.events.attach(updates)
         host.events.attach(self.registry)
+        if self._recorder is not None:
+            host.events.attach(self._recorder)
         return updates
 
     def begin(self, host: SessionHost) -> None:
@@ -67,6 +73,8 @@ class Household:
 
     async def close(self) -> None:
         """Write what is not written, and close the database. Idempotent."""
+        if self._recorder is not None:
+            await self._recorder.close()
         await self.reminders.stop()
         await self.firmware.stop()
         await self.registry.stop()

@@ -87,11 +87,11 @@ class DeviceTable:
         )
 
     async def remove(self, device_id: str) -> bool:
-        """Remove a device with its tokens and counts, and what was to be said to it.
+        """Remove a device with its tokens, its turns, and what was to be said to it.
 
         Return false for an unknown one.
         """
-        for table in ("daily_turns", "deliveries"):
+        for table in ("daily_turns", "deliveries", "turns"):
             await self._in.execute(
                 f"DELETE FROM {table} WHERE device_id = :id",  # noqa: S608 - from above
                 id=device_id,

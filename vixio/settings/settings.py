@@ -24,6 +24,7 @@ from vixio.core.timeouts import Timeouts
 from vixio.core.turns.interruption import CutAtVoice, InterruptionFactory, PauseAtVoice
 from vixio.settings.a2a import A2ASection
 from vixio.settings.api import ApiSection
+from vixio.settings.conversations import ConversationsSection
 from vixio.settings.data import DataSection
 from vixio.settings.devices import DeviceSection, check_ids, inherit_providers
 from vixio.settings.faults import fault
@@ -75,6 +76,7 @@ class Settings(Section):
         default_factory=lambda: TTSSection.model_validate({}), validate_default=True
     )
     data: DataSection = DataSection()
+    conversations: ConversationsSection = ConversationsSection()
     vision: VisionSection | None = None
     """None: photos are not looked at."""
     devices: dict[Annotated[str, AfterValidator(normalise_device_pattern)], DeviceSection] = Field(

@@ -23,6 +23,8 @@ ScopeName = Literal[
     "devices:write",
     "control",
     "user-tools",
+    "conversations:read",
+    "conversations:write",
     "profiles",
     "reminders",
     "firmware",

@@ -1,0 +1,196 @@
+"""Turns are put on record as they were, and removed when they are old."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.support.registry_databases import Make
+from vixio.cli.commands import main
+from vixio.conversations import recorder as recorder_module
+from vixio.conversations.desk import ConversationDesk
+from vixio.conversations.recorder import DAY_MS, MAX_OPEN, TurnRecorder
+from vixio.conversations.records import MAX_TOOL_WORDS, TurnRecord
+from vixio.core.metrics import Counters, ModelUse, ToolTiming, TurnTimeline
+from vixio.core.session.events import (
+    Event,
+    Failure,
+    FinalTranscript,
+    SessionClosed,
+    SpeechInterrupted,
+    SpeechPlayed,
+    ToolEnded,
+    ToolStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from vixio.database.create import make_database
+from vixio.database.database import Database
+from vixio.database.link import Link
+from vixio.devices.desk import Desk
+from vixio.devices.visits import now_ms
+
+KITCHEN = "02:00:00:00:00:01"
+WHO = (KITCHEN, "s", 0.0)
+
+
+def timeline(turn: int, outcome: str = "answered") -> TurnTimeline:
+    """Return the record of a turn of two seconds, with a tool and a model."""
+    made = TurnTimeline(turn, outcome=outcome)
+    for name, at in (("turn_end", 10.0), ("transcript", 10.05), ("playout_end", 12.0)):
+        made.mark(name, at)
+    made.tools.append(ToolTiming("set_volume", 0.02, success=True, source="device"))
+    made.models.append(ModelUse("openai/m", 20, 5))
+    return made
+
+
+def turn(number: int, outcome: str = "answered") -> list[Event]:
+    """Return the events of a spoken turn."""
+    return [
+        FinalTranscript(*WHO, number, "turn it up", understood=True),
+        TurnStarted(*WHO, number, "turn it up"),
+        ToolStarted(*WHO, number, "c1", "set_volume", '{"volume": 80}'),
+        ToolEnded(*WHO, number, "c1", "set_volume", "x" * 9_000, success=True, seconds=0.02),
+        SpeechPlayed(*WHO, number, "It is louder."),
+        TurnEnded(*WHO, number, timeline(number, outcome)),
+    ]
+
+
+async def recorded(make: Make, events: list[Event], **options: float) -> list[TurnRecord]:
+    """Record events, and return the turns of the session."""
+    link: Link[Database] = Link(make, name="test-turns")
+    counters = Counters()
+    recorder = TurnRecorder(link, counters, options.get("keep_days", 30))
+    for event in events:
+        recorder(event)
+    assert len(recorder._open) == options.get("left", 0)
+    await recorder.close()
+    await link.close()
+    assert not counters.get("conversations.lost")
+    database = make()
+    await database.open()
+    found = list(await ConversationDesk(database).turns("s"))
+    await database.close()
+    return found
+
+
+async def test_a_turn_is_recorded_with_its_times_tools_and_models(make: Make) -> None:
+    (found,) = await recorded(make, turn(1))
+    assert (found.heard, found.said, found.outcome) == ("turn it up", "It is louder.", "answered")
+    assert found.stages == {"turn_end": 0, "transcript": 50, "playout_end": 2000}
+    (tool,) = found.tools
+    assert len(tool.pop("output")) == MAX_TOOL_WORDS
+    assert tool == {
+        "name": "set_volume",
+        "source": "device",
+        "arguments": '{"volume": 80}',
+        "success": True,
+        "ms": 20,
+    }
+    assert found.models[0]["model"] == "openai/m"
+    assert found.models[0]["input_tokens"] == 20
+    assert 0 <= now_ms() - found.at < DAY_MS
+
+
+async def test_a_cut_answer_and_a_failure(make: Make) -> None:
+    cut = TurnEnded(*WHO, 2, timeline(2, "interrupted:voice"))
+    failed = TurnEnded(*WHO, 3, timeline(3, "failed:agent"))
+    found = await recorded(
+        make,
+        [
+            *turn(1),
+            SpeechInterrupted(*WHO, 2, "It is", "voice"),
+            cut,
+            Failure(*WHO, 3, "agent", "no_key", "openai: the key is refused"),
+            failed,
+            *turn(1),  # written once
+        ],
+    )
+    assert [(each.turn, each.said, each.outcome, each.error) for each in found] == [
+        (1, "It is louder.", "answered", ""),
+        (2, "It is", "interrupted:voice", ""),
+        (3, "", "failed:agent", "openai: the key is refused"),
+    ]
+
+
+async def test_what_became_no_turn_is_dropped(make: Make) -> None:
+    noise = [FinalTranscript(*WHO, number, "hm", understood=True) for number in range(9)]
+    assert await recorded(make, [*noise], left=9) == []
+    assert await recorded(make, [*noise, SessionClosed(*WHO, 1.0)]) == []
+    many = [FinalTranscript(*WHO, number, "hm", understood=True) for number in range(MAX_OPEN + 5)]
+    assert await recorded(make, [*many], left=MAX_OPEN) == []
+
+
+async def test_old_turns_go(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    long_ago = now_ms() - 3 * DAY_MS
+    with monkeypatch.context() as patch:
+        patch.setattr(recorder_module, "now_ms", lambda: long_ago)
+        assert len(await recorded(make, turn(1), keep_days=2)) == 1
+    assert [each.turn for each in await recorded(make, turn(2), keep_days=2)] == [2]
+
+
+async def test_conversations_are_listed_and_erased(make: Make) -> None:
+    database = make()
+    await database.open()
+    desk, devices = ConversationDesk(database), Desk(database)
+    await desk.write(
+        [
+            TurnRecord(device_id, session, number, at=at)
+            for device_id, session, number, at in (
+                (KITCHEN, "a", 1, 10),
+                (KITCHEN, "a", 2, 20),
+                (KITCHEN, "b", 1, 30),
+                ("bath", "c", 1, 40),
+            )
+        ]
+    )
+    listed = await desk.conversations()
+    assert [(each.session_id, each.turns, each.began_at) for each in listed] == [
+        ("c", 1, 40),
+        ("b", 1, 30),
+        ("a", 2, 10),
+    ]
+    assert [each.session_id for each in await desk.conversations(KITCHEN, limit=1)] == ["b"]
+    assert [each.turn for each in await desk.export(KITCHEN)] == [1, 2, 1]
+    assert await desk.erase(KITCHEN, "a") == 2
+    assert await desk.erase("nobody") == 0
+    await devices.add(KITCHEN, "me")
+    await devices.forget(KITCHEN, "me")
+    assert [each.session_id for each in await desk.conversations()] == ["c"]
+    await database.close()
+
+
+async def test_the_commands(tmp_path: Path) -> None:
+    config = tmp_path / "vixio.yaml"
+    config.write_text(f"data: {{folder: {tmp_path}}}\n")
+
+    def vixio(*arguments: str) -> tuple[int, str]:
+        command, *rest = arguments
+        # In a thread: the command has a loop of its own.
+        with ThreadPoolExecutor(1) as thread:
+            run = thread.submit(CliRunner().invoke, main, [command, "--config", str(config), *rest])
+        return run.result().exit_code, run.result().output
+
+    assert vixio("conversations") == (0, "no conversation is on record\n")
+    assert vixio("devices", "add", KITCHEN, "--name", "Kitchen")[0] == 0
+    await recorded(lambda: make_database(tmp_path, ""), turn(1))
+    assert vixio("conversations")[1].splitlines()[1].split()[:2] == ["s", KITCHEN]
+    shown = vixio("conversations", "show", "s")[1].splitlines()
+    assert shown[0].endswith("turn 1, answered  transcript 50 ms")
+    assert shown[1:] == [
+        "  user       turn it up",
+        '  calls      set_volume {"volume": 80}, 20 ms',
+        "  assistant  It is louder.",
+    ]
+    assert json.loads(vixio("conversations", "export", "Kitchen")[1])[0]["said"] == "It is louder."
+    assert len(json.loads(vixio("conversations", "list", "Kitchen", "--json")[1])) == 1
+    assert vixio("conversations", "erase", "Kitchen", "--yes")[1] == (
+        f"erased 1 turn of {KITCHEN}\n"
+    )
+    status, said = vixio("conversations", "show", "s")
+    assert status == 2
+    assert "no conversation s is on record" in said

@@ -1,0 +1,120 @@
+"""Conversations on record: listed, shown with their timelines, erased."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from fastapi import Path
+from pydantic import BaseModel, Field
+
+from vixio.api.access import SCOPED, Service, Who
+from vixio.api.fields import PRINTABLE, DevicePath, Filter, Limit, Offset
+from vixio.api.problems import Problem
+from vixio.api.routing import Routes
+from vixio.api.scopes import Scope
+from vixio.conversations.desk import ConversationDesk
+from vixio.conversations.records import TurnRecord
+
+SessionPath = Annotated[
+    str, Path(description="A session's id.", min_length=1, max_length=128, pattern=PRINTABLE)
+]
+
+
+class Conversation(BaseModel):
+    """The turns of one connection. Times are milliseconds since 1970."""
+
+    session_id: str
+    device_id: str
+    began_at: int
+    last_at: int
+    turns: int
+
+
+class ConversationList(BaseModel):
+    """The newest first."""
+
+    conversations: list[Conversation]
+
+
+class Turn(BaseModel):
+    """A turn."""
+
+    device_id: str
+    session_id: str
+    turn: int
+    at: int = Field(description="When it began, in milliseconds since 1970.")
+    heard: str = Field(description="What the user said or typed.")
+    said: str = Field(description="What was heard of the answer.")
+    outcome: str
+    error: str
+    stages: dict[str, int] = Field(
+        description="Milliseconds after the end of the user's turn at which a stage was reached."
+    )
+    tools: list[dict[str, Any]]
+    models: list[dict[str, Any]]
+
+
+class TurnList(BaseModel):
+    """Turns in their order."""
+
+    turns: list[Turn]
+
+
+class Erased(BaseModel):
+    """What was erased."""
+
+    turns: int
+
+
+async def list_conversations(
+    service: Service, device: Filter = "", limit: Limit = 100, offset: Offset = 0
+) -> ConversationList:
+    """List conversations, of all devices or of one."""
+    device_id = (await service.device(device)).id if device else ""
+    found = await service.use(
+        lambda database: ConversationDesk(database).conversations(
+            device_id, limit=limit, offset=offset
+        )
+    )
+    return ConversationList(conversations=[Conversation(**asdict(each)) for each in found])
+
+
+async def show_conversation(service: Service, session: SessionPath) -> TurnList:
+    """Show the turns of a conversation, with their timelines and tool calls."""
+    found = await service.use(lambda database: ConversationDesk(database).turns(session))
+    if not found:
+        raise Problem(404, f"no conversation {session} is on record")
+    return TurnList(turns=[_turn(each) for each in found])
+
+
+async def export_conversations(service: Service, device: DevicePath) -> TurnList:
+    """Return all turns of a device, oldest first."""
+    known = await service.device(device)
+    found = await service.use(lambda database: ConversationDesk(database).export(known.id))
+    return TurnList(turns=[_turn(each) for each in found])
+
+
+async def erase_conversations(
+    service: Service, who: Who, device: DevicePath, session: Filter = ""
+) -> Erased:
+    """Remove the turns of a device, or of one of its conversations. Its memory stays."""
+    known = await service.device(device)
+    number = await service.use(lambda database: ConversationDesk(database).erase(known.id, session))
+    return Erased(turns=number)
+
+
+def _turn(record: TurnRecord) -> Turn:
+    return Turn(**asdict(record))
+
+
+def make_routes() -> Routes:
+    """Return the routes."""
+    routes = Routes("conversations")
+    read, write = SCOPED[Scope.CONVERSATIONS_READ], SCOPED[Scope.CONVERSATIONS_WRITE]
+    of_device = "/devices/{device}/turns"
+    routes.add("GET", "/conversations", list_conversations, read, errors=(404, 409))
+    routes.add("GET", "/conversations/{session}", show_conversation, read, errors=(404, 409))
+    routes.add("GET", of_device, export_conversations, read, errors=(404, 409))
+    routes.add("DELETE", of_device, erase_conversations, write, errors=(404, 409))
+    return routes

@@ -1,0 +1,137 @@
+"""``vixio conversations``: what was said, and where the time went."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from vixio.cli.config import config_option
+from vixio.cli.devices import json_option
+from vixio.cli.registry import ago, at_desk, table, utc
+from vixio.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from vixio.conversations.desk import ConversationDesk
+    from vixio.conversations.records import TurnRecord
+
+T = TypeVar("T")
+
+STAGES = ("transcript", "first_token", "first_sentence", "first_audio", "first_frame")
+
+
+@click.group(invoke_without_command=True)
+@config_option
+@click.pass_context
+def conversations(context: click.Context, config: Path | None) -> None:
+    """List conversations, show their turns with the time of each stage, erase them."""
+    context.obj = config
+    if context.invoked_subcommand is None:
+        _list(config, "", 20, as_json=False)
+
+
+@conversations.command("list")
+@click.argument("device", default="")
+@click.option("--number", default=20, show_default=True, help="How many of the last.")
+@json_option
+@click.pass_obj
+def list_(config: Path | None, device: str, number: int, as_json: bool) -> None:
+    """List the conversations of DEVICE (an id or a name), or of all, the newest first."""
+    _list(config, device, number, as_json=as_json)
+
+
+@conversations.command()
+@click.argument("session")
+@json_option
+@click.pass_obj
+def show(config: Path | None, session: str, as_json: bool) -> None:
+    """Show the turns of a conversation, by its SESSION as the list has it."""
+    turns = _at(config, lambda desk: desk.turns(session))
+    if not turns:
+        raise ConfigError(
+            f"no conversation {session} is on record: `vixio conversations` lists them"
+        )
+    if as_json:
+        click.echo(json.dumps([asdict(turn) for turn in turns], ensure_ascii=False, indent=2))
+        return
+    for turn in turns:
+        for line in _lines(turn):
+            click.echo(line)
+
+
+@conversations.command()
+@click.argument("device")
+@click.pass_obj
+def export(config: Path | None, device: str) -> None:
+    """Write all turns of DEVICE as JSON, for example to give it to the user."""
+    device_id = _id(config, device)
+    turns = _at(config, lambda desk: desk.export(device_id))
+    click.echo(json.dumps([asdict(turn) for turn in turns], ensure_ascii=False, indent=2))
+
+
+@conversations.command()
+@click.argument("device")
+@click.option("--session", default="", help="Only this conversation.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_obj
+def erase(config: Path | None, device: str, session: str, yes: bool) -> None:
+    """Remove the turns of DEVICE. Its memory is another thing: `vixio memory DEVICE clear`."""
+    device_id = _id(config, device)
+    if not yes:
+        click.confirm(f"erase what {device_id} said and heard?", abort=True)
+    number = _at(config, lambda desk: desk.erase(device_id, session))
+    click.echo(f"erased {number} turn{'' if number == 1 else 's'} of {device_id}")
+
+
+def _list(config: Path | None, device: str, number: int, *, as_json: bool) -> None:
+    device_id = _id(config, device) if device else ""
+    found = _at(config, lambda desk: desk.conversations(device_id, limit=number))
+    if as_json:
+        click.echo(json.dumps([asdict(each) for each in found], indent=2))
+        return
+    if not found:
+        click.echo("no conversation is on record")
+        return
+    rows = [
+        (each.session_id, each.device_id, utc(each.began_at), str(each.turns), ago(each.last_at))
+        for each in found
+    ]
+    for line in table(("SESSION", "DEVICE", "BEGAN", "TURNS", "LAST TURN"), rows):
+        click.echo(line)
+
+
+def _lines(turn: TurnRecord) -> list[str]:
+    times = [f"{name} {turn.stages[name]} ms" for name in STAGES if name in turn.stages]
+    lines = [f"{utc(turn.at)}  turn {turn.turn}, {turn.outcome}  {', '.join(times)}".rstrip()]
+    if turn.heard:
+        lines.append(f"  user       {turn.heard}")
+    for tool in turn.tools:
+        took = f", {tool['ms']} ms" if "ms" in tool else ", no answer"
+        lines.append(f"  calls      {tool['name']} {tool['arguments']}{took}")
+    if turn.said:
+        lines.append(f"  assistant  {turn.said}")
+    if turn.error:
+        lines.append(f"  failed     {turn.error}")
+    return lines
+
+
+def _id(config: Path | None, device: str) -> str:
+    return at_desk(config, lambda desk: desk.device(device)).id
+
+
+def _at(config: Path | None, work: Callable[[ConversationDesk], Awaitable[T]]) -> T:
+    """Raises ConfigError, DatabaseFailed: one line."""
+    from vixio.cli.speech import quiet_settings
+    from vixio.composition.registry import opened_database
+    from vixio.conversations.desk import ConversationDesk
+
+    async def opened() -> T:
+        async with opened_database(quiet_settings(config)) as database:
+            return await work(ConversationDesk(database))
+
+    return asyncio.run(opened())

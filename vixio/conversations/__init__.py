@@ -1,0 +1,1 @@
+"""Conversations on record: what was said, how long each part took, which tools were called."""
