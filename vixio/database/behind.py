@@ -48,12 +48,10 @@ class WriteBehind(Generic[B, T]):
         self.writing: B = empty()
         """What is under way."""
         self._operation: Operation[Database, T] | None = None
-        self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     def touch(self) -> None:
         """Have the batch written soon."""
-        self._wake.set()
         if self._task is None:
             loop = asyncio.get_running_loop()
             self._task = loop.create_task(self._run(), context=shared_context())
@@ -78,15 +76,14 @@ class WriteBehind(Generic[B, T]):
         return True
 
     async def _run(self) -> None:
-        while True:
-            await self._wake.wait()
+        """Write until nothing waits; there is no task in quiet times."""
+        while self.batch:
             await asyncio.sleep(GATHER_S)
-            self._wake.clear()
-            while self.batch:
-                try:
-                    await self._next()
-                except Unavailable:
-                    await self._again()
+            try:
+                await self._next()
+            except Unavailable:
+                await self._again()
+        self._task = None
 
     async def _again(self) -> None:
         while self._operation is not None:
