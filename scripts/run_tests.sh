@@ -28,17 +28,16 @@ start() {
     running="$running $!"
 }
 
-start others-1 tests/unit/providers tests/unit/devices tests/unit/reminders tests/contract tests/models \
-    tests/e2e/a2a --ignore=tests/contract/test_asr_contract.py
+start others-1 tests/unit/providers tests/unit/devices tests/contract tests/models tests/e2e/a2a \
+    tests/e2e/test_api_document.py
 start others-2 tests --ignore=tests/e2e --ignore=tests/load --ignore=tests/chaos --ignore=tests/session \
-    --ignore=tests/unit/providers --ignore=tests/unit/devices --ignore=tests/unit/reminders \
-    --ignore=tests/contract --ignore=tests/models
-start conversations-1 tests/e2e/test_[a-ce-h]*.py tests/session
+    --ignore=tests/unit/providers --ignore=tests/unit/devices --ignore=tests/contract --ignore=tests/models
+start conversations-1 tests/e2e/test_[a-h]*.py tests/session --ignore=tests/e2e/test_api_document.py \
+    --ignore=tests/e2e/test_drain.py
 start conversations-2 tests/load tests/chaos firmware-test-client/tests tests/e2e/test_[s-z]*.py
 # One of them is shown while it runs.
 {
-    "$pytest" -p no:cacheprovider tests/e2e/test_d*.py tests/e2e/test_[i-r]*.py \
-        tests/contract/test_asr_contract.py </dev/null
+    "$pytest" -p no:cacheprovider tests/e2e/test_drain.py tests/e2e/test_[i-r]*.py </dev/null
     echo $? >"$here/conversations-3.status"
 } 2>&1 | tee "$here/conversations-3"
 wait

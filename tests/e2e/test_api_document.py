@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections import Counter
 from collections.abc import Collection
 from contextlib import suppress
@@ -39,7 +40,7 @@ ENDS_ITSELF = "/api/v1/logout"
 EVERYBODY = {"public"}
 
 FEW = settings(
-    max_examples=8,
+    max_examples=int(os.environ.get("VIXIO_API_EXAMPLES", "3")),  # for each route and caller
     deadline=None,
     database=None,
     derandomize=True,
