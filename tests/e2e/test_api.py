@@ -40,6 +40,7 @@ async def test_a_connected_device_speaks_answers_and_uses_its_tools(tmp_path: Pa
         assert (said.status, said.body) == (200, {"status": "played", "heard": "Dinner is ready."})
         assert device.replies[-1].text == "Dinner is ready."
 
+        refused(await call("POST", f"{one}/say", {"text": "\u001d"}), 422, "nothing to say")
         asked = await call("POST", f"{one}/ask", {"text": "set the volume to thirty percent"})
         assert asked.status == 200, asked.body
         assert asked.body["status"] == "played"

@@ -29,7 +29,7 @@ from vixio.demo.nats_server import nats_server
 
 CONFIG = """\
 server: {{host: 127.0.0.1, port: {port}, http_port: {http_port}}}
-assistant: {{language: en}}
+assistant: {{language: en, filler_after: 0}}  # on a busy machine any answer may take so long
 agent: {{name: openai, base_url: "{model}", api_key: none, model: stand-in}}
 memory: {{path: {memory}}}
 """

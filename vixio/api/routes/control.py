@@ -102,8 +102,7 @@ class CallResult(BaseModel):
 
 async def say(service: Service, device: DevicePath, body: SayBody) -> Speech:
     """Speak a text on a connected device."""
-    command = Say(body.text, Priority[body.priority.upper()], body.interruptible, body.wait)
-    return _speech(await service.command(device, command, SPEECH_S if body.wait else COMMAND_S))
+    return await _speak(service, device, Say, body)
 
 
 async def ask(service: Service, device: DevicePath, body: AskBody) -> Speech:
@@ -111,8 +110,7 @@ async def ask(service: Service, device: DevicePath, body: AskBody) -> Speech:
 
     It never counts as the user's yes to a tool.
     """
-    command = Ask(body.text, Priority[body.priority.upper()], body.interruptible, body.wait)
-    return _speech(await service.command(device, command, SPEECH_S if body.wait else COMMAND_S))
+    return await _speak(service, device, Ask, body)
 
 
 async def interrupt(service: Service, device: DevicePath) -> None:
@@ -178,6 +176,16 @@ async def _call(
     if found is None:
         raise Problem(404, f"the device has no such tool: {tool}")
     return CallResult(**found)
+
+
+async def _speak(
+    service: ApiService, device: str, kind: type[Say] | type[Ask], body: SayBody
+) -> Speech:
+    try:
+        command = kind(body.text, Priority[body.priority.upper()], body.interruptible, body.wait)
+    except ValueError as error:  # nothing but separators, which only Python counts as spaces
+        raise Problem(422, str(error)) from None
+    return _speech(await service.command(device, command, SPEECH_S if body.wait else COMMAND_S))
 
 
 def _speech(value: Any) -> Speech:  # noqa: ANN401 - JSON
