@@ -12,11 +12,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from vixio.core.wall_clock import now_ms
 from vixio.database.database import Database
 from vixio.database.migrate import migrations, version_of
 from vixio.devices.desk import Desk
 from vixio.reminders import ledger
-from vixio.reminders.clock import now_ms
 from vixio.reminders.desk import ReminderDesk
 from vixio.reminders.records import State
 

@@ -13,9 +13,9 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from vixio.core.wall_clock import now_ms
 from vixio.database.create import make_database
 from vixio.reminders import ledger
-from vixio.reminders.clock import now_ms
 from vixio.reminders.desk import ReminderDesk
 from vixio.reminders.records import Kind, Order, ReminderError
 

@@ -47,6 +47,11 @@ async def test_a_connected_device_speaks_answers_and_uses_its_tools(tmp_path: Pa
         assert asked.body["heard"] == device.replies[-1].text
         assert device.volume == 30
 
+        known: list[str] = []
+        async with asyncio.timeout(60):  # what it can do is in the registry, also when it is gone
+            while not known:
+                known = (await call("GET", one)).body["tools"]
+        assert "self.audio_speaker.set_volume" in known
         listed = await call("GET", f"{one}/tools")
         names = {tool["name"] for tool in listed.body["tools"]}
         assert "self.audio_speaker.set_volume" in names

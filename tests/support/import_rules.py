@@ -125,7 +125,7 @@ RULES = (
     Rule("vixio.tools.from_settings", ("vixio.core", "vixio.tools", "vixio.settings"), PYDANTIC),
     Rule("vixio.tools", ("vixio.core",), ("jsonschema", "referencing", *PYDANTIC)),
     Rule("vixio.backup", ("vixio", "vixio.core", "vixio.database", "vixio.memory")),
-    Rule("vixio.conversations", ("vixio.core", "vixio.database", "vixio.devices.visits")),
+    Rule("vixio.conversations", ("vixio.core", "vixio.database")),
     Rule("vixio.database", ("vixio.core",), ("asyncpg",)),
     Rule(
         "vixio.devices",

@@ -47,7 +47,7 @@ def postgres_url() -> Iterator[str]:
 def skip_postgres() -> None:
     """Skip a test on PostgreSQL, unless this is the run for databases: `make test` is long."""
     if not os.environ.get(REQUIRED):
-        pytest.skip("make test-stores runs it")
+        pytest.skip("make test-stores runs it")  # `make test` is kept short
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

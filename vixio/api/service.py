@@ -53,9 +53,13 @@ class ApiService:
         """Have a change made, and take it into account at once. Raises as :meth:`use`."""
         return await self.ports.registry.at_desk(work)
 
+    async def read(self, work: Callable[[Desk], Awaitable[T]]) -> T:
+        """Read something, which changes nothing. Raises as :meth:`use`."""
+        return await self.use(lambda database: work(Desk(database)))
+
     async def device(self, device: str) -> DeviceRecord:
         """Return a device by its id or its name. Raises NotKnown, RegistryUnavailable."""
-        return await self.use(lambda database: Desk(database).device(device))
+        return await self.read(lambda desk: desk.device(device))
 
     async def with_firmware(self, work: Callable[[FirmwareManager], Awaitable[T]]) -> T:
         """Do ``work`` on the firmware. Raises as :meth:`use`."""

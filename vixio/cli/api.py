@@ -113,7 +113,7 @@ def api_password(ask: bool, config: Path | None) -> None:
 
 
 def _list(config: Path | None, *, as_json: bool) -> None:
-    from vixio.devices.visits import now_ms
+    from vixio.core.wall_clock import now_ms
 
     found = _with_keys(config, lambda keys: keys.all())
     if as_json:

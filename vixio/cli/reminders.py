@@ -64,8 +64,8 @@ def add(
 ) -> None:
     """Have TEXT said to DEVICE, an id or a name; at once, if no time is given."""
     from vixio.cli.speech import quiet_settings
+    from vixio.core.wall_clock import now_ms
     from vixio.reminders.asked import at_time
-    from vixio.reminders.clock import now_ms
     from vixio.reminders.records import Kind, Order
 
     if wait and at:

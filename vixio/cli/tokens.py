@@ -33,7 +33,7 @@ def list_(config: Path | None, device: str, as_json: bool) -> None:
 
 
 def _list(config: Path | None, device: str, *, as_json: bool) -> None:
-    from vixio.devices.visits import now_ms
+    from vixio.core.wall_clock import now_ms
 
     found = at_desk(config, lambda desk: desk.tokens(device))
     if as_json:

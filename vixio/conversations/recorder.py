@@ -21,10 +21,10 @@ from vixio.core.session.events import (
     TurnEnded,
     TurnStarted,
 )
+from vixio.core.wall_clock import now_ms
 from vixio.database.behind import WriteBehind
 from vixio.database.database import Database
 from vixio.database.link import Link
-from vixio.devices.visits import now_ms
 
 MAX_OPEN: Final = 10_000
 """Turns that have begun and not ended; then the oldest is dropped."""

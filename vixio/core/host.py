@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from vixio.core import handover
+from vixio.core.clock import now
 from vixio.core.cluster import Cluster, ClusterUnavailable, Lease, LeaseLost
 from vixio.core.cores import own_threads
 from vixio.core.daily_turns import DailyTurns
@@ -23,6 +24,7 @@ from vixio.core.pipeline import Pipeline
 from vixio.core.session.commands import SessionCommands
 from vixio.core.session.directory import SessionDirectory
 from vixio.core.session.engine import Engine, EngineFactory
+from vixio.core.session.events import DeviceToolsListed
 from vixio.core.session.log import SessionLog
 from vixio.core.session.session import Session, SharedParts
 from vixio.core.session.settings import SessionSettings
@@ -160,6 +162,8 @@ class SessionHost:
 
         async def device_tools_ready(definitions: list[ToolDefinition]) -> None:
             tools.replace(DEVICE_SOURCE, definitions)
+            names = tuple(tool.name for tool in definitions)
+            self.events.publish(DeviceToolsListed(device.id, session_id, now(), names))
 
         async def make_engine(profile: DeviceProfile) -> Engine:
             if self._create_engine is not None:

@@ -62,10 +62,16 @@ class Reports:
 
 
 class Operation(Generic[R, T]):
-    """An operation of a database. After a timeout the same one can be awaited again."""
+    """An operation of a database. After a timeout the same one can be awaited again.
 
-    def __init__(self, do: Callable[[R], Awaitable[T]]) -> None:
+    ``refusals``: errors of ``do`` that are answers, after which the database works as before.
+    """
+
+    def __init__(
+        self, do: Callable[[R], Awaitable[T]], refusals: tuple[type[Exception], ...] = ()
+    ) -> None:
         self.do = do
+        self.refusals = refusals
         self.running: asyncio.Future[T] | None = None
 
 
@@ -107,7 +113,8 @@ class Link(Generic[R]):
         return not self._failures
 
     async def call(self, operation: Operation[R, T]) -> T:
-        """Run ``operation``. Raises Unavailable; at once during a pause after a failure.
+        """Run ``operation``. Raises Unavailable, at once during a pause after a failure, and the
+        refusals of the operation.
 
         An operation that timed out goes on; calling with it again waits for it.
         """
@@ -121,10 +128,12 @@ class Link(Generic[R]):
                 await self._open()
                 result = await self._run(operation, self._timeout)
             except Exception as error:  # reason: a database raises anything
+                if isinstance(error, operation.refusals):
+                    self._answered(known)
+                    raise
                 self._failed(error)
                 raise Unavailable from error
-        if known == self._failed_at:  # what began before a failure does not say that it is over
-            self._succeeded()
+        self._answered(known)
         return result
 
     async def usable(self) -> None:
@@ -191,7 +200,9 @@ class Link(Generic[R]):
             self._reported = True
             _log.warning(self._reports.failed, extra={"reason": describe(error)})
 
-    def _succeeded(self) -> None:
+    def _answered(self, failed_at: float) -> None:
+        if failed_at != self._failed_at:
+            return  # what began before a failure does not say that it is over
         self._failures = 0
         if self._reported and self._reports is not None:
             self._reported = False

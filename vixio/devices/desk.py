@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from vixio.core.device import normalise_device_id
+from vixio.core.wall_clock import now_ms
 from vixio.database.database import Database
 from vixio.devices.profile_desk import ProfileDesk
 from vixio.devices.records import (
@@ -21,7 +22,7 @@ from vixio.devices.records import (
     TooManyTries,
 )
 from vixio.devices.tables import CODES, AuditTable, DeviceTable, TokenTable
-from vixio.devices.visits import CODE_IDLE_MS, DIGITS, now_ms
+from vixio.devices.visits import CODE_IDLE_MS, DIGITS
 from vixio.transports.admission.identity import Identity
 
 WRONG_CODES: Final = 10

@@ -14,7 +14,13 @@ from typing import Final, TypeVar
 
 from vixio.core.messages import message
 from vixio.core.metrics import Counters
-from vixio.core.session.events import Event, SessionClosed, SessionOpened
+from vixio.core.session.events import (
+    DeviceToolsListed,
+    Event,
+    SessionClosed,
+    SessionOpened,
+)
+from vixio.core.wall_clock import now_ms
 from vixio.database.database import Database
 from vixio.database.link import Link, Operation, Unavailable
 from vixio.devices.activation import read_proof
@@ -23,7 +29,7 @@ from vixio.devices.news import Known, read_news
 from vixio.devices.notes import Notes
 from vixio.devices.records import UNKNOWN, AccessMode, DeviceRecord, RegistryError
 from vixio.devices.tokens import DeviceTokens, IssuedToken, Ticket
-from vixio.devices.visits import Seen, Visits, now_ms
+from vixio.devices.visits import Seen, Visits
 from vixio.transports.admission.access import (
     Access,
     Activation,
@@ -153,20 +159,10 @@ class DeviceRegistry(Access):
 
     async def use(self, work: Callable[[Database], Awaitable[T]]) -> T:
         """Do ``work`` on the database. Raises RegistryUnavailable, RegistryError."""
-
-        async def there(database: Database) -> T | RegistryError:
-            try:
-                return await work(database)
-            except RegistryError as refused:  # which is an answer: the database works
-                return refused
-
         try:
-            result = await self._link.call(Operation(there))
+            return await self._link.call(Operation(work, (RegistryError,)))
         except Unavailable as error:
             raise RegistryUnavailable from error
-        if isinstance(result, RegistryError):
-            raise result
-        return result
 
     # ── Access ───────────────────────────────────────────────────────────────────────────────
 
@@ -227,6 +223,8 @@ class DeviceRegistry(Access):
             # Without a claim, a device may come without a visit to OTA.
             new = self._mode is AccessMode.OPEN
             self._notes.seen(device.id, Seen(at, device.address, features, may_be_new=new))
+        elif isinstance(event, DeviceToolsListed):
+            self._notes.seen(event.device_id, Seen(at, tools=event.names))
         elif isinstance(event, SessionClosed):
             self._notes.seen(event.device_id, Seen(at))
 
@@ -293,13 +291,15 @@ class DeviceRegistry(Access):
         self.on_written()
         if news.last == known.last:
             return
-        for device_id in news.apply(known):
+        concerned = news.apply(known)
+        for device_id in concerned:
             self._look_again(device_id)
         for device_id, ticket in tuple(self._in_use.items()):
             if ticket.id in news.revoked:
                 self._look_again(device_id)
         self._forget_expired()
-        self.on_changed()
+        if concerned or news.profiles is not None:
+            self.on_changed()
 
     def _look_again(self, device_id: str) -> None:
         """Have a device that may no longer be here sent away."""

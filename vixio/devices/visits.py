@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from vixio.core.wall_clock import now_ms
 from vixio.database.database import Database, Transaction
 from vixio.devices.activation import Proof
 from vixio.devices.records import AccessMode, DeviceRecord
@@ -27,11 +27,6 @@ UNCLAIMED: Final = 10_000
 
 DIGITS: Final = 6
 """Of a code. The firmware reads each aloud."""
-
-
-def now_ms() -> int:
-    """Return the time in milliseconds since 1970."""
-    return round(time.time() * 1000)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from vixio.core.session.directory import SessionDirectory
 from vixio.core.session.events import Event, SessionClosed, SessionOpened, TurnStarted
 from vixio.core.session.session import Session
 from vixio.core.session.speech import Priority
+from vixio.core.wall_clock import now_ms
 from vixio.database.database import Database
 from vixio.database.link import Link, Operation, Unavailable
-from vixio.reminders.clock import now_ms
 from vixio.reminders.ledger import look
 from vixio.reminders.script import DeliveryScript
 from vixio.reminders.tables import Due

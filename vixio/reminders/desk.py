@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from vixio.core.wall_clock import now_ms
 from vixio.database.database import Database, Transaction
-from vixio.reminders.clock import now_ms
 from vixio.reminders.records import (
     MAX_TEXT,
     WAITING,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from vixio.core.wall_clock import now_ms
 from vixio.database.database import Database
 from vixio.database.link import Link, Operation, Unavailable
-from vixio.reminders.clock import now_ms
 from vixio.reminders.desk import Limits, ReminderDesk
 from vixio.reminders.records import ReminderError
 
@@ -42,17 +42,12 @@ class ReminderService:
         Raises ReminderError, RemindersUnavailable.
         """
 
-        async def there(database: Database) -> T | ReminderError:
-            try:
-                return await work(ReminderDesk(database, self._limits, self.clock))
-            except ReminderError as refused:  # which is an answer: the database works
-                return refused
+        def there(database: Database) -> Awaitable[T]:
+            return work(ReminderDesk(database, self._limits, self.clock))
 
         try:
-            result = await self._link.call(Operation(there))
+            result = await self._link.call(Operation(there, (ReminderError,)))
         except Unavailable as error:
             raise RemindersUnavailable("it cannot be stored at the moment: try again") from error
-        if isinstance(result, ReminderError):
-            raise result
         self.on_change()
         return result

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_network
-
-from pydantic import field_validator
-
-from vixio.settings.sections import Section
+from vixio.settings.sections import Networks, Section
 
 PRIVATE = (
     "127.0.0.0/8",
@@ -24,17 +20,5 @@ class MetricsSection(Section):
     """``/metrics`` on the HTTP port. docs/operations.md lists what it shows."""
 
     enabled: bool = True
-    allow: tuple[str, ...] = PRIVATE
+    allow: Networks = PRIVATE
     """Addresses or networks that may read it."""
-
-    @field_validator("allow")
-    @classmethod
-    def _networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for entry in value:
-            try:
-                ip_network(entry, strict=False)
-            except ValueError:
-                raise ValueError(
-                    f"expected addresses or networks such as 10.0.0.0/8, found {entry!r}"
-                ) from None
-        return value

@@ -124,6 +124,20 @@ class AuthSettings(Section):
         return self
 
 
+def _check_networks(value: tuple[str, ...]) -> tuple[str, ...]:
+    for entry in value:
+        try:
+            ip_network(entry, strict=False)
+        except ValueError:
+            raise ValueError(
+                f"expected addresses or networks such as 10.0.0.0/8, found {entry!r}"
+            ) from None
+    return value
+
+
+Networks = Annotated[tuple[str, ...], AfterValidator(_check_networks)]
+"""Addresses or networks."""
+
 PerMinute = Annotated[int, Field(ge=0, le=1_000_000)]
 Limit = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
 
@@ -170,7 +184,7 @@ class ServerSettings(Section):
     """Processes of `vixio serve` that share the ports, each with its own models, on Linux; auto: as
     many as its cores and memory allow. A program (``Server.run``) is one process."""
     max_connections: int = Field(default=1_000, ge=1, le=100_000)
-    trusted_proxies: tuple[str, ...] = ("127.0.0.1", "::1")
+    trusted_proxies: Networks = ("127.0.0.1", "::1")
     """Addresses or networks whose X-Forwarded-* headers are used."""
     allowed_origins: tuple[str, ...] = ()
     """Web pages that may open a device's WebSocket, as https://console.example.org, besides those
@@ -186,18 +200,6 @@ class ServerSettings(Section):
         return self.auth.enabled or self.access != "open"
 
     limits: LimitSettings = LimitSettings()
-
-    @field_validator("trusted_proxies")
-    @classmethod
-    def _networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for entry in value:
-            try:
-                ip_network(entry, strict=False)
-            except ValueError:
-                raise ValueError(
-                    f"expected addresses or networks such as 10.0.0.0/8, found {entry!r}"
-                ) from None
-        return value
 
     @field_validator("allowed_origins")
     @classmethod

@@ -28,11 +28,11 @@ from vixio.core.session.events import (
     TurnEnded,
     TurnStarted,
 )
+from vixio.core.wall_clock import now_ms
 from vixio.database.create import make_database
 from vixio.database.database import Database
 from vixio.database.link import Link
 from vixio.devices.desk import Desk
-from vixio.devices.visits import now_ms
 
 KITCHEN = "02:00:00:00:00:01"
 WHO = (KITCHEN, "s", 0.0)

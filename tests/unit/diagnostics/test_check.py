@@ -16,19 +16,19 @@ from pydantic import BaseModel, ConfigDict
 
 from tests.e2e.harness import serving
 from tests.support.speech_server import SpeechServer, refusal
+from tests.unit.diagnostics.parts import LOOPBACK, failed, run
 from vixio import __version__
 from vixio.cli.commands import main
 from vixio.core.errors import ConfigError, ProviderError, ProviderUnavailable
 from vixio.core.extras import how_to_install
 from vixio.diagnostics import check
-from vixio.diagnostics.check import PROBES, Part, check_all
+from vixio.diagnostics.check import PROBES, Part
 from vixio.providers import registry
 from vixio.providers.registry import ProviderFactory, ProviderKind
 from vixio.settings import Settings
 from vixio.testing import ScriptedAgentBackend, ScriptedASR, ScriptedTTS, ScriptedVAD
 
 PARTS = ["settings", *PROBES]
-LOOPBACK = "server: {host: 127.0.0.1, port: 0, http_port: 0}\n"
 
 
 class NoOptions(BaseModel):
@@ -71,15 +71,6 @@ def kit(monkeypatch: pytest.MonkeyPatch) -> Kit:
     return kit
 
 
-async def run(directory: Path, text: str = "") -> dict[str, Part]:
-    path = directory / "vixio.yaml"
-    path.write_text(LOOPBACK + text if "server" not in text else text, encoding="utf-8")
-    parts: list[Part] = []
-    all_ok = await check_all(path, "my settings", parts.append)
-    assert all_ok == all(part.ok for part in parts)
-    return {part.name: part for part in parts}
-
-
 async def test_each_tool_source_is_shown(kit: Kit, tmp_path: Path) -> None:
     sources = """
 tools:
@@ -98,10 +89,6 @@ tools:
         "PYTHONPATH?; "
         "found: 0 local, 2 clock (builtin), 0 own (local)"
     )
-
-
-def failed(parts: dict[str, Part]) -> dict[str, str]:
-    return {name: part.detail for name, part in parts.items() if not part.ok}
 
 
 async def test_a_complete_configuration(kit: Kit, tmp_path: Path) -> None:
@@ -268,57 +255,6 @@ def test_the_command(kit: Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
     done = CliRunner().invoke(main, ["check", "--config", str(path)], color=True)
     assert "\x1b[31mFAILED\x1b[0m" in done.output
-
-
-async def test_a_language_that_is_neither_heard_nor_spoken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    names = ("hearing", "speaking", "messages", "access")
-    monkeypatch.setattr(check, "PROBES", {name: PROBES[name] for name in names})
-    parts = await run(tmp_path, "assistant: {language: zh-CN}\ntts: {name: piper}")
-    assert list(failed(parts)) == ["hearing", "speaking"]
-    assert parts["hearing"].detail.startswith("pocketsphinx hears en, not zh-CN: `")
-    assert how_to_install("whisper", "kokoro") in parts["hearing"].detail
-    assert "config/natural-zh.yaml`" in parts["hearing"].detail
-    assert "`vixio models get sense-voice`" in parts["hearing"].detail
-    assert parts["speaking"].detail.startswith("piper speaks en, not zh-CN: `")
-    assert parts["messages"] == Part("messages", True, "zh-CN: there is a catalogue")
-    assert failed(await run(tmp_path, "assistant: {language: en-GB}\ntts: {name: piper}")) == {}
-
-
-async def test_a_language_of_a_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = ("hearing", "speaking", "messages", "access")
-    monkeypatch.setattr(check, "PROBES", {name: PROBES[name] for name in names})
-    devices = "devices: {'02:*': {language: de}, '04:*': {name: Kitchen}}"
-    parts = await run(tmp_path, devices)
-    spoken = [f"{place}{name}" for name in names[:3] for place in ("", "devices.02:*.")]
-    assert list(parts) == ["settings", *spoken, "access"]
-    assert list(failed(parts)) == ["devices.02:*.hearing"]
-
-
-def test_a_language_without_messages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check, "PROBES", {"messages": PROBES["messages"]})
-    path = tmp_path / "vixio.yaml"
-    path.write_text("assistant: {language: nl}", encoding="utf-8")
-    done = CliRunner().invoke(main, ["check", "--config", str(path)])
-    assert done.output.splitlines()[1] == (
-        "messages   warn    there is no catalogue of messages in nl, English ones are used: add "
-        "nl.po to a folder that assistant.messages names (docs/languages.md)"
-    )
-    assert done.exit_code == 0, "it works"
-
-
-async def test_asr_that_detects_the_language(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(check, "PROBES", {name: PROBES[name] for name in ("asr", "hearing")})
-    async with SpeechServer() as service:
-        asr = f"asr: {{name: openai, language: auto, api_key: k, base_url: '{service.base_url}'}}"
-        parts = await run(tmp_path, f"assistant: {{language: zh-CN}}\n{asr}")
-        assert service.looked
-        assert not service.requests, "nothing that costs money is asked"
-    assert failed(parts) == {}
-    assert parts["hearing"].detail == "zh-CN, as far as openai knows it"
 
 
 async def test_a_service_that_refuses_the_key(

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import io
-import os
 import shutil
-import tarfile
-from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -27,44 +23,14 @@ from tests.support.hub import (
     web_page,
 )
 from tests.unit.models.conftest import BIG, FILES, HUGGING_FACE, MODELSCOPE, REPO, SMALL, entry
-from vixio.models.catalogue import MANIFEST, Model
+from tests.unit.models.kit import ARCHIVE, damage, installed, tarball
+from vixio.models.catalogue import Model
 from vixio.models.errors import ModelError
 from vixio.models.get import get, plan
 from vixio.models.hubs import Hubs, Mirror
 from vixio.models.progress import Progress
 from vixio.models.store import ModelStore
 from vixio.models.web import Web
-
-ARCHIVE = {
-    "hub": "github",
-    "repo": REPO,
-    "revision": "asr-models",
-    "archive": "a-model.tar.bz2",
-    "folder": "a-model",
-}
-
-
-def tarball(files: Mapping[str, bytes], folder: str = "a-model") -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w:bz2") as archive:
-        for name, data in {**files, "test_wavs/0.wav": b"RIFF"}.items():
-            info = tarfile.TarInfo(f"{folder}/{name}")
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-    return out.getvalue()
-
-
-def installed(store: ModelStore) -> dict[str, bytes]:
-    """The files of the model, without the manifest; nothing unfinished lies about."""
-    folder = store.place("a-model")
-    found = {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
-    assert found.pop(MANIFEST)
-    assert not store.staging("a-model").exists()
-    return found
 
 
 def resolved(hub: HubServer, name: str) -> str:
@@ -302,17 +268,6 @@ async def test_a_whole_one_is_left_as_it_is(
     assert hub.requests == []
 
 
-def damage(path: Path, how: str) -> None:
-    if how == "missing":
-        path.unlink()
-    elif how == "short":
-        os.truncate(path, 3)
-    else:
-        data = bytearray(path.read_bytes())
-        data[2] ^= 1
-        path.write_bytes(data)
-
-
 @pytest.mark.parametrize("how", ["missing", "short", "changed"])
 @pytest.mark.parametrize("pinned", [True, False])
 async def test_a_damaged_file_is_found_and_mended(
@@ -403,77 +358,3 @@ async def test_a_plan_asks_only_for_what_the_catalogue_lacks(
 
 
 # ── from a folder ────────────────────────────────────────────────────────────────────────────────
-
-
-def lay(folder: Path, files: Mapping[str, bytes]) -> Path:
-    for name, data in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    return folder
-
-
-NESTED = {"lang/model.onnx": BIG, "tokens.txt": SMALL}
-
-
-@pytest.mark.parametrize(
-    "files",
-    [
-        NESTED,
-        {f"a-model/{name}": data for name, data in NESTED.items()},
-        {"model.onnx": BIG, "tokens.txt": SMALL},
-        {"a-model.tar.bz2": tarball(NESTED)},
-    ],
-)
-@pytest.mark.parametrize("pinned", [True, False])
-async def test_from_a_folder(
-    web: Web,
-    hub: HubServer,
-    store: ModelStore,
-    hubs: Hubs,
-    tmp_path: Path,
-    files: dict[str, bytes],
-    pinned: bool,
-) -> None:
-    folder = lay(tmp_path / "stick", files)
-    model = entry(HUGGING_FACE, ARCHIVE, pinned=pinned, files=NESTED)
-    done = await get(model, store, web, hubs, offline=folder)
-    assert installed(store) == NESTED
-    assert {file.checked for file in done.files} == {"catalogue" if pinned else "nothing"}
-    assert done.source == str(folder)
-    assert hub.requests == []
-
-
-@pytest.mark.parametrize("inside", [True, False])
-async def test_from_the_models_folder_of_another_machine(
-    web: Web, hub: HubServer, store: ModelStore, hubs: Hubs, tmp_path: Path, inside: bool
-) -> None:
-    """What it has noted counts, where the catalogue pins nothing."""
-    hugging_face(hub, REPO, FILES)
-    model = entry(pinned=False)
-    there = await get(model, ModelStore(tmp_path / "other"), web, hubs)
-    folder = there.folder if inside else there.folder.parent
-    hub.requests.clear()
-    done = await get(model, store, web, hubs, offline=folder)
-    assert {file.checked for file in done.files} == {"hub"}
-    assert hub.requests == []
-    await store.remove("a-model")
-    damage(there.folder / "tokens.txt", "changed")
-    with pytest.raises(ModelError, match=r"not all of a-model: tokens\.txt .*has the SHA-256"):
-        await get(model, store, web, hubs, offline=folder)
-
-
-async def test_a_folder_with_other_files(
-    web: Web, store: ModelStore, hubs: Hubs, tmp_path: Path
-) -> None:
-    with pytest.raises(ModelError, match="there is no folder"):
-        await get(entry(), store, web, hubs, offline=tmp_path / "nowhere")
-    folder = lay(tmp_path / "stick", {"tokens.txt": b"other", "a-model.tar.bz2": b"broken"})
-    with pytest.raises(ModelError) as refused:
-        await get(entry(HUGGING_FACE, ARCHIVE), store, web, hubs, offline=folder)
-    assert "model.int8.onnx, tokens.txt" in str(refused.value)
-    assert "tokens.txt has 5 bytes instead of 8" in str(refused.value)
-    assert "a-model.tar.bz2: a broken archive" in str(refused.value)
-    huge = lay(tmp_path / "huge", {**FILES, "model.int8.onnx": BIG * 10})
-    with pytest.raises(ModelError, match=r"bytes instead of|far larger"):
-        await get(entry(pinned=False), store, web, hubs, offline=huge)

@@ -12,8 +12,8 @@ from vixio.api.fields import PRINTABLE, Body, DevicePath, Limit, Name, Offset, T
 from vixio.api.routing import Routes
 from vixio.api.scopes import Scope
 from vixio.api.service import ApiService
+from vixio.core.wall_clock import now_ms
 from vixio.devices.records import DeviceRecord
-from vixio.devices.visits import now_ms
 
 
 class Device(BaseModel):
@@ -109,7 +109,7 @@ class BlockBody(Body):
 
 async def list_devices(service: Service, limit: Limit = 100, offset: Offset = 0) -> DeviceList:
     """List the devices, the last seen first."""
-    found = await service.at_desk(lambda desk: desk.devices())
+    found = await service.read(lambda desk: desk.devices())
     part = found[offset : offset + limit]
     return DeviceList(devices=[_device(service, each) for each in part], total=len(found))
 
@@ -163,7 +163,7 @@ async def forget_device(service: Service, who: Who, device: DevicePath) -> None:
 
 async def list_device_tokens(service: Service, device: DevicePath) -> DeviceTokenList:
     """List the tokens by which a device may connect."""
-    found = await service.at_desk(lambda desk: desk.tokens(device))
+    found = await service.read(lambda desk: desk.tokens(device))
     now = now_ms()
     return DeviceTokenList(
         tokens=[DeviceToken(**asdict(each), state=each.state(now)) for each in found]

@@ -61,13 +61,13 @@ class Assigned(BaseModel):
 
 async def list_profiles(service: Service) -> ProfileList:
     """List the profiles."""
-    found = await service.at_desk(lambda desk: desk.profiles.all())
+    found = await service.read(lambda desk: desk.profiles.all())
     return ProfileList(profiles=[_profile(each) for each in found])
 
 
 async def show_profile(service: Service, profile: ProfilePath) -> Profile:
     """Show a profile."""
-    return _profile(await service.at_desk(lambda desk: desk.profiles.find(profile)))
+    return _profile(await service.read(lambda desk: desk.profiles.find(profile)))
 
 
 async def write_profile(
@@ -76,7 +76,7 @@ async def write_profile(
     """Write a profile, or replace it. Connected devices follow from their next turn on."""
     _check(service.ports.check_profile, body.content)
     await service.at_desk(lambda desk: desk.profiles.put(profile, body.content, who.actor))
-    return _profile(await service.at_desk(lambda desk: desk.profiles.find(profile)))
+    return _profile(await service.read(lambda desk: desk.profiles.find(profile)))
 
 
 async def remove_profile(service: Service, who: Who, profile: ProfilePath) -> None:

@@ -16,7 +16,7 @@ from vixio.api.scopes import Scope
 from vixio.api.service import ApiService
 from vixio.core.errors import ToolError
 from vixio.core.session.speech import Priority
-from vixio.devices.visits import now_ms
+from vixio.core.wall_clock import now_ms
 from vixio.reminders.asked import Day, at_time
 from vixio.reminders.desk import ReminderDesk
 from vixio.reminders.records import MAX_TEXT, Delivery, Kind, Order, ReminderError

@@ -58,7 +58,7 @@ async def show_server(service: Service) -> ServerStatus:
 
 async def show_audit(service: Service, limit: Limit = 50) -> Audit:
     """Show who changed what, the newest last."""
-    changes = await service.at_desk(lambda desk: desk.audit(limit))
+    changes = await service.read(lambda desk: desk.audit(limit))
     return Audit(
         changes=[
             AuditEntry(

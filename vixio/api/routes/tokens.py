@@ -15,7 +15,7 @@ from vixio.api.passwords import MAX_CHARS, is_password
 from vixio.api.problems import Problem, too_many
 from vixio.api.routing import Routes
 from vixio.api.scopes import Scope, read_scopes
-from vixio.devices.visits import now_ms
+from vixio.core.wall_clock import now_ms
 from vixio.transports.admission.addresses import address_key
 
 ScopeName = Literal[

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from vixio.bench.load.figures import Result
+from vixio.core.wall_clock import now_ms
 from vixio.database.create import make_database
 from vixio.database.database import Database
 from vixio.devices.tables import DeviceTable
-from vixio.devices.visits import now_ms
 
 
 def registry_of(folder: Path, number: int) -> dict[str, Any]:

@@ -40,6 +40,16 @@ class SessionOpened(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceToolsListed(Event):
+    """The device has listed its tools, at first or anew.
+
+    ``names``: of those that the agent may use.
+    """
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SessionClosed(Event):
     """The conversation ended. ``seconds``: how long it lasted; ``reason``: why it ended, in words
     for the log."""

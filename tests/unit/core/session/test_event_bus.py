@@ -105,6 +105,7 @@ def test_events_are_frozen_and_say_whose_they_are(kind: type[Event]) -> None:
 def test_there_are_the_events_that_the_documents_name() -> None:
     assert {kind.__name__ for kind in KINDS} == {
         "SessionOpened",
+        "DeviceToolsListed",
         "SessionClosed",
         "StateChanged",
         "PartialTranscript",
