@@ -130,10 +130,12 @@ class Pacer:
         self._changed.wake()
 
     async def put_sentence(self, text: str, *, kept: bool = True) -> None:
-        """Queue ``text`` as the subtitle of the audio that follows.
+        """Queue ``text`` as the subtitle of the audio that follows; dropped after :meth:`stop`.
 
         ``kept``: whether it is part of :meth:`heard_text`.
         """
+        if self._stopped:
+            return
         self.put_sentences += 1
         self._last_put = _Spoken(text, kept=kept)
         self._queue.append(self._last_put)
@@ -145,12 +147,17 @@ class Pacer:
             self._last_put.whole = False
 
     async def put_packets(self, packets: list[bytes]) -> None:
-        """Queue packets; waits while more than the buffer's length is unsent."""
+        """Queue packets; waits while more than the buffer's length is unsent.
+
+        Dropped after :meth:`stop`.
+        """
         if self._packet_at is None and packets:
             self._packet_at = now()
         for packet in packets:
             while self._queued_ms >= self._settings.buffer_ms:
                 await self._room.wait()
+            if self._stopped:
+                return
             self._append((packet,))
             self._changed.wake()
 
@@ -189,7 +196,8 @@ class Pacer:
     def stop(self) -> None:
         """Drop everything that is not sent yet and begin no further send. Idempotent.
 
-        A send that is in progress still reaches the device: :meth:`stopped` waits for it.
+        What is put afterwards is dropped, too: a ``tts start`` would have no ``tts stop``. A send
+        that is in progress still reaches the device: :meth:`stopped` waits for it.
         """
         self._stopped = True
         self._queue.clear()

@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 class Filler:
-    """The filler of one reply, played by what plays the reply. ``run`` is its task."""
+    """The filler of one reply, played by what plays the reply."""
 
     def __init__(
         self, timeline: TurnTimeline, start: SpeechStart, pacer: Pacer, audio: ReplyAudio
@@ -43,9 +43,11 @@ class Filler:
         self._start = start
         self._pacer = pacer
         self._audio = audio
+        self._task: asyncio.Task[None] | None = None
 
-    async def run(
+    def start(
         self,
+        group: asyncio.TaskGroup,
         after: float,
         limit: float,
         engine: Engine,
@@ -54,8 +56,19 @@ class Filler:
         """Say the words unless the answer begins within ``after`` seconds of the user's turn.
 
         ``limit``: seconds to make them in; without a voice there is no filler, nor while the user
-        goes on speaking. Raises ConnectionClosed.
+        goes on speaking. Its task in ``group`` raises ConnectionClosed.
         """
+        self._task = group.create_task(self._run(after, limit, engine, context))
+
+    def cancel(self) -> None:
+        """Say nothing any more, also when the voice ignores its cancellation. Idempotent."""
+        self.needless = True
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(
+        self, after: float, limit: float, engine: Engine, context: StationContext
+    ) -> None:
         due = self._timeline.marks.get("turn_end", now()) + after
         await asyncio.sleep(max(0.0, due - now()))
         if self._unwanted:

@@ -170,13 +170,13 @@ class Reply:
         try:
             async with asyncio.TaskGroup() as self._group:
                 pacing = self._group.create_task(self._pacer.run())
-                filling = self._fill(self._group) if failed is None else None
+                if failed is None:
+                    self._fill(self._group)
                 try:
                     await self._make(failed)
                 finally:
                     self.start.cancel()
-                    if filling is not None:
-                        filling.cancel()
+                    self._filler.cancel()
                     self._pacer.finish()
                 await pacing
         except* (ConnectionClosed, SpeechWithdrawn) as ended:
@@ -219,6 +219,7 @@ class Reply:
         self._context.history.cut(self.turn.turn_id, heard)
         self._pacer.stop()
         self.start.cancel()
+        self._filler.cancel()  # not with the task: an agent may hold that up
         self._end(f"interrupted:{cause}")
         if self.start.taken:
             self._emit(SpeechInterrupted, self.turn.turn_id, played, cause)
@@ -230,13 +231,11 @@ class Reply:
         if self._task is not None and self._task is not asyncio.current_task():
             self._task.cancel()
 
-    def _fill(self, group: asyncio.TaskGroup) -> asyncio.Task[None] | None:
+    def _fill(self, group: asyncio.TaskGroup) -> None:
         """Say a few words if the answer to the user takes long."""
-        after, turn = self._settings.filler_after, self.turn
-        if not after or not turn.understood or self.speech is not None:
-            return None
-        limit = self._settings.timeouts.tts
-        return group.create_task(self._filler.run(after, limit, self._engine, self._context))
+        after, limit = self._settings.filler_after, self._settings.timeouts.tts
+        if after and self.turn.understood and self.speech is None:
+            self._filler.start(group, after, limit, self._engine, self._context)
 
     def _floor_taken(self) -> None:
         self._emit(SpeechStarted, self.turn.turn_id)
