@@ -292,10 +292,12 @@ class Reply:
         except (ConnectionClosed, SpeechWithdrawn):
             raise
         except Exception as error:  # noqa: BLE001 - a defect must cost one turn, not the session
+            if self._over:
+                return None  # a voice that ignored its cancellation
             if not isinstance(error, VixioError | TimeoutError):
                 self._context.counters.add("turn.defect")
             return self._failure(Fault.of(error), describe(error))
-        if not self._made_something:
+        if not (self._made_something or self._over):
             return self._failure(Fault("no_answer"), "no_answer")
         return None
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from vixio.core.chunk import Abort, ListenMode, UserTurn
 from vixio.core.clock import now
+from vixio.core.errors import ConnectionClosed
 from vixio.core.messages.fault import Fault
 from vixio.core.pacer import Pacer
 from vixio.core.session import events
@@ -99,11 +101,14 @@ class ReplySlot:
         speaking = reply.speaking
         reply.interrupt(cause)
         self._floor.sounds_until(reply.pacer.plays_until)
-        await reply.pacer.stopped()
-        if speaking:
-            self.last_cut = reply.pacer
-            await self._parts.connection.send_speech_stop()
-        self._settle(reply, cause)
+        try:
+            await reply.pacer.stopped()
+        finally:
+            # Also if the wait is cancelled, with the recogniser's task of words that became void.
+            if speaking:
+                self.last_cut = reply.pacer
+                await self._parts.connection.send_speech_stop()
+            self._settle(reply, cause)
         return speaking
 
     def cut_for_more(self, reply: Reply) -> None:
@@ -147,6 +152,9 @@ class ReplySlot:
         parts = self._parts
         try:
             await reply.run(failed)
+        except Exception:
+            await self._break_off(reply)
+            raise
         finally:
             self._finish(reply)
         if reply.ends_conversation and parts.may_close():
@@ -154,6 +162,15 @@ class ReplySlot:
             by = farewell or "assistant"
             parts.context.counters.add(f"session.ended_by_{by}")
             await parts.connection.close(1000, "the conversation is over")
+
+    async def _break_off(self, reply: Reply) -> None:
+        """End a reply that a defect ended: without ``tts stop`` the device would speak on."""
+        speaking = reply.speaking
+        reply.interrupt("defect")
+        self._settle(reply, "defect")
+        if speaking:
+            with suppress(ConnectionClosed):  # the defect is what is reported
+                await self._parts.connection.send_speech_stop()
 
     async def _take_floor(self, reply: Reply) -> None:
         """Wait for a user who is still speaking: further words may change the answer.
