@@ -2,9 +2,11 @@
 # All tests, as several runs of pytest side by side: run_tests.sh PYTEST [ARGUMENT…]
 #
 # Conversations with the simulated device take the time that talking takes, and mostly wait; all other
-# tests compute. So three runs of conversations go on at a time, and two of the others beside them. All
-# have the same claim on the processors: with less, the others would get next to nothing of a machine
-# that another program keeps busy. With ARGUMENTs it is one plain run of them.
+# tests compute. So four workers of conversations go on at a time, which pytest-xdist keeps busy, and
+# two runs of the others beside them. All have the same claim on the processors: with less, the others
+# would get next to nothing of a machine that another program keeps busy. The others are two plain runs,
+# since each worker of pytest-xdist collects all tests of its run, and that takes 20 seconds for them.
+# With ARGUMENTs it is one plain run of them.
 set -u
 
 pytest=$1
@@ -28,31 +30,30 @@ start() {
     running="$running $!"
 }
 
-start others-1 tests/unit/providers tests/unit/devices tests/contract tests/models tests/e2e/a2a \
-    tests/e2e/test_api_document.py
+# The conversations of A2A and the questions from the API's document compute as well.
+start others-1 tests/unit/providers tests/contract tests/models tests/e2e/a2a tests/e2e/test_api_document.py
 start others-2 tests --ignore=tests/e2e --ignore=tests/load --ignore=tests/chaos --ignore=tests/session \
-    --ignore=tests/unit/providers --ignore=tests/unit/devices --ignore=tests/contract --ignore=tests/models
-start conversations-1 tests/e2e/test_[a-h]*.py tests/session --ignore=tests/e2e/test_api_document.py \
-    --ignore=tests/e2e/test_drain.py
-start conversations-2 tests/load tests/chaos firmware-test-client/tests tests/e2e/test_[s-z]*.py
-# One of them is shown while it runs.
+    --ignore=tests/unit/providers --ignore=tests/contract --ignore=tests/models
+# This one is shown while it runs.
 {
-    "$pytest" -p no:cacheprovider tests/e2e/test_drain.py tests/e2e/test_[i-r]*.py </dev/null
-    echo $? >"$here/conversations-3.status"
-} 2>&1 | tee "$here/conversations-3"
+    "$pytest" -p no:cacheprovider --numprocesses 4 --dist loadfile \
+        --ignore=tests/e2e/a2a --ignore=tests/e2e/test_api_document.py \
+        tests/e2e tests/load tests/chaos tests/session firmware-test-client/tests </dev/null
+    echo $? >"$here/conversations.status"
+} 2>&1 | tee "$here/conversations"
 wait
 running=
 
-for name in conversations-1 conversations-2 others-1 others-2; do
+for name in others-1 others-2; do
     cat "$here/$name"
 done
 status=0
-for name in conversations-1 conversations-2 conversations-3 others-1 others-2; do
+for name in conversations others-1 others-2; do
     its=$(cat "$here/$name.status")
     [ "$status" -ne 0 ] || status=$its
 done
 echo
-for name in conversations-1 conversations-2 conversations-3 others-1 others-2; do
+for name in conversations others-1 others-2; do
     echo "$name: $(tail -n 1 "$here/$name")"
 done
 exit "$status"
