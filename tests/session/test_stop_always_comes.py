@@ -48,7 +48,7 @@ async def test_a_defect_while_it_is_played_ends_the_speech() -> None:
         talk.device.put(TextInput("two"))
         await talk.device.wait_for("stop", 2)
         assert talk.device.texts()[-1] == "You said two."
-        assert [one.outcome for one in talk.ended] == ["interrupted:defect", "answered"]
+        assert [one.outcome for one in talk.ended] == ["failed:defect", "answered"]
 
 
 class Stalled(ManualConnection):

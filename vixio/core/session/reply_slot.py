@@ -167,6 +167,7 @@ class ReplySlot:
         """End a reply that a defect ended: without ``tts stop`` the device would speak on."""
         speaking = reply.speaking
         reply.interrupt("defect")
+        reply.timeline.outcome = "failed:defect"
         self._settle(reply, "defect")
         if speaking:
             with suppress(ConnectionClosed):  # the defect is what is reported
