@@ -64,11 +64,27 @@ class ObservedDevice:
         It is called after every message, state change and played-out reply, and every 50 ms.
 
         Raises:
-            DeviceTimeout: names `what`, the state and the last frames.
+            DeviceTimeout: names `what`, the state, a reply without an end, the last frames.
         """
         return await self.records.wait_for(
-            predicate, what=what, timeout=timeout, state=lambda: f"state {self.state.value}"
+            predicate, what=what, timeout=timeout, state=self._situation
         )
+
+    def _situation(self) -> str:
+        """What a timeout says of the device."""
+        parts = [f"state {self.state.value}"]
+        if not self.connected:
+            parts.append("not connected")
+        if not self.caught_up:
+            parts.append("main task busy")
+        reply = self.replies[-1] if self.replies else None
+        if reply is not None and not reply.ended:
+            stop = "no tts stop"
+            if reply.tts_stop is not None:
+                stop = f"tts stop {reply.tts_stop - self.now:+.3f} s"
+            start = f"tts start {reply.tts_start - self.now:+.3f} s"
+            parts.append(f"reply {reply.index} has not ended: {start}, {stop}")
+        return ", ".join(parts)
 
     async def wait_for_state(
         self, state: DeviceState | str, *, timeout: float = WAIT_TIMEOUT

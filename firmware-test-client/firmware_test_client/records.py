@@ -9,6 +9,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, Literal, TypeVar
 
 from firmware_test_client.errors import DeviceTimeout
@@ -166,28 +167,31 @@ class Records:
                 return result
         except TimeoutError:
             raise DeviceTimeout(
-                f"waited {timeout:g} s for {what}; {state()}; last frames:\n{self.last_frames()}"
+                f"waited {timeout:g} s for {what}; {state()}; last frames:\n"
+                f"{self.last_frames(asyncio.get_running_loop().time())}"
             ) from None
         finally:
             self._waiters.remove(waiter)
 
-    def last_frames(self, count: int = 8) -> str:
-        """The latest messages, one per line; runs of audio are one line."""
+    def last_frames(self, now: float, count: int = 16) -> str:
+        """The latest messages, one per line, with their age; a run of audio is one line."""
         lines: list[str] = []
-        run = 0
-        for frame in reversed(self.frames):
-            if frame.kind == "binary":
-                run += 1
-                continue
-            if run:
-                lines.append(f"  … {run} binary frames")
-                run = 0
-            lines.append(f"  {frame.time:.3f} {frame}")
+        for audio, run in groupby(reversed(self.frames), lambda frame: frame.kind == "binary"):
+            if audio:
+                lines.append(_audio_line(list(run), now))
+            else:
+                lines += [f"  {frame.time - now:+.3f} s {frame}" for frame in run]
             if len(lines) >= count:
                 break
-        if run:
-            lines.append(f"  … {run} binary frames")
+        del lines[count:]
         return "\n".join(reversed(lines)) or "  (none)"
+
+
+def _audio_line(run: list[Frame], now: float) -> str:
+    """A run of audio, the latest packet first."""
+    received = sum(frame.direction == "in" for frame in run)
+    last, first = run[0].time - now, run[-1].time - now
+    return f"  {first:+.3f} … {last:+.3f} s audio: {received} in, {len(run) - received} out"
 
 
 def parse_object(text: str) -> dict[str, Any] | None:

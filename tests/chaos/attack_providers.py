@@ -8,7 +8,7 @@ import json
 from firmware_test_client import DeviceConfig, Pcm, SimulatedDevice
 from tests.chaos.attack_tools import ready, server, tool
 from tests.chaos.attack_workers import until_health
-from tests.chaos.outcome import GONE, Outcome
+from tests.chaos.outcome import GONE, Outcome, explained
 from tests.chaos.patience import admitted
 from tests.chaos.plan import MET
 from tests.chaos.raw import TEXT, Json, McpAnswer, RawDevice, frame
@@ -64,7 +64,7 @@ async def victim(
         right = reply.stt == f"number {second}" and reply.text == f"Answer {second}."
         outcome.expect(right, f"the next turn: {reply.stt!r} -> {reply.text!r}"[:200])
     except GONE as error:
-        outcome.problems.append(f"{type(error).__name__}: {error}".splitlines()[0][:200])
+        outcome.problems.append(explained(error))
     finally:
         await device.close()
     return outcome
@@ -195,7 +195,7 @@ async def speaker(port: int, *, device_id: str, broken: int) -> Outcome:
         heard = device.stt_texts[-1:]
         outcome.expect("time" in " ".join(heard), f"in peace {heard} was heard")
     except GONE as error:
-        outcome.problems.append(f"{type(error).__name__}: {error}".splitlines()[0][:200])
+        outcome.problems.append(explained(error))
     finally:
         await device.close()
     return outcome

@@ -15,6 +15,10 @@ GONE = (OSError, TimeoutError, Refused, DeviceError)
 """What an attacker sees when the server has had enough of it."""
 
 
+MAX_EXPLAINED = 2_000
+"""Characters of an error among the problems: sixteen frames, shortened."""
+
+
 @dataclass(slots=True)
 class Outcome:
     """How often it was done, what the attacker saw, and what the server must not have done."""
@@ -66,6 +70,12 @@ class Outcome:
                 self.problems.append(f"{type(error).__name__}: {error}"[:200])
 
         await asyncio.gather(*(one(work) for work in works))
+
+
+def explained(error: BaseException) -> str:
+    """Return an error in one line; that of a device's wait has its last frames."""
+    lines = f"{type(error).__name__}: {error}".splitlines()
+    return " | ".join(line.strip() for line in lines)[:MAX_EXPLAINED]
 
 
 def _word(error: BaseException) -> str:

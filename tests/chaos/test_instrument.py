@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from firmware_test_client import DeviceTimeout
 from tests.chaos import marks, tones
 from tests.chaos.healthy import Felt, percentile
-from tests.chaos.outcome import Outcome
+from tests.chaos.outcome import MAX_EXPLAINED, Outcome, explained
 from tests.chaos.raw import TEXT, frame
 from tests.chaos.run import Report, Row, _grown, _harm, _lateness, _log_problems
 from tests.chaos.table import render
@@ -104,3 +105,15 @@ def test_the_table_names_every_problem() -> None:
 def test_a_share_of_values() -> None:
     assert percentile([], 0.95) == 0.0
     assert percentile([3, 1, 2], 0.5) == 2
+
+
+def test_a_device_s_timeout_is_a_problem_with_its_frames() -> None:
+    lines = [
+        "waited 60 s for a reply; last frames:",
+        *(f"  -{n} s in text 9 B" for n in range(200)),
+    ]
+    problem = explained(DeviceTimeout("\n".join(lines)))
+    assert problem.startswith(
+        "DeviceTimeout: waited 60 s for a reply; last frames: | -0 s in text 9 B | -1 s in"
+    )
+    assert len(problem) == MAX_EXPLAINED
