@@ -12,6 +12,7 @@ import pytest
 
 from tests.session.conversation import TIMEOUTS, Conversation, on_virtual_time
 from vixio.core.chunk import Abort, ListenMode, TextInput
+from vixio.core.errors import ProviderError
 from vixio.core.session.events import Failure
 from vixio.core.turns.interruption import Decision, Overlap
 from vixio.testing import ManualConnection, ScriptedAgent, ScriptedASR, ScriptedTTS
@@ -49,6 +50,34 @@ async def test_a_defect_while_it_is_played_ends_the_speech() -> None:
         await talk.device.wait_for("stop", 2)
         assert talk.device.texts()[-1] == "You said two."
         assert [one.outcome for one in talk.ended] == ["failed:defect", "answered"]
+
+
+class DefectiveAlert(ManualConnection):
+    """Has a mistake in the sending of alerts."""
+
+    async def send_alert(self, status: str, message: str, emotion: str) -> None:
+        """Raise what no interface mentions."""
+        raise LookupError("a mistake in the server")
+
+
+@on_virtual_time
+async def test_a_defect_behind_the_apology_ends_the_speech() -> None:
+    """The alert that gives the reason is sent before the ``tts stop``."""
+    error = ProviderError("scripted", "no route", reason="unreachable")
+    talk = Conversation(
+        device=DefectiveAlert(),
+        agent=ScriptedAgent(lambda text: (error,) if text == "one" else (LONG,)),
+    )
+    async with talk.running():
+        talk.device.put(TextInput("one"))
+        await talk.device.wait_for("stop")
+        assert talk.counters.get("session.defect") == 1
+        assert talk.device.all("start")
+        talk.device.put(TextInput("two"))
+        await talk.device.wait_for("stop", 2)
+        assert talk.device.texts()[-1] == LONG.partition(". ")[2]
+        outcome, answered = (one.outcome for one in talk.ended)
+        assert (outcome.partition(":")[0], answered) == ("failed", "answered")
 
 
 class Stalled(ManualConnection):

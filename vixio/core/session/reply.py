@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 from vixio.core.chunk import (
     AudioOut,
@@ -20,11 +21,7 @@ from vixio.core.chunk import (
     UserTurn,
 )
 from vixio.core.clock import now
-from vixio.core.errors import (
-    ConnectionClosed,
-    VixioError,
-    describe,
-)
+from vixio.core.errors import ConnectionClosed, VixioError, describe
 from vixio.core.log_fields import logged_as
 from vixio.core.messages import message
 from vixio.core.messages.fault import Fault
@@ -106,6 +103,7 @@ class Reply:
         """Whether a sentence was not spoken that the history could not take back."""
         self._made_something = False
         self._over = False
+        self._owes_stop = True
         self._group: asyncio.TaskGroup | None = None
         self._subtitle: str | None = None
         self._fault: Fault | None = None
@@ -125,7 +123,7 @@ class Reply:
     @property
     def speaking(self) -> bool:
         """Whether ``tts start`` was sent, and ``tts stop`` is due."""
-        return self._pacer.started and not self._over
+        return self._pacer.started and self._owes_stop
 
     @property
     def heard(self) -> bool:
@@ -197,11 +195,10 @@ class Reply:
         if self.speech is not None:
             status = SpeechStatus.FAILED if self._failed else SpeechStatus.PLAYED
             self.speech.end(status, self._heard_text())
-        try:
+        with suppress(ConnectionClosed):
             await show_reason(self._connection, self._fault, self._language)
+            self._owes_stop = False
             await self._connection.send_speech_stop()
-        except ConnectionClosed:
-            return
 
     def _drop(self, cause: str) -> None:
         """There is nobody to hear it, or nothing to say."""
@@ -220,6 +217,7 @@ class Reply:
         self._pacer.stop()
         self.start.cancel()
         self._filler.cancel()  # not with the task: an agent may hold that up
+        self._owes_stop = False
         self._end(f"interrupted:{cause}")
         if self.start.taken:
             self._emit(SpeechInterrupted, self.turn.turn_id, played, cause)

@@ -166,9 +166,10 @@ class ReplySlot:
     async def _break_off(self, reply: Reply) -> None:
         """End a reply that a defect ended: without ``tts stop`` the device would speak on."""
         speaking = reply.speaking
-        reply.interrupt("defect")
-        reply.timeline.outcome = "failed:defect"
-        self._settle(reply, "defect")
+        if reply.active:
+            reply.interrupt("defect")
+            reply.timeline.outcome = "failed:defect"
+            self._settle(reply, "defect")
         if speaking:
             with suppress(ConnectionClosed):  # the defect is what is reported
                 await self._parts.connection.send_speech_stop()
