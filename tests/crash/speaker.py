@@ -8,13 +8,11 @@ killed.
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from contextlib import suppress
-from pathlib import Path
 
+from tests.crash.steps import opened, say
 from vixio.core.wall_clock import now_ms
-from vixio.database.create import make_database
 from vixio.reminders import ledger
 from vixio.reminders.desk import ReminderDesk
 from vixio.reminders.records import Kind, Order, ReminderError
@@ -22,18 +20,9 @@ from vixio.reminders.records import Kind, Order, ReminderError
 DEVICES = 3
 
 
-def say(*what: str) -> None:
-    """Acknowledge a step."""
-    sys.stdout.write(json.dumps(what) + "\n")
-    sys.stdout.flush()
-
-
 async def work(folder: str, url: str, prefix: str) -> None:
     """Add deliveries for a few devices, and say what is due, without an end."""
-    say("started")
-    database = make_database(Path(folder), url)
-    await database.open()
-    say("opened")
+    database = await opened(folder, url)
     desk = ReminderDesk(database)
     number = 0
     while True:

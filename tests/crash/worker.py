@@ -7,11 +7,9 @@ killed.
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
-from pathlib import Path
 
-from vixio.database.create import make_database
+from tests.crash.steps import opened, say
 from vixio.devices.desk import Desk
 from vixio.devices.records import AccessMode
 from vixio.devices.tokens import DeviceTokens
@@ -21,18 +19,9 @@ from vixio.transports.admission.access import Visit
 ACTIVATION = AccessMode.ACTIVATION
 
 
-def say(*what: str) -> None:
-    """Acknowledge a change."""
-    sys.stdout.write(json.dumps(what) + "\n")
-    sys.stdout.flush()
-
-
 async def work(folder: str, url: str, prefix: str) -> None:
     """Lead devices through their lives, one after another, without an end."""
-    say("started")
-    database = make_database(Path(folder), url)
-    await database.open()
-    say("opened")
+    database = await opened(folder, url)
     visits, desk = Visits(database), Desk(database)
     tokens = DeviceTokens("a secret of enough bytes", 86_400)
     number = 0
