@@ -29,15 +29,15 @@ async def work(folder: str, url: str, prefix: str) -> None:
         number += 1
         device_id = f"{prefix}-{number}"
         visit = Visit(device_id=device_id, client_id="c", firmware="1.0")
-        code = (await visits.visit(visit, ACTIVATION, None)).code
+        code = (await visits.visit(visit, ACTIVATION, None))[0].code
         assert code is not None
         say("waits", device_id, code)
         await desk.claim(code, "me", f"Device {number}")
         say("claimed", device_id)
         used = []
         for _ in range(2):
-            token = tokens.issue(device_id, "c")
-            await visits.visit(visit, ACTIVATION, token)
+            _, token = await visits.visit(visit, ACTIVATION, tokens)
+            assert token is not None
             say("issued", device_id, token.id)
             await visits.tokens_used([token.id])
             say("used", device_id, token.id)

@@ -25,10 +25,10 @@ from vixio.database.database import Database
 from vixio.database.link import Link, Operation, Unavailable
 from vixio.devices.activation import read_proof
 from vixio.devices.desk import Desk
-from vixio.devices.news import Known, read_news
+from vixio.devices.news import Known, News, read_news
 from vixio.devices.notes import Notes
 from vixio.devices.records import UNKNOWN, AccessMode, DeviceRecord, RegistryError
-from vixio.devices.tokens import DeviceTokens, IssuedToken, Ticket
+from vixio.devices.tokens import DeviceTokens, Ticket
 from vixio.devices.visits import Seen, Visits
 from vixio.transports.admission.access import (
     Access,
@@ -94,6 +94,9 @@ class DeviceRegistry(Access):
         """What this process knows; for reading."""
         self._in_use: dict[str, Ticket] = {}
         """The token of each connected device."""
+        self._unsure: set[str] = set()
+        """Connected devices of which nothing is known yet that says that they may be here."""
+        self._catching_up = asyncio.Lock()
         self._notes = Notes(link, counters, self._replaced)
         self._following: asyncio.Task[None] | None = None
         self.on_written: Callable[[], None] = lambda: None
@@ -167,14 +170,13 @@ class DeviceRegistry(Access):
     # ── Access ───────────────────────────────────────────────────────────────────────────────
 
     async def visit(self, visit: Visit) -> Invitation:
-        token = self._tokens.issue(visit.device_id, visit.client_id) if self._tokens else None
         try:
             async with asyncio.timeout(VISIT_S):
-                device = await self.use(
-                    lambda database: Visits(database).visit(visit, self._mode, token)
+                device, token = await self.use(
+                    lambda database: Visits(database).visit(visit, self._mode, self._tokens)
                 )
         except (RegistryUnavailable, TimeoutError):
-            return self._offline(visit, token)
+            return self._offline(visit)
         self.known.standings[device.id] = device.standing
         if device.standing.lets_in(self._mode, visit.client_id):
             return Invitation(admitted=True, token=token.text if token else "")
@@ -234,9 +236,7 @@ class DeviceRegistry(Access):
         """Whether a token with a right signature is still good."""
         if ticket.id in self.known.revoked:
             return False
-        if ticket.id and ticket.issued_at >= self.known.at - SKEW_MS:
-            # Another process has let the device in, a moment ago: its answer to OTA is newer than
-            # what is known here.
+        if self._outdated_by(ticket):
             return True
         standing = self.known.standings.get(identity.device_id)
         if standing is None:
@@ -248,16 +248,23 @@ class DeviceRegistry(Access):
             self._mode, identity.client_id
         )
 
-    def _offline(self, visit: Visit, token: IssuedToken | None) -> Invitation:
+    def _outdated_by(self, ticket: Ticket) -> bool:
+        """Whether another process may have let the device in, and this one not know it yet: its
+        answer to OTA is newer than what is known here."""
+        return bool(ticket.id) and ticket.issued_at >= self.known.at - SKEW_MS
+
+    def _offline(self, visit: Visit) -> Invitation:
         """Answer a visit without the database: as usual, where what is known suffices."""
         self._counters.add("registry.offline_visits")
         standing = self.known.standings.get(visit.device_id, UNKNOWN)
         if not standing.lets_in(self._mode, visit.client_id):
             raise RegistryUnavailable
         self._notes.seen(visit.device_id, Seen(now_ms(), visit.address))
-        if token is not None:
-            self._notes.issued(token)
-        return Invitation(admitted=True, token=token.text if token else "")
+        if self._tokens is None:
+            return Invitation(admitted=True)
+        token = self._tokens.issue(visit.device_id, visit.client_id, since=standing.tokens_from)
+        self._notes.issued(token)
+        return Invitation(admitted=True, token=token.text)
 
     def _notice(self, device: DeviceRecord, language: str) -> Invitation:
         """Tell a device that is not let in why, in its language."""
@@ -283,23 +290,27 @@ class DeviceRegistry(Access):
 
     async def _catch_up(self, *, sure: bool = False) -> None:
         """Take changes of others into account. Raises RegistryUnavailable."""
-        known, at = self.known, now_ms()
-        news = await self.use(lambda database: read_news(database, known.last, at, sure=sure))
-        known.at = at
-        if news is None:
-            return
-        self.on_written()
-        if news.last == known.last:
-            return
-        concerned = news.apply(known)
-        for device_id in concerned:
-            self._look_again(device_id)
-        for device_id, ticket in tuple(self._in_use.items()):
-            if ticket.id in news.revoked:
+        async with self._catching_up:  # an older answer must not come after a newer one
+            known, at = self.known, now_ms()
+            news = await self.use(lambda database: read_news(database, known.last, at, sure=sure))
+            known.at = at
+            unsure, self._unsure = self._unsure, set()
+            if news is not None:
+                self.on_written()
+            if news is not None and news.last != known.last:
+                unsure |= self._apply(news)
+            for device_id in unsure:
                 self._look_again(device_id)
+
+    def _apply(self, news: News) -> set[str]:
+        """Bring what is known up to date; return the devices that may have to leave."""
+        concerned = set(news.apply(self.known))
         self._forget_expired()
         if concerned or news.profiles is not None:
             self.on_changed()
+        return concerned | {
+            device_id for device_id, ticket in self._in_use.items() if ticket.id in news.revoked
+        }
 
     def _look_again(self, device_id: str) -> None:
         """Have a device that may no longer be here sent away."""
@@ -307,13 +318,19 @@ class DeviceRegistry(Access):
         ticket = self._in_use.get(device_id)
         if standing.blocked is not None:
             self.on_unwelcome(device_id, _blocked(standing.blocked))
-        elif ticket is not None and (
-            ticket.id in self.known.revoked
-            or ticket.issued_at < standing.tokens_from
-            or not (self._mode is AccessMode.OPEN or standing.claimed)
-        ):
-            del self._in_use[device_id]
-            self.on_unwelcome(device_id, Rejection("device_revoked"))
+        elif ticket is None:
+            return
+        elif ticket.id in self.known.revoked or ticket.issued_at < standing.tokens_from:
+            self._send_away(device_id)
+        elif self._mode is not AccessMode.OPEN and not standing.claimed:
+            if self._outdated_by(ticket):
+                self._unsure.add(device_id)  # claimed since, or forgotten: the next look tells
+            else:
+                self._send_away(device_id)
+
+    def _send_away(self, device_id: str) -> None:
+        del self._in_use[device_id]
+        self.on_unwelcome(device_id, Rejection("device_revoked"))
 
     def _replaced(self, token_ids: Sequence[str]) -> None:
         """Tokens that a newer one of the same device replaces are void."""

@@ -52,9 +52,13 @@ class DeviceTokens:
         self.lifetime_s = lifetime_s
         self._clock = clock
 
-    def issue(self, device_id: str, client_id: str) -> IssuedToken:
-        """Return a new token for this device and client."""
-        token_id, issued = secrets.token_hex(8), round(self._clock() * 1000)
+    def issue(self, device_id: str, client_id: str, *, since: int = 0) -> IssuedToken:
+        """Return a new token for this device and client.
+
+        ``since``: milliseconds since 1970, when its tokens became valid, by the clock of whatever
+        server wrote that: one that is ahead must not make the new token void.
+        """
+        token_id, issued = secrets.token_hex(8), max(round(self._clock() * 1000), since)
         signed = self._signer.issue(device_id, _bound(client_id, token_id, str(issued)))
         return IssuedToken(
             f"{token_id}.{issued}.{signed}",

@@ -12,7 +12,7 @@ from vixio.database.database import Database, Transaction
 from vixio.devices.activation import Proof
 from vixio.devices.records import AccessMode, DeviceRecord
 from vixio.devices.tables import CODES, AuditTable, DeviceTable, TokenTable
-from vixio.devices.tokens import IssuedToken
+from vixio.devices.tokens import DeviceTokens, IssuedToken
 from vixio.transports.admission.access import Visit
 
 CODE_IDLE_MS: Final = 60 * 60_000
@@ -49,9 +49,9 @@ class Visits:
         self._clock = clock
 
     async def visit(
-        self, visit: Visit, mode: AccessMode, token: IssuedToken | None
-    ) -> DeviceRecord:
-        """Note a device that asks OTA, with the token that it gets if it is let in.
+        self, visit: Visit, mode: AccessMode, tokens: DeviceTokens | None
+    ) -> tuple[DeviceRecord, IssuedToken | None]:
+        """Note a device that asks OTA; return its record, and its token if it is let in.
 
         A device that is not let in has a code afterwards, where claims need one, and a challenge.
         """
@@ -76,9 +76,13 @@ class Visits:
             await devices.set(visit.device_id, last_seen=at, **changed)
             found = await devices.find(visit.device_id)
             assert found is not None  # noqa: S101 - it is held
-            if token is not None and found.standing.lets_in(mode, visit.client_id):
+            token = None
+            if tokens is not None and found.standing.lets_in(mode, visit.client_id):
+                # Issued here: a claim may have come while the visit waited for the database, and
+                # what was issued before it is void.
+                token = tokens.issue(visit.device_id, visit.client_id, since=found.tokens_from)
                 await TokenTable(transaction).add(token)
-        return found
+        return found, token
 
     async def prove(self, device_id: str, client_id: str, proof: Proof) -> DeviceRecord | None:
         """Check the proof of a device whose key is known; return its record as it is then.

@@ -8,7 +8,6 @@ import hmac
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
 import pytest
 
@@ -24,7 +23,6 @@ from vixio.transports.admission.access import Visit
 ACTIVATION = AccessMode.ACTIVATION
 KITCHEN, BATH = "02:00:00:00:00:01", "02:00:00:00:00:02"
 KEY = "ab" * 32
-TOKENS = device_tokens()
 
 
 class Clock:
@@ -45,15 +43,15 @@ class Registry:
         self.clock = clock
         self.desk = Desk(database, clock)
         self.visits = Visits(database, clock)
+        self.tokens = device_tokens(1_000, clock=lambda: clock.at / 1000)
 
     async def visit(
         self, device_id: str = KITCHEN, client_id: str = "c", mode: AccessMode = ACTIVATION
     ) -> DeviceRecord:
         """Have a device ask OTA."""
-        token = TOKENS.issue(device_id, client_id)
-        token = replace(token, issued_at=self.clock.at, expires_at=self.clock.at + 1_000_000)
         visit = Visit(device_id=device_id, client_id=client_id, board="box", firmware="1.0")
-        return await self.visits.visit(visit, mode, token)
+        record, _ = await self.visits.visit(visit, mode, self.tokens)
+        return record
 
     async def code(self, device_id: str = KITCHEN) -> str:
         """Have a device ask OTA, and return the code that it gets."""
