@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
+from vixio.api.first_login import Use
 from vixio.core.metrics import Counters
 from vixio.database.database import Database
 from vixio.database.link import Link
@@ -12,6 +14,8 @@ from vixio.database.sqlite import SQLiteDatabase
 from vixio.devices.records import AccessMode
 from vixio.devices.registry import DeviceRegistry
 from vixio.devices.tokens import DeviceTokens
+
+T = TypeVar("T")
 
 SECRET = "a secret of enough bytes"
 
@@ -29,3 +33,12 @@ def memory_registry(
     """Return a registry that ends with the test; not started."""
     link: Link[Database] = Link(lambda: SQLiteDatabase(None), name="test-registry")
     return DeviceRegistry(link, mode, tokens, Counters())
+
+
+def using(database: Database) -> Use:
+    """Return what does its work on an open database, as the registry of a server does."""
+
+    async def use(work: Callable[[Database], Awaitable[T]]) -> T:
+        return await work(database)
+
+    return use

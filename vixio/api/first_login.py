@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol, TypeVar
 
 from vixio.api.keys import Keys
 from vixio.api.passwords import hash_password, new_password
@@ -13,21 +14,30 @@ from vixio.database.database import Database
 from vixio.database.paths import make_private_folder
 from vixio.devices.records import RegistryError
 
+T = TypeVar("T")
+
 FILE_NAME: Final = "api_password"
 """In the data folder, until another password is set."""
 
 
-async def make_first_login(database: Database, folder: Path) -> bool:
+class Use(Protocol):
+    """Does something on the database; :meth:`~vixio.devices.registry.DeviceRegistry.use`."""
+
+    async def __call__(self, work: Callable[[Database], Awaitable[T]]) -> T: ...
+
+
+async def make_first_login(use: Use, folder: Path) -> bool:
     """Set a random password and write it to a file, unless there is one; return whether it was.
 
-    Raises RegistryError if the file cannot be written; there is no login then.
+    Raises RegistryError if the file cannot be written, there is no login then; what ``use`` raises.
     """
-    keys = Keys(database)
-    if await keys.password() is not None:
+    if await use(lambda database: Keys(database).password()) is not None:
         return False
     password = new_password()
+    # Takes seconds on a slow machine: not while the registry waits.
     hashed = await hash_password(password)
-    return await keys.set_first_password(hashed, partial(_publish, folder, password))
+    publish = partial(_publish, folder, password)
+    return await use(lambda database: Keys(database).set_first_password(hashed, publish))
 
 
 def forget_first_password(folder: Path) -> None:

@@ -113,9 +113,7 @@ class ApiMount:
             return  # the login would end with the process, and nobody could know it
         while True:
             try:
-                made = await ports.registry.use(
-                    lambda database: make_first_login(database, ports.folder)
-                )
+                made = await make_first_login(ports.registry.use, ports.folder)
             except RegistryUnavailable:
                 await asyncio.sleep(RETRY_S)
                 continue

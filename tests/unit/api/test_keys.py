@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.registry import using
 from tests.support.registry_databases import Make, make, postgres_url
 from vixio.api.first_login import FILE_NAME, forget_first_password, make_first_login
 from vixio.api.keys import SESSION_MS, USED_MS, Keys, TokenKind
@@ -124,16 +125,16 @@ async def test_the_first_login_is_made_once_in_a_file_for_its_owner(
         folder = tmp_path / "data"
         (tmp_path / "data").mkdir()
         (folder / FILE_NAME).write_text("of a start that was killed")
-        assert await make_first_login(database, folder)
+        assert await make_first_login(using(database), folder)
         path = folder / FILE_NAME
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         password = path.read_text().strip()
         assert await is_password(password, await keys.password())
-        assert not await make_first_login(database, folder)
+        assert not await make_first_login(using(database), folder)
         assert path.read_text().strip() == password
         forget_first_password(folder)
         assert not path.exists()
-        assert not await make_first_login(database, folder), "another password is in force"
+        assert not await make_first_login(using(database), folder), "another password is in force"
 
 
 async def test_without_a_place_for_its_file_there_is_no_first_login(
@@ -143,7 +144,7 @@ async def test_without_a_place_for_its_file_there_is_no_first_login(
         taken = tmp_path / "file"
         taken.touch()
         with pytest.raises(RegistryError, match="vixio api-password"):
-            await make_first_login(database, taken)
+            await make_first_login(using(database), taken)
         assert await keys.password() is None
 
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.support.registry import using
 from vixio.api.first_login import FILE_NAME, make_first_login
 from vixio.api.keys import Keys
 from vixio.api.passwords import is_password
@@ -77,7 +78,7 @@ def test_a_mistake_is_one_line(data: Path) -> None:
 
 
 def test_the_password_is_replaced_without_the_old_one(data: Path) -> None:
-    on_database(data, lambda database: make_first_login(database, data))
+    on_database(data, lambda database: make_first_login(using(database), data))
     first = (data / FILE_NAME).read_text().strip()
     (password,) = vixio("api-password").stdout.split()
     assert password != first
