@@ -59,6 +59,7 @@ class Channel:
         self._may_read.set()
         self._tasks: list[asyncio.Task[None]] = []
         self._closed = False
+        self._close: CloseInfo | None = None
 
     @property
     def open(self) -> bool:
@@ -139,7 +140,7 @@ class Channel:
         if self.open and self._outgoing and self._may_write.is_set():
             await self._written.wait()
         if not self.open:
-            raise Disconnected("the connection is closed")
+            raise Disconnected(self._why_closed())
 
     def stall(self) -> None:
         """Hold back everything that is sent from now on."""
@@ -168,7 +169,7 @@ class Channel:
             Disconnected: no pong in time, or no connection.
         """
         if self._socket is None or self._closed:
-            raise Disconnected("the connection is closed")
+            raise Disconnected(self._why_closed())
         try:
             async with asyncio.timeout(timeout):
                 return await (await self._socket.ping())
@@ -225,10 +226,16 @@ class Channel:
             now = asyncio.get_running_loop().time()
             self._ended(CloseInfo(_ABNORMAL, "the reader failed", now))
 
+    def _why_closed(self) -> str:
+        if self._close is None:
+            return "the connection is closed"
+        return f"the connection was closed with {self._close.code} {self._close.reason}".rstrip()
+
     def _ended(self, close: CloseInfo) -> None:
         if self._closed:
             return
         self._closed = True
+        self._close = close
         self._outgoing.clear()
         self._written.set()
         self._wake.set()

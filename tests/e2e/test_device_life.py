@@ -52,7 +52,11 @@ class House:
         command = (VIXIO, "serve", "--config", self.folder / "vixio.yaml")
         async with running(command, self.folder) as server:
             await server.line("silero")
-            yield server
+            try:
+                yield server
+            except BaseException as error:
+                error.add_note("the server said:\n" + "".join(server.out + server.err))
+                raise
             if server.process.returncode is None:
                 await server.stop(signal.SIGTERM)
             said = "".join(server.out + server.err)
@@ -82,6 +86,8 @@ class House:
             activation_rounds=None,
             activation_retry=0.1,
             activation_error_retry=0.1,
+            ota_tries=10,
+            ota_retry=0.1,
             pause_scale=0.01,
             **options,
         )
