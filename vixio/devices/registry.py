@@ -305,6 +305,8 @@ class DeviceRegistry(Access):
     def _apply(self, news: News) -> set[str]:
         """Bring what is known up to date; return the devices that may have to leave."""
         concerned = set(news.apply(self.known))
+        if news.everything:  # also those that were let in before anything was read
+            concerned |= set(self._in_use)
         self._forget_expired()
         if concerned or news.profiles is not None:
             self.on_changed()

@@ -2,90 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
-import threading
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
+from contextlib import AbstractAsyncContextManager, closing
 from pathlib import Path
 
 import pytest
 
 from tests.support.registry import device_tokens
 from tests.support.registry_databases import Make
+from tests.support.running_registry import KITCHEN, Here, claimed, registry_of, running
 from tests.support.waiting import until
 from vixio.core.device import Device
 from vixio.core.metrics import Counters
 from vixio.core.session.events import SessionClosed, SessionOpened
-from vixio.core.wall_clock import now_ms
 from vixio.database.create import make_database
 from vixio.database.database import Database, Transaction
-from vixio.database.link import Link
 from vixio.devices.desk import Desk
 from vixio.devices.records import AccessMode, RegistryError
-from vixio.devices.registry import DeviceRegistry
-from vixio.devices.tokens import DeviceTokens
 from vixio.transports.admission.access import Activation, RegistryUnavailable, Visit
 from vixio.transports.admission.auth import TokenAuthenticator
 from vixio.transports.admission.identity import Identity
 
-KITCHEN, BATH = "02:00:00:00:00:01", "02:00:00:00:00:02"
+BATH = "02:00:00:00:00:02"
 SECRET = "a secret of enough bytes"
-
-
-class Here:
-    """A running registry, and a connection of somebody else to its database."""
-
-    def __init__(self, registry: DeviceRegistry, desk: Desk, counters: Counters) -> None:
-        self.registry = registry
-        self.desk = desk
-        self.counters = counters
-        self.sent_away: list[tuple[str, str]] = []
-        registry.on_unwelcome = lambda device_id, rejection: self.sent_away.append(
-            (device_id, rejection.words("en"))
-        )
-
-    async def visit(self, device_id: str = KITCHEN, client_id: str = "c") -> str:
-        """Have a device ask OTA; return its token, empty if it is not let in."""
-        invitation = await self.registry.visit(Visit(device_id=device_id, client_id=client_id))
-        assert invitation.admitted == bool(invitation.token)
-        return invitation.token
-
-    def refused(self, token: str, device_id: str = KITCHEN, client_id: str = "c") -> str:
-        """Return why a device with this token may not connect; empty: it may."""
-        refusal = self.registry.check(Identity(device_id, client_id, token))
-        return refusal.reason if refusal else ""
-
-
-def registry_of(
-    make: Make, mode: AccessMode, counters: Counters, tokens: DeviceTokens | None
-) -> DeviceRegistry:
-    link: Link[Database] = Link(make, name="test-registry")
-    return DeviceRegistry(link, mode, tokens, counters)
-
-
-@asynccontextmanager
-async def running(
-    make: Make, mode: AccessMode = AccessMode.ACTIVATION, tokens: DeviceTokens | None = None
-) -> AsyncIterator[Here]:
-    """Run a registry."""
-    counters = Counters()
-    registry = registry_of(make, mode, counters, tokens or device_tokens())
-    database = make()
-    await database.open()
-    registry.start()
-    try:
-        yield Here(registry, Desk(database), counters)
-    finally:
-        await registry.stop()
-        await database.close()
-
-
-async def claimed(here: Here, device_id: str = KITCHEN) -> str:
-    """Have a device let in; return its token."""
-    assert await here.visit(device_id) == ""
-    await here.registry.at_desk(lambda desk: desk.claim(device_id, "me"))
-    return await here.visit(device_id)
 
 
 async def test_a_device_comes_is_claimed_elsewhere_and_connects(make: Make) -> None:
@@ -178,78 +117,6 @@ async def test_a_device_that_another_process_let_in_connects_here_at_once(make: 
         await there.desk.forget(KITCHEN, "me")
         await until(lambda: here.sent_away)
         await until(lambda: here.refused(token) == "token_revoked")
-
-
-class Slow(Database):
-    """A database that begins to work, and whose answers arrive, when they are let: as on a busy
-    machine."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self.place = database.place
-        self.asked, self.may_begin = threading.Event(), threading.Event()
-        self.answered, self.may_arrive = threading.Event(), threading.Event()
-        self.may_begin.set()
-        self.may_arrive.set()
-
-    async def open(self) -> None:
-        await self._database.open()
-
-    async def close(self) -> None:
-        await self._database.close()
-
-    @asynccontextmanager
-    async def transaction(self, *, write: bool = True) -> AsyncIterator[Transaction]:
-        self.asked.set()
-        await asyncio.to_thread(self.may_begin.wait)
-        async with self._database.transaction(write=write) as transaction:
-            yield transaction
-        self.answered.set()
-        await asyncio.to_thread(self.may_arrive.wait)
-
-    async def changed(self) -> bool:
-        return await self._database.changed()
-
-
-async def test_an_old_answer_does_not_send_away_a_device_that_was_claimed_since(
-    make: Make,
-) -> None:
-    tokens, counters, slow = device_tokens(), Counters(), Slow(make())
-    async with running(make, tokens=tokens) as there:
-        assert await there.visit() == ""
-        registry = registry_of(lambda: slow, AccessMode.ACTIVATION, counters, tokens)
-        here = Here(registry, there.desk, counters)
-        slow.may_arrive.clear()
-        registry.start()  # it reads that the device waits for its claim
-        assert await asyncio.to_thread(slow.answered.wait, 60)
-        token = await claimed(there)
-        assert here.refused(token) == ""
-        slow.may_arrive.set()
-        await until(lambda: registry.stats()["devices_claimed"])
-        assert here.sent_away == []
-        await there.desk.forget(KITCHEN, "me")  # at once: the token is still a new one
-        await until(lambda: here.sent_away)
-        await registry.stop()
-
-
-async def test_a_claim_during_a_visit_does_not_make_its_token_void(make: Make) -> None:
-    tokens, counters, slow = device_tokens(), Counters(), Slow(make())
-    registry = registry_of(lambda: slow, AccessMode.ACTIVATION, counters, tokens)
-    async with running(make, tokens=tokens) as there:
-        here = Here(registry, there.desk, counters)
-        assert await here.visit() == ""
-        slow.asked.clear()
-        slow.may_begin.clear()
-        visiting = asyncio.create_task(here.visit())
-        assert await asyncio.to_thread(slow.asked.wait, 60)
-        asked_at = now_ms()
-        await until(lambda: now_ms() > asked_at)
-        await there.desk.claim(KITCHEN, "me")
-        slow.may_begin.set()
-        token = await visiting
-        _, issued, *_ = token.split(".")
-        assert int(issued) >= (await there.desk.device(KITCHEN)).tokens_from
-        await registry.stop()
 
 
 async def test_what_is_known_survives_a_restart(make: Make) -> None:

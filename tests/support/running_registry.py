@@ -1,0 +1,75 @@
+"""A running registry for tests, and what somebody else does to its database meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from tests.support.registry import device_tokens
+from tests.support.registry_databases import Make
+from vixio.core.metrics import Counters
+from vixio.database.database import Database
+from vixio.database.link import Link
+from vixio.devices.desk import Desk
+from vixio.devices.records import AccessMode
+from vixio.devices.registry import DeviceRegistry
+from vixio.devices.tokens import DeviceTokens
+from vixio.transports.admission.access import Visit
+from vixio.transports.admission.identity import Identity
+
+KITCHEN = "02:00:00:00:00:01"
+
+
+class Here:
+    """A running registry, and a connection of somebody else to its database."""
+
+    def __init__(self, registry: DeviceRegistry, desk: Desk, counters: Counters) -> None:
+        self.registry = registry
+        self.desk = desk
+        self.counters = counters
+        self.sent_away: list[tuple[str, str]] = []
+        registry.on_unwelcome = lambda device_id, rejection: self.sent_away.append(
+            (device_id, rejection.words("en"))
+        )
+
+    async def visit(self, device_id: str = KITCHEN, client_id: str = "c") -> str:
+        """Have a device ask OTA; return its token, empty if it is not let in."""
+        invitation = await self.registry.visit(Visit(device_id=device_id, client_id=client_id))
+        assert invitation.admitted == bool(invitation.token)
+        return invitation.token
+
+    def refused(self, token: str, device_id: str = KITCHEN, client_id: str = "c") -> str:
+        """Return why a device with this token may not connect; empty: it may."""
+        refusal = self.registry.check(Identity(device_id, client_id, token))
+        return refusal.reason if refusal else ""
+
+
+def registry_of(
+    make: Make, mode: AccessMode, counters: Counters, tokens: DeviceTokens | None
+) -> DeviceRegistry:
+    link: Link[Database] = Link(make, name="test-registry")
+    return DeviceRegistry(link, mode, tokens, counters)
+
+
+@asynccontextmanager
+async def running(
+    make: Make, mode: AccessMode = AccessMode.ACTIVATION, tokens: DeviceTokens | None = None
+) -> AsyncIterator[Here]:
+    """Run a registry."""
+    counters = Counters()
+    registry = registry_of(make, mode, counters, tokens or device_tokens())
+    database = make()
+    await database.open()
+    registry.start()
+    try:
+        yield Here(registry, Desk(database), counters)
+    finally:
+        await registry.stop()
+        await database.close()
+
+
+async def claimed(here: Here, device_id: str = KITCHEN) -> str:
+    """Have a device let in; return its token."""
+    assert await here.visit(device_id) == ""
+    await here.registry.at_desk(lambda desk: desk.claim(device_id, "me"))
+    return await here.visit(device_id)
