@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import random
 import signal
 import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import gettempdir
+from typing import IO
 
 START_TIMEOUT = 120.0
 STOP_TIMEOUT = 30.0
@@ -20,6 +23,9 @@ a busy machine five; this catches the one that never ends."""
 
 OWN_PORTS = (15_000, 32_000)
 """Below the dynamic ports of Linux (32768 to 60999), macOS and Windows (from 49152)."""
+
+_given: list[IO[str]] = []
+"""A locked file for each port that was given, so that no test beside this one gets it too."""
 
 
 @dataclass
@@ -89,13 +95,21 @@ async def running(
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports that were free a moment ago, of those that no system gives out by itself.
+    """Return different ports that were free a moment ago, of those that no system gives out.
 
-    A port that the system chose would be given to the next program that asks for any.
+    A port that the system chose would be given to the next program that asks for any. Whoever got
+    one may not listen yet: until this process ends, no other test of this machine gets it.
     """
+    folder = Path(gettempdir(), "vixio-test-ports")
+    folder.mkdir(exist_ok=True)
     ports: list[int] = []
     while len(ports) < count:
         port = random.randrange(*OWN_PORTS)
-        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
-            ports.append(port)
+        with ExitStack() as stack, suppress(OSError):
+            file = stack.enter_context((folder / str(port)).open("w"))
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with socket.create_server(("127.0.0.1", port)):
+                ports.append(port)
+            _given.append(file)
+            stack.pop_all()
     return ports
