@@ -230,3 +230,21 @@ async def test_a_status_is_reported_by_topic(members: Members) -> None:
     assert {each["text"] for each in found if "text" in each} == {"m 1"}
     assert not any("sessions" in each for each in found)
     assert not any("sessions" in each for each in await one.presence.members("unknown"))
+
+
+async def test_a_broadcast_reaches_the_others_alone_and_in_order(members: Members) -> None:
+    one, two = members
+    received: dict[int, list[object]] = {1: [], 2: []}
+    one.broadcast.on_message("news", lambda body: received[1].append(body["number"]))
+    if one is not two:
+        two.broadcast.on_message("news", lambda body: received[2].append(body["number"]))
+    for number in range(100):
+        one.broadcast.send("news", {"number": number})
+        one.broadcast.send("nobody listens", {})
+    two.broadcast.send("news", {"number": -1})
+    if one is two:
+        await one.presence.members()  # whatever was sent has come by then
+        assert received == {1: [], 2: []}
+    else:
+        await until(lambda: len(received[2]) == 100 and received[1])
+        assert received == {1: [-1], 2: list(range(100))}

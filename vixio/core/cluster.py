@@ -1,9 +1,10 @@
 """What holds for all processes that serve the same devices.
 
-A :class:`Cluster` has four parts: leases (which process serves a device), presence (which devices
-are connected where), shared limits (counts and rates of all processes together) and commands to the
-process that serves a device. :class:`vixio.core.local_cluster.LocalCluster` is the default for a
-single process; ``vixio.cluster.workers`` joins the processes of one machine.
+A :class:`Cluster` has five parts: leases (which process serves a device), presence (which devices
+are connected where), shared limits (counts and rates of all processes together), commands to the
+process that serves a device, and a broadcast to all processes.
+:class:`vixio.core.local_cluster.LocalCluster` is the default for a single process;
+``vixio.cluster.workers`` joins the processes of one machine.
 
 Every implementation passes ``tests/contract/test_cluster_contract.py``. Values of other processes
 may lag by some 50 ms.
@@ -20,6 +21,7 @@ from typing import Any, Final, Protocol
 
 from vixio.core.commands import Command, CommandResult, CommandStatus
 from vixio.core.errors import VixioError, describe
+from vixio.core.tools.types import JsonObject
 
 _log = logging.getLogger(__name__)
 
@@ -195,8 +197,27 @@ class Commands(ABC):
         """
 
 
+OnBroadcast = Callable[[JsonObject], None]
+"""Receives what another process has sent. Must return at once and not raise."""
+
+
+class Broadcast(ABC):
+    """What every process may want to know, and can do without: a message may be lost."""
+
+    @abstractmethod
+    def send(self, topic: str, body: JsonObject) -> None:
+        """Send to all other processes, in order. Returns at once.
+
+        A process that does not keep up loses messages, whole ones.
+        """
+
+    @abstractmethod
+    def on_message(self, topic: str, receive: OnBroadcast) -> None:
+        """Have ``receive`` called with what other processes send; one listener per topic."""
+
+
 class Cluster:
-    """The four parts. ``shared``: whether there are other processes, now or later."""
+    """The five parts. ``shared``: whether there are other processes, now or later."""
 
     def __init__(
         self,
@@ -204,6 +225,7 @@ class Cluster:
         presence: Presence,
         limits: SharedLimits,
         commands: Commands,
+        broadcast: Broadcast,
         *,
         shared: bool,
     ) -> None:
@@ -211,6 +233,7 @@ class Cluster:
         self.presence = presence
         self.limits = limits
         self.commands = commands
+        self.broadcast = broadcast
         self.shared = shared
 
 

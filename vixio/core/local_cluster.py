@@ -11,6 +11,7 @@ from vixio.core.cluster import (
     HEALTH,
     NOT_CONNECTED,
     RELEASE_S,
+    Broadcast,
     Charged,
     Cluster,
     CommandHandler,
@@ -19,6 +20,7 @@ from vixio.core.cluster import (
     LeaseLost,
     Leases,
     LossReason,
+    OnBroadcast,
     OnLost,
     Presence,
     SharedLimits,
@@ -26,6 +28,7 @@ from vixio.core.cluster import (
     carry_out,
 )
 from vixio.core.commands import Command, CommandResult, encode
+from vixio.core.tools.types import JsonObject
 
 NAME = "1"
 """Name of the only process."""
@@ -155,6 +158,16 @@ class LocalCommands(Commands):
         return await carry_out(self._handler, device_id, command, timeout)
 
 
+class LocalBroadcast(Broadcast):
+    """There is nobody to send to."""
+
+    def send(self, topic: str, body: JsonObject) -> None:
+        """Has no effect."""
+
+    def on_message(self, topic: str, receive: OnBroadcast) -> None:
+        """Nothing is ever received."""
+
+
 class LocalCluster(Cluster):
     """The default of a server.
 
@@ -164,5 +177,10 @@ class LocalCluster(Cluster):
     def __init__(self, release_timeout: float = RELEASE_S) -> None:
         leases = LocalLeases(release_timeout)
         super().__init__(
-            leases, LocalPresence(leases), LocalLimits(), LocalCommands(leases), shared=False
+            leases,
+            LocalPresence(leases),
+            LocalLimits(),
+            LocalCommands(leases),
+            LocalBroadcast(),
+            shared=False,
         )

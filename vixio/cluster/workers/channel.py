@@ -15,6 +15,10 @@ MAX_WAITING: Final = 32 * 1024 * 1024
 """Bytes that may wait for the other end; above, it is taken for dead."""
 
 
+BUSY: Final = 1024 * 1024
+"""Bytes that wait for the other end; above, what may be lost is not sent."""
+
+
 class Channel:
     """Sends and receives messages; joins answers with requests."""
 
@@ -28,6 +32,11 @@ class Channel:
     def closed(self) -> bool:
         """Whether the other end is gone."""
         return self._writer.is_closing() or self._frames.at_end
+
+    @property
+    def busy(self) -> bool:
+        """Whether so much waits that what may be lost should be."""
+        return self._writer.transport.get_write_buffer_size() > BUSY
 
     def next_number(self) -> int:
         """Return a number for a request."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from vixio.cluster.workers.broadcast import WorkerBroadcast
 from vixio.cluster.workers.channel import Channel
 from vixio.cluster.workers.commands import WorkerCommands
 from vixio.cluster.workers.leases import WorkerLeases
@@ -20,12 +21,20 @@ class WorkerCluster(Cluster):
     presence: WorkerPresence
     limits: WorkerLimits
     commands: WorkerCommands
+    broadcast: WorkerBroadcast
 
     def __init__(self, worker: int, channel: Channel) -> None:
         leases = WorkerLeases(channel)
         presence = WorkerPresence(worker, channel, leases)
         commands = WorkerCommands(channel, leases)
-        super().__init__(leases, presence, WorkerLimits(channel), commands, shared=True)
+        super().__init__(
+            leases,
+            presence,
+            WorkerLimits(channel),
+            commands,
+            WorkerBroadcast(channel),
+            shared=True,
+        )
         self._channel = channel
 
     async def run(self) -> None:
@@ -51,6 +60,8 @@ class WorkerCluster(Cluster):
                 self.limits.counted(name, key, count)
             case (Kind.CHARGE, {"name": str(name), "key": str(key), "amount": int(amount)}):
                 self.limits.charged(name, key, amount)
+            case (Kind.BROADCAST, {"topic": str(topic), "body": dict(body)}):
+                self.broadcast.received(topic, body)
             case (Kind.PRESENCE, {"device": str(device), "worker": int(worker)}):
                 self.presence.connected(device, worker)
             case (

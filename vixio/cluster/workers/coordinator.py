@@ -103,6 +103,8 @@ class Coordinator:
                 self._count(worker, (name, key), count)
             case (Kind.CHARGE, {"name": str(), "key": str(), "amount": int()}):
                 self._to_others(worker, Kind.CHARGE, **message.body)
+            case (Kind.BROADCAST, {"topic": str(), "body": dict()}):
+                self._to_others(worker, Kind.BROADCAST, may_lose=True, **message.body)
             case (Kind.RENEW, _):
                 self._leases.renew(worker)
             case (Kind.RELEASE, {"device": str(device), "token": int(token)}):
@@ -208,9 +210,16 @@ class Coordinator:
             elsewhere = holder if holder != worker else 0
             channel.send(Kind.PRESENCE, device=device, worker=elsewhere)
 
-    def _to_others(self, worker: int, kind: Kind, **body: Any) -> None:  # noqa: ANN401 - JSON values
+    def _to_others(
+        self,
+        worker: int,
+        kind: Kind,
+        *,
+        may_lose: bool = False,
+        **body: Any,  # noqa: ANN401 - JSON values
+    ) -> None:
         for other, channel in self._channels.items():
-            if other != worker:
+            if other != worker and not (may_lose and channel.busy):
                 channel.send(kind, **body)
 
     async def _command(

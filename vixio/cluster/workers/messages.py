@@ -50,6 +50,8 @@ class Kind(IntEnum):
     which the device is served. The answer is a ``CommandResult``."""
     ANSWER = 13
     """Either: ``result`` of a request."""
+    BROADCAST = 15
+    """``topic, body``. Either: what a process tells all others, and can be lost."""
 
 
 class Message(NamedTuple):
