@@ -100,11 +100,11 @@ class Server:
         self.counters = Counters()
         self._lines = ServerLog()
         self.providers = ServerProviders(settings, providers or Providers(), self.counters)
-        presence = self._context.cluster.presence
+        cluster = self._context.cluster
         self._household = Household(
             settings,
             self.providers.defaults,
-            presence,
+            cluster,
             self.counters,
             self._http_port,
             self._context.secret,
@@ -112,6 +112,7 @@ class Server:
         self.registry = self._household.registry
         self.profiles = self._household.profiles
         self.reminders = self._household.reminders
+        self.feed = self._household.feed
         self.create_engine = EngineBuilder(
             settings, self.providers.pool, self.profiles, endpointing
         )
@@ -127,7 +128,7 @@ class Server:
         self.admission = Admission(
             admission_settings(settings, self.registry),
             counters=self.counters,
-            cluster=self._context.cluster,
+            cluster=cluster,
         )
         self.vision = make_vision(
             settings, self.providers.vision, self.counters, self._http_port, self._context.secret
@@ -189,7 +190,7 @@ class Server:
         self._mounts = [mount for mount in (self.a2a, api) if mount]
         self._updates = self._household.attach(self.host, self._prepare)
         self.http: HttpServer | None = None
-        presence.publish(self.health)
+        cluster.presence.publish(self.health)
 
     @property
     def sessions(self) -> SessionDirectory:

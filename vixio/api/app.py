@@ -22,6 +22,7 @@ from vixio.api.routes import (
     control,
     conversations,
     devices,
+    events,
     firmware,
     profiles,
     reminders,
@@ -35,7 +36,17 @@ from vixio.transports.admission.access import RegistryUnavailable
 
 PREFIX: Final = "/api/v1"
 
-RESOURCES: Final = (devices, control, conversations, profiles, reminders, firmware, tokens, server)
+RESOURCES: Final = (
+    devices,
+    control,
+    events,
+    conversations,
+    profiles,
+    reminders,
+    firmware,
+    tokens,
+    server,
+)
 
 _DESCRIPTION: Final = """\
 Everything that the commands of Vixio do with devices, and what a connected device can be asked to

@@ -16,9 +16,9 @@ from typing import Final
 
 from vixio.api.scopes import ALL, Scope
 from vixio.core.wall_clock import now_ms
+from vixio.database.audit import AuditTable
 from vixio.database.database import Database, Row, Transaction
 from vixio.devices.records import NotKnown, RegistryError
-from vixio.devices.tables import AuditTable
 
 USER: Final = "admin"
 """The one user of the console, whose password :meth:`Keys.set_password` sets."""

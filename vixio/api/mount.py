@@ -71,7 +71,8 @@ class ApiMount:
         )
 
     async def close(self) -> None:
-        """End all tasks. Idempotent."""
+        """End all tasks, and the streams of events. Idempotent."""
+        self._ports.feed.close()
         for task in self._tasks:
             task.cancel()
         if self._tasks:

@@ -13,6 +13,7 @@ from vixio.core.metrics import Counters
 from vixio.core.session.commands import CustomHandler
 from vixio.devices.firmware.folder import FirmwareFolder
 from vixio.devices.registry import DeviceRegistry
+from vixio.feed.feed import EventFeed
 from vixio.reminders.names import Listeners
 from vixio.reminders.service import ReminderService
 from vixio.transports.admission.addresses import Proxies
@@ -46,6 +47,7 @@ class Ports:
     status: Callable[[], Awaitable[dict[str, Any]]]
     ready: Callable[[], Awaitable[None]]
     check_profile: Callable[[Mapping[str, Any]], object]
+    feed: EventFeed
     reminders: ReminderService
     listeners: Listeners
     cluster: Cluster

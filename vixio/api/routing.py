@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -31,9 +31,11 @@ class Routes:
         *,
         status: int = 200,
         errors: Sequence[int] = (),
+        documented: Mapping[int | str, Any] | None = None,
         **more: Any,  # noqa: ANN401 - options of FastAPI
     ) -> None:
-        """Add a route. Its docstring is its description; ``errors``: beyond the usual ones."""
+        """Add a route. Its docstring is its description; ``errors``: beyond the usual ones;
+        ``documented``: what the document says of other answers."""
         codes = {*ALWAYS, *errors}
         if method in ("POST", "PUT", "PATCH"):
             codes |= set(BODY)
@@ -48,7 +50,7 @@ class Routes:
             methods=[method],
             status_code=status,
             dependencies=[Depends(access)],
-            responses={code: _documented(code) for code in sorted(codes)},
+            responses={**{code: _documented(code) for code in sorted(codes)}, **(documented or {})},
             openapi_extra=extra,
             **more,
         )

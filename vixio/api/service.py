@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from functools import partial
 from time import monotonic
@@ -41,6 +42,8 @@ class ApiService:
         self.hashing = asyncio.Semaphore(1)
         """One at a time: each takes 32 MB and a quarter of a second."""
         self.uploading = asyncio.Semaphore(1)
+        self.streams: Counter[str] = Counter()
+        """Open streams of events, by token."""
         limits = ports.cluster.limits
         for name, buckets in ((TOKENS, self._requests), (LOGINS, self._logins)):
             limits.on_charge(name, partial(_charge, buckets))

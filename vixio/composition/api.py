@@ -53,6 +53,7 @@ def make_api(
             status=health,
             ready=ready,
             check_profile=lambda content: stored_section(settings, content, os.environ),
+            feed=household.feed,
             reminders=household.reminders.service,
             listeners=household.reminders.listeners,
             cluster=admission.cluster,

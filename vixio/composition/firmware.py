@@ -17,6 +17,8 @@ from vixio.devices.firmware.attempts import AttemptState
 from vixio.devices.firmware.folder import FirmwareFolder
 from vixio.devices.firmware.offer import Stated
 from vixio.devices.firmware.service import FirmwareService
+from vixio.feed.content import Content
+from vixio.feed.happenings import attempt, download
 from vixio.http.firmware_link import FirmwareLinks, FirmwareTicket
 from vixio.http.firmware_offer import FirmwareOffers, OfferedFirmware, RunningFirmware
 from vixio.http.routes.firmware import (
@@ -100,6 +102,9 @@ class Firmware:
                 links=links, open_image=folder.open, report=self._report, counters=counters
             )
         )
+        self.tell: Callable[[str, Content], None] = lambda _device_id, _content: None
+        """Called with the device and what happened to its firmware."""
+        self._service.on_attempt = lambda each: self.tell(each.device_id, attempt(each))
         self.offers = FirmwareOffers(links, self._ask, lambda: self._downloads.busy)
 
     def start(self) -> None:
@@ -130,3 +135,4 @@ class Firmware:
     def _report(self, ticket: FirmwareTicket, step: DownloadStep, sent: int, reason: str) -> None:
         state = AttemptState.POSTPONED if reason == BUSY else _STATES[step]
         self._service.note(ticket.attempt, ticket.device_id, state, sent, reason)
+        self.tell(ticket.device_id, download(ticket.attempt, ticket.version, state, sent, reason))

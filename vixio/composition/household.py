@@ -10,10 +10,13 @@ from vixio.composition.profiles import LiveProfiles, ProfileUpdates
 from vixio.composition.registry import Farewells, make_registry
 from vixio.composition.reminders import Reminders
 from vixio.conversations.recorder import TurnRecorder
-from vixio.core.cluster import Presence
+from vixio.core.cluster import Cluster
 from vixio.core.device import DeviceProfile
 from vixio.core.host import SessionHost
 from vixio.core.metrics import Counters
+from vixio.feed.changes import Past, read_past
+from vixio.feed.feed import EventFeed
+from vixio.feed.happenings import waiting
 from vixio.settings import Settings
 
 
@@ -27,15 +30,18 @@ class Household:
         self,
         settings: Settings,
         defaults: ProfileDefaults,
-        presence: Presence,
+        cluster: Cluster,
         counters: Counters,
         http_port: Callable[[], int],
         secret: str,
     ) -> None:
         self.registry = make_registry(settings, counters)
         self.profiles = LiveProfiles(settings, defaults, self.registry.known)
-        self.reminders = Reminders(settings, self.registry, self.profiles, presence, counters)
+        self.reminders = Reminders(
+            settings, self.registry, self.profiles, cluster.presence, counters
+        )
         self.firmware = make_firmware(settings, self.registry.link, counters, http_port, secret)
+        self.feed = EventFeed(cluster, self._read_changes)
         self._recorder: TurnRecorder | None = None
         if settings.data.kept and (days := settings.conversations.keep_days):
             self._recorder = TurnRecorder(self.registry.link, counters, days)
@@ -53,6 +59,11 @@ class Household:
         farewells = self._farewells = Farewells(host.sessions)
         self.registry.on_unwelcome = farewells
         self.registry.on_changed = updates.look_again
+        self.registry.on_audit = self.feed.changed
+        self.registry.on_waiting = lambda device: self.feed.tell(device.id, waiting(device))
+        self.firmware.tell = self.feed.tell
+        self.reminders.tell = self.feed.tell
+        host.events.attach(self.feed)
         host.events.attach(updates)
         host.events.attach(self.registry)
         if self._recorder is not None:
@@ -78,3 +89,6 @@ class Household:
         await self.reminders.stop()
         await self.firmware.stop()
         await self.registry.stop()
+
+    async def _read_changes(self, after: int | None) -> Past:
+        return await self.registry.use(lambda database: read_past(database, after))

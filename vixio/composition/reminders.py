@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from vixio.composition.profiles import LiveProfiles
@@ -15,6 +15,8 @@ from vixio.core.session.directory import SessionDirectory
 from vixio.devices.profiles import is_pattern
 from vixio.devices.records import UNKNOWN
 from vixio.devices.registry import DeviceRegistry
+from vixio.feed.content import Content
+from vixio.feed.happenings import ended, told
 from vixio.reminders.deliverer import Deliverer
 from vixio.reminders.desk import HOUR_MS, Limits, ReminderDesk
 from vixio.reminders.names import Listener, Listeners
@@ -114,6 +116,9 @@ class Reminders:
             registry.link, limits_of(settings.reminders), settings.assistant.time_zone
         )
         self._deliverer: Deliverer | None = None
+        self.tell: Callable[[str, Content], None] = lambda _device_id, _content: None
+        """Called with the device and what became of a reminder."""
+        self.service.on_told = lambda each: self.tell(each.delivery.device_id, told(each))
 
     @property
     def sources(self) -> Sequence[ToolSource]:
@@ -128,6 +133,7 @@ class Reminders:
         self._deliverer = Deliverer(
             self._registry.link, host.sessions, self._counters, self.service.zone
         )
+        self._deliverer.on_ended = lambda each: self.tell(each.delivery.device_id, ended(each))
         host.events.attach(self._deliverer)
         self.service.on_change = self._registry.on_written = self._deliverer.wake
         self._deliverer.start()

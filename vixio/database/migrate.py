@@ -90,5 +90,5 @@ async def migrate(database: Database, steps: Sequence[Migration] | None = None) 
                     name=step.name,
                     at=round(time.time() * 1000),
                 )
-    if have:
+    if 0 < have < newest:  # and not by another process meanwhile
         _log.info("database migrated", extra={"from_version": have, "to_version": newest})

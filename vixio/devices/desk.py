@@ -11,17 +11,17 @@ from typing import Final
 
 from vixio.core.device import normalise_device_id
 from vixio.core.wall_clock import now_ms
+from vixio.database.audit import AuditTable, Change
 from vixio.database.database import Database
 from vixio.devices.profile_desk import ProfileDesk
 from vixio.devices.records import (
-    Change,
     DeviceRecord,
     NotKnown,
     RegistryError,
     TokenRecord,
     TooManyTries,
 )
-from vixio.devices.tables import CODES, AuditTable, DeviceTable, TokenTable
+from vixio.devices.tables import CODES, DeviceTable, TokenTable
 from vixio.devices.visits import CODE_IDLE_MS, DIGITS
 from vixio.transports.admission.identity import Identity
 

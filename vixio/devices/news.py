@@ -6,13 +6,14 @@ another server changed takes effect here then.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from vixio.database.audit import AuditTable, Change
 from vixio.database.database import Database, Transaction
 from vixio.devices.records import Standing
-from vixio.devices.tables import AuditTable, DeviceTable, ProfileTable, TokenTable
+from vixio.devices.tables import DeviceTable, ProfileTable, TokenTable
 
 
 @dataclass(slots=True)
@@ -46,6 +47,8 @@ class News:
     profiles: dict[str, Mapping[str, Any]] | None = None
     """All of them; None: they are as they were."""
     everything: bool = False
+    changes: Sequence[Change] = ()
+    """The entries of the audit trail that it was read from."""
 
     def apply(self, known: Known) -> Collection[str]:
         """Bring ``known`` up to date; return the devices concerned."""
@@ -105,7 +108,8 @@ async def read_news(database: Database, last: int, now: int, *, sure: bool = Fal
                     revoked[key] = token.expires_at
             elif kind == "profile":
                 profiles = await _profiles(transaction)
-        return News(changes[-1].id if changes else newest, standings, revoked, profiles)
+        last = changes[-1].id if changes else newest
+        return News(last, standings, revoked, profiles, changes=changes)
 
 
 async def _profiles(transaction: Transaction) -> dict[str, Mapping[str, Any]]:

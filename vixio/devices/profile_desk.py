@@ -7,9 +7,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from vixio.database.audit import AuditTable
 from vixio.database.database import Database
 from vixio.devices.records import NotKnown, ProfileRecord, RegistryError
-from vixio.devices.tables import AuditTable, ProfileTable
+from vixio.devices.tables import ProfileTable
 
 MAX_BYTES: Final = 64 * 1024
 """Of a profile, as JSON."""

@@ -175,21 +175,3 @@ class TokenRecord:
         if self.expires_at <= now:
             return "expired"
         return "unused" if self.used_at is None else "used"
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """An entry of the audit trail. ``target``: ``device:ID`` or ``token:ID``."""
-
-    id: int
-    at: int
-    actor: str
-    action: str
-    target: str
-    detail: str
-    """JSON, without secrets."""
-
-    @classmethod
-    def of(cls, row: Row) -> Change:
-        """Read a row of the table ``audit``."""
-        return cls(**row)

@@ -21,6 +21,7 @@ from vixio.core.session.events import (
     SessionOpened,
 )
 from vixio.core.wall_clock import now_ms
+from vixio.database.audit import Change
 from vixio.database.database import Database
 from vixio.database.link import Link, Operation, Unavailable
 from vixio.devices.activation import read_proof
@@ -104,6 +105,10 @@ class DeviceRegistry(Access):
         but for changes at the desk."""
         self.on_changed: Callable[[], None] = lambda: None
         """Called when names or profiles may have changed."""
+        self.on_audit: Callable[[Sequence[Change]], None] = lambda _changes: None
+        """Called with new entries of the audit trail."""
+        self.on_waiting: Callable[[DeviceRecord], None] = lambda _device: None
+        """Called with a device that has to wait, when it comes first and when it has a new code."""
         self.on_unwelcome: Unwelcome = lambda _device_id, _rejection: None
 
     @property
@@ -180,6 +185,8 @@ class DeviceRegistry(Access):
         self.known.standings[device.id] = device.standing
         if device.standing.lets_in(self._mode, visit.client_id):
             return Invitation(admitted=True, token=token.text if token else "")
+        if device.last_seen in (device.first_seen, device.code_at):
+            self.on_waiting(device)
         return self._notice(device, visit.language or self._language)
 
     async def activate(self, device_id: str, client_id: str, body: bytes) -> Activation:
@@ -310,6 +317,7 @@ class DeviceRegistry(Access):
         self._forget_expired()
         if concerned or news.profiles is not None:
             self.on_changed()
+        self.on_audit(news.changes)
         return concerned | {
             device_id for device_id, ticket in self._in_use.items() if ticket.id in news.revoked
         }

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from vixio.core.wall_clock import now_ms
+from vixio.database.audit import AuditTable
 from vixio.database.database import Database, Transaction
 from vixio.devices.activation import Proof
 from vixio.devices.records import AccessMode, DeviceRecord
-from vixio.devices.tables import CODES, AuditTable, DeviceTable, TokenTable
+from vixio.devices.tables import CODES, DeviceTable, TokenTable
 from vixio.devices.tokens import DeviceTokens, IssuedToken
 from vixio.transports.admission.access import Visit
 

@@ -22,6 +22,10 @@ REQUEST_S = 10.0
 STALL_S = 30.0
 """For a client to take what is buffered of an answer, at most 64 KB."""
 
+LAST_S = 1.0
+"""The same when the server stops, of the :data:`STOP_S` that it waits for answers."""
+
+STOP_S = 2
 KEEP_ALIVE_S = 5
 MAX_CONNECTIONS = 512
 """Of all addresses; further requests get 503."""
@@ -90,6 +94,16 @@ class GuardedProtocol(H11Protocol):
     def resume_writing(self) -> None:
         super().resume_writing()
         self._stop_stall()
+
+    def shutdown(self) -> None:
+        """The server stops. A client that takes nothing is cut off before uvicorn would call its
+        answer an error, with a traceback."""
+        super().shutdown()
+        self.loop.call_later(LAST_S, self._cut_off)
+
+    def _cut_off(self) -> None:
+        if self._stall is not None:
+            self.transport.abort()
 
     def _refuse(self, refusal: Refusal) -> None:
         self.admission.counters.add(refusal.counter("http"))

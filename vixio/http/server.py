@@ -132,7 +132,7 @@ def _load_server() -> Callable[..., tuple[uvicorn.Server, asyncio.Event]]:
             access_log=False,
             server_header=False,
             proxy_headers=False,  # OtaSettings.trusted_proxies decides
-            timeout_graceful_shutdown=2,
+            timeout_graceful_shutdown=http_guard.STOP_S,
         )
         server = Server(config)
         return server, server.listening

@@ -21,7 +21,7 @@ from vixio.core.session.speech import Priority
 from vixio.core.wall_clock import now_ms
 from vixio.database.database import Database
 from vixio.database.link import Link, Operation, Unavailable
-from vixio.reminders.ledger import look
+from vixio.reminders.ledger import Ended, look
 from vixio.reminders.script import DeliveryScript
 from vixio.reminders.tables import Due
 from vixio.reminders.words import LATE_MS
@@ -53,6 +53,8 @@ class Deliverer:
         self._counters = counters
         self._zone = zone
         self._clock = clock
+        self.on_ended: Callable[[Ended], None] = lambda _ended: None
+        """Called with what is delivered, or never will be."""
         self._process = secrets.token_hex(6)
         self._due: Mapping[str, Due] = {}
         self._next_at: int | None = None
@@ -116,6 +118,8 @@ class Deliverer:
                 await self._link.usable()
                 continue
             self._due, self._next_at = found.due, found.next_at
+            for ended in found.ended:
+                self.on_ended(ended)
             for device_id in found.due:
                 self._offer(device_id)
             await self._sleep()
@@ -161,4 +165,5 @@ class Deliverer:
         script = DeliveryScript(self._link, session, owner, self._zone, self._clock)
         outcome = await session.perform(script, priority=priority).played()
         self._counters.add(f"reminders.{outcome.status.value}", len(script.deliveries))
-        await script.settle(outcome)
+        for ended in await script.settle(outcome):
+            self.on_ended(ended)

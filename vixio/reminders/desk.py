@@ -5,9 +5,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from vixio.core.wall_clock import now_ms
+from vixio.database.audit import AuditTable
 from vixio.database.database import Database, Transaction
 from vixio.reminders.records import (
     MAX_TEXT,
@@ -28,6 +29,18 @@ evening that dinner was ready at noon."""
 
 FARTHEST_MS: Final = 5 * 366 * 24 * HOUR_MS
 """How far ahead something may be due."""
+
+
+BY_VOICE: Final = "device:"
+"""What the name of an actor begins with who spoke to a device."""
+
+
+class Told(NamedTuple):
+    """What a user had done by voice: ``set`` or ``cancelled``."""
+
+    action: str
+    delivery: Delivery
+    by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +64,8 @@ class ReminderDesk:
         self._database = database
         self._limits = limits
         self._clock = clock
+        self.told: list[Told] = []
+        """What users had done by voice."""
 
     async def add(self, order: Order) -> Delivery:
         """Have something said to a device. Raises ReminderError."""
@@ -61,6 +76,7 @@ class ReminderDesk:
                     f"{self._limits.per_device} things wait for this device already: cancel some "
                     "(`vixio reminders`)"
                 )
+            await self._note(transaction, "set", delivery, delivery.created_by)
         return delivery
 
     async def announce(self, orders: Sequence[Order]) -> list[Delivery]:
@@ -77,6 +93,9 @@ class ReminderDesk:
                 delivery = replace(each, series=series)
                 if await self._added(transaction, delivery):
                     added.append(delivery)
+            if added:
+                first = added[0]
+                await self._note(transaction, "set", first, first.created_by, len(added))
         return added
 
     async def cancel(self, delivery_id: str, by: str) -> Delivery:
@@ -103,6 +122,7 @@ class ReminderDesk:
             if not cancelled or found is None:
                 state = (found or delivery).state.value
                 raise ReminderError(f"it cannot be cancelled any more: it is {state}")
+            await self._note(transaction, "cancelled", found, by)
         return found
 
     async def delivery(self, delivery_id: str) -> Delivery:
@@ -137,6 +157,27 @@ class ReminderDesk:
             return False
         await table.add(delivery)
         return True
+
+    async def _note(
+        self,
+        transaction: Transaction,
+        action: str,
+        delivery: Delivery,
+        actor: str,
+        devices: int = 1,
+    ) -> None:
+        """Add to the audit trail what operators and programs do, without the words.
+
+        What users say to their devices is told, and not kept there: it would drown the rest.
+        """
+        if actor.startswith(BY_VOICE):
+            self.told.append(Told(action, delivery, actor))
+            return
+        key = delivery.id if devices == 1 else delivery.series
+        where = {"device": delivery.device_id} if devices == 1 else {"devices": devices}
+        await AuditTable(transaction).add(
+            self._clock(), actor, action, f"reminder:{key}", kind=delivery.kind.value, **where
+        )
 
     def _delivery(self, order: Order) -> Delivery:
         now = self._clock()

@@ -11,7 +11,7 @@ import logging
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from vixio.database.database import Database
 from vixio.reminders.records import WAITING, Delivery, State
@@ -38,12 +38,21 @@ KEEP_MS: Final = 30 * 24 * 3_600_000
 """How long the record of one that is over is kept."""
 
 
+class Ended(NamedTuple):
+    """What became of a delivery at last."""
+
+    delivery: Delivery
+    state: State
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
     """What is due, by device, and when there will be more to do (milliseconds since 1970)."""
 
     due: Mapping[str, Due]
     next_at: int | None
+    ended: Sequence[Ended] = ()
+    """What was not delivered, and is noted now."""
 
 
 async def look(database: Database, now: int) -> Look:
@@ -54,14 +63,14 @@ async def look(database: Database, now: int) -> Look:
         found = Look(await table.due(now), await table.next_at(now))
     if not settle:
         return found
-    await _settle(database, now)
+    ended = await _settle(database, now)
     async with database.transaction(write=False) as transaction:
         table = DeliveryTable(transaction)
-        return Look(await table.due(now), await table.next_at(now))
+        return Look(await table.due(now), await table.next_at(now), ended)
 
 
-async def _settle(database: Database, now: int) -> None:
-    ended: list[tuple[Delivery, State]] = []
+async def _settle(database: Database, now: int) -> Sequence[Ended]:
+    ended: list[Ended] = []
     async with database.transaction() as transaction:
         table = DeliveryTable(transaction)
         await transaction.lock("vixio.deliveries")
@@ -74,9 +83,9 @@ async def _settle(database: Database, now: int) -> None:
                 reason="the device was not there in time",
             ):
                 await _repeat(table, delivery, now)
-                ended.append((delivery, State.EXPIRED))
+                ended.append(Ended(delivery, State.EXPIRED))
         ended += [
-            (delivery, State.UNKNOWN)
+            Ended(delivery, State.UNKNOWN)
             for delivery in await table.lost(now)
             if await table.change(
                 delivery.id,
@@ -97,6 +106,7 @@ async def _settle(database: Database, now: int) -> None:
                 "state": state.value,
             },
         )
+    return ended
 
 
 async def claim(database: Database, device_id: str, owner: str, now: int) -> Sequence[Delivery]:
@@ -136,11 +146,13 @@ async def end(
     heard: Mapping[str, str],
     now: int,
     failed: str = "",
-) -> None:
+) -> Sequence[Ended]:
     """Note what was heard, by the id of each; what is not among them will be tried again.
 
-    ``failed``: why not, which counts; empty: it could not have been said, which does not.
+    Returns those that are over now. ``failed``: why not, which counts; empty: it could not have
+    been said, which does not.
     """
+    ended: list[Ended] = []
     async with database.transaction() as transaction:
         table = DeliveryTable(transaction)
         await table.hold(device_id)
@@ -154,6 +166,7 @@ async def end(
                     ended_at=now,
                     heard=heard[delivery.id],
                 )
+                ended.append(Ended(delivery, State.DELIVERED))
             elif failed and delivery.attempts + 1 >= ATTEMPTS:
                 await table.change(
                     delivery.id,
@@ -164,6 +177,7 @@ async def end(
                     reason=failed,
                 )
                 await _repeat(table, delivery, now)
+                ended.append(Ended(delivery, State.FAILED))
             else:
                 await table.change(
                     delivery.id,
@@ -174,6 +188,7 @@ async def end(
                     attempts=delivery.attempts + bool(failed),
                     not_before=now + RETRY_MS if failed else delivery.not_before,
                 )
+    return ended
 
 
 async def _repeat(table: DeliveryTable, delivery: Delivery, now: int) -> None:

@@ -12,7 +12,8 @@ from vixio.core.session.speech import SpeechOutcome, SpeechStatus, SpeechWithdra
 from vixio.database.database import Database
 from vixio.database.link import Link, Operation, Unavailable
 from vixio.reminders import ledger
-from vixio.reminders.records import Delivery
+from vixio.reminders.ledger import Ended
+from vixio.reminders.records import Delivery, State
 from vixio.reminders.words import parts
 
 T = TypeVar("T")
@@ -65,15 +66,19 @@ class DeliveryScript:
         ):
             raise SpeechWithdrawn("it has been cancelled, or is too old now")
 
-    async def settle(self, outcome: SpeechOutcome) -> None:
-        """Note what was heard of it; waits for a database that is not there."""
+    async def settle(self, outcome: SpeechOutcome) -> Sequence[Ended]:
+        """Note what was heard of it; waits for a database that is not there.
+
+        Returns what is over now.
+        """
         if not self._parts:
-            return
+            return ()
         failed = "" if outcome.status is SpeechStatus.DROPPED else f"speech {outcome.status.value}"
         heard = self._heard(outcome)
+        ended: Sequence[Ended] = ()
         while True:
             try:
-                await self._link.call(
+                ended = await self._link.call(
                     Operation(
                         partial(
                             ledger.end,
@@ -89,8 +94,8 @@ class DeliveryScript:
                 await self._link.usable()
             else:
                 break
-        for delivery in self.deliveries:
-            if delivery.id in heard:
+        for delivery, state in ended:
+            if state is State.DELIVERED:
                 _log.info(
                     "delivered",
                     extra={
@@ -100,6 +105,7 @@ class DeliveryScript:
                         "late_s": round((self._clock() - delivery.due_at) / 1000),
                     },
                 )
+        return ended
 
     def _heard(self, outcome: SpeechOutcome) -> dict[str, str]:
         """Return what was heard of each, without those that were not reached."""

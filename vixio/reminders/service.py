@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from vixio.core.wall_clock import now_ms
 from vixio.database.database import Database
 from vixio.database.link import Link, Operation, Unavailable
-from vixio.reminders.desk import Limits, ReminderDesk
+from vixio.reminders.desk import Limits, ReminderDesk, Told
 from vixio.reminders.records import ReminderError
 
 T = TypeVar("T")
@@ -33,6 +33,8 @@ class ReminderService:
         self.clock = clock
         self.on_change: Callable[[], None] = lambda: None
         """Called after every change, in this process."""
+        self.on_told: Callable[[Told], None] = lambda _told: None
+        """Called with what users have had done by voice, in this process."""
         self._link = link
         self._limits = limits
 
@@ -42,12 +44,15 @@ class ReminderService:
         Raises ReminderError, RemindersUnavailable.
         """
 
-        def there(database: Database) -> Awaitable[T]:
-            return work(ReminderDesk(database, self._limits, self.clock))
+        async def there(database: Database) -> tuple[T, Sequence[Told]]:
+            desk = ReminderDesk(database, self._limits, self.clock)
+            return await work(desk), desk.told
 
         try:
-            result = await self._link.call(Operation(there, (ReminderError,)))
+            result, told = await self._link.call(Operation(there, (ReminderError,)))
         except Unavailable as error:
             raise RemindersUnavailable("it cannot be stored at the moment: try again") from error
         self.on_change()
+        for each in told:
+            self.on_told(each)
         return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from datetime import time
 
@@ -10,6 +11,7 @@ import pytest
 
 from tests.support.registry_databases import Make, make, postgres_url
 from vixio.core.session.speech import Priority
+from vixio.database.audit import AuditTable
 from vixio.database.database import Database
 from vixio.reminders import ledger
 from vixio.reminders.desk import HOUR_MS, Limits, ReminderDesk
@@ -78,7 +80,9 @@ async def test_from_the_order_to_the_record(database: Database, desk: ReminderDe
     assert (await ledger.look(database, now)).due == {}
     assert await ledger.begin(database, KITCHEN, "one", [wanted.id], now)
     assert await state(desk, wanted) is State.SPEAKING
-    await ledger.end(database, KITCHEN, "one", {wanted.id: "Reminder: tea"}, now + 1)
+    heard = {wanted.id: "Reminder: tea"}
+    (ended,) = await ledger.end(database, KITCHEN, "one", heard, now + 1)
+    assert (ended.delivery.id, ended.state) == (wanted.id, State.DELIVERED)
     found = await desk.delivery(wanted.id)
     assert (found.state, found.heard, found.ended_at) == (
         State.DELIVERED,
@@ -152,7 +156,10 @@ async def test_a_process_that_ends_while_it_speaks_is_not_repeated(
 async def test_it_expires_with_a_record(database: Database, desk: ReminderDesk) -> None:
     wanted = await desk.add(order(expires_ms=1_000))
     assert list((await ledger.look(database, NOW + 999)).due) == [KITCHEN]
-    assert (await ledger.look(database, NOW + 1_000)).due == {}
+    looked = await ledger.look(database, NOW + 1_000)
+    assert looked.due == {}
+    assert [(each.delivery.id, each.state) for each in looked.ended] == [(wanted.id, State.EXPIRED)]
+    assert not (await ledger.look(database, NOW + 1_001)).ended, "it is told once"
     found = await desk.delivery(wanted.id)
     assert (found.state, found.ended_at) == (State.EXPIRED, NOW + 1_000)
     assert "not there" in found.reason
@@ -172,6 +179,31 @@ async def test_what_is_cancelled_is_not_said(database: Database, desk: ReminderD
         await desk.cancel(first.id, "me")
     with pytest.raises(ReminderError, match="nothing with the id"):
         await desk.cancel("nothing", "me")
+
+
+async def test_operators_leave_a_trail_and_users_do_not(
+    database: Database, desk: ReminderDesk
+) -> None:
+    by_command = await desk.add(order(created_by="command:ann"))
+    by_voice = await desk.add(order(created_by=f"device:{KITCHEN}"))
+    orders = [order(device, Kind.ANNOUNCEMENT, created_by="api:x") for device in (KITCHEN, HALL)]
+    announced = await desk.announce(orders)
+    await desk.cancel(by_command.id, f"device:{KITCHEN}")
+    await desk.cancel(by_voice.id, "command:ann")
+    assert [(each.action, each.delivery.id) for each in desk.told] == [
+        ("set", by_voice.id),
+        ("cancelled", by_command.id),
+    ]
+    async with database.transaction(write=False) as transaction:
+        changes = await AuditTable(transaction).since(0)
+    assert [(each.actor, each.action, each.target) for each in changes] == [
+        ("command:ann", "set", f"reminder:{by_command.id}"),
+        ("api:x", "set", f"reminder:{announced[0].series}"),
+        ("command:ann", "cancelled", f"reminder:{by_voice.id}"),
+    ]
+    details = [json.loads(each.detail) for each in changes]
+    assert details[0] == {"kind": "reminder", "device": KITCHEN}
+    assert details[1] == {"kind": "announcement", "devices": 2}
 
 
 async def test_what_is_being_said_cannot_be_cancelled(

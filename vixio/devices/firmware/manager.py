@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from vixio.core.device import normalise_device_id
+from vixio.database.audit import AuditTable
 from vixio.database.database import Database, Transaction
 from vixio.devices.firmware.attempts import Attempt
 from vixio.devices.firmware.errors import FirmwareError, NoFirmware
@@ -17,7 +18,6 @@ from vixio.devices.firmware.folder import FirmwareFolder, StoredImage
 from vixio.devices.firmware.offer import Release
 from vixio.devices.firmware.tables import RELEASES, AttemptTable, ReleaseRecord, ReleaseTable
 from vixio.devices.firmware.versions import numbers
-from vixio.devices.tables import AuditTable
 
 MAX_DEVICES: Final = 1_000
 """Of the list of a release; a percentage is for more."""

@@ -70,6 +70,8 @@ class FirmwareService:
         self._folder = folder
         self._counters = counters
         self._clock = clock
+        self.on_attempt: Callable[[Attempt], None] = lambda _attempt: None
+        """Called with an offer, and with how it ended."""
         self._steps: dict[int, Step] = {}
         self._writing: dict[int, Step] = {}
         self._wake = asyncio.Event()
@@ -113,9 +115,11 @@ class FirmwareService:
             self._counters.add(f"firmware.{ended.state}")
             why = {"reason": ended.reason} if ended.reason else {}
             _log.info("firmware update ended", extra=_fields(ended) | {"state": ended.state} | why)
+            self.on_attempt(ended)
         if attempt is not None:
             self._counters.add("firmware.offered")
             _log.info("firmware offered", extra=_fields(attempt) | {"forced": attempt.forced})
+            self.on_attempt(attempt)
         return attempt
 
     def note(

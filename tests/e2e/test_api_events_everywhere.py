@@ -1,0 +1,106 @@
+"""The stream of events of a server with two processes, changed by commands beside it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from firmware_test_client import SimulatedDevice
+from firmware_test_client.image import firmware_image
+from tests.e2e.event_stream import Event, streaming
+from tests.e2e.test_device_life import House
+from tests.support.registry_databases import new_postgres, postgres_url, skip_postgres
+
+__all__ = ["postgres_url"]
+
+SCOPES = ("devices:read", "conversations:read", "reminders", "firmware")
+CONNECTIONS = 6
+"""The kernel gives each to one of the two processes: hardly all to the same one."""
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
+    """A server with an own registry."""
+    if request.param == "sqlite":
+        yield House(tmp_path, "")
+    else:
+        skip_postgres()
+        yield House(tmp_path, new_postgres(request.getfixturevalue("postgres_url")))
+
+
+async def token_of(house: House) -> str:
+    """Make a token for the stream."""
+    options = [option for scope in SCOPES for option in ("--scope", scope)]
+    said = await house.command("api-tokens", "create", "--name", "wall", *options)
+    return next(line for line in said.splitlines() if line.startswith("vixio_"))
+
+
+def own(device: SimulatedDevice, event: Event) -> bool:
+    """Whether an event is one of a device."""
+    return bool(event.get("device_id") == device.config.device_id)
+
+
+async def test_a_life_is_followed_whichever_process_it_is_led_in(house: House) -> None:
+    house.write("activation", workers=2)
+    image = house.folder / "xiaozhi.bin"
+    image.write_bytes(firmware_image("2.1.0", size=700_000))
+    url = f"http://127.0.0.1:{house.http_port}"
+    connector = aiohttp.TCPConnector(force_close=True)
+    async with house.serving(), aiohttp.ClientSession(connector=connector) as http:
+        token = await token_of(house)
+        async with streaming(http, url, token) as stream:
+            device = SimulatedDevice(house.device(board="simulated-board"))
+            starting = asyncio.create_task(device.start())
+            *_, waiting = await stream.until_type("device.waiting")
+            shown = await device.wait_for_activation()
+            assert own(device, waiting)
+            assert (waiting["board"], waiting["code"]) == ("simulated-board", shown.code)
+            await house.command("firmware", "add", str(image))
+            await house.command("firmware", "release", "2.1.0", "--percent", "100")
+            await house.command("devices", "claim", str(shown.code), "--name", "Kitchen")
+            async with asyncio.timeout(60):
+                await starting
+            led = await stream.until_type("session.opened")
+            firmware = [event for event in led if event["type"].startswith("firmware.")]
+            assert firmware[0]["type"] == "firmware.offered"
+            assert firmware[-1]["type"] == "firmware.ended"
+            assert firmware[-1]["state"] == "installed"
+            assert {event["attempt"] for event in firmware} == {firmware[0]["attempt"]}
+            states = [event["state"] for event in firmware if event["type"] == "firmware.download"]
+            assert (states[0], states[-1]) == ("downloading", "downloaded")
+            claimed = [event for event in led if event.get("action") == "claimed"]
+            if not claimed:  # changes are read once a second
+                claimed = await stream.until(lambda event: event.get("action") == "claimed")
+            assert own(device, claimed[-1])
+            await device.type_text("set a timer for ten minutes")
+            *_, told = await stream.until(lambda event: event.get("about") == "reminder")
+            assert own(device, told)
+            assert told["action"] == "set"
+            await stream.until_type("turn.ended")
+            known = stream.id
+            await house.command("reminders", "add", device.config.device_id, "feed the cat")
+            rest = await stream.until_type("reminder.ended")
+            assert (rest[-1]["state"], rest[-1]["text"]) == ("delivered", "feed the cat")
+            assert "Reminder: feed the cat." in [event.get("text") for event in rest]
+        await same_everywhere(http, url, token, known, rest)
+        await device.close()
+
+
+def happened(events: list[Event]) -> list[str]:
+    """Return events to compare: in no order between processes, and changes may come later."""
+    return sorted(str(event) for event in events if event["type"] != "changed")
+
+
+async def same_everywhere(
+    http: aiohttp.ClientSession, url: str, token: str, known: str, rest: list[Event]
+) -> None:
+    """Go on after an id at each of the processes."""
+    wanted = happened(rest)
+    for _ in range(CONNECTIONS):
+        async with streaming(http, url, token, after=known) as again:
+            found = await again.until_type("reminder.ended")
+            assert happened(found) == wanted

@@ -1,0 +1,125 @@
+"""Writes a watcher's part of the stream as server-sent events, while its token is good."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from fastapi.sse import format_sse_event
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from vixio.api.access import Principal
+from vixio.api.keys import Keys
+from vixio.api.service import ApiService
+from vixio.api.sight import seen
+from vixio.core.wall_clock import now_ms
+from vixio.devices.records import NotKnown
+from vixio.feed.entry import Entry
+from vixio.feed.watch import Batch, Watch
+from vixio.transports.admission.access import RegistryUnavailable
+
+MEDIA_TYPE: Final = "text/event-stream"
+
+PING_S: Final = 15.0
+"""Between signs of life, each of which brings the id up to date, and a look at the token."""
+
+RETRY_MS: Final = 2_000
+"""After which a browser comes back."""
+
+MISSED: Final = {"type": "missed"}
+"""Something was lost: read again what you show."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a watcher asks for. ``device_id``: empty: of all. ``types``: beginnings; empty: all."""
+
+    device_id: str = ""
+    types: tuple[str, ...] = ()
+
+    def has(self, entry: Entry) -> bool:
+        """Whether it asks for an entry."""
+        return (not self.device_id or entry.device_id == self.device_id) and (
+            not self.types or any(_begins(entry.type, each) for each in self.types)
+        )
+
+
+class EventStream(StreamingResponse):
+    """The answer with what ``watch`` sees. ``ended`` is called at its end, however it ends."""
+
+    def __init__(
+        self,
+        watch: Watch,
+        who: Principal,
+        wish: Wish,
+        service: ApiService,
+        ended: Callable[[], None],
+    ) -> None:
+        headers = {"X-Accel-Buffering": "no"}  # for nginx, which else gathers what it passes on
+        super().__init__(_write(watch, who, wish, service), headers=headers, media_type=MEDIA_TYPE)
+        self._watch = watch
+        self._ended = ended
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._watch.close()
+            self._ended()
+
+
+async def _write(
+    watch: Watch, who: Principal, wish: Wish, service: ApiService
+) -> AsyncIterator[bytes]:
+    """Yield pieces of the stream until the server stops or the token is no longer good."""
+    yield format_sse_event(retry=RETRY_MS)
+    while (batch := await watch.next(PING_S)) is not None:
+        yield _written(batch, who, wish)
+        if (not batch.seen or _own_token(batch, who)) and not await _good(service, who):
+            return
+
+
+def _written(batch: Batch, who: Principal, wish: Wish) -> bytes:
+    """Return a batch as the watcher may see it.
+
+    An id without an event counts as well, so nothing that is left out is gone through again.
+    """
+    pieces = [_piece(MISSED)] if batch.missed else []
+    last = ""
+    for entry, its_id in batch.seen:
+        event = seen(entry, who) if wish.has(entry) else None
+        if event is not None:
+            pieces.append(_piece(event, its_id))
+            last = its_id
+    if last != batch.id:
+        pieces.append(format_sse_event(id=batch.id))
+    return b"".join(pieces)
+
+
+def _piece(event: Mapping[str, Any], its_id: str | None = None) -> bytes:
+    text = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+    return format_sse_event(data_str=text, id=its_id)
+
+
+def _begins(kind: str, beginning: str) -> bool:
+    return kind == beginning or kind.startswith(f"{beginning}.")
+
+
+def _own_token(batch: Batch, who: Principal) -> bool:
+    entries = (entry for entry, _ in batch.seen if entry.about == "api-token")
+    return any(entry.fields.get("key") == who.token_id for entry in entries)
+
+
+async def _good(service: ApiService, who: Principal) -> bool:
+    """Whether a token is still good. While nobody can tell, it is."""
+    try:
+        key = await service.use(lambda database: Keys(database).find(who.token_id))
+    except NotKnown:
+        return False
+    except RegistryUnavailable:
+        return True
+    return key.state(now_ms()) == "valid"

@@ -1,0 +1,44 @@
+"""What of the stream of events a token lets its holder see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from vixio.api.access import Principal
+from vixio.api.scopes import Scope
+from vixio.feed.content import CHANGED
+from vixio.feed.entry import DEVICE, Entry
+
+SCOPES: Final[Mapping[str, Scope]] = {
+    DEVICE: Scope.DEVICES_READ,
+    "token": Scope.DEVICES_WRITE,
+    "profile": Scope.PROFILES,
+    "reminder": Scope.REMINDERS,
+    "firmware": Scope.FIRMWARE,
+}
+"""By what an event is about, the scope that lets it be seen; of anything else, it is admin."""
+
+_AUDIT_ONLY: Final = ("actor", "detail")
+"""Fields of changes that only the audit trail shows."""
+
+
+def sees_anything(who: Principal) -> bool:
+    """Whether a token has a scope that lets any event be seen."""
+    return any(who.may(scope) for scope in SCOPES.values())
+
+
+def seen(entry: Entry, who: Principal) -> dict[str, Any] | None:
+    """Return an event as a token may see it; None: not at all."""
+    if not who.may(SCOPES.get(entry.about, Scope.ADMIN)):
+        return None
+    event: dict[str, Any] = {"type": entry.type, "at": entry.at}
+    if entry.device_id:
+        event["device_id"] = entry.device_id
+    event |= entry.fields
+    if not who.may(Scope.ADMIN):
+        for name in _AUDIT_ONLY if entry.type == CHANGED else ():
+            event.pop(name, None)
+    if who.may(Scope.CONVERSATIONS_READ):
+        event |= entry.words
+    return event
