@@ -33,7 +33,7 @@ def test_pairs_are_compared() -> None:
     with_it = Result(
         "converse", 200, share=Spread(9, 10.5, 22.0, 30.0, 31.0), server_cpu=0.6, rss=104_448
     )
-    assert comparison([without, with_it]) == (
+    assert comparison([without, with_it], "with the registry") == (
         "converse, 200 devices, with the registry: share of a turn p50 x1.05, p95 x1.10; "
         "CPU x1.20; memory +2.0 MB"
     )

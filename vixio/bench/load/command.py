@@ -27,6 +27,7 @@ from vixio.bench.load.registered import comparison, registry_of
 from vixio.bench.load.runner import Options, Step
 from vixio.bench.load.server import TUNINGS, UVLOOP
 from vixio.bench.load.services.choice import SCRIPTED, parse
+from vixio.bench.load.watched import Watcher, make_watcher, watching
 from vixio.cluster.workers.choice import SERVER_MB, Machine, choose
 
 
@@ -47,6 +48,8 @@ class Asked:
     """``devices`` is for so many cores of the reference."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Sections for this step alone."""
+    watcher: Watcher | None = None
+    """Reads the stream of events meanwhile."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -102,6 +105,11 @@ def _parser() -> argparse.ArgumentParser:
         default=0,
         metavar="N",
         help="compare: each step once more with a registry that knows N devices",
+    )
+    add(
+        "--watched",
+        action="store_true",
+        help="compare: each step once more while somebody reads the stream of all events",
     )
     add("--json", metavar="FILE", help="write all figures; -: to standard output")
     add("--plot", type=Path, metavar="FILE.svg", help="draw latency and CPU against devices")
@@ -183,6 +191,8 @@ def main(argv: Sequence[str]) -> int:
                 f"--tune: expected {UVLOOP}, {', '.join(TUNINGS)}, not {unknown.pop()!r}"
             )
         processes = _processes(options.workers, cores)
+        if options.registered and options.watched:
+            raise ValueError("--registered and --watched: one comparison at a time")
         if options.plot is not None and options.plot.suffix != ".svg":
             raise ValueError("--plot writes SVG: name the file *.svg")
     except ValueError as error:
@@ -204,14 +214,32 @@ def main(argv: Sequence[str]) -> int:
         if options.registered:
             data = {"data": registry_of(Path(folder), options.registered)}
             steps = [each for step in steps for each in (step, replace(step, settings=data))]
+        if options.watched:
+            steps = _watched(steps, Path(folder))
         try:
             results = asyncio.run(_run(steps, run))
         except BenchError as error:
             sys.stderr.write(f"\nvixio bench load: {error}\n")
             return 1
     found = judge(results) if options.check else []
-    _tell(results, found, options, list(argv))
+    _tell(results, found, options, list(argv), read=_read(steps))
     return int(any(verdict.ok is False for verdict in found))
+
+
+def _watched(steps: Sequence[Asked], folder: Path) -> list[Asked]:
+    """Return each step twice, with a registry: without and with a reader of the stream."""
+    data = {"data": registry_of(folder, 1)}
+    watcher = asyncio.run(make_watcher(folder))
+    read = {**data, "server": {"http_port": watcher.port}}
+    return [
+        each
+        for step in steps
+        for each in (replace(step, settings=data), replace(step, settings=read, watcher=watcher))
+    ]
+
+
+def _read(steps: Sequence[Asked]) -> int:
+    return sum({step.watcher.port: step.watcher.events for step in steps if step.watcher}.values())
 
 
 async def _run(steps: Sequence[Asked], options: Options) -> list[Result]:
@@ -224,7 +252,8 @@ async def _run(steps: Sequence[Asked], options: Options) -> list[Result]:
                 cores = len(usable_cores())
                 its = replace(its, slowness=round(await slowness(cores), 2))
                 devices = part_of(devices, step.cores, cores, its.slowness or 1.0)
-            results.append(await Step(hub, step.mix, devices, its, say, step.ramp).run())
+            async with watching(step.watcher):
+                results.append(await Step(hub, step.mix, devices, its, say, step.ramp).run())
     say.done()
     return results
 
@@ -247,7 +276,10 @@ def _tell(
     found: Sequence[Verdict],
     options: argparse.Namespace,
     argv: Sequence[str],
+    *,
+    read: int = 0,
 ) -> None:
+    """``read``: events that a reader of the stream got."""
     out = sys.stderr if options.json == "-" else sys.stdout
     about = report.machine()
     out.write(", ".join(f"{name} {value}" for name, value in about.items()) + "\n\n")
@@ -257,8 +289,11 @@ def _tell(
     if found:
         out.write("\n" + report.verdicts(found) + "\n")
     out.write("\n" + conclusion(results, found) + "\n")
-    if options.registered:
-        out.write(comparison(results) + "\n")
+    if options.registered or options.watched:
+        what = "with the registry"
+        if options.watched:
+            what = f"with a reader of all events (it got {read})"
+        out.write(comparison(results, what) + "\n")
     out.flush()
     if options.json:
         report.write_json(report.as_json(results, found, argv), options.json)

@@ -32,8 +32,8 @@ async def _fill(database: Database, number: int) -> None:
     await database.close()
 
 
-def comparison(results: Sequence[Result]) -> str:
-    """Compare pairs of results, without and with the registry; a line for each."""
+def comparison(results: Sequence[Result], difference: str) -> str:
+    """Compare pairs of results, without and with something; a line for each."""
     lines = []
     for without, with_it in zip(results[::2], results[1::2], strict=True):
         ratios = [
@@ -48,7 +48,7 @@ def comparison(results: Sequence[Result]) -> str:
         memory = (with_it.rss - without.rss) / 1024
         cpu = with_it.server_cpu / without.server_cpu if without.server_cpu else 0.0
         lines.append(
-            f"{what}, with the registry: share of a turn {', '.join(ratios) or 'not measured'}; "
+            f"{what}, {difference}: share of a turn {', '.join(ratios) or 'not measured'}; "
             f"CPU x{cpu:.2f}; memory {memory:+.1f} MB"
         )
     return "\n".join(lines)
