@@ -36,7 +36,7 @@ locks = $(patsubst %,requirements/%.lock,$(1))
 export PYTHON TORCH_INDEX
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev extra FORCE run demo demo-natural demo-tools first-hour test test-a2a test-brokers test-litellm test-models test-stores chaos crash tool-churn bench-speech phrasebook lock audit docker clean
+.PHONY: help setup setup-dev extra FORCE run demo demo-api demo-natural demo-tools first-hour test test-a2a test-brokers test-litellm test-models test-stores chaos crash tool-churn bench-speech phrasebook lock audit docker clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -64,6 +64,7 @@ $(RUN_STAMP): requirements/base.lock pyproject.toml firmware-test-client/pyproje
 $(DEV_STAMP): requirements/dev.lock | $(RUN_STAMP)
 	@echo "setup: what the tests need"
 	@scripts/install_lock.sh $(VENV) $<
+	@command -v curl >/dev/null || scripts/apt_install.sh curl || echo "setup: install curl: a test needs it"
 	@touch $@
 
 $(VENV)/.extra-%: requirements/%.lock | $(RUN_STAMP)
@@ -79,6 +80,9 @@ demo: setup ## a spoken conversation with the simulated device, checked at each 
 
 demo-natural: setup $(NATURAL:%=$(VENV)/.extra-%) ## the same with free speech and a natural voice (ARGS='--language zh')
 	$(BIN)/vixio demo --natural $(ARGS)
+
+demo-api: setup ## a device's life over the HTTP API, by plain curl: claimed, spoken to, reminded, read back
+	$(BIN)/vixio demo --api $(ARGS)
 
 demo-tools: $(BROKERS_STAMP) ## the same with tools of every kind: device, Python, MCP server, REST, broker, A2A
 	$(WITH_BROKERS) $(BIN)/vixio demo --tools $(ARGS)

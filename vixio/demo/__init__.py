@@ -2,7 +2,8 @@
 
 Server and device run on free loopback ports of this machine; the device speaks with eSpeak NG, the
 server hears it through Opus, Silero and PocketSphinx. With --natural, free speech is recognised and
-answered in a natural voice. Exits with 0 only if every turn was answered as it must be.
+answered in a natural voice; with --api, curl leads the device's life. Exits with 0 only if all of
+it went as it must.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the demo; return the exit status."""
-    from vixio.demo import natural, offline, tools
+    from vixio.demo import api, natural, offline, tools
     from vixio.logging.setup import configure_logging
 
     parser = argparse.ArgumentParser(prog="vixio demo", description=__doc__)
@@ -30,6 +31,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         action="store_true",
         help="free speech, a natural voice, and a stand-in for a language model",
     )
+    form.add_argument(
+        "--api",
+        action="store_true",
+        help="a device's life over the HTTP API, by curl: claimed, spoken to, reminded, read back",
+    )
     parser.add_argument(
         "--language", choices=("en", "zh"), help="of --natural: English (default) or Chinese"
     )
@@ -40,8 +46,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.language and not options.natural:
         parser.error("--language needs --natural")
-    configure_logging("INFO" if options.verbose else "ERROR" if options.tools else "WARNING")
+    quiet = "ERROR" if options.tools or options.api else "WARNING"
+    configure_logging("INFO" if options.verbose else quiet)
     if options.natural:
         return asyncio.run(natural.converse(options.language or "en", options.wav))
-    converse = tools.converse if options.tools else offline.converse
+    converse = offline.converse
+    if options.tools or options.api:
+        converse = tools.converse if options.tools else api.converse
     return asyncio.run(converse(options.wav))

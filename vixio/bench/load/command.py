@@ -109,7 +109,8 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--watched",
         action="store_true",
-        help="compare: each step once more while somebody reads the stream of all events",
+        help="compare: each step once more while somebody reads the stream of all events and "
+        "asks the API",
     )
     add("--json", metavar="FILE", help="write all figures; -: to standard output")
     add("--plot", type=Path, metavar="FILE.svg", help="draw latency and CPU against devices")
@@ -191,8 +192,6 @@ def main(argv: Sequence[str]) -> int:
                 f"--tune: expected {UVLOOP}, {', '.join(TUNINGS)}, not {unknown.pop()!r}"
             )
         processes = _processes(options.workers, cores)
-        if options.registered and options.watched:
-            raise ValueError("--registered and --watched: one comparison at a time")
         if options.plot is not None and options.plot.suffix != ".svg":
             raise ValueError("--plot writes SVG: name the file *.svg")
     except ValueError as error:
@@ -211,35 +210,38 @@ def main(argv: Sequence[str]) -> int:
         providers=providers,
     )
     with tempfile.TemporaryDirectory() as folder:
-        if options.registered:
-            data = {"data": registry_of(Path(folder), options.registered)}
-            steps = [each for step in steps for each in (step, replace(step, settings=data))]
-        if options.watched:
-            steps = _watched(steps, Path(folder))
+        watcher = None
+        if options.registered or options.watched:
+            data = {"data": registry_of(Path(folder), options.registered or 1)}
+            watcher = asyncio.run(make_watcher(Path(folder))) if options.watched else None
+            steps = _twice(steps, {} if options.registered else data, data, watcher)
         try:
             results = asyncio.run(_run(steps, run))
         except BenchError as error:
             sys.stderr.write(f"\nvixio bench load: {error}\n")
             return 1
     found = judge(results) if options.check else []
-    _tell(results, found, options, list(argv), read=_read(steps))
+    _tell(results, found, options, list(argv), watcher)
     return int(any(verdict.ok is False for verdict in found))
 
 
-def _watched(steps: Sequence[Asked], folder: Path) -> list[Asked]:
-    """Return each step twice, with a registry: without and with a reader of the stream."""
-    data = {"data": registry_of(folder, 1)}
-    watcher = asyncio.run(make_watcher(folder))
-    read = {**data, "server": {"http_port": watcher.port}}
+def _twice(
+    steps: Sequence[Asked],
+    without: dict[str, Any],
+    with_it: dict[str, Any],
+    watcher: Watcher | None,
+) -> list[Asked]:
+    """Return each step twice, with different sections, the second one watched."""
+    if watcher is not None:
+        with_it = {**with_it, "server": {"http_port": watcher.port}}
     return [
         each
         for step in steps
-        for each in (replace(step, settings=data), replace(step, settings=read, watcher=watcher))
+        for each in (
+            replace(step, settings=without),
+            replace(step, settings=with_it, watcher=watcher),
+        )
     ]
-
-
-def _read(steps: Sequence[Asked]) -> int:
-    return sum({step.watcher.port: step.watcher.events for step in steps if step.watcher}.values())
 
 
 async def _run(steps: Sequence[Asked], options: Options) -> list[Result]:
@@ -276,10 +278,8 @@ def _tell(
     found: Sequence[Verdict],
     options: argparse.Namespace,
     argv: Sequence[str],
-    *,
-    read: int = 0,
+    watcher: Watcher | None = None,
 ) -> None:
-    """``read``: events that a reader of the stream got."""
     out = sys.stderr if options.json == "-" else sys.stdout
     about = report.machine()
     out.write(", ".join(f"{name} {value}" for name, value in about.items()) + "\n\n")
@@ -290,10 +290,11 @@ def _tell(
         out.write("\n" + report.verdicts(found) + "\n")
     out.write("\n" + conclusion(results, found) + "\n")
     if options.registered or options.watched:
-        what = "with the registry"
-        if options.watched:
-            what = f"with a reader of all events (it got {read})"
-        out.write(comparison(results, what) + "\n")
+        what = ["the registry"] if options.registered else []
+        what += ["a reader of all events"] if watcher is not None else []
+        out.write(comparison(results, f"with {' and '.join(what)}") + "\n")
+    if watcher is not None:
+        out.write(f"{watcher.said()}\n")
     out.flush()
     if options.json:
         report.write_json(report.as_json(results, found, argv), options.json)

@@ -1,4 +1,4 @@
-"""What the stream of events costs: each step once without a reader of it, and once with one."""
+"""What it costs to be watched: somebody reads the stream of all events, and asks the API."""
 
 from __future__ import annotations
 
@@ -6,41 +6,79 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
+from time import perf_counter
 from typing import Final
 
 from vixio.api.keys import Keys
 from vixio.api.scopes import Scope
+from vixio.bench.load.usage import percentile
 from vixio.database.create import make_database
+
+PATHS: Final = ("/devices?limit=100", "/conversations?limit=50", "/reminders")
+"""What the API is asked for, in turn."""
+
+EVERY_S: Final = 0.5
+"""Between two questions."""
 
 _RETRY_S: Final = 0.1
 
 
 @dataclass
 class Watcher:
-    """Reads the stream of the server on ``port``. ``events``: how many came."""
+    """Reads the stream of the server on ``port``, and asks its API now and then.
+
+    ``events``: how many came. ``asked_ms``: how long each answer took, connecting included.
+    """
 
     token: str
     port: int
     events: int = 0
+    asked_ms: list[float] = field(default_factory=list)
 
     async def read(self) -> None:
         """Read until it is cancelled; again where the server is not there, or ends."""
         while True:
             with suppress(OSError, EOFError):
-                await self._read()
+                async with self._got("/events") as reader:
+                    while line := await reader.readline():
+                        self.events += line.startswith(b"data:")
             await asyncio.sleep(_RETRY_S)
 
-    async def _read(self) -> None:
+    async def ask(self) -> None:
+        """Ask until it is cancelled, from the first event on."""
+        for path in cycle(PATHS):
+            await asyncio.sleep(EVERY_S)
+            if not self.events:
+                continue
+            before = perf_counter()
+            with suppress(OSError, EOFError):
+                async with self._got(path) as reader:
+                    answer = await reader.read()
+                if answer.startswith(b"HTTP/1.1 200 "):
+                    self.asked_ms.append((perf_counter() - before) * 1000)
+
+    def said(self) -> str:
+        """Return what it got, in words."""
+        if not self.asked_ms:
+            return f"the reader got {self.events} events, and the API did not answer"
+        p50, p95 = (percentile(self.asked_ms, each) for each in (0.5, 0.95))
+        return (
+            f"the reader got {self.events} events; the API answered {len(self.asked_ms)} requests "
+            f"beside it, p50 {p50:.0f} ms, p95 {p95:.0f} ms"
+        )
+
+    @asynccontextmanager
+    async def _got(self, path: str) -> AsyncIterator[asyncio.StreamReader]:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         try:
             writer.write(
-                b"GET /api/v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-                b"Authorization: Bearer " + self.token.encode() + b"\r\n\r\n"
+                f"GET /api/v1{path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
+                f"Authorization: Bearer {self.token}\r\n\r\n".encode()
             )
-            while line := await reader.readline():
-                self.events += line.startswith(b"data:")
+            yield reader
         finally:
             writer.close()
 
@@ -61,9 +99,10 @@ async def watching(watcher: Watcher | None) -> AsyncIterator[None]:
     if watcher is None:
         yield
         return
-    reading = asyncio.create_task(watcher.read())
+    tasks = [asyncio.create_task(work) for work in (watcher.read(), watcher.ask())]
     try:
         yield
     finally:
-        reading.cancel()
-        await asyncio.wait([reading])
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
