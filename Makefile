@@ -90,8 +90,7 @@ demo-tools: $(BROKERS_STAMP) ## the same with tools of every kind: device, Pytho
 test: setup-dev ## ruff, mypy --strict, pytest
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	scripts/run_tests.sh $(BIN)/pytest $(ARGS)
+	scripts/run_tests.sh $(BIN) $(ARGS)
 
 $(A2A_CLIENTS)/.installed: $(DEV_STAMP) scripts/install_a2a_clients.sh $(wildcard tests/a2a/js/*)
 	rm -rf $(A2A_CLIENTS)
