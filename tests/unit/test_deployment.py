@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -15,11 +16,14 @@ import yaml
 from vixio.cluster.workers.supervisor import STOP_S
 from vixio.core.timeouts import Timeouts
 from vixio.http.routes.ready import READY_PATH
-from vixio.settings import Settings
+from vixio.settings import Settings, load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 UNIT = ROOT / "deploy" / "vixio.service"
 COMPOSE = ROOT / "deploy" / "compose.yaml"
+
+WITH_DATABASE = ROOT / "deploy" / "compose.postgresql.yaml"
+OPERATIONS = ROOT / "docs" / "operations.md"
 
 TO_STOP = Timeouts().drain + STOP_S
 """Seconds until a server has stopped, at the latest."""
@@ -68,6 +72,42 @@ def test_the_container_is_built_from_this_project() -> None:
     build = service()["build"]
     assert (COMPOSE.parent / build["context"] / "Dockerfile").resolve() == ROOT / "Dockerfile"
     assert list(build["args"]) == [each.partition("=")[0] for each in dockerfile("ARG")]
+
+
+def test_the_database_is_the_one_that_the_documented_settings_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    added = yaml.safe_load(WITH_DATABASE.read_text(encoding="utf-8"))
+    database = added["services"]["database"]
+    (line,) = re.findall(r"^echo '(data: .*)' >>", OPERATIONS.read_text(encoding="utf-8"), re.M)
+    monkeypatch.setenv("DB_PASSWORD", "a-password")
+    file = tmp_path / "vixio.yaml"
+    file.write_text(line, encoding="utf-8")
+    url = urlsplit(load_settings(file).data.database.get_secret_value())
+    assert url.scheme == "postgresql"
+    assert (url.hostname, url.port) == ("database", None)
+    assert url.username == database["environment"]["POSTGRES_USER"]
+    assert url.path == f"/{database['environment']['POSTGRES_DB']}"
+    assert url.password == "a-password"
+    assert 'POSTGRES_PASSWORD="$$DB_PASSWORD"' in database["entrypoint"][-1]
+    assert "ports" not in database, "only the server reaches it"
+    server = added["services"]["vixio"]
+    assert "postgresql" in server["build"]["args"]["EXTRAS"].split()
+    assert list(server["depends_on"]) == ["database"]
+    assert database["volumes"][-1].partition(":")[0] in added["volumes"]
+
+
+def test_the_password_reaches_the_database_as_the_settings_read_it(tmp_path: Path) -> None:
+    """Both read the same file, one with a shell."""
+    added = yaml.safe_load(WITH_DATABASE.read_text(encoding="utf-8"))
+    script = added["services"]["database"]["entrypoint"][-1].replace("$$", "$")
+    (tmp_path / ".env").write_text("# a comment\nDB_PASSWORD='a $pecial one'\n", encoding="utf-8")
+    script = script.replace("/settings/.env", str(tmp_path / ".env"))
+    script = script.replace("exec docker-entrypoint.sh postgres", 'echo "$POSTGRES_PASSWORD"')
+    done = subprocess.run(
+        ["sh", "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "a $pecial one\n"
 
 
 def test_both_wait_for_the_drain_before_they_kill() -> None:
