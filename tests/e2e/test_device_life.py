@@ -16,6 +16,7 @@ import pytest
 
 from firmware_test_client import ConnectError, DeviceConfig, SimulatedDevice
 from firmware_test_client.errors import OtaError
+from firmware_test_client.image import firmware_image, merged_binary
 from tests.e2e.checks import assert_played_well
 from tests.e2e.processes import Running, free_ports, running
 from tests.support import patient
@@ -122,8 +123,11 @@ async def test_a_device_lives_its_whole_life(house: House) -> None:
         await comes_and_is_claimed(house, config)
         await starts_again(house, config)
         await is_impersonated(house, config)
+        await house.command("reminders", "add", "kitchen", "feed the cat")
         await server.stop(signal.SIGTERM)
-    async with house.serving():  # what is claimed survives a restart
+    async with house.serving():  # what is claimed, and what is to be said, survives a restart
+        await is_reminded(house, config)
+        await gets_firmware(house, config)
         await gets_a_profile(house, config)
         await loses_its_token(house, config)
         await is_blocked(house, config)
@@ -183,6 +187,47 @@ async def is_impersonated(house: House, config: DeviceConfig) -> None:
     waiting.cancel()
     await asyncio.wait([waiting])
     await impostor.close()
+
+
+async def is_reminded(house: House, config: DeviceConfig) -> None:
+    """Of what was due while it was away and the server was down: once."""
+    async with SimulatedDevice(config) as device:
+        await device.wait_for(
+            lambda: any("feed the cat" in reply.text and reply.ended for reply in device.replies),
+            what="the reminder",
+            timeout=60,
+        )
+        assert sum("feed the cat" in reply.text for reply in device.replies) == 1
+    command = ("reminders", "list", "--all", "--json")
+
+    async with asyncio.timeout(60):
+        while (known := json.loads(await house.command(*command))[0])["state"] != "delivered":
+            assert known["state"] == "speaking", "its end is written behind"
+    async with SimulatedDevice(config) as device:
+        assert (await device.type_text("hello")).text
+        assert not any("feed the cat" in reply.text for reply in device.replies)
+
+
+async def gets_firmware(house: House, config: DeviceConfig) -> None:
+    file = house.folder / "xiaozhi.bin"
+    image = firmware_image("2.1.0", board="esp-box-3", size=200_000)
+    for wrong, why in (
+        (merged_binary(image), "merged-binary"),
+        (firmware_image("2.1.0", board="esp-box"), "esp-box-3"),
+    ):
+        file.write_bytes(wrong)
+        refused = await house.command(
+            "firmware", "add", str(file), "--board", "esp-box-3", status=2
+        )
+        assert why in refused
+    file.write_bytes(image)
+    await house.command("firmware", "add", str(file))
+    await house.command("firmware", "release", "2.1.0", "--device", config.device_id)
+    async with SimulatedDevice(config) as device:
+        assert device.boots == ["2.0.3", "2.1.0"]
+        assert (await device.type_text("hello")).text
+    (attempt,) = json.loads(await house.command("firmware", "attempts", "--json"))
+    assert (attempt["state"], attempt["sent"]) == ("installed", len(image))
 
 
 async def gets_a_profile(house: House, config: DeviceConfig) -> None:
