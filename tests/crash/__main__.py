@@ -10,7 +10,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.crash.rounds import Told, check, check_deliveries, kill_round
+from tests.crash.rounds import Told, check, check_deliveries, check_turns, kill_round
 from tests.support.databases import postgres_server
 from tests.support.registry_databases import new_postgres
 from vixio.database.create import make_database
@@ -64,6 +64,25 @@ async def run_deliveries(name: str, server: str, rounds: int, seed: int) -> None
     )
 
 
+async def run_turns(name: str, server: str, rounds: int, seed: int) -> None:
+    """Kill processes that put conversations on record; then look at all of them."""
+    chance = random.Random(f"{seed} {name} turns")
+    began, told, turns = time.monotonic(), Told(), 0
+    with tempfile.TemporaryDirectory() as place:
+        folder, url = Path(place), new_postgres(server) if server else ""
+        for number in range(rounds):
+            await kill_round(folder, url, str(number), chance, "talker", told)
+            database = make_database(folder, url)
+            await database.open()
+            turns = await check_turns(database, told)
+            await database.close()
+    print(
+        f"{name}: {rounds} rounds of two processes killed while they put turns on record, "
+        f"{len(told.recorded)} conversations acknowledged, none lost and none by half; {turns} "
+        f"turns; {time.monotonic() - began:.0f} s"
+    )
+
+
 def main() -> None:
     """Run it on both databases."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -76,6 +95,7 @@ def main() -> None:
             server = stack.enter_context(postgres_server()) if name == "postgresql" else ""
             asyncio.run(run(name, server, options.rounds, options.seed))
             asyncio.run(run_deliveries(name, server, options.rounds, options.seed))
+            asyncio.run(run_turns(name, server, options.rounds, options.seed))
 
 
 if __name__ == "__main__":

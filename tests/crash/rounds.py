@@ -9,9 +9,12 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tests.crash.talker import ERASED_EVERY, TURNS, turn
+from vixio.conversations.desk import ConversationDesk
+from vixio.conversations.records import TurnRecord
 from vixio.core.wall_clock import now_ms
 from vixio.database.database import Database
 from vixio.database.migrate import migrations, version_of
@@ -40,6 +43,9 @@ class Told:
     heard: list[str] = field(default_factory=list)
     ended: dict[str, str] = field(default_factory=dict)
     """The last state of deliveries that are over."""
+    recorded: dict[str, str] = field(default_factory=dict)
+    """The device of each conversation."""
+    erased: set[str] = field(default_factory=set)
     lines: int = 0
 
     def note(self, line: bytes) -> None:
@@ -53,6 +59,10 @@ class Told:
                 self.issued[about[1]] = about[0]
             case "revoked":
                 self.revoked.add(about[1])
+            case "recorded":
+                self.recorded[about[1]] = about[0]
+            case "erased":
+                self.erased.add(about[1])
             case "added":
                 self.added.add(about[0])
             case "heard":
@@ -179,3 +189,25 @@ async def check_deliveries(database: Database, told: Told) -> tuple[int, int]:
         State.UNKNOWN,
     }
     return len(left), len(unknown)
+
+
+async def check_turns(database: Database, told: Told) -> int:
+    """Compare the conversations on record with what was acknowledged; return their turns.
+
+    Raises AssertionError.
+    """
+    desk = ConversationDesk(database)
+    found: dict[str, list[TurnRecord]] = {}
+    for device_id in set(told.recorded.values()):
+        for each in await desk.export(device_id):
+            found.setdefault(each.session_id, []).append(each)
+    for session_id, turns in found.items():
+        assert [each.turn for each in turns] == list(range(1, TURNS + 1)), "written by half"
+        for each in turns:
+            assert each == replace(turn(each.device_id, session_id, each.turn), at=each.at)
+    for session_id in told.recorded:
+        # The erasure after the last acknowledged change may have happened, or not.
+        erasing = int(session_id.rpartition("-")[2]) % ERASED_EVERY == 0
+        assert session_id in found or erasing, f"{session_id} is lost"
+        assert session_id not in found or session_id not in told.erased, "it has come back"
+    return sum(map(len, found.values()))

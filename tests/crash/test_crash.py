@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from tests.crash.rounds import Told, check, check_deliveries, kill_round
+from tests.crash.rounds import Told, check, check_deliveries, check_turns, kill_round
 from tests.support.registry_databases import Make, make, postgres_url
 from vixio.database.postgresql import PostgreSQLDatabase
 
@@ -36,4 +36,16 @@ async def test_a_killed_process_loses_no_reminder_and_says_none_twice(
         await kill_round(tmp_path, url, str(number), chance, "speaker", told)
     await database.open()
     await check_deliveries(database, told)
+    await database.close()
+
+
+async def test_a_killed_process_leaves_no_turn_by_half(make: Make, tmp_path: Path) -> None:
+    chance = random.Random(3)
+    database = make()
+    url = database.url if isinstance(database, PostgreSQLDatabase) else ""
+    told = Told()
+    for number in range(4):
+        await kill_round(tmp_path, url, str(number), chance, "talker", told)
+    await database.open()
+    assert await check_turns(database, told)
     await database.close()
