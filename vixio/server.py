@@ -131,10 +131,12 @@ class Server:
             cluster=cluster,
         )
         self.vision = make_vision(
-            settings, self.providers.vision, self.counters, self._http_port, self._context.secret
+            settings, self.providers.vision, self.counters, self._context.secret
         )
         self.transport = XiaozhiTransport(
-            xiaozhi_settings(settings, self.vision, share_port=self._context.share_ports),
+            xiaozhi_settings(
+                settings, self.vision, self._http_port, share_port=self._context.share_ports
+            ),
             self.admission,
         )
         self.host = SessionHost(
@@ -186,6 +188,7 @@ class Server:
             self._operations,
             self.command,
             self.cluster_health,
+            self._context.secret,
         )
         self._mounts = [mount for mount in (self.a2a, api) if mount]
         self._updates = self._household.attach(self.host, self._prepare)

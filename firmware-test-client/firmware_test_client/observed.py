@@ -13,6 +13,7 @@ from firmware_test_client.errors import Disconnected, OtaError
 from firmware_test_client.mcp.camera import explain
 from firmware_test_client.mcp.hardware import Hardware, common_tools, user_only_tools
 from firmware_test_client.mcp.server import McpServer
+from firmware_test_client.mcp.snapshot import post_screen
 from firmware_test_client.mcp.tool import dumps
 from firmware_test_client.microphone import Spoken
 from firmware_test_client.ota import Activation, OtaAnswer, running_app, system_info
@@ -46,13 +47,18 @@ class ObservedDevice:
             photograph = self._photograph if self.config.camera else None
             for tool in common_tools(app.hardware, photograph):
                 app.mcp.add(tool)
-            for tool in user_only_tools(app.hardware, lambda: dumps(system_info(self.config))):
+            info = lambda: dumps(system_info(self.config))  # noqa: E731 - of this device
+            for tool in user_only_tools(app.hardware, info, self._snapshot):
                 app.mcp.add(tool)
         return self._application
 
     async def _photograph(self, question: str) -> str:
         app = self._app
         return await explain(self.config, app.mcp.vision, question, app.hardware.photo)
+
+    async def _snapshot(self, url: str, quality: int) -> bool:
+        del quality  # the picture is always the same
+        return await post_screen(url, self._app.hardware.screenshot, self.config.http_timeout)
 
     # Waiting
 

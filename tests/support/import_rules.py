@@ -181,6 +181,8 @@ RULES = (
             "vixio.database",
             "vixio.devices",
             "vixio.feed",
+            "vixio.http.images",
+            "vixio.http.upload",
             "vixio.reminders",
             "vixio.settings.api",
             "vixio.transports.admission",

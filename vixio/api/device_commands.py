@@ -16,6 +16,10 @@ ALERT: Final = "api.alert"
 FACE: Final = "api.face"
 TOOLS: Final = "api.tools"
 CALL: Final = "api.call"
+SCREEN: Final = "api.screen"
+
+SNAPSHOT: Final = "self.screen.snapshot"
+"""The firmware's tool (mcp_server.cc, AddUserOnlyTools), of boards with a colour screen."""
 
 MAX_LIST_CHARS: Final = 100_000
 """Of all descriptions together; a command's answer has 256 KB at most."""
@@ -29,6 +33,7 @@ def serve_device_commands(register: Callable[[str, CustomHandler], None]) -> Non
     register(FACE, change_face)
     register(TOOLS, list_tools)
     register(CALL, call_tool)
+    register(SCREEN, post_screen)
 
 
 async def show_alert(session: Session, arguments: JsonObject) -> Any:  # noqa: ANN401 - JSON
@@ -72,6 +77,13 @@ async def call_tool(session: Session, arguments: JsonObject) -> Any:  # noqa: AN
     result = await _client(session).call_tool(name, arguments["arguments"])
     text = str(result.result if result.success else result.error)
     return {"success": result.success, "text": text[:MAX_RESULT_CHARS]}
+
+
+async def post_screen(session: Session, arguments: JsonObject) -> Any:  # noqa: ANN401 - JSON
+    """Have the device post its screen to a path of this server. Raises ToolError."""
+    url = session.connection.device.http_url
+    asked = {"url": f"{url}{arguments['path']}", "quality": arguments["quality"]}
+    return await call_tool(session, {"tool": SNAPSHOT, "arguments": asked, "user": True})
 
 
 async def _tools(session: Session, *, user: bool) -> list[ToolDefinition]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from vixio.api.first_login import FILE_NAME, make_first_login
 from vixio.api.ports import Ports
+from vixio.api.screen_upload import ScreenUpload
 from vixio.core.errors import describe
 from vixio.devices.records import RegistryError
 from vixio.settings.api import ApiSection
@@ -58,7 +59,8 @@ class ApiMount:
             regex = r"[\s\S]*"
 
         register_url_convertor("anything", Anything())
-        return [Route(path, self) for path in PATHS]
+        upload = ScreenUpload(self._ports.screens, self._ports.counters)
+        return [*(Route(path, self) for path in PATHS), upload.route()]
 
     def begin(self) -> None:
         """Begin to load."""

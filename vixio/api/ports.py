@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from vixio.api.screens import Screens
 from vixio.core.cluster import COMMAND_S, Cluster
 from vixio.core.commands import Command, CommandResult
 from vixio.core.metrics import Counters
@@ -48,6 +49,7 @@ class Ports:
     ready: Callable[[], Awaitable[None]]
     check_profile: Callable[[Mapping[str, Any]], object]
     feed: EventFeed
+    screens: Screens
     reminders: ReminderService
     listeners: Listeners
     cluster: Cluster

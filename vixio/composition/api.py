@@ -29,6 +29,7 @@ def make_api(
     operations: Operations,
     command: SendCommand,
     health: Callable[[], Awaitable[dict[str, Any]]],
+    secret: str,
 ) -> ApiMount | None:
     """Return the API's mount, not loaded yet; None: the settings turn it off."""
     section, server, admission = settings.api, settings.server, operations.admission
@@ -36,6 +37,7 @@ def make_api(
         return None
     from vixio.api.mount import ApiMount
     from vixio.api.ports import Ports
+    from vixio.api.screens import Screens
 
     async def ready() -> None:
         if (loading := operations.readiness.loading) is not None:
@@ -54,6 +56,7 @@ def make_api(
             ready=ready,
             check_profile=lambda content: stored_section(settings, content, os.environ),
             feed=household.feed,
+            screens=Screens(admission.cluster.broadcast, secret),
             reminders=household.reminders.service,
             listeners=household.reminders.listeners,
             cluster=admission.cluster,

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 from vixio.core.greetings import WakeGreetings
 from vixio.http.ota import OtaSettings
+from vixio.http.public_url import HttpAddress
 from vixio.http.vision_service import VisionService
 from vixio.settings import Settings
 from vixio.settings.sections import fill
@@ -29,9 +30,14 @@ def admission_settings(settings: Settings, access: Access) -> AdmissionSettings:
 
 
 def xiaozhi_settings(
-    settings: Settings, vision: VisionService | None, *, share_port: bool
+    settings: Settings,
+    vision: VisionService | None,
+    http_port: Callable[[], int] | None,
+    *,
+    share_port: bool,
 ) -> XiaozhiSettings:
     """Return the settings of the xiaozhi transport. ``vision`` takes photos of cameras."""
+    host = settings.server.public_host
     return XiaozhiSettings(
         host=settings.server.host,
         port=settings.server.port,
@@ -45,6 +51,7 @@ def xiaozhi_settings(
         wake_words=(*DEFAULT_WAKE_WORDS, *wake_words(settings)),
         timeouts=settings.time_limits(),
         vision=vision.offer if vision is not None else None,
+        http_address=HttpAddress(http_port, host) if http_port is not None else None,
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from vixio.core.metrics import Counters
 from vixio.http.vision_service import VisionService
 from vixio.providers.pool.loader import ProviderLoader
@@ -16,7 +14,6 @@ def make_vision(
     settings: Settings,
     loader: ProviderLoader[VisionProvider] | None,
     counters: Counters,
-    http_port: Callable[[], int],
     secret: str,
 ) -> VisionService | None:
     """Return the service; None: photos are not looked at. ``secret`` signs cameras' tokens."""
@@ -25,10 +22,8 @@ def make_vision(
     return VisionService(
         WarmingVision(loader),
         counters,
-        http_port,
         secret,
         timeout=settings.timeouts.vision,
         language=settings.assistant.language,
         photos_per_device=settings.server.limits.photos_per_device,
-        public_host=settings.server.public_host,
     )

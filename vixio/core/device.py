@@ -72,6 +72,8 @@ class Device:
     """The board that it was built for, as it stated when it asked for the server's address."""
     firmware: str = ""
     """The version of its firmware; stated with the board."""
+    http_url: str = ""
+    """The server's HTTP port as this device reaches it, without a path; empty: not known."""
 
 
 @dataclass(frozen=True, slots=True)

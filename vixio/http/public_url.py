@@ -3,9 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 _HOST = re.compile(r"([A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:\d{1,5})?")
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAddress:
+    """Where a device reaches the HTTP port. ``port``: once it listens. ``public_host`` stands in
+    the URL instead of the address through which the device came."""
+
+    port: Callable[[], int]
+    public_host: str = ""
+
+    def __call__(self, headers: Mapping[str, str], own_host: str, *, trust_forwarded: bool) -> str:
+        """Return the URL without a path; the arguments are those of :func:`public_url`."""
+        if self.public_host:
+            headers, trust_forwarded = {"host": self.public_host}, False
+        return public_url(
+            headers,
+            own_host,
+            schemes=("http", "https"),
+            port=self.port(),
+            path="",
+            trust_forwarded=trust_forwarded,
+        )
 
 
 def public_url(

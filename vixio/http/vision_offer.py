@@ -8,11 +8,9 @@ it opens nothing once the session is over.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from vixio.core.tools.types import JsonObject
-from vixio.http.public_url import public_url
 from vixio.transports.admission.auth import TokenAuthenticator, TokenCheck
 
 VISION_PATH = "/mcp/vision/explain"
@@ -20,37 +18,14 @@ VISION_PATH = "/mcp/vision/explain"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisionOffer:
-    """Makes each session's offer and checks what comes back.
-
-    ``port`` returns the HTTP server's port, once it listens. ``public_host`` stands in the URL
-    instead of the address through which the device came.
-    """
+    """Makes each session's offer and checks what comes back."""
 
     tokens: TokenAuthenticator
-    port: Callable[[], int]
-    public_host: str = ""
 
-    def for_session(
-        self,
-        session_id: str,
-        device_id: str,
-        headers: Mapping[str, str],
-        own_host: str,
-        *,
-        trust_forwarded: bool,
-    ) -> JsonObject:
+    def for_session(self, session_id: str, device_id: str, http_url: str) -> JsonObject:
         """Return the ``vision`` capability of ``initialize`` (mcp_server.cc, ParseCapabilities)."""
-        if self.public_host:
-            headers, trust_forwarded = {"host": self.public_host}, False
-        url = public_url(
-            headers,
-            own_host,
-            schemes=("http", "https"),
-            port=self.port(),
-            path=VISION_PATH,
-            trust_forwarded=trust_forwarded,
-        )
-        return {"url": url, "token": f"{session_id}.{self.tokens.issue(device_id, session_id)}"}
+        token = f"{session_id}.{self.tokens.issue(device_id, session_id)}"
+        return {"url": f"{http_url}{VISION_PATH}", "token": token}
 
     def session_of(self, token: str, device_id: str) -> tuple[str, TokenCheck]:
         """Return the session for which ``token`` was issued to ``device_id``, and the verdict."""

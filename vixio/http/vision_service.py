@@ -30,24 +30,18 @@ class VisionService:
         self,
         provider: VisionProvider,
         counters: Counters,
-        http_port: Callable[[], int],
         secret: str = "",
         *,
         timeout: float,
         language: str,
         photos_per_device: int,
-        public_host: str = "",
     ) -> None:
         self.provider = provider
         self._timeout = timeout
         self._language = language
         self._photos_per_device = photos_per_device
         self._counters = counters
-        self.offer = VisionOffer(
-            tokens=TokenAuthenticator(secret or secrets.token_hex(32)),
-            port=http_port,
-            public_host=public_host,
-        )
+        self.offer = VisionOffer(tokens=TokenAuthenticator(secret or secrets.token_hex(32)))
 
     def routes(self, is_live: Callable[[str, str], bool]) -> Sequence[Route]:
         """Return the endpoint. ``is_live``: whether a session (its id, its device) runs."""

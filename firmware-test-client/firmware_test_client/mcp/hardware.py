@@ -16,6 +16,9 @@ from firmware_test_client.mcp.tool import Tool, dumps
 Photograph = Callable[[str], Awaitable[str]]
 """Takes the question, sends the photo, returns the vision service's answer."""
 
+Snapshot = Callable[[str, int], Awaitable[bool]]
+"""Takes the URL and the quality, and posts the screen's picture there."""
+
 
 @dataclass(slots=True)
 class Hardware:
@@ -28,6 +31,7 @@ class Hardware:
     charging: bool = False
     ssid: str = "simulated"
     photo: bytes = PHOTO  # the camera sends it unchanged
+    screenshot: bytes = PHOTO  # what the screen's picture is
     reboots: int = 0
     on_reboot: Callable[[], None] = field(default=lambda: None)
     upgrade_urls: list[str] = field(default_factory=list)
@@ -127,7 +131,9 @@ def common_tools(hardware: Hardware, photograph: Photograph | None) -> list[Tool
     return tools
 
 
-def user_only_tools(hardware: Hardware, system_info: Callable[[], str]) -> list[Tool]:
+def user_only_tools(
+    hardware: Hardware, system_info: Callable[[], str], snapshot: Snapshot
+) -> list[Tool]:
     """The tools that are listed only with `withUserTools` (AddUserOnlyTools)."""
     return [
         Tool(
@@ -158,6 +164,16 @@ def user_only_tools(hardware: Hardware, system_info: Callable[[], str]) -> list[
             "Information about the screen, including width, height, etc.",
             (),
             lambda: {"width": 320, "height": 240, "monochrome": False},
+            user_only=True,
+        ),
+        Tool(
+            "self.screen.snapshot",
+            "Snapshot the screen and upload it to a specific URL",
+            (
+                Property("url", "string"),
+                Property("quality", "integer", default=80, minimum=1, maximum=100),
+            ),
+            snapshot,
             user_only=True,
         ),
         Tool(

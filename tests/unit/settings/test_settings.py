@@ -73,7 +73,7 @@ def test_every_key_reaches_its_part(tmp_path: Path) -> None:
         turn=1, asr=2, asr_feed=2, agent_first=3, agent_next=4, tts=5, vad=6
     )
     assert settings.audio_format() == AudioFormat(16_000, 20)
-    opus = xiaozhi_settings(settings, None, share_port=False)
+    opus = xiaozhi_settings(settings, None, None, share_port=False)
     assert (opus.opus_application, opus.opus_complexity, opus.opus_bitrate) == ("voip", 4, 17_000)
 
 

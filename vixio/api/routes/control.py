@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import asyncio
+from typing import Annotated, Any, Final, Literal
 
-from fastapi import Path
+from fastapi import Path, Query
 from pydantic import BaseModel, Field
+from starlette.responses import Response
 
 from vixio.api import device_commands
 from vixio.api.access import SCOPED, Service
@@ -13,6 +15,7 @@ from vixio.api.fields import Body, DevicePath, Words
 from vixio.api.problems import Problem
 from vixio.api.routing import Routes
 from vixio.api.scopes import Scope
+from vixio.api.screen_upload import JPEG
 from vixio.api.service import COMMAND_S, SPEECH_S, TOOL_S, ApiService
 from vixio.core.commands import Ask, Close, Interrupt, Say
 from vixio.core.session.speech import Priority
@@ -27,6 +30,9 @@ Emotion = Literal[
 ToolPath = Annotated[
     str, Path(description="A tool's name.", min_length=1, max_length=128, pattern=r"^[!-.0-~]+$")
 ]
+
+ARRIVAL_S: Final = 5.0
+"""After the device's answer: its picture may have come to another process."""
 
 REBOOT = "self.reboot"
 """The firmware's tool (mcp_server.cc, AddUserOnlyTools)."""
@@ -138,6 +144,26 @@ async def face(service: Service, device: DevicePath, body: FaceBody) -> None:
     await service.custom(device, device_commands.FACE, COMMAND_S, **body.model_dump())
 
 
+async def screen(
+    service: Service, device: DevicePath, quality: Annotated[int, Query(ge=1, le=100)] = 80
+) -> Response:
+    """Return what the device's screen shows, as a JPEG image."""
+    with service.ports.screens.expected() as picture:
+        answer = await service.custom(
+            device, device_commands.SCREEN, TOOL_S, path=picture.path, quality=quality
+        )
+        if answer is None:
+            raise Problem(404, "the device has no screen of which it can send a picture")
+        if not answer["success"]:
+            raise Problem(409, f"the device could not send its screen: {answer['text']}")
+        try:
+            async with asyncio.timeout(ARRIVAL_S):
+                image = await picture.image()
+        except TimeoutError:
+            raise Problem(504, "the device's screen did not arrive, try again") from None
+    return Response(image, media_type=JPEG)
+
+
 async def list_tools(service: Service, device: DevicePath) -> ToolList:
     """List the tools that the assistant may use."""
     return await _list(service, device, user=False)
@@ -202,6 +228,15 @@ def make_routes() -> Routes:
     routes.add("POST", f"{one}/interrupt", interrupt, control, status=204, errors=errors)
     routes.add("POST", f"{one}/disconnect", disconnect, control, status=204, errors=errors)
     routes.add("POST", f"{one}/reboot", reboot, user, errors=errors)
+    routes.add(
+        "GET",
+        f"{one}/screen",
+        screen,
+        user,
+        errors=errors,
+        response_class=Response,
+        documented={200: {"description": "The screen", "content": {JPEG: {}}}},
+    )
     routes.add("POST", f"{one}/alert", alert, control, status=204, errors=errors)
     routes.add("POST", f"{one}/face", face, control, status=204, errors=errors)
     routes.add("GET", f"{one}/tools", list_tools, control, errors=errors)

@@ -18,16 +18,16 @@ from vixio.transports.xiaozhi.wake_words import DEFAULT_WAKE_WORDS
 class CameraOffer(Protocol):
     """Makes the ``vision`` capability of a session: where its camera posts photos."""
 
-    def for_session(
-        self,
-        session_id: str,
-        device_id: str,
-        headers: Mapping[str, str],
-        own_host: str,
-        *,
-        trust_forwarded: bool,
-    ) -> JsonObject:
-        """Return URL and token. ``headers``: those that the channel keeps of its request."""
+    def for_session(self, session_id: str, device_id: str, http_url: str) -> JsonObject:
+        """Return URL and token. ``http_url``: of the server, as the device reaches it."""
+        ...
+
+
+class ServerAddress(Protocol):
+    """Tells where a device reaches the server's HTTP port."""
+
+    def __call__(self, headers: Mapping[str, str], own_host: str, *, trust_forwarded: bool) -> str:
+        """Return the URL without a path. ``headers``: those that the channel keeps."""
         ...
 
 
@@ -60,6 +60,8 @@ class XiaozhiSettings:
     """The last tool list of each device."""
     vision: CameraOffer | None = None
     """Where cameras post their photos; None: there is no vision service."""
+    http_address: ServerAddress | None = None
+    """Where a device reaches the HTTP port; None: there is none."""
 
     timeouts: Timeouts = field(default_factory=Timeouts)
     """Of these ``hello`` and ``device_tool``."""

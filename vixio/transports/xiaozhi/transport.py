@@ -157,6 +157,7 @@ class XiaozhiTransport(TransportBase):
             protocol=str(hello.version),
             board=stated.board,
             firmware=stated.version,
+            http_url=self._http_url(channel),
         )
         protocol = XiaozhiProtocol(str(uuid.uuid4()), hello.version, self._wake_words)
         return XiaozhiConnection(
@@ -176,7 +177,7 @@ class XiaozhiTransport(TransportBase):
         self._counters.add("xiaozhi.connections")
         self._connections[connection.session_id] = connection
         if "mcp" in hello.features:
-            connection.start_tools(self._vision(connection, channel))
+            connection.start_tools(self._vision(connection))
         keep_alive = asyncio.create_task(connection.keep_alive())
         try:
             await self._handler(connection)
@@ -184,18 +185,18 @@ class XiaozhiTransport(TransportBase):
             keep_alive.cancel()
             await asyncio.wait([keep_alive])
 
-    def _vision(self, connection: XiaozhiConnection, channel: Channel) -> JsonObject | None:
+    def _http_url(self, channel: Channel) -> str:
+        address = self._settings.http_address
+        if address is None:
+            return ""
+        return address(channel.headers, channel.own_host, trust_forwarded=channel.behind_proxy)
+
+    def _vision(self, connection: XiaozhiConnection) -> JsonObject | None:
         """Return where the device's camera posts its photos; None without a vision service."""
-        offer = self._settings.vision
-        if offer is None:
+        offer, device = self._settings.vision, connection.device
+        if offer is None or not device.http_url:
             return None
-        return offer.for_session(
-            connection.session_id,
-            connection.device.id,
-            channel.headers,
-            channel.own_host,
-            trust_forwarded=channel.behind_proxy,
-        )
+        return offer.for_session(connection.session_id, device.id, device.http_url)
 
 
 def _describe(error: BaseException) -> dict[str, str]:

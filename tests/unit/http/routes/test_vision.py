@@ -25,11 +25,11 @@ Explain = Callable[[bytes, str, str], Awaitable[str]]
 async def posted(explain: Explain, counters: Counters) -> tuple[int, str]:
     """Post a photo as a device whose session runs; return status and body."""
     tokens = TokenAuthenticator("secret " * 8)
-    offer = VisionOffer(tokens=tokens, port=lambda: 80)
+    offer = VisionOffer(tokens=tokens)
     endpoint = VisionEndpoint(
         VisionSettings(offer=offer, explain=explain, is_live=lambda *_: True, counters=counters)
     )
-    offered = offer.for_session("session", DEVICE, {}, "127.0.0.1", trust_forwarded=False)
+    offered = offer.for_session("session", DEVICE, "http://127.0.0.1:80")
     transport = httpx2.ASGITransport(Starlette(routes=endpoint.routes()))
     async with httpx2.AsyncClient(transport=transport, base_url="http://server") as client:
         answer = await client.post(
