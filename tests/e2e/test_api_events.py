@@ -20,7 +20,8 @@ from vixio.api.routes.events import MAX_STREAMS
 from vixio.api.scopes import Scope
 from vixio.feed.content import Content
 
-NOISE = "x" * 1_000
+NOISE = "x" * 3_000
+"""Ten thousand of these are more than any kernel takes for one connection."""
 
 WORDS = ("text", "arguments", "output")
 
@@ -171,7 +172,7 @@ async def slow_reader(api: ApiServer) -> AsyncIterator[asyncio.StreamReader]:
     slow = socket.socket()
     slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)  # less than the kernel likes
     slow.connect(("127.0.0.1", int(api.server.http_url.rpartition(":")[2])))
-    reader, writer = await asyncio.open_connection(sock=slow, limit=4_096)
+    reader, writer = await asyncio.open_connection(sock=slow, limit=16_384)
     head = f"GET /api/v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}"
     writer.write(f"{head}\r\n\r\n".encode())
     assert b"200" in await reader.readline()
