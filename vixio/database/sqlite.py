@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 import sqlite3
-import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from vixio.database.database import IO_TIMEOUT_S, Database, DatabaseFailed, Row, Transaction, Value
+from vixio.database.database import Database, DatabaseFailed, Row, Transaction, Value
 from vixio.database.migrate import migrate
-from vixio.database.paths import file_identity, make_private_folder
+from vixio.database.paths import file_identity
+from vixio.database.sqlite_file import begin_to_write, open_file
 
 CACHE_KIB: Final = 1_024
 """SQLite's own default of 2 MB would be the larger part of what the registry costs."""
-
-BUSY_S: Final = 0.02
-"""Between two tries to switch a new file to WAL."""
 
 
 class SQLiteDatabase(Database):
@@ -40,22 +35,19 @@ class SQLiteDatabase(Database):
         await self.close()
         try:
             if self._path is not None:
-                make_private_folder(self._path.parent)
-                os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
-            place = self._path or ":memory:"
-            connection = sqlite3.connect(place, timeout=IO_TIMEOUT_S, isolation_level=None)
+                connection = open_file(self._path)
+            else:
+                connection = sqlite3.connect(":memory:", isolation_level=None)
         except (OSError, sqlite3.Error) as error:
             raise DatabaseFailed(self._explain(error)) from error
         connection.row_factory = sqlite3.Row
         self._connection = connection
         self._file = self._identity()
         try:
-            await _use_wal(connection)
             # FULL: what is committed survives a power cut.
             for pragma in (
                 "synchronous=FULL",
                 "foreign_keys=ON",
-                "secure_delete=ON",
                 f"cache_size=-{CACHE_KIB}",
             ):
                 connection.execute(f"PRAGMA {pragma}").fetchall()
@@ -78,8 +70,10 @@ class SQLiteDatabase(Database):
             await self.open()
             connection = self._connection
         assert connection is not None  # noqa: S101 - open() has made it
-        # After BEGIN alone, a write that follows a read does not wait for other processes.
-        connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+        if write:
+            begin_to_write(connection)
+        else:
+            connection.execute("BEGIN")
         with connection:  # commits, or rolls back
             yield _SQLiteTransaction(connection)
 
@@ -102,24 +96,6 @@ class SQLiteDatabase(Database):
         ):
             remedy = "the file is damaged or no SQLite file: restore a backup, or move it away"
         return f"{self.place}: {reason}; {remedy}"
-
-
-async def _use_wal(connection: sqlite3.Connection) -> None:
-    """Have readers not wait for a writer.
-
-    Of two processes that open a new file together, SQLite lets one fail at once, whatever its
-    timeout is.
-    """
-    until = time.monotonic() + IO_TIMEOUT_S
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode=WAL").fetchall()
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                raise
-            await asyncio.sleep(BUSY_S)
-        else:
-            return
 
 
 class _SQLiteTransaction(Transaction):

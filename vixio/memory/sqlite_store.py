@@ -5,14 +5,14 @@ The agent SDK is not imported: it takes a second or more and some 60 MB.
 
 from __future__ import annotations
 
-import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 from vixio.core.history import HistoryItem
-from vixio.database.paths import file_identity, make_private_folder, state_folder
+from vixio.database.paths import file_identity, state_folder
+from vixio.database.sqlite_file import begin_to_write, open_file
 from vixio.memory.records import (
     FACTS,
     SUMMARY,
@@ -25,7 +25,7 @@ from vixio.memory.records import (
     to_turns,
 )
 from vixio.memory.sqlite_tables import Tables
-from vixio.memory.store import IO_TIMEOUT_S, Known, MemoryStore, StoreFailed, last_seen_first
+from vixio.memory.store import Known, MemoryStore, StoreFailed, last_seen_first
 
 CHECKED_BYTES = 32 * 2**20
 """A file up to this size is checked as a whole when it is opened, which takes about 0.1 s."""
@@ -109,17 +109,16 @@ class SQLiteStore(MemoryStore):
             return last_seen_first(tables.sessions())
 
     def _reading(self) -> AbstractContextManager[Tables]:
-        return self._transaction("BEGIN")
+        return self._transaction(lambda connection: connection.execute("BEGIN"))
 
     def _writing(self) -> AbstractContextManager[Tables]:
-        # After BEGIN alone, a write that follows a read does not wait for other processes.
-        return self._transaction("BEGIN IMMEDIATE")
+        return self._transaction(begin_to_write)
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[Tables]:
+    def _transaction(self, begin: Callable[[sqlite3.Connection], object]) -> Iterator[Tables]:
         connection = self._current()
         with connection:  # commits, or rolls back
-            connection.execute(begin)
+            begin(connection)
             yield Tables(connection)
 
     def _empty_log(self) -> None:
@@ -138,9 +137,7 @@ class SQLiteStore(MemoryStore):
     def _connect(self) -> sqlite3.Connection:
         """Raises StoreFailed."""
         try:
-            make_private_folder(self._path.parent)
-            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
-            connection = sqlite3.connect(self._path, timeout=IO_TIMEOUT_S, isolation_level=None)
+            connection = open_file(self._path)
             try:
                 self._prepare(connection)
             except BaseException:
@@ -152,8 +149,6 @@ class SQLiteStore(MemoryStore):
         return connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        connection.execute("PRAGMA journal_mode=WAL").fetchall()
-        connection.execute("PRAGMA secure_delete=ON").fetchall()
         if self._path.stat().st_size <= CHECKED_BYTES:
             with closing(connection.execute("PRAGMA quick_check(1)")) as found:
                 (verdict,) = found.fetchone()

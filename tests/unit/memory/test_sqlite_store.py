@@ -14,8 +14,8 @@ import pytest
 
 from tests.unit.memory.turns import NOTHING, TURN, A, B, said
 from vixio.core.history import HistoryItem, UserMessage
+from vixio.database import sqlite_file
 from vixio.database.link import Link, Operation
-from vixio.memory import sqlite_store
 from vixio.memory.create import store_link
 from vixio.memory.records import Remembered
 from vixio.memory.sqlite_store import SQLiteStore
@@ -114,7 +114,7 @@ async def test_a_file_that_stays_locked_fails_and_is_used_again(
     path: Path, store: SQLiteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await store.save_turn(A, said(1))
-    monkeypatch.setattr(sqlite_store, "IO_TIMEOUT_S", 0.02)
+    monkeypatch.setattr(sqlite_file, "IO_TIMEOUT_S", 0.02)
     await store.open()
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
