@@ -134,7 +134,11 @@ RULES = (
     Rule("vixio.reminders", ("vixio.core", "vixio.database", "vixio.tools.source")),
     Rule(
         "vixio.memory",
-        ("vixio.core", "vixio.database.link", "vixio.database.paths", *INTERFACES),
+        (
+            "vixio.core",
+            *(f"vixio.database.{module}" for module in ("link", "paths", "sqlite_file")),
+            *INTERFACES,
+        ),
         (ANY,),
     ),
     Rule("vixio.transports", alone=True),

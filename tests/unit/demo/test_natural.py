@@ -42,8 +42,11 @@ def test_sentences_are_compared_by_their_words() -> None:
     assert sounds("Turn it to 20%, please!", "en") == [
         *("turn", "it", "to", "twenty", "percent", "please")
     ]
-    assert share_heard("turn on the lamp", "turn on the lamb", "en") == 0.75
-    assert share_heard("turn on the lamp", "well turn on the lamp then and there", "en") == 0
+    said = "All right, I will speak more quietly from now on."
+    assert share_heard(said, "Alright, I will speak more quietly for Malon.", "en") > 0.8
+    assert share_heard("What does my sister like to eat?", said, "en") < 0.4
+    assert share_heard("turn on the lamp", "turn on the lamb", "en") == 12 / 13
+    assert share_heard("turn on the lamp", "well turn on the lamp then and there", "en") < 0.1
     assert share_heard("turn on the lamp", "", "en") == 0
     assert contains("Please, turn on the light.", "turn on", "en")
     assert not contains("turn the light on", "turn on", "en")
