@@ -115,6 +115,8 @@ class EventFeed:
             if first and self._shared:
                 await asyncio.sleep(HEARD_S)
             self._note_lapse()
+            # In the ids of this watch, and so for other processes to know: nothing is lost to them.
+            self._broadcast.send(TOPIC, {"source": self._source, "head": self._number})
             place = self.log.end if position is None else self.log.start
             known, whole = self._known(position)
             past = await self._read_changes(position.get(CHANGES) if position else None)
@@ -175,5 +177,12 @@ class EventFeed:
             self.log.skip(self._source, self._number)
 
     def _received(self, body: JsonObject) -> None:
-        if (entry := Entry.from_json(body)) is not None and not self.log.closed:
+        if self.log.closed:
+            return
+        if (entry := Entry.from_json(body)) is not None:
             self.log.append(entry)
+            return
+        match body:
+            case {"source": str(source), "head": int(head)}:
+                if head > self.log.heads.get(source, -1):
+                    self.log.skip(source, head)

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.support.cluster_members import two_workers
+from tests.support.waiting import until
 from vixio.core.local_cluster import LocalCluster
 from vixio.core.session.events import SessionOpened, StateChanged, TurnStarted
 from vixio.database.audit import Change
@@ -185,6 +187,27 @@ async def test_the_number_of_watchers_is_bounded(monkeypatch: pytest.MonkeyPatch
     watches[0].close()
     watches[0].close()
     await feed.watch()
+
+
+@pytest.mark.parametrize("before", [0, 1])
+async def test_a_process_that_has_told_nothing_is_no_gap(before: int) -> None:
+    """Who watches at one process goes on at another one, which has heard nothing of the first."""
+    async with two_workers() as (here, there):
+        one, other = EventFeed(here, Trail()), EventFeed(there, Trail())
+        for _ in range(before):
+            one(turn(0))  # wanted by nobody
+        watch = await one.watch()
+        other(turn(1))
+        await until(lambda: one.log.end)
+        await batch(watch)
+        known = (await batch(watch)).id
+        watch.close()
+        other(turn(2))
+        again = await other.watch(parse(known))
+        first = await batch(again)
+        assert (first.seen, first.missed) == ([], False)
+        assert await turns(again) == [2]
+        again.close()
 
 
 async def test_the_end_of_the_server_ends_all() -> None:
