@@ -129,27 +129,32 @@ class Desk:
         """Return a device, by its id in any spelling or by its name. Raises RegistryError."""
         wanted = normalise_device_id(device_id)
         async with self._database.transaction(write=False) as transaction:
-            found = await DeviceTable(transaction).find(wanted)
-            if found is not None:
-                return found
-            named = [
-                device
-                for device in await DeviceTable(transaction).all()
-                if device.name.casefold() == device_id.strip().casefold() != ""
-            ]
+            devices = DeviceTable(transaction)
+            found = await devices.find(wanted)
+            named = [] if found else await devices.called(device_id.strip())
+            if len(named) == 1:
+                found = await devices.find(named[0])
         if len(named) > 1:
             raise RegistryError(
                 f"{len(named)} devices are called {device_id!r}: use the id of one of them, "
-                + ", ".join(device.id for device in named)
+                + ", ".join(named)
             )
-        if not named:
+        if found is None:
             raise NotKnown(f"no device {device_id!r} is known: `vixio devices` lists them")
-        return named[0]
+        return found
 
     async def devices(self) -> Sequence[DeviceRecord]:
         """Return all devices, the last seen first."""
         async with self._database.transaction(write=False) as transaction:
             return await DeviceTable(transaction).all()
+
+    async def some_devices(
+        self, *, limit: int, offset: int = 0
+    ) -> tuple[Sequence[DeviceRecord], int]:
+        """Return a part of the devices, the last seen first, and how many there are in all."""
+        async with self._database.transaction(write=False) as transaction:
+            devices = DeviceTable(transaction)
+            return await devices.part(limit=limit, offset=offset), await devices.count()
 
     async def rename(self, device_id: str, name: str, actor: str) -> DeviceRecord:
         """Give a device another name; empty: none. Raises RegistryError."""

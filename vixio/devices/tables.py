@@ -13,6 +13,9 @@ from vixio.devices.tokens import IssuedToken
 CODES: Final = "vixio.codes"
 """The lock of everything that gives out or takes back a code."""
 
+MOST: Final = 2**31 - 1
+"""Rows: all of them, in the words of both databases."""
+
 
 class DeviceTable:
     """The devices."""
@@ -37,8 +40,28 @@ class DeviceTable:
 
     async def all(self) -> Sequence[DeviceRecord]:
         """Return all devices, the last seen first."""
-        rows = await self._in.fetch("SELECT * FROM devices ORDER BY last_seen DESC, id")
+        return await self.part(limit=MOST)
+
+    async def part(self, *, limit: int, offset: int = 0) -> Sequence[DeviceRecord]:
+        """Return a part of the devices, the last seen first."""
+        rows = await self._in.fetch(
+            "SELECT * FROM devices ORDER BY last_seen DESC, id LIMIT :limit OFFSET :offset",
+            limit=limit,
+            offset=offset,
+        )
         return [DeviceRecord.of(row) for row in rows]
+
+    async def count(self) -> int:
+        """Return how many devices there are."""
+        row = await self._in.fetch_one("SELECT COUNT(*) AS number FROM devices")
+        return int(row["number"]) if row else 0
+
+    async def called(self, name: str) -> Sequence[str]:
+        """Return the ids of the devices with a name, whatever its case; no name: of none."""
+        wanted = name.casefold()
+        # Folded here: SQLite folds ASCII alone.
+        rows = await self._in.fetch("SELECT id, name FROM devices WHERE name <> '' ORDER BY id")
+        return [row["id"] for row in rows if row["name"].casefold() == wanted]
 
     async def standings(self) -> dict[str, Standing]:
         """Return what decides about each device, by its id."""

@@ -313,6 +313,28 @@ async def test_invented_devices_do_not_fill_the_database(
         assert kept[-1] == KITCHEN, "a claimed one is kept"
 
 
+async def test_a_part_of_the_devices_is_read(make: Make) -> None:
+    async with registry(make) as here:
+        for number in range(5):
+            here.clock.at += 1
+            await here.visit(f"02:00:00:00:01:{number:02x}")
+        part, total = await here.desk.some_devices(limit=2, offset=1)
+        assert ([device.id[-2:] for device in part], total) == (["03", "02"], 5)
+        assert await here.desk.some_devices(limit=2, offset=5) == ([], 5)
+
+
+async def test_a_name_is_found_whatever_its_case(make: Make) -> None:
+    async with registry(make) as here:
+        await here.desk.add(KITCHEN, "me", name="Küche Ä")
+        await here.desk.add(BATH, "me")
+        assert (await here.desk.device(" KÜCHE ä ")).id == KITCHEN
+        await here.desk.rename(BATH, "küche ä", "me")
+        with pytest.raises(RegistryError, match=f"2 devices.*{KITCHEN}, {BATH}"):
+            await here.desk.device("Küche ä")
+        with pytest.raises(RegistryError, match="no device ' '"):
+            await here.desk.device(" ")
+
+
 async def test_a_text_with_control_characters_is_refused(make: Make) -> None:
     async with registry(make) as here:
         await here.desk.add(KITCHEN, "me")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Final
 
 from pydantic import BaseModel, Field
 
@@ -109,9 +109,8 @@ class BlockBody(Body):
 
 async def list_devices(service: Service, limit: Limit = 100, offset: Offset = 0) -> DeviceList:
     """List the devices, the last seen first."""
-    found = await service.read(lambda desk: desk.devices())
-    part = found[offset : offset + limit]
-    return DeviceList(devices=[_device(service, each) for each in part], total=len(found))
+    part, total = await service.read(lambda desk: desk.some_devices(limit=limit, offset=offset))
+    return DeviceList(devices=[_device(service, each) for each in part], total=total)
 
 
 async def show_device(service: Service, device: DevicePath) -> Device:
@@ -180,15 +179,18 @@ async def revoke_device_token(service: Service, who: Who, token: TokenPath) -> N
     await service.at_desk(lambda desk: desk.revoke_token(token, who.actor))
 
 
+_OF_ITS_OWN: Final = {"online", "proves"}
+
+_FROM_RECORD: Final = Device.model_fields.keys() - _OF_ITS_OWN
+"""Fields and properties of a DeviceRecord. Read one by one: ``asdict`` copies all that is in it,
+which took the event loop 3 ms for a hundred devices."""
+
+
 def _device(service: ApiService, record: DeviceRecord) -> Device:
-    values: dict[str, Any] = asdict(record)
-    key = values.pop("hmac_key")
-    values["features"], values["tools"] = list(record.features), list(record.tools)
     return Device(
-        **{name: value for name, value in values.items() if name in Device.model_fields},
-        state=record.state,
+        **{name: getattr(record, name) for name in _FROM_RECORD},
         online=service.online(record.id),
-        proves=bool(key),
+        proves=bool(record.hmac_key),
     )
 
 
