@@ -21,6 +21,7 @@ from vixio.feed.content import Content
 from vixio.feed.happenings import attempt, download
 from vixio.http.firmware_link import FirmwareLinks, FirmwareTicket
 from vixio.http.firmware_offer import FirmwareOffers, OfferedFirmware, RunningFirmware
+from vixio.http.public_url import HttpAddress
 from vixio.http.routes.firmware import (
     BUSY,
     DownloadStep,
@@ -63,8 +64,7 @@ def make_firmware(
         firmware_folder(settings),
         link,
         counters,
-        port=http_port,
-        public_host=settings.server.public_host,
+        HttpAddress(http_port, settings.server.public_host),
         secret=_secret(settings) or secret,
     )
 
@@ -88,14 +88,11 @@ class Firmware:
         folder: FirmwareFolder,
         link: Link[Database],
         counters: Counters,
+        address: HttpAddress,
         *,
-        port: Callable[[], int],
-        public_host: str = "",
         secret: str = "",
     ) -> None:
-        links = FirmwareLinks(
-            secret=(secret or secrets.token_hex(32)).encode(), port=port, public_host=public_host
-        )
+        links = FirmwareLinks(secret=(secret or secrets.token_hex(32)).encode(), address=address)
         self._service = FirmwareService(link, folder, counters)
         self._downloads = FirmwareDownloads(
             FirmwareSettings(

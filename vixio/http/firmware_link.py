@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from vixio.http.public_url import public_url
+from vixio.http.public_url import HttpAddress
 
 FIRMWARE_PATH: Final = "/xiaozhi/firmware/"
 
@@ -60,13 +60,11 @@ class FirmwareTicket:
 class FirmwareLinks:
     """Makes links and checks them.
 
-    ``port`` returns the HTTP server's port, once it listens. ``public_host`` stands in the URL
-    instead of the address through which the device came. ``clock``: seconds since 1970.
+    ``address``: where a device reaches the server. ``clock``: seconds since 1970.
     """
 
     secret: bytes
-    port: Callable[[], int]
-    public_host: str = ""
+    address: HttpAddress
     clock: Callable[[], float] = time.time
 
     def url(
@@ -77,7 +75,7 @@ class FirmwareLinks:
         *,
         trust_forwarded: bool,
     ) -> str:
-        """Return the URL for the device that sent ``headers`` (:func:`public_url`)."""
+        """Return the URL for the device that sent ``headers``, as :attr:`address` does."""
         expiry = math.ceil(self.clock() + LIFETIME_S)
         content = f"{expiry}|{ticket.attempt}|{ticket.sha256}|{ticket.device_id}"
         encoded = _encode(content.encode("utf-8", "replace"))
@@ -85,15 +83,8 @@ class FirmwareLinks:
         path = f"{ticket.board}/{ticket.version}/{encoded}.{signature}/xiaozhi.bin"
         if _PATH.fullmatch(path) is None:
             raise ValueError("no link can be made for such a ticket")
-        if self.public_host:
-            headers, trust_forwarded = {"host": self.public_host}, False
-        return public_url(
-            headers,
-            own_host,
-            schemes=("http", "https"),
-            port=self.port(),
-            path=FIRMWARE_PATH + path,
-            trust_forwarded=trust_forwarded,
+        return self.address(
+            headers, own_host, trust_forwarded=trust_forwarded, path=FIRMWARE_PATH + path
         )
 
     def check(self, path: str) -> FirmwareTicket:

@@ -17,8 +17,10 @@ class HttpAddress:
     port: Callable[[], int]
     public_host: str = ""
 
-    def __call__(self, headers: Mapping[str, str], own_host: str, *, trust_forwarded: bool) -> str:
-        """Return the URL without a path; the arguments are those of :func:`public_url`."""
+    def __call__(
+        self, headers: Mapping[str, str], own_host: str, *, trust_forwarded: bool, path: str = ""
+    ) -> str:
+        """Return the URL of ``path``; the arguments are those of :func:`public_url`."""
         if self.public_host:
             headers, trust_forwarded = {"host": self.public_host}, False
         return public_url(
@@ -26,7 +28,7 @@ class HttpAddress:
             own_host,
             schemes=("http", "https"),
             port=self.port(),
-            path="",
+            path=path,
             trust_forwarded=trust_forwarded,
         )
 

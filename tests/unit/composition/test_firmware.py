@@ -23,6 +23,7 @@ from vixio.devices.firmware.manager import FirmwareManager
 from vixio.devices.records import AccessMode
 from vixio.http.app import create_http_app
 from vixio.http.ota import OtaSettings
+from vixio.http.public_url import HttpAddress
 from vixio.http.server import HttpServer
 from vixio.transports.admission.access import Access, OpenAccess
 from vixio.transports.admission.admission import Admission, AdmissionSettings
@@ -79,7 +80,7 @@ async def house(tmp_path: Path, access: Access | None = None) -> AsyncIterator[H
         )
     link: Link[Database] = Link(lambda: SQLiteDatabase(tmp_path / "data" / "vixio.db"), name="t")
     counters = Counters()
-    firmware = Firmware(house.folder, link, counters, port=lambda: server.port)
+    firmware = Firmware(house.folder, link, counters, HttpAddress(lambda: server.port))
     admission = Admission(AdmissionSettings(access=access or OpenAccess()), counters=counters)
     app = create_http_app(
         OtaSettings(), admission=admission, more=firmware.routes(), offers=firmware.offers

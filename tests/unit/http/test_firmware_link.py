@@ -14,6 +14,7 @@ from vixio.http.firmware_link import (
     FirmwareLinks,
     FirmwareTicket,
 )
+from vixio.http.public_url import HttpAddress
 from vixio.transports.admission.auth import TokenAuthenticator
 
 TICKET = FirmwareTicket(
@@ -24,7 +25,7 @@ TICKET = FirmwareTicket(
     sha256="ab" * 32,
 )
 SECRET = b"a secret of the server"
-LINKS = FirmwareLinks(secret=SECRET, port=lambda: 8003, clock=lambda: 1_000.5)
+LINKS = FirmwareLinks(secret=SECRET, address=HttpAddress(lambda: 8003), clock=lambda: 1_000.5)
 
 
 def path(ticket: FirmwareTicket = TICKET, links: FirmwareLinks = LINKS) -> str:
@@ -55,14 +56,16 @@ def test_the_url_is_at_the_address_of_the_device(
 
 
 def test_a_public_host_stands_in_the_url() -> None:
-    links = replace(LINKS, public_host="voice.lan")
+    links = replace(LINKS, address=HttpAddress(lambda: 8003, "voice.lan"))
     url = links.url(TICKET, {"host": "h"}, "10.0.0.1", trust_forwarded=True)
     assert url.startswith("http://voice.lan:8003/")
 
 
 def test_a_link_says_what_it_is_for() -> None:
     assert LINKS.check(path()) == TICKET
-    other_process = FirmwareLinks(secret=SECRET, port=lambda: 1, clock=lambda: 1_001.0)
+    other_process = FirmwareLinks(
+        secret=SECRET, address=HttpAddress(lambda: 1), clock=lambda: 1_001.0
+    )
     assert other_process.check(path()) == TICKET
 
 

@@ -15,13 +15,14 @@ from vixio.http.firmware_offer import (
     RunningFirmware,
     read_running,
 )
+from vixio.http.public_url import HttpAddress
 from vixio.transports.admission.access import Visit
 
 VISIT = Visit(device_id="aa:bb", board="a-board", chip="esp32s3", firmware="2.4.1")
 TICKET = FirmwareTicket(
     attempt=3, device_id="aa:bb", board="a-board", version="2.4.2", sha256="ab" * 32
 )
-LINKS = FirmwareLinks(secret=b"a secret of the server", port=lambda: 8003)
+LINKS = FirmwareLinks(secret=b"a secret of the server", address=HttpAddress(lambda: 8003))
 MB = 1024 * 1024
 
 

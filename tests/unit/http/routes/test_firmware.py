@@ -21,6 +21,7 @@ from vixio.http import guard as http_guard
 from vixio.http.app import create_http_app
 from vixio.http.firmware_link import FIRMWARE_PATH, LIFETIME_S, FirmwareLinks, FirmwareTicket
 from vixio.http.ota import OtaSettings
+from vixio.http.public_url import HttpAddress
 from vixio.http.routes.firmware import DownloadStep, FirmwareDownloads, FirmwareSettings
 from vixio.http.server import HttpServer
 from vixio.transports.admission.admission import Admission
@@ -114,7 +115,9 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
 @contextlib.asynccontextmanager
 async def serving(place: Place, max_at_once: int = 4) -> AsyncIterator[None]:
     place.links = FirmwareLinks(
-        secret=b"a secret of the server", port=lambda: place.port, clock=lambda: place.time
+        secret=b"a secret of the server",
+        address=HttpAddress(lambda: place.port),
+        clock=lambda: place.time,
     )
     place.downloads = FirmwareDownloads(
         FirmwareSettings(
