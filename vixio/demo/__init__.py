@@ -50,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     configure_logging("INFO" if options.verbose else quiet)
     if options.natural:
         return asyncio.run(natural.converse(options.language or "en", options.wav))
-    converse = offline.converse
-    if options.tools or options.api:
-        converse = tools.converse if options.tools else api.converse
-    return asyncio.run(converse(options.wav))
+    if options.tools:
+        return asyncio.run(tools.converse(options.wav))
+    if options.api:
+        return asyncio.run(api.converse(options.wav))
+    return asyncio.run(offline.converse(options.wav))

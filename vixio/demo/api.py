@@ -101,7 +101,7 @@ class Commands:
             arguments += ["-H", "Content-Type: application/json", "-d", text]
             typed = _LOGIN if path == "/login" else shlex.quote(text)
             shown += f" -H 'Content-Type: application/json' -d {typed}"
-        quoted = f"'$API{path}'".replace("'$API", "$API'") if "?" in path else f"$API{path}"
+        quoted = f"$API'{path}'" if "?" in path else f"$API{path}"
         return f"{shown} {quoted}", [*arguments, f"{self._api}{path}"]
 
 
