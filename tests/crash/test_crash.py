@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.crash.rounds import Told, check, check_deliveries, check_turns, kill_round
 from tests.support.registry_databases import Make, make, postgres_url
+from vixio.database.database import Database
 from vixio.database.postgresql import PostgreSQLDatabase
 
 __all__ = ["make", "postgres_url"]
@@ -25,27 +26,29 @@ async def test_a_killed_process_loses_nothing_that_it_has_acknowledged(
         await database.close()
 
 
-async def test_a_killed_process_loses_no_reminder_and_says_none_twice(
-    make: Make, tmp_path: Path
-) -> None:
-    chance = random.Random(2)
-    database = make()
+async def killed_again_and_again(
+    database: Database, folder: Path, program: str, chance: random.Random
+) -> Told:
+    """Kill a program four times, and open the database that it leaves behind."""
     url = database.url if isinstance(database, PostgreSQLDatabase) else ""
     told = Told()
     for number in range(4):
-        await kill_round(tmp_path, url, str(number), chance, "speaker", told)
+        await kill_round(folder, url, str(number), chance, program, told)
     await database.open()
+    return told
+
+
+async def test_a_killed_process_loses_no_reminder_and_says_none_twice(
+    make: Make, tmp_path: Path
+) -> None:
+    database = make()
+    told = await killed_again_and_again(database, tmp_path, "speaker", random.Random(2))
     await check_deliveries(database, told)
     await database.close()
 
 
 async def test_a_killed_process_leaves_no_turn_by_half(make: Make, tmp_path: Path) -> None:
-    chance = random.Random(3)
     database = make()
-    url = database.url if isinstance(database, PostgreSQLDatabase) else ""
-    told = Told()
-    for number in range(4):
-        await kill_round(tmp_path, url, str(number), chance, "talker", told)
-    await database.open()
+    told = await killed_again_and_again(database, tmp_path, "talker", random.Random(3))
     assert await check_turns(database, told)
     await database.close()

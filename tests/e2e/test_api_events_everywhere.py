@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 
 import aiohttp
-import pytest
 
 from firmware_test_client import SimulatedDevice
 from firmware_test_client.image import firmware_image
 from tests.e2e.event_stream import Event, streaming
-from tests.e2e.test_device_life import House
-from tests.support.registry_databases import new_postgres, postgres_url, skip_postgres
+from tests.e2e.house import House
+from tests.support.registry_databases import postgres_url
 
 __all__ = ["postgres_url"]
 
 SCOPES = ("devices:read", "conversations:read", "reminders", "firmware")
 CONNECTIONS = 6
 """The kernel gives each to one of the two processes: hardly all to the same one."""
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
-    """A server with an own registry."""
-    if request.param == "sqlite":
-        yield House(tmp_path, "")
-    else:
-        skip_postgres()
-        yield House(tmp_path, new_postgres(request.getfixturevalue("postgres_url")))
 
 
 async def token_of(house: House) -> str:

@@ -8,7 +8,7 @@ import aiohttp
 
 from firmware_test_client import SimulatedDevice
 from tests.e2e.api_client import api_server
-from tests.e2e.test_device_life import House
+from tests.e2e.house import House
 from vixio.api.scopes import Scope
 from vixio.api.screens import MAX_BYTES, PATH
 

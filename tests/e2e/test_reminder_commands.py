@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from firmware_test_client import SimulatedDevice
-from tests.e2e.test_device_life import House
+from tests.e2e.house import House
 
 
 async def listed(house: House, *options: str) -> list[dict[str, Any]]:
