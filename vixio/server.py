@@ -124,7 +124,6 @@ class Server:
             more=[*self.reminders.sources, *([app_source(tools)] if tools else []), *tool_sources],
         )
         self._shared = SharedServices(self.tools, self.memory)
-        self.firmware = self._household.firmware
         self.admission = Admission(
             admission_settings(settings, self.registry),
             counters=self.counters,
@@ -185,6 +184,7 @@ class Server:
             settings,
             self._household,
             self.host,
+            self.memory,
             self._operations,
             self.command,
             self.cluster_health,
@@ -259,10 +259,10 @@ class Server:
                 self.transport.port,
                 self.cluster_health if self._context.cluster.shared else self.health,
                 self.admission,
-                self.firmware.offers,
+                self._household.firmware.offers,
                 [
                     *self._operations.routes(),
-                    *self.firmware.routes(),
+                    *self._household.firmware.routes(),
                     *(self.vision.routes(self._is_live) if self.vision else ()),
                     *(route for mount in self._mounts for route in mount.routes()),
                 ],

@@ -187,6 +187,7 @@ RULES = (
             "vixio.feed",
             "vixio.http.images",
             "vixio.http.upload",
+            "vixio.memory",
             "vixio.reminders",
             "vixio.settings.api",
             "vixio.transports.admission",

@@ -15,6 +15,7 @@ from vixio.core.session.commands import CustomHandler
 from vixio.devices.firmware.folder import FirmwareFolder
 from vixio.devices.registry import DeviceRegistry
 from vixio.feed.feed import EventFeed
+from vixio.memory.memory import Memory
 from vixio.reminders.names import Listeners
 from vixio.reminders.service import ReminderService
 from vixio.transports.admission.addresses import Proxies
@@ -36,7 +37,8 @@ class Ports:
 
     ``status`` returns what the health page shows. ``on_command`` sets what carries out a custom
     command in this process. ``ready`` returns when the server has time to load the API.
-    ``check_profile`` raises ConfigError for a content that the settings refuse.
+    ``check_profile`` raises ConfigError for a content that the settings refuse. ``memory`` None: it
+    ends with the server.
     """
 
     registry: DeviceRegistry
@@ -52,6 +54,7 @@ class Ports:
     screens: Screens
     reminders: ReminderService
     listeners: Listeners
+    memory: Memory | None
     cluster: Cluster
     counters: Counters
     proxies: Proxies

@@ -14,6 +14,7 @@ SCOPES: Final[Mapping[str, Scope]] = {
     DEVICE: Scope.DEVICES_READ,
     "token": Scope.DEVICES_WRITE,
     "profile": Scope.PROFILES,
+    "person": Scope.DEVICES_READ,
     "reminder": Scope.REMINDERS,
     "firmware": Scope.FIRMWARE,
 }

@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 
 from vixio.backup.archive import BackupError
-from vixio.memory.records import to_input_items, to_turns
+from vixio.memory.records import PERSON_KEY, to_input_items, to_turns
 from vixio.memory.store import MemoryStore
 
 
 async def dump(store: MemoryStore) -> AsyncIterator[dict[str, Any]]:
-    """Return one object for each device of an open store."""
+    """Return one object for each device of an open store, and for each person."""
     for device in await store.known():
         remembered = await store.load(device.key)
         yield {
@@ -22,8 +22,13 @@ async def dump(store: MemoryStore) -> AsyncIterator[dict[str, Any]]:
         }
 
 
+def is_conversation(device: Mapping[str, Any]) -> bool:
+    """Whether an object is of a device; else it holds the facts about a person."""
+    return not device["key"].startswith(PERSON_KEY)
+
+
 async def load(store: MemoryStore, devices: Iterable[Mapping[str, Any]]) -> int:
-    """Fill an open, empty store; return the number of devices. Raises BackupError."""
+    """Fill an open, empty store; return the number of conversations. Raises BackupError."""
     number = 0
     if await store.known():
         raise BackupError(
@@ -37,5 +42,5 @@ async def load(store: MemoryStore, devices: Iterable[Mapping[str, Any]]) -> int:
             await store.save_summary(key, device["summary"], keep=sum(map(len, turns)))
         if device["facts"]:
             await store.save_facts(key, device["facts"])
-        number += 1
+        number += is_conversation(device)
     return number

@@ -10,7 +10,7 @@ from vixio.backup.archive import BackupError
 from vixio.database.database import Database, Transaction
 from vixio.database.migrate import migrations, version_of
 
-FIRST: Final = ("profiles", "devices")
+FIRST: Final = ("profiles", "people", "devices")
 """What other tables refer to comes before them."""
 
 _TABLE = re.compile(r"^CREATE TABLE (?:IF NOT EXISTS )?(\w+)", re.MULTILINE)

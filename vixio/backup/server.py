@@ -64,7 +64,8 @@ async def export(place: Place, path: Path) -> Mapping[str, int]:
     return {
         "devices": len(rows.get("devices", ())),
         "profiles": len(rows.get("profiles", ())),
-        "conversations": len(devices),
+        "people": len(rows.get("people", ())),
+        "conversations": sum(map(memory.is_conversation, devices)),
         "files": files,
     }
 
@@ -95,6 +96,7 @@ async def restore(place: Place, path: Path) -> Mapping[str, int]:
     return {
         "devices": loaded["devices"],
         "profiles": loaded["profiles"],
+        "people": loaded["people"],
         "conversations": conversations,
         "files": len(files),
     }

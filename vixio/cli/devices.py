@@ -51,7 +51,8 @@ def _list(config: Path | None, *, as_json: bool) -> None:
     if not found:
         click.echo("no device is known yet: enter the OTA address of the server in one")
         return
-    head = ["DEVICE", "NAME", "STATE", "CODE", "BOARD", "FIRMWARE", "ADDRESS", "PROFILE", "SEEN"]
+    head = ["DEVICE", "NAME", "STATE", "CODE", "BOARD", "FIRMWARE", "ADDRESS", "PROFILE"]
+    head += ["PERSON", "SEEN"]
     rows = [
         (
             device.id,
@@ -62,6 +63,7 @@ def _list(config: Path | None, *, as_json: bool) -> None:
             device.firmware,
             device.address,
             device.profile or "",
+            device.person or "",
             ago(device.last_seen),
         )
         for device in found
@@ -142,6 +144,20 @@ def assign(config: Path | None, device: str, profile: str) -> None:
     found = at_desk(config, lambda desk: desk.assign(device, profile, actor()))
     served = f"has the profile {found.profile}" if found.profile else "has no profile"
     click.echo(f"{found.name or found.id} {served}")
+
+
+@devices.command()
+@click.argument("device")
+@click.argument("person", default="")
+@click.pass_obj
+def give(config: Path | None, device: str, person: str) -> None:
+    """Let DEVICE belong to PERSON, or to nobody.
+
+    The devices of a person share what the assistant is asked to remember, and it knows whom it
+    talks with. The conversation itself stays with the device.
+    """
+    found = at_desk(config, lambda desk: desk.give(device, person, actor()))
+    click.echo(f"{found.name or found.id} belongs to {found.person or 'nobody'}")
 
 
 @devices.command()

@@ -13,6 +13,7 @@ from vixio.composition.operations import Operations
 from vixio.composition.registry import data_folder
 from vixio.composition.web import own_origins
 from vixio.core.host import SessionHost
+from vixio.memory.memory import Memory
 from vixio.settings import Settings
 from vixio.settings.profile import stored_section
 from vixio.transports.admission.hosts import HostPolicy
@@ -26,6 +27,7 @@ def make_api(
     settings: Settings,
     household: Household,
     host: SessionHost,
+    memory: Memory | None,
     operations: Operations,
     command: SendCommand,
     health: Callable[[], Awaitable[dict[str, Any]]],
@@ -59,6 +61,7 @@ def make_api(
             screens=Screens(admission.cluster.broadcast, secret),
             reminders=household.reminders.service,
             listeners=household.reminders.listeners,
+            memory=memory,
             cluster=admission.cluster,
             counters=host.counters,
             proxies=admission.proxies,

@@ -92,9 +92,10 @@ class ServerListeners(Listeners):
             return None
         session = self.sessions.find(device_id)
         profile = session.profile if session is not None else self._profiles(Device(device_id))
-        # The place of all devices distinguishes none.
+        # The place and the user of all devices distinguish none.
         place = profile.place if profile.place != self._assistant.place else ""
-        return Listener(device_id, profile.name, place, self._connected(device_id))
+        user = profile.user if profile.user != self._assistant.user_name else ""
+        return Listener(device_id, profile.name, place, user, self._connected(device_id))
 
 
 class Reminders:

@@ -22,6 +22,9 @@ _DOTTED_MAC = re.compile(r"[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}")
 RESERVED_PREFIX = "a2a/"
 """Of the keys of conversations over A2A; no device may have such an id."""
 
+PERSON_PREFIX = "person/"
+"""Of the owners of facts about people; likewise."""
+
 
 def normalise_device_id(raw: str) -> str:
     """Return the one spelling of a device id.
@@ -105,6 +108,9 @@ class DeviceProfile:
     """Where it stands."""
     user: str = ""
     """The name of its user."""
+    person: str = ""
+    """Whose it is: an id, such as the registry gives. The devices of a person share the facts that
+    they are told; empty: the facts are the device's own."""
     language: str = "en"
     """What it hears and speaks (BCP 47)."""
     instructions: str = ""

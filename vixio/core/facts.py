@@ -6,6 +6,8 @@ import re
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 
+from vixio.core.device import PERSON_PREFIX
+
 MAX_FACTS = 100
 """Of one owner; the oldest is forgotten for a new one."""
 
@@ -14,8 +16,13 @@ MAX_FACT_CHARS = 500
 _WORD = re.compile(r"\w+")
 
 
+def person_owner(person: str) -> str:
+    """Return the owner of the facts about a person, by the person's id. It is no device's id."""
+    return f"{PERSON_PREFIX}{person}"
+
+
 class FactStore(ABC):
-    """Facts by their owner (a user, or a device whose user is unknown).
+    """Facts by their owner: a device's id, or :func:`person_owner`.
 
     Facts of one owner are never returned for another.
     """
@@ -35,6 +42,10 @@ class FactStore(ABC):
     @abstractmethod
     async def clear(self, owner: str) -> int:
         """Forget everything, and return how many facts it was."""
+
+    @abstractmethod
+    async def hand_over(self, owner: str, to: str) -> None:
+        """Make all facts of ``owner`` those of ``to``, which has them besides its own."""
 
 
 def is_about(fact: str, about: str) -> bool:
@@ -76,3 +87,8 @@ class InMemoryFactStore(FactStore):
     async def clear(self, owner: str) -> int:
         """Forget everything."""
         return len(self._facts.pop(owner, ()))
+
+    async def hand_over(self, owner: str, to: str) -> None:
+        """Make them those of ``to``."""
+        for fact in self._facts.pop(owner, ()):
+            await self.add(to, fact)

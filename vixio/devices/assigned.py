@@ -1,4 +1,4 @@
-"""What the registry says of how a device is served: its profile and its name."""
+"""What the registry says of how a device is served: its profile, its name, its person."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, Final
 
 from vixio.core.errors import ConfigError
 from vixio.devices.news import Known
-from vixio.devices.records import UNKNOWN
+from vixio.devices.records import UNKNOWN, Standing
 from vixio.settings import Settings
 from vixio.settings.devices import DeviceSection
-from vixio.settings.profile import stored_section
+from vixio.settings.profile import device_section, stored_section
 
 MAX_KEPT: Final = 10_000
-"""Sections that are kept, a profile's and those of the names."""
+"""Sections that are kept, those of profiles and those of names."""
 
 _log = logging.getLogger(__name__)
 
@@ -32,22 +32,37 @@ class AssignedProfiles:
     def __call__(self, device_id: str) -> Sequence[DeviceSection]:
         """Return the sections of a device, the stronger ones last."""
         standing = self._known.standings.get(device_id, UNKNOWN)
-        contents: list[Mapping[str, Any]] = []
-        if standing.profile in self._known.profiles:
-            contents.append(self._known.profiles[standing.profile])
-        if standing.name:
-            contents.append({"name": standing.name})
-        sections = (self._section(content, standing.profile) for content in contents)
+        sections = []
+        if (content := self._known.profiles.get(standing.profile)) is not None:
+            sections.append(self._section(content, standing.profile))
+        if names := self._names(standing):
+            sections.append(self._section(names))
         return [section for section in sections if section is not None]
 
-    def _section(self, content: Mapping[str, Any], profile: str) -> DeviceSection | None:
-        """Return a section; None for one that the settings no longer fit, which is logged."""
-        key = json.dumps(content, sort_keys=True)
+    def person(self, device_id: str) -> str:
+        """Return the id of the person that a device belongs to; empty: nobody."""
+        person = self._known.standings.get(device_id, UNKNOWN).person
+        return person if person in self._known.people else ""
+
+    def _names(self, standing: Standing) -> dict[str, str]:
+        names = {"name": standing.name, "user": self._known.people.get(standing.person, "")}
+        return {key: name for key, name in names.items() if name}
+
+    def _section(self, content: Mapping[str, Any], profile: str = "") -> DeviceSection | None:
+        """Return a section; None for one that the settings no longer fit, which is logged.
+
+        Without ``profile`` it holds names, which are no place for the environment's variables.
+        """
+        key = f"{bool(profile)} {json.dumps(content, sort_keys=True)}"
         if key not in self._sections:
             if len(self._sections) >= MAX_KEPT:
                 self._sections.clear()
             try:
-                self._sections[key] = stored_section(self._settings, content, os.environ)
+                self._sections[key] = (
+                    stored_section(self._settings, content, os.environ)
+                    if profile
+                    else device_section(self._settings, content)
+                )
             except ConfigError as error:
                 self._sections[key] = None
                 fields = {"profile": profile, "reason": str(error)}

@@ -13,6 +13,7 @@ from vixio.core.device import normalise_device_id
 from vixio.core.wall_clock import now_ms
 from vixio.database.audit import AuditTable, Change
 from vixio.database.database import Database
+from vixio.devices.people_desk import PeopleDesk
 from vixio.devices.profile_desk import ProfileDesk
 from vixio.devices.records import (
     DeviceRecord,
@@ -20,6 +21,7 @@ from vixio.devices.records import (
     RegistryError,
     TokenRecord,
     TooManyTries,
+    checked_text,
 )
 from vixio.devices.tables import CODES, DeviceTable, TokenTable
 from vixio.devices.visits import CODE_IDLE_MS, DIGITS
@@ -34,9 +36,6 @@ WRONG_MS: Final = 10 * 60_000
 KEY_BYTES: Final = 32
 """Of HMAC_KEY0 in the chip's eFuse."""
 
-MAX_TEXT: Final = 64
-"""Characters of a device's name, and of a reason."""
-
 
 class Desk:
     """The operations on an open database. ``clock``: milliseconds since 1970."""
@@ -45,6 +44,7 @@ class Desk:
         self._database = database
         self._clock = clock
         self.profiles = ProfileDesk(database, clock)
+        self.people = PeopleDesk(database, clock)
 
     async def claim(self, wanted: str, actor: str, name: str = "") -> DeviceRecord:
         """Claim the device that shows this code, or has this id. Raises RegistryError."""
@@ -63,7 +63,7 @@ class Desk:
         ``key``: the one in its eFuse, 32 bytes in hexadecimal. It then has to prove who it is
         (activation version 2, with ``serial``).
         """
-        device_id, serial, key = _checked_id(device_id), _checked_text(serial), _checked_key(key)
+        device_id, serial, key = _checked_id(device_id), checked_text(serial), _checked_key(key)
         at = self._clock()
         async with self._database.transaction() as transaction:
             devices = DeviceTable(transaction)
@@ -97,7 +97,7 @@ class Desk:
             challenge="",
             # Who claims a device anew does not want the tokens that it had before.
             tokens_from=device.tokens_from if same else at,
-            **({"name": _checked_text(name)} if name else {}),
+            **({"name": checked_text(name)} if name else {}),
         )
 
     async def _by_code(self, code: str, actor: str) -> str:
@@ -158,7 +158,7 @@ class Desk:
 
     async def rename(self, device_id: str, name: str, actor: str) -> DeviceRecord:
         """Give a device another name; empty: none. Raises RegistryError."""
-        name = _checked_text(name)
+        name = checked_text(name)
         async with self._changing(device_id, actor, "renamed", name=name) as (devices, device):
             await devices.set(device.id, name=name)
         return await self.device(device_id)
@@ -172,9 +172,17 @@ class Desk:
             await devices.set(device.id, profile=profile or None)
         return await self.device(device.id)
 
+    async def give(self, device_id: str, person: str, actor: str) -> DeviceRecord:
+        """Let a device belong to a person; empty: to nobody. Raises RegistryError."""
+        owner = (await self.people.find(person)).id if person else ""
+        async with self._changing(device_id, actor, "given", person=owner) as (devices, device):
+            if not await devices.give(device.id, owner):
+                raise NotKnown(f"the person {person!r} has just been removed")
+        return await self.device(device.id)
+
     async def block(self, device_id: str, reason: str, actor: str) -> DeviceRecord:
         """Refuse a device, with a reason that it shows. Raises RegistryError."""
-        reason = _checked_text(reason)
+        reason = checked_text(reason)
         async with self._changing(device_id, actor, "blocked", reason=reason) as (
             devices,
             device,
@@ -250,14 +258,6 @@ def _checked_id(device_id: str) -> str:
             f"{device_id!r} is no device's id: that is its MAC address, such as 02:00:00:00:00:01"
         )
     return normalised
-
-
-def _checked_text(text: str) -> str:
-    """Return a name or a reason without spaces around it. Raises RegistryError."""
-    text = text.strip()
-    if len(text) > MAX_TEXT or not text.isprintable():
-        raise RegistryError(f"at most {MAX_TEXT} characters, without control characters")
-    return text
 
 
 def _checked_key(key: str) -> str:

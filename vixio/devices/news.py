@@ -13,7 +13,7 @@ from typing import Any
 from vixio.database.audit import AuditTable, Change
 from vixio.database.database import Database, Transaction
 from vixio.devices.records import Standing
-from vixio.devices.tables import DeviceTable, ProfileTable, TokenTable
+from vixio.devices.tables import DeviceTable, PersonTable, ProfileTable, TokenTable
 
 
 @dataclass(slots=True)
@@ -23,6 +23,8 @@ class Known:
     standings: dict[str, Standing] = field(default_factory=dict)
     profiles: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     """The content of each profile, by its name."""
+    people: dict[str, str] = field(default_factory=dict)
+    """The name of each person, by id."""
     revoked: dict[str, int] = field(default_factory=dict)
     """By token id: when it expires, in milliseconds since 1970."""
     last: int = -1
@@ -46,6 +48,8 @@ class News:
     revoked: dict[str, int]
     profiles: dict[str, Mapping[str, Any]] | None = None
     """All of them; None: they are as they were."""
+    people: dict[str, str] | None = None
+    """Likewise."""
     everything: bool = False
     changes: Sequence[Change] = ()
     """The entries of the audit trail that it was read from."""
@@ -67,6 +71,9 @@ class News:
         if self.profiles is not None:
             known.profiles.clear()
             known.profiles.update(self.profiles)
+        if self.people is not None:
+            known.people.clear()
+            known.people.update(self.people)
         known.last = self.last
         return before | set(self.standings)
 
@@ -92,10 +99,11 @@ async def read_news(database: Database, last: int, now: int, *, sure: bool = Fal
         if last < 0 or newest < last:  # another database: a backup was restored, a file replaced
             everything: dict[str, Standing | None] = {**await devices.standings()}
             revoked = await tokens.revoked(now)
-            return News(newest, everything, revoked, await _profiles(transaction), everything=True)
+            profiles, people = await _profiles(transaction), await _people(transaction)
+            return News(newest, everything, revoked, profiles, people, everything=True)
         standings: dict[str, Standing | None] = {}
         revoked = {}
-        profiles = None
+        new_profiles, new_people = None, None
         changes = await audit.since(last)
         for change in changes:
             kind, _, key = change.target.partition(":")
@@ -107,10 +115,16 @@ async def read_news(database: Database, last: int, now: int, *, sure: bool = Fal
                 if token is not None and token.revoked_at is not None:
                     revoked[key] = token.expires_at
             elif kind == "profile":
-                profiles = await _profiles(transaction)
+                new_profiles = await _profiles(transaction)
+            elif kind == "person":
+                new_people = await _people(transaction)
         last = changes[-1].id if changes else newest
-        return News(last, standings, revoked, profiles, changes=changes)
+        return News(last, standings, revoked, new_profiles, new_people, changes=changes)
 
 
 async def _profiles(transaction: Transaction) -> dict[str, Mapping[str, Any]]:
     return {profile.name: profile.content for profile in await ProfileTable(transaction).all()}
+
+
+async def _people(transaction: Transaction) -> dict[str, str]:
+    return {person.id: person.name for person in await PersonTable(transaction).all()}

@@ -57,21 +57,24 @@ class SettingsProfiles:
             else:
                 self._ids[key] = section
         self._assigned = AssignedProfiles(settings, known or Known())
-        self._known: dict[tuple[int, ...], tuple[DeviceProfile, list[DeviceSection]]] = {}
-        """By the identities of the sections, which it therefore keeps alive."""
+        self._known: dict[
+            tuple[str, tuple[int, ...]], tuple[DeviceProfile, list[DeviceSection]]
+        ] = {}
+        """By person and the identities of the sections, which it therefore keeps alive."""
 
     def __call__(self, device: Device) -> DeviceProfile:
-        """Return the profile of a device. Devices with the same sections share one."""
+        """Return the profile of a device. Devices of a person with the same sections share one."""
         sections = [section for key, section in self._patterns if _matches(key, device)]
         sections += self._assigned(device.id)
         if (own := self._ids.get(device.id)) is not None:
             sections.append(own)
-        key = tuple(map(id, sections))
+        person = self._assigned.person(device.id)
+        key = (person, tuple(map(id, sections)))
         if (found := self._known.get(key)) is not None:
             return found[0]
         if len(self._known) >= MAX_KEPT:
             self._known.clear()
-        profile = self._general
+        profile = replace(self._general, person=person)
         for section in sections:
             profile = _over(profile, section)
         self._known[key] = (profile, sections)

@@ -11,6 +11,9 @@ from typing import Any, Final
 from vixio.core.errors import VixioError
 from vixio.database.database import Row
 
+MAX_TEXT: Final = 64
+"""Characters of a name, and of a reason."""
+
 
 class AccessMode(StrEnum):
     """Which devices may use the server."""
@@ -55,6 +58,8 @@ class Standing:
     tokens_from: int = 0
     name: str = ""
     profile: str = ""
+    person: str = ""
+    """The id of the person that it belongs to; empty: nobody."""
 
     def lets_in(self, mode: AccessMode, client_id: str) -> bool:
         """Whether a client that states this device's id may use the server."""
@@ -105,10 +110,14 @@ class DeviceRecord:
     """Tokens that were issued before are void."""
     profile: str | None
     """The name of its profile; None: none but what the settings say."""
+    person_id: str | None
+    """Of the person that it belongs to; None: nobody."""
+    person: str | None
+    """The name of that person."""
 
     @classmethod
     def of(cls, row: Row) -> DeviceRecord:
-        """Read a row of the table ``devices``."""
+        """Read a row of the table ``devices``, joined with the name of its person."""
         values = dict(row)
         for name in ("features", "tools"):
             values[name] = tuple(json.loads(values[name]))
@@ -132,6 +141,7 @@ class DeviceRecord:
             tokens_from=self.tokens_from,
             name=self.name,
             profile=self.profile or "",
+            person=self.person_id or "",
         )
 
 
@@ -148,6 +158,20 @@ class ProfileRecord:
     def of(cls, row: Row) -> ProfileRecord:
         """Read a row of the table ``profiles``."""
         return cls(row["name"], json.loads(row["content"]), row["changed_at"])
+
+
+@dataclass(frozen=True, slots=True)
+class PersonRecord:
+    """Somebody whom devices belong to. The id stays when the name changes."""
+
+    id: str
+    name: str
+    added_at: int
+
+    @classmethod
+    def of(cls, row: Row) -> PersonRecord:
+        """Read a row of the table ``people``."""
+        return cls(**row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,3 +199,11 @@ class TokenRecord:
         if self.expires_at <= now:
             return "expired"
         return "unused" if self.used_at is None else "used"
+
+
+def checked_text(text: str) -> str:
+    """Return a name or a reason without spaces around it. Raises RegistryError."""
+    text = text.strip()
+    if len(text) > MAX_TEXT or not text.isprintable():
+        raise RegistryError(f"at most {MAX_TEXT} characters, without control characters")
+    return text

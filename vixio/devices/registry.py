@@ -315,7 +315,7 @@ class DeviceRegistry(Access):
         if news.everything:  # also those that were let in before anything was read
             concerned |= set(self._in_use)
         self._forget_expired()
-        if concerned or news.profiles is not None:
+        if concerned or news.profiles is not None or news.people is not None:
             self.on_changed()
         self.on_audit(news.changes)
         return concerned | {

@@ -7,14 +7,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from vixio.database.database import Transaction, Value
-from vixio.devices.records import DeviceRecord, ProfileRecord, Standing, TokenRecord
+from vixio.devices.records import DeviceRecord, PersonRecord, ProfileRecord, Standing, TokenRecord
 from vixio.devices.tokens import IssuedToken
 
 CODES: Final = "vixio.codes"
 """The lock of everything that gives out or takes back a code."""
 
+PEOPLE: Final = "vixio.people"
+"""The lock of everything that changes people."""
+
 MOST: Final = 2**31 - 1
 """Rows: all of them, in the words of both databases."""
+
+_DEVICES: Final = (
+    "SELECT devices.*, people.name AS person FROM devices "
+    "LEFT JOIN people ON people.id = devices.person_id"
+)
 
 
 class DeviceTable:
@@ -30,12 +38,12 @@ class DeviceTable:
 
     async def find(self, device_id: str) -> DeviceRecord | None:
         """Return a device; None for an unknown one."""
-        row = await self._in.fetch_one("SELECT * FROM devices WHERE id = :id", id=device_id)
+        row = await self._in.fetch_one(f"{_DEVICES} WHERE devices.id = :id", id=device_id)
         return DeviceRecord.of(row) if row else None
 
     async def by_code(self, code: str) -> DeviceRecord | None:
         """Return the device that has this code."""
-        row = await self._in.fetch_one("SELECT * FROM devices WHERE code = :code", code=code)
+        row = await self._in.fetch_one(f"{_DEVICES} WHERE code = :code", code=code)
         return DeviceRecord.of(row) if row else None
 
     async def all(self) -> Sequence[DeviceRecord]:
@@ -45,7 +53,7 @@ class DeviceTable:
     async def part(self, *, limit: int, offset: int = 0) -> Sequence[DeviceRecord]:
         """Return a part of the devices, the last seen first."""
         rows = await self._in.fetch(
-            "SELECT * FROM devices ORDER BY last_seen DESC, id LIMIT :limit OFFSET :offset",
+            f"{_DEVICES} ORDER BY last_seen DESC, devices.id LIMIT :limit OFFSET :offset",
             limit=limit,
             offset=offset,
         )
@@ -66,7 +74,7 @@ class DeviceTable:
     async def standings(self) -> dict[str, Standing]:
         """Return what decides about each device, by its id."""
         rows = await self._in.fetch(
-            "SELECT id, name, profile, client_id, claimed_at, blocked_at, block_reason, "
+            "SELECT id, name, profile, person_id, client_id, claimed_at, blocked_at, block_reason, "
             "tokens_from, CASE WHEN hmac_key <> '' AND verified_at IS NULL THEN 1 ELSE 0 END "
             "AS unproven FROM devices"
         )
@@ -79,6 +87,7 @@ class DeviceTable:
                 tokens_from=row["tokens_from"],
                 name=row["name"],
                 profile=row["profile"] or "",
+                person=row["person_id"] or "",
             )
             for row in rows
         }
@@ -107,6 +116,16 @@ class DeviceTable:
             **plain,
         )
 
+    async def give(self, device_id: str, person_id: str) -> bool:
+        """Let a device belong to a person; empty: to nobody. Return false for an unknown person."""
+        await self._in.lock(PEOPLE)
+        if person_id and not await self._in.fetch_one(
+            "SELECT id FROM people WHERE id = :id", id=person_id
+        ):
+            return False
+        await self.set(device_id, person_id=person_id or None)
+        return True
+
     async def remove(self, device_id: str) -> bool:
         """Remove a device with its tokens, its turns, and what was to be said to it.
 
@@ -124,6 +143,7 @@ class DeviceTable:
         return await self._in.execute(
             "DELETE FROM devices WHERE id IN (SELECT id FROM devices "
             "WHERE claimed_at IS NULL AND blocked_at IS NULL AND name = '' "
+            "AND person_id IS NULL "
             "ORDER BY last_seen DESC, id LIMIT 1000 OFFSET :keep)",
             keep=keep,
         )
@@ -173,6 +193,47 @@ class ProfileTable:
     async def remove(self, name: str) -> bool:
         """Remove a profile; its devices have none then. Return false for an unknown one."""
         return bool(await self._in.execute("DELETE FROM profiles WHERE name = :name", name=name))
+
+
+class PersonTable:
+    """The people."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._in = transaction
+
+    async def all(self) -> Sequence[PersonRecord]:
+        """Return all people, by name."""
+        rows = await self._in.fetch("SELECT * FROM people ORDER BY name")
+        return [PersonRecord.of(row) for row in rows]
+
+    async def devices(self) -> dict[str, list[str]]:
+        """Return the ids of the devices that belong to somebody, by the person's id."""
+        rows = await self._in.fetch(
+            "SELECT id, person_id FROM devices WHERE person_id IS NOT NULL ORDER BY id"
+        )
+        owned: dict[str, list[str]] = {}
+        for row in rows:
+            owned.setdefault(row["person_id"], []).append(row["id"])
+        return owned
+
+    async def add(self, person: PersonRecord) -> None:
+        """Add a person that is not there."""
+        await self._in.execute(
+            "INSERT INTO people (id, name, added_at) VALUES (:id, :name, :added_at)",
+            id=person.id,
+            name=person.name,
+            added_at=person.added_at,
+        )
+
+    async def rename(self, person_id: str, name: str) -> None:
+        """Change a person's name."""
+        await self._in.execute(
+            "UPDATE people SET name = :name WHERE id = :id", id=person_id, name=name
+        )
+
+    async def remove(self, person_id: str) -> None:
+        """Remove a person, whom no device belongs to then."""
+        await self._in.execute("DELETE FROM people WHERE id = :id", id=person_id)
 
 
 class TokenTable:

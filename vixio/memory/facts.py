@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
+from contextlib import AsyncExitStack
 
 from vixio.core.facts import MAX_FACT_CHARS, MAX_FACTS, FactStore, is_about
 from vixio.database.link import Link, Operation, Unavailable
 from vixio.memory.records import device_key
-from vixio.memory.store import MemoryStore
-
-Change = Callable[[list[str]], list[str]]
-"""Returns a new list of facts, made from the current one."""
+from vixio.memory.store import ChangeFacts, MemoryStore
 
 LOCKS = 64
 """Changes of one owner run one after the other; by chance, so may those of two owners."""
@@ -28,7 +25,7 @@ class PersistentFactStore(FactStore):
     def __init__(self, link: Link[MemoryStore], max_owners: int = 1_000) -> None:
         self._link = link
         self._locks = [asyncio.Lock() for _ in range(LOCKS)]
-        self._waiting: OrderedDict[str, list[Change]] = OrderedDict()
+        self._waiting: OrderedDict[str, list[ChangeFacts]] = OrderedDict()
         self._max_owners = max_owners
 
     async def add(self, owner: str, fact: str) -> None:
@@ -52,6 +49,25 @@ class PersistentFactStore(FactStore):
         """Forget everything."""
         return len(await self._use(owner, lambda _: [], before=True))
 
+    async def hand_over(self, owner: str, to: str) -> None:
+        """Make them those of ``to``; while the store is unavailable, they stay where they are."""
+        former, key = device_key(owner), device_key(to)
+        async with AsyncExitStack() as locked:
+            for number in sorted({hash(former) % LOCKS, hash(key) % LOCKS}):
+                await locked.enter_async_context(self._locks[number])
+            changes = self._waiting.get(former, ())
+
+            async def there(store: MemoryStore) -> None:
+                if changes:
+                    await store.change_facts(former, lambda known: _applied(known, changes))
+                await store.hand_over_facts(former, key)
+
+            try:
+                await self._link.call(Operation(there))
+            except Unavailable:
+                return
+            self._waiting.pop(former, None)
+
     async def flush(self) -> None:
         """Apply the waiting changes to the store, if it is available."""
         for key in list(self._waiting):
@@ -62,7 +78,9 @@ class PersistentFactStore(FactStore):
                     return
                 self._waiting.pop(key, None)
 
-    async def _use(self, owner: str, change: Change | None, *, before: bool = False) -> list[str]:
+    async def _use(
+        self, owner: str, change: ChangeFacts | None, *, before: bool = False
+    ) -> list[str]:
         """Apply ``change``; return the facts after it, or ``before`` it."""
         key = device_key(owner)
         async with self._locks[hash(key) % LOCKS]:
@@ -81,20 +99,18 @@ class PersistentFactStore(FactStore):
                 changes = changes[:-1]
             return _applied(known, changes)
 
-    async def _stored(self, key: str, changes: list[Change] | tuple[()]) -> list[str]:
+    async def _stored(self, key: str, changes: list[ChangeFacts] | tuple[()]) -> list[str]:
         """Apply ``changes`` to the store, and return the facts before them."""
 
         async def there(store: MemoryStore) -> list[str]:
-            known = list(await store.load_facts(key))
-            changed = _applied(known, changes)
-            if changed != known:
-                await store.save_facts(key, changed)
-            return known
+            if not changes:
+                return list(await store.load_facts(key))
+            return list(await store.change_facts(key, lambda known: _applied(known, changes)))
 
         return await self._link.call(Operation(there))
 
 
-def _applied(facts: list[str], changes: list[Change] | tuple[()]) -> list[str]:
+def _applied(facts: list[str], changes: list[ChangeFacts] | tuple[()]) -> list[str]:
     for change in changes:
         facts = change(facts)[-MAX_FACTS:]
     return facts

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+from vixio.core.device import PERSON_PREFIX
 from vixio.core.history import (
     AssistantMessage,
     HistoryItem,
@@ -26,13 +27,18 @@ InputItem = dict[str, Any]
 _MAC = re.compile(r"[0-9a-f]{2}([:-]?)[0-9a-f]{2}(?:\1[0-9a-f]{2}){4}")
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
+_PERSON = re.compile(rf"{PERSON_PREFIX}([0-9a-f]{{1,64}})")
+
+PERSON_KEY = "person:"
+"""Before a person's id. No device's key begins with it: one has colons in a MAC address alone."""
+
 SUMMARY = "/summary"
 FACTS = "/facts"
 """Added to a device's key. A key never contains a slash."""
 
 
 def device_key(device_id: str) -> str:
-    """Return the key of a device (or a user) in a store.
+    """Return the key of a device, or of the owner of a person's facts, in a store.
 
     A MAC address stays readable, in lower case with colons: a hash would hide nothing, since all
     addresses of one maker can be tried in seconds. An id that is neither a MAC address nor a plain
@@ -42,6 +48,8 @@ def device_key(device_id: str) -> str:
     Ids are normalised at admission. Older stores have keys of other spellings, so the results of
     this function must not change for those.
     """
+    if person := _PERSON.fullmatch(device_id):
+        return f"{PERSON_KEY}{person[1]}"
     lower = device_id.strip().lower()
     if _MAC.fullmatch(lower):
         digits = re.sub("[:-]", "", lower)
@@ -49,6 +57,12 @@ def device_key(device_id: str) -> str:
     if _PLAIN.fullmatch(device_id):
         return device_id
     return f"sha256-{sha256(device_id.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def owner_of(key: str) -> str:
+    """Return what :func:`device_key` makes this key of: a device's id, the owner of a person's
+    facts. A hash is returned as it is."""
+    return re.sub(f"^{PERSON_KEY}", PERSON_PREFIX, key)
 
 
 def key_of(session_id: str) -> str:

@@ -6,7 +6,7 @@ Importing this imports the Redis client and the SDK.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -53,6 +53,12 @@ class RedisStore(SessionStore):
     @asynccontextmanager
     async def session(self, session_id: str) -> AsyncIterator[Session]:
         yield RedisSession(session_id, redis_client=self._client, key_prefix=PREFIX)
+
+    def exclusive(self, key: str) -> AbstractAsyncContextManager[object]:
+        # Not below PREFIX, where the sessions are.
+        return self._client.lock(
+            f"{PREFIX}-facts:{key}", timeout=IO_TIMEOUT_S, blocking_timeout=IO_TIMEOUT_S
+        )
 
     async def trim(self, session_id: str, keep: int) -> None:
         await self._client.ltrim(f"{PREFIX}:{session_id}:messages", -keep, -1)

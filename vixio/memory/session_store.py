@@ -20,7 +20,7 @@ from vixio.memory.records import (
     to_summary,
     to_turns,
 )
-from vixio.memory.store import Known, MemoryStore, last_seen_first
+from vixio.memory.store import ChangeFacts, Known, MemoryStore, last_seen_first
 
 if TYPE_CHECKING:
     from agents.memory import Session
@@ -32,6 +32,10 @@ class SessionStore(MemoryStore):
     @abstractmethod
     def session(self, session_id: str) -> AbstractAsyncContextManager[Session]:
         """Return the SDK's session of that id, while the context is open."""
+
+    @abstractmethod
+    def exclusive(self, key: str) -> AbstractAsyncContextManager[object]:
+        """Keep other processes from the facts under ``key``, as long as the context is open."""
 
     @abstractmethod
     async def trim(self, session_id: str, keep: int) -> None:
@@ -75,6 +79,10 @@ class SessionStore(MemoryStore):
             await self._replace(key + FACTS, facts_item(facts))
         else:
             await self._erase(key + FACTS)
+
+    async def change_facts(self, key: str, change: ChangeFacts) -> Sequence[str]:
+        async with self.exclusive(key):
+            return await super().change_facts(key, change)
 
     async def clear(self, key: str) -> bool:
         there = False

@@ -19,7 +19,7 @@ from vixio.core.history import (
 )
 from vixio.database.link import Operation, Unavailable, describe
 from vixio.memory.create import check_installed, make_store, store_link
-from vixio.memory.records import Remembered, device_key, to_input_items
+from vixio.memory.records import Remembered, device_key, owner_of, to_input_items
 from vixio.memory.store import Known, MemoryStore
 
 T = TypeVar("T")
@@ -87,13 +87,14 @@ async def run(place: Place, device: str | None, *, erase: bool, as_json: bool) -
 
 
 def _listed(known: Sequence[Known], *, as_json: bool) -> str:
+    seen = {owner_of(device.key): device.seen for device in known}
     if as_json:
-        return json.dumps([{"device": device.key, "seen": device.seen} for device in known])
+        return json.dumps([{"device": owner, "seen": at} for owner, at in seen.items()])
     if not known:
         return "nothing is remembered of any device"
     return "\n".join(
-        f"{device.key}  last seen {datetime.fromtimestamp(device.seen, UTC):%Y-%m-%d %H:%M} UTC"
-        for device in known
+        f"{owner}  last seen {datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
+        for owner, at in seen.items()
     )
 
 

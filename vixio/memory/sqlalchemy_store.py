@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from agents.extensions.memory import SQLAlchemySession
-from sqlalchemy import column, delete, select, table
+from sqlalchemy import column, delete, func, select, table
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
@@ -89,6 +89,19 @@ class SQLAlchemyStore(SessionStore):
         session = copy(self._first)
         session.session_id = session_id
         yield session
+
+    @asynccontextmanager
+    async def exclusive(self, key: str) -> AsyncIterator[None]:
+        """Only PostgreSQL has a lock for it. Elsewhere, of what two processes change in the same
+        moment, one change may be lost."""
+        if self._engine.dialect.name != "postgresql":
+            yield
+            return
+        async with self._engine.begin() as connection:
+            await connection.execute(
+                select(func.pg_advisory_xact_lock(func.hashtextextended(f"vixio facts {key}", 0)))
+            )
+            yield
 
     async def trim(self, session_id: str, keep: int) -> None:
         newest_first = (

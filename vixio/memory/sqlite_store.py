@@ -25,7 +25,7 @@ from vixio.memory.records import (
     to_turns,
 )
 from vixio.memory.sqlite_tables import Tables
-from vixio.memory.store import Known, MemoryStore, StoreFailed, last_seen_first
+from vixio.memory.store import ChangeFacts, Known, MemoryStore, StoreFailed, last_seen_first
 
 CHECKED_BYTES = 32 * 2**20
 """A file up to this size is checked as a whole when it is opened, which takes about 0.1 s."""
@@ -91,12 +91,20 @@ class SQLiteStore(MemoryStore):
             return to_facts(tables.items(key + FACTS))
 
     async def save_facts(self, key: str, facts: Sequence[str]) -> None:
+        await self.change_facts(key, lambda _: list(facts))
+
+    async def change_facts(self, key: str, change: ChangeFacts) -> Sequence[str]:
         with self._writing() as tables:
-            if facts:
-                tables.replace(key + FACTS, facts_item(facts))
+            before = to_facts(tables.items(key + FACTS))
+            after = change(before)
+            if after == before:
+                return before
+            if after:
+                tables.replace(key + FACTS, facts_item(after))
             else:
                 tables.erase(key + FACTS)
         self._empty_log()
+        return before
 
     async def clear(self, key: str) -> bool:
         with self._writing() as tables:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from vixio.core.errors import VixioError
+from vixio.core.facts import MAX_FACTS
 from vixio.core.history import HistoryItem
-from vixio.memory.records import Remembered, key_of
+from vixio.memory.records import PERSON_KEY, Remembered, key_of
 
 IO_TIMEOUT_S = 5
 """For one answer of a database; a slower one is treated as a failure."""
+
+
+ChangeFacts = Callable[[list[str]], list[str]]
+"""Returns a new list of facts, made from the current one."""
 
 
 class StoreFailed(VixioError):
@@ -85,6 +90,24 @@ class MemoryStore(ABC):
     async def known(self) -> Sequence[Known]:
         """Return all devices, the last seen first."""
 
+    async def change_facts(self, key: str, change: ChangeFacts) -> Sequence[str]:
+        """Replace the facts by what ``change`` makes of them; return those before.
+
+        A person's devices may be in several processes: a store that can keeps them apart.
+        """
+        before = list(await self.load_facts(key))
+        if (after := change(before)) != before:
+            await self.save_facts(key, after)
+        return before
+
+    async def hand_over_facts(self, former: str, key: str) -> None:
+        """Move the facts under ``former`` to those under ``key``."""
+        if not (facts := list(await self.load_facts(former))):
+            return
+        # In this order: what is there twice for a moment is moved again, and not lost.
+        await self.change_facts(key, lambda known: _joined(known, facts))
+        await self.change_facts(former, lambda left: [fact for fact in left if fact not in facts])
+
     async def move(self, former: str, key: str) -> None:
         """Move everything under ``former`` to ``key``, unless something is stored there already."""
         old = await self.load(former)
@@ -105,12 +128,21 @@ class MemoryStore(ABC):
     async def expire(self, before: float) -> int:
         """Erase the devices not seen since ``before`` (seconds since the epoch); return the number.
 
-        All records of a device count together: a device in daily use keeps its old facts.
+        All records of a device count together: a device in daily use keeps its old facts. Those of
+        people stay, since their use is not seen here.
         """
-        old = [device.key for device in await self.known() if device.seen < before]
+        old = [
+            device.key
+            for device in await self.known()
+            if device.seen < before and not device.key.startswith(PERSON_KEY)
+        ]
         for key in old:
             await self.clear(key)
         return len(old)
+
+
+def _joined(facts: list[str], more: list[str]) -> list[str]:
+    return [*facts, *(fact for fact in more if fact not in facts)][-MAX_FACTS:]
 
 
 def last_seen_first(sessions: Iterable[tuple[str, float]]) -> Sequence[Known]:

@@ -20,6 +20,8 @@ class Listener:
     device_id: str
     name: str = ""
     place: str = ""
+    user: str = ""
+    """Whose it is; empty: nobody's, or that of all."""
     connected: bool = False
 
     @property
@@ -39,14 +41,16 @@ class Listeners(ABC):
     def find(self, device_id: str) -> Listener | None:
         """Return a device by its id, in its one spelling; None for one that cannot be spoken to."""
 
-    def named(self, words: str) -> list[Listener]:
-        """Return the devices of this name; without one, those at this place, or of this id."""
+    def named(self, words: str, but: str = "") -> list[Listener]:
+        """Return the devices of this name; without one, those at this place, of this person, or
+        of this id. Of a person's devices, those that are connected, if any is. Not ``but``."""
         wanted = _plain(words)
         device_id = normalise_device_id(words)
-        everyone = self.all()
+        everyone = [each for each in self.all() if each.device_id != but]
         for found in (
             [each for each in everyone if wanted and _plain(each.name) == wanted],
             [each for each in everyone if wanted and _plain(each.place) == wanted],
+            _within_reach([each for each in everyone if wanted and _plain(each.user) == wanted]),
             [each for each in everyone if each.device_id == device_id],
         ):
             if found:
@@ -61,8 +65,14 @@ class Listeners(ABC):
 
 
 def names_of(listeners: Iterable[Listener]) -> list[str]:
-    """Return what people call these devices, sorted."""
-    return sorted({each.called for each in listeners if each.called})
+    """Return the words that mean one of these devices, sorted."""
+    named = {name for each in listeners for name in (each.called, each.user)}
+    return sorted(name for name in named if name)
+
+
+def _within_reach(listeners: list[Listener]) -> list[Listener]:
+    """Return those that are connected; if none is, all."""
+    return [each for each in listeners if each.connected] or listeners
 
 
 def _plain(words: str) -> str:

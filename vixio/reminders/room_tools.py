@@ -1,4 +1,4 @@
-"""Messages to other devices."""
+"""Messages to other devices, by the names of devices, rooms and people."""
 
 from __future__ import annotations
 
@@ -22,14 +22,13 @@ class RoomTools:
         self._listeners = listeners
 
     async def tell_device(self, to: str, text: str, context: ToolContext) -> JsonObject:
-        """Pass a message on to another room: the device there says it.
+        """Pass a message on to another room or to somebody: the device there says it.
 
         Args:
-            to: The name of the device or the room, such as kitchen.
+            to: The name of the device, the room or the person, such as kitchen.
             text: What to say, in words for the listener, such as dinner is ready.
         """
-        found = self._listeners.named(to)
-        others = [each for each in found if each.device_id != context.device_id]
+        others = self._listeners.named(to, but=context.device_id)
         if not others:
             known = names_of(self._listeners.for_all(context.device_id))
             spoken = message("no_such_device", context.language, name=to)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from vixio.core.errors import ConfigError, ToolError
-from vixio.core.facts import FactStore, InMemoryFactStore
+from vixio.core.facts import FactStore, InMemoryFactStore, person_owner
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.function import FunctionCaller
 from vixio.core.tools.local import func_to_tool_definition, get_date, get_time
@@ -111,18 +111,30 @@ class _Memory:
     def __init__(self, facts: FactStore) -> None:
         self._facts = facts
 
+    async def _owner(self, context: ToolContext) -> str:
+        """Return whose facts they are.
+
+        What a device was told before it became somebody's is that person's from now on, and no
+        longer there for whoever has the device next.
+        """
+        if not context.person:
+            return context.device_id
+        owner = person_owner(context.person)
+        await self._facts.hand_over(context.device_id, owner)
+        return owner
+
     async def remember_fact(self, fact: str, context: ToolContext) -> JsonObject:
         """Remember a lasting fact about the user, such as a name, a taste or a birthday.
 
         Args:
             fact: One short sentence about the user that makes sense on its own.
         """
-        await self._facts.add(context.device_id, fact)
+        await self._facts.add(await self._owner(context), fact)
         return {"remembered": fact}
 
     async def recall_facts(self, context: ToolContext) -> JsonObject:
         """Get everything that is remembered about the user; an empty list if that is nothing."""
-        return {"facts": await self._facts.facts(context.device_id)}
+        return {"facts": await self._facts.facts(await self._owner(context))}
 
     async def forget_fact(self, about: str, context: ToolContext) -> JsonObject:
         """Forget what is remembered about the user on a subject.
@@ -130,14 +142,14 @@ class _Memory:
         Args:
             about: Words that occur in what is to be forgotten.
         """
-        gone = await self._facts.remove(context.device_id, about)
+        gone = await self._facts.remove(await self._owner(context), about)
         if not gone:
             raise ToolError("not_found", "nothing like that is remembered")
         return {"forgotten": gone}
 
     async def forget_everything(self, context: ToolContext) -> JsonObject:
         """Forget everything that is remembered about the user. It cannot be brought back."""
-        return {"forgotten": await self._facts.clear(context.device_id)}
+        return {"forgotten": await self._facts.clear(await self._owner(context))}
 
 
 def _definitions(facts: FactStore) -> dict[str, ToolDefinition]:

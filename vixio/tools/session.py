@@ -42,7 +42,7 @@ class RuntimeSession(SessionTools):
         self.runtime = runtime
         self.device_id = device_id
         self.session_id = session_id
-        self.user = profile.user
+        self.user, self.person = profile.user, profile.person
         self.policy = runtime.settings.policy.for_profile(profile.tools)
         self.toolset = ToolSet(self.policy, runtime.renamed)
         self.confirmations = Confirmations()
@@ -60,7 +60,7 @@ class RuntimeSession(SessionTools):
 
     def reconfigure(self, profile: DeviceProfile) -> None:
         """Follow the user and the tool policy of another profile, from the next turn on."""
-        self.user = profile.user
+        self.user, self.person = profile.user, profile.person
         self.policy = self.runtime.settings.policy.for_profile(profile.tools)
         self.toolset.change_overlay(self.policy)
 
@@ -150,6 +150,7 @@ class RuntimeTurn(TurnTools):
             device_id=session.device_id,
             session_id=session.session_id,
             user=session.user,
+            person=session.person,
             language=language,
             turn_id=turn_id,
             emit=emit,

@@ -41,6 +41,7 @@ def test_words_are_for_readers_of_conversations() -> None:
         ("device", Scope.DEVICES_READ),
         ("token", Scope.DEVICES_WRITE),
         ("profile", Scope.PROFILES),
+        ("person", Scope.DEVICES_READ),
         ("reminder", Scope.REMINDERS),
         ("firmware", Scope.FIRMWARE),
     ],
@@ -54,7 +55,7 @@ def test_changes_are_for_those_who_may_see_the_thing(about: str, scope: Scope) -
     assert seen(change(about), holder(Scope.ADMIN)) == whole
 
 
-@pytest.mark.parametrize("about", ["api-token", "api-user", "person", ""])
+@pytest.mark.parametrize("about", ["api-token", "api-user", "secret", ""])
 def test_anything_else_is_for_the_administrator(about: str) -> None:
     assert seen(change(about), holder(*(set(Scope) - {Scope.ADMIN}))) is None
     assert seen(change(about), holder(Scope.ADMIN)) is not None

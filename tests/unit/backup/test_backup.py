@@ -21,6 +21,7 @@ from vixio.backup import registry
 from vixio.backup.archive import MANIFEST, ArchiveReader, ArchiveWriter, BackupError
 from vixio.backup.server import Place, export, restore
 from vixio.cli.commands import main
+from vixio.core.facts import person_owner
 from vixio.core.history import AssistantMessage, UserMessage
 from vixio.database.create import make_database
 from vixio.database.database import Database
@@ -29,6 +30,7 @@ from vixio.database.postgresql import PostgreSQLDatabase
 from vixio.devices.desk import Desk
 from vixio.devices.records import AccessMode
 from vixio.devices.visits import Visits
+from vixio.memory.records import device_key
 from vixio.memory.sqlite_store import SQLiteStore
 from vixio.memory.store import MemoryStore
 from vixio.transports.admission.access import Visit
@@ -61,6 +63,9 @@ async def fill(here: Place) -> None:
     await here.store.save_turn(KITCHEN, [UserMessage("bye"), AssistantMessage("Bye.")])
     await here.store.save_summary(KITCHEN, "They greeted.", keep=9)
     await here.store.save_facts(KITCHEN, ["likes tea"])
+    anna = await desk.people.add("Anna", "me")
+    await desk.give(KITCHEN, "Anna", "me")
+    await here.store.save_facts(device_key(person_owner(anna.id)), ["likes coffee"])
     (here.folder / "token_secret").write_text("s" * 64)
     image = here.folder / "firmware" / "box" / "1.0.0" / "xiaozhi.bin"
     image.parent.mkdir(parents=True)
@@ -72,7 +77,9 @@ async def content(here: Place) -> object:
     assert here.store is not None
     _, rows = await registry.dump(here.database)
     kept = {table: sorted(map(dict, lines), key=str) for table, lines in rows.items()}
-    return kept, await here.store.load(KITCHEN), list(await here.store.load_facts(KITCHEN))
+    keys = [each.key for each in await here.store.known()]
+    facts = {key: await here.store.load_facts(key) for key in keys}
+    return kept, await here.store.load(KITCHEN), facts
 
 
 async def test_everything_comes_back_also_in_the_other_kind_of_database(
@@ -90,7 +97,7 @@ async def test_everything_comes_back_also_in_the_other_kind_of_database(
         await fill(here)
         before = await content(here)
         told = await export(here, file)
-    assert told == {"devices": 2, "profiles": 1, "conversations": 1, "files": 2}
+    assert told == {"devices": 2, "profiles": 1, "people": 1, "conversations": 1, "files": 2}
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     for folder, target in zip(folders[1:], targets, strict=False):
         async with place(folder, target) as there:
@@ -226,14 +233,14 @@ def test_the_commands(tmp_path: Path) -> None:
     status, said = vixio("a", "export", file)
     assert status == 0
     assert said.startswith(f"wrote {file}, ")
-    assert said.endswith(" bytes: 1 devices, 0 profiles, 0 conversations, 0 files\n")
+    assert said.endswith(" bytes: 1 devices, 0 profiles, 0 people, 0 conversations, 0 files\n")
     status, said = vixio("a", "export", file)
     assert status == 2
     assert "is there already: choose another name, or --force" in said
     assert vixio("a", "export", file, "--force")[0] == 0
     assert vixio("b", "restore", file) == (
         0,
-        "restored 1 devices, 0 profiles, 0 conversations, 0 files\n",
+        "restored 1 devices, 0 profiles, 0 people, 0 conversations, 0 files\n",
     )
     assert json.loads(vixio("b", "devices", "--json")[1])[0]["name"] == "Kitchen"
     status, said = vixio("b", "restore", file)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.memory.doubles import FlakyStore, Server
 from vixio.core.backoff import Backoff
-from vixio.core.facts import MAX_FACT_CHARS, MAX_FACTS
+from vixio.core.facts import MAX_FACT_CHARS, MAX_FACTS, person_owner
 from vixio.database import link as link_module
 
 A, B = "02:00:00:00:00:0a", "02:00:00:00:00:0b"
@@ -65,6 +65,49 @@ async def test_what_is_told_while_the_store_is_down_is_added_later() -> None:
     store.broken = False
     assert await facts.facts(A) == ["is called Ada", "likes coffee"]
     assert store.facts[A] == ["is called Ada", "likes coffee"]
+    await server.memory.stop()
+
+
+async def test_a_persons_facts_are_no_devices(tmp_path: Path) -> None:
+    server = Server(tmp_path / "memory.db")
+    facts, anna = server.memory.facts, person_owner("a1")
+    await facts.add(A, "likes tea")
+    await facts.add(B, "likes tea")
+    await facts.add(anna, "has a dog")
+    for device in (A, B, A):
+        await facts.hand_over(device, anna)
+    assert await facts.facts(anna) == ["has a dog", "likes tea"]
+    for other in (A, B, "person:a1", "a1", "person/a1/x", "person/A1"):
+        assert await facts.facts(other) == []
+    await server.memory.stop()
+
+
+async def test_what_is_handed_over_is_bounded() -> None:
+    server = Server(FlakyStore())
+    facts, anna = server.memory.facts, person_owner("a1")
+    for number in range(MAX_FACTS):
+        await facts.add(A, f"a {number}")
+        await facts.add(anna, f"b {number}")
+    await facts.hand_over(A, anna)
+    assert await facts.facts(anna) == [f"a {number}" for number in range(MAX_FACTS)]
+    await server.memory.stop()
+
+
+async def test_what_cannot_be_handed_over_now_is_so_later() -> None:
+    store = FlakyStore()
+    server = Server(store)
+    facts, anna = server.memory.facts, person_owner("a1")
+    await facts.add(A, "likes tea")
+    store.broken = True
+    await facts.add(A, "likes coffee")
+    await facts.remove(A, "tea")
+    await facts.hand_over(A, anna)
+    assert await facts.facts(anna) == []
+    store.broken = False
+    await facts.hand_over(A, anna)
+    assert await facts.facts(anna) == ["likes coffee"]
+    assert await facts.facts(A) == []
+    assert store.facts[A] == []
     await server.memory.stop()
 
 

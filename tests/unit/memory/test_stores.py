@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,9 @@ import pytest
 
 from tests.support.databases import postgres_server, redis_server
 from tests.unit.memory.turns import NOTHING, TURN, A, B, said
+from vixio.core.facts import person_owner
 from vixio.memory.create import NEEDS, make_store
-from vixio.memory.records import Remembered, device_key
+from vixio.memory.records import Remembered, device_key, owner_of
 from vixio.memory.store import MemoryStore, StoreFailed
 
 
@@ -138,6 +141,57 @@ async def test_facts_are_replaced(store: MemoryStore) -> None:
     await store.save_facts(A, [])
     assert await store.load_facts(A) == []
     assert await store.known() == []
+
+
+# The other one has no lock for it, as docs/memory.md says.
+@pytest.mark.parametrize(
+    "store", [kind for kind in KINDS if kind != "sqlalchemy+sqlite"], indirect=True
+)
+async def test_two_processes_change_the_facts_of_one_person(
+    request: pytest.FixtureRequest, store: MemoryStore, tmp_path: Path, servers: dict[str, Any]
+) -> None:
+    kind = request.node.callspec.params["store"]
+    key, number = device_key(person_owner("a1")), 20
+
+    def add(name: str) -> None:
+        """Be another process: with a connection, a thread and a loop of its own."""
+
+        async def adding() -> None:
+            other = make(kind, tmp_path, servers)
+            await other.open()
+            for each in range(number):
+                await other.change_facts(key, partial(_with, f"{name} {each}"))
+            await other.close()
+
+        asyncio.run(adding())
+
+    await asyncio.gather(*(asyncio.to_thread(add, name) for name in "ab"))
+    assert len(await store.load_facts(key)) == 2 * number
+
+
+def _with(fact: str, facts: list[str]) -> list[str]:
+    return [*facts, fact]
+
+
+async def test_facts_are_handed_over(store: MemoryStore) -> None:
+    anna = device_key(person_owner("a1"))
+    await store.hand_over_facts(A, anna)
+    assert await store.load_facts(anna) == []
+    await store.save_facts(A, ["a", "b"])
+    await store.hand_over_facts(A, anna)
+    await store.save_facts(B, ["b", "c"])
+    await store.hand_over_facts(B, anna)
+    assert await store.load_facts(anna) == ["a", "b", "c"]
+    assert await store.load_facts(A) == await store.load_facts(B) == []
+    assert owner_of(anna) == person_owner("a1")
+
+
+async def test_what_is_known_about_people_does_not_grow_old(store: MemoryStore) -> None:
+    anna = device_key(person_owner("a1"))
+    await store.save_facts(anna, ["a"])
+    await store.save_facts(A, ["a"])
+    assert await store.expire(time.time() + 60) == 1
+    assert await store.load_facts(anna) == ["a"]
 
 
 async def test_records_are_moved_to_another_key(store: MemoryStore) -> None:

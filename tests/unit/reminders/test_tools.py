@@ -32,7 +32,7 @@ class House(Listeners):
         return [
             Listener(KITCHEN, "Kitchen", connected=True),
             Listener(HALL, "Hall", "the hall", connected=True),
-            Listener(LOFT, "", "the loft"),
+            Listener(LOFT, "", "the loft", "Anna"),
             Listener(STRANGER),
         ]
 
@@ -135,7 +135,7 @@ async def test_a_message_by_name_or_place(tools: Tools) -> None:
     later = await tools("tell_device", to="loft", text="dinner")
     assert (later["told"], later["connected"]) == (["the loft"], 0)
     unknown = await tools("tell_device", to="moon", text="dinner")
-    assert (unknown["told"], unknown["known_devices"]) == ([], ["Hall", "the loft"])
+    assert (unknown["told"], unknown["known_devices"]) == ([], ["Anna", "Hall", "the loft"])
     assert {each.device_id for each in await tools.deliveries()} == {HALL, LOFT}
     assert {each.sender for each in await tools.deliveries()} == {"Kitchen"}
 
@@ -172,3 +172,35 @@ async def test_the_age_in_words(tools: Tools, late_s: int, said: str) -> None:
     await tools("set_reminder", text="is it done?", seconds=1)
     (reminder,) = await tools.deliveries()
     assert parts([reminder], reminder.due_at + late_s * 1000, "en", "UTC") == [said]
+
+
+async def test_a_person_is_told_where_they_can_hear_it(tools: Tools) -> None:
+    assert (await tools("tell_device", to="anna", text="dinner"))["told"] == ["the loft"]
+    answer = await tools("tell_device", LOFT, to="Anna", text="dinner")
+    assert answer["told"] == [], "her only device is the one that it comes from"
+    assert "Anna" not in answer["known_devices"]
+    assert "Anna" in (await tools("tell_device", to="nobody", text="x"))["known_devices"]
+
+
+def test_of_a_persons_devices_those_that_are_connected() -> None:
+    ids = [each.device_id for each in Family([True, False, True]).named("Ann")]
+    assert ids == ["0", "2"]
+    assert len(Family([False, False]).named("ann")) == 2
+    assert [each.device_id for each in Family([True, True]).named("ann", but="0")] == ["1"]
+    assert Family([True]).named("ann", but="0") == []
+
+
+class Family(Listeners):
+    """Devices of one person, connected or not."""
+
+    def __init__(self, connected: Sequence[bool]) -> None:
+        self._connected = connected
+
+    def all(self) -> Sequence[Listener]:
+        return [
+            Listener(str(number), user="Ann", connected=connected)
+            for number, connected in enumerate(self._connected)
+        ]
+
+    def find(self, device_id: str) -> Listener | None:
+        raise NotImplementedError

@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.tool_turns import FakeDevice
 from vixio.core.chunk import Chunk, Farewell
+from vixio.core.device import DeviceProfile
 from vixio.core.errors import ConfigError
 from vixio.core.tools.toolset import DEVICE_SOURCE
 from vixio.tools.builtin import STATUS_TOOL, VOLUME_TOOL, builtin_source
@@ -115,6 +116,26 @@ async def test_facts_are_stored_by_device() -> None:
     assert await run(again, "recall_facts") == '{"facts": ["has a dog"]}'
     assert "confirmation_required" in await run(again, "forget_everything", "{}")
     assert await run(again, "recall_facts") == '{"facts": ["has a dog"]}'
+
+
+async def test_the_devices_of_a_person_share_facts() -> None:
+    runtime = ToolRuntime([builtin_source()])
+    anna, ben = DeviceProfile(person="a1"), DeviceProfile(person="b2")
+    device, person_like = runtime.open("a", "1"), runtime.open("person", "2")
+    await run(device, "remember_fact", '{"fact": "likes tea"}')
+    device.reconfigure(anna)
+    await run(device, "remember_fact", '{"fact": "has a dog"}')
+    everything = '{"facts": ["likes tea", "has a dog"]}'
+    assert await run(device, "recall_facts") == everything
+    other = runtime.open("b", "3", anna)
+    assert await run(other, "recall_facts") == everything
+    assert await run(other, "forget_fact", '{"about": "tea"}') == '{"forgotten": ["likes tea"]}'
+    assert await run(device, "recall_facts") == '{"facts": ["has a dog"]}'
+    assert await run(person_like, "recall_facts") == '{"facts": []}'
+    # It changes hands: who has it next learns nothing, and neither does it keep what it knew.
+    for next_one in (ben, DeviceProfile()):
+        device.reconfigure(next_one)
+        assert await run(device, "recall_facts") == '{"facts": []}'
 
 
 async def test_the_conversation_ends_with_a_farewell() -> None:

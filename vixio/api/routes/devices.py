@@ -24,6 +24,7 @@ class Device(BaseModel):
     state: str = Field(description="claimed, unclaimed or blocked")
     online: bool = Field(description="Whether it is connected now.")
     profile: str | None = Field(description="null: none but what the settings say.")
+    person: str | None = Field(description="Whom it belongs to; null: nobody.")
     board: str
     chip: str
     firmware: str

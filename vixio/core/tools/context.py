@@ -31,7 +31,8 @@ class ToolSession(Protocol):
 class ToolContext:
     """The context of a call. The runtime passes it to the parameter annotated with this class.
 
-    ``user``: name of the device's user, empty if unknown; facts are stored by device.
+    ``user``: name of the device's user, empty if unknown. ``person``: id of the person that the
+    device belongs to, empty if it is nobody's; facts are stored by person, else by device.
     ``language``: of the turn (BCP 47). One made without arguments, as in a test, belongs to no
     session, and what is said through it is dropped.
     """
@@ -39,6 +40,7 @@ class ToolContext:
     device_id: str = ""
     session_id: str = ""
     user: str = ""
+    person: str = ""
     language: str = ""
     turn_id: int = 0
     emit: Callable[[Chunk], None] | None = field(default=None, repr=False, compare=False)

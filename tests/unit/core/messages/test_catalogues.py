@@ -51,7 +51,7 @@ def test_a_catalogue_is_complete(language: str) -> None:
             assert text.count("{") == text.count("}") == len(names(text)), key
 
 
-@pytest.mark.parametrize("language", set(LANGUAGES) - {"en"})
+@pytest.mark.parametrize("language", sorted(set(LANGUAGES) - {"en"}))
 def test_nothing_was_left_in_english(language: str) -> None:
     catalogue = read_po(PACKAGED / f"{language}.po")
     same = {key for key, texts in catalogue.forms.items() if texts == ENGLISH.forms[key]}

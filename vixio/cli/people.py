@@ -1,0 +1,163 @@
+"""``vixio people``: whom devices belong to, and what is remembered about them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from vixio.cli.config import config_option
+from vixio.cli.devices import json_option
+from vixio.cli.registry import actor, ago, at_desk, table, utc
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vixio.devices.desk import Desk
+    from vixio.devices.records import DeviceRecord, PersonRecord
+    from vixio.memory.store import MemoryStore
+
+T = TypeVar("T")
+
+
+@click.group(invoke_without_command=True)
+@json_option
+@config_option
+@click.pass_context
+def people(context: click.Context, as_json: bool, config: Path | None) -> None:
+    """List and name the people whom devices belong to.
+
+    `vixio devices give` lets a device belong to one. The devices of a person share what the
+    assistant is asked to remember, and "tell Anna …" reaches them.
+    """
+    context.obj = config
+    if context.invoked_subcommand is not None:
+        return
+    found, devices = at_desk(config, _everybody)
+    of = {person.id: [each for each in devices if each.person_id == person.id] for person in found}
+    if as_json:
+        listed = [_values(person, of[person.id]) for person in found]
+        click.echo(json.dumps(listed, ensure_ascii=False, indent=2))
+    elif not found:
+        click.echo("nobody is known: `vixio people add NAME` makes somebody known")
+    else:
+        rows = [
+            (
+                person.name,
+                ", ".join(each.name or each.id for each in of[person.id]),
+                ago(person.added_at),
+            )
+            for person in found
+        ]
+        for line in table(("PERSON", "DEVICES", "ADDED"), rows):
+            click.echo(line)
+
+
+@people.command()
+@click.argument("person")
+@json_option
+@click.pass_obj
+def show(config: Path | None, person: str, as_json: bool) -> None:
+    """Show the devices of PERSON, and what is remembered about them."""
+
+    async def look(desk: Desk) -> tuple[PersonRecord, list[DeviceRecord]]:
+        found = await desk.people.find(person)
+        return found, [each for each in await desk.devices() if each.person_id == found.id]
+
+    found, devices = at_desk(config, look)
+    nothing: Sequence[str] = ()
+    facts = _in_memory(config, found, lambda store, key: store.load_facts(key), nothing)
+    if as_json:
+        values = {**_values(found, devices), "facts": list(facts)}
+        click.echo(json.dumps(values, ensure_ascii=False, indent=2))
+        return
+    click.echo(found.name)
+    for head, lines in (
+        ("devices", [f"{each.id} {each.name}".rstrip() for each in devices]),
+        ("facts", facts),
+    ):
+        if lines:
+            click.echo("\n".join(("", head, *(f"  - {line}" for line in lines))))
+
+
+@people.command()
+@click.argument("name")
+@click.pass_obj
+def add(config: Path | None, name: str) -> None:
+    """Make somebody known, by NAME."""
+    added = at_desk(config, lambda desk: desk.people.add(name, actor()))
+    click.echo(f"added {added.name}; `vixio devices give DEVICE {_quoted(added.name)}` follows")
+
+
+@people.command()
+@click.argument("person")
+@click.argument("name")
+@click.pass_obj
+def rename(config: Path | None, person: str, name: str) -> None:
+    """Give PERSON another NAME. What is remembered about them stays."""
+    found = at_desk(config, lambda desk: desk.people.rename(person, name, actor()))
+    click.echo(f"{person} is called {found.name!r}")
+
+
+@people.command()
+@click.argument("person")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_obj
+def remove(config: Path | None, person: str, yes: bool) -> None:
+    """Remove PERSON, and erase what is remembered about them. The devices stay."""
+    found = at_desk(config, lambda desk: desk.people.find(person))
+    if not yes:
+        click.confirm(f"remove {found.name}, and forget all about them?", abort=True)
+    at_desk(config, lambda desk: desk.people.remove(found.id, actor()))
+    erased = _in_memory(config, found, lambda store, key: store.clear(key), False)
+    remembered = "what was remembered is erased" if erased else "nothing was remembered"
+    click.echo(f"removed {found.name}; {remembered}")
+
+
+async def _everybody(desk: Desk) -> tuple[Sequence[PersonRecord], Sequence[DeviceRecord]]:
+    return await desk.people.all(), await desk.devices()
+
+
+def _in_memory(
+    config: Path | None,
+    person: PersonRecord,
+    work: Callable[[MemoryStore, str], Awaitable[T]],
+    nothing: T,
+) -> T:
+    """Do ``work`` on the store of the settings and the key of a person's facts.
+
+    Return ``nothing`` where facts end with the server. Raises ConfigError.
+    """
+    from vixio.cli.speech import quiet_settings
+    from vixio.core.facts import person_owner
+    from vixio.memory.records import device_key
+    from vixio.memory.show import opened_store
+
+    section = quiet_settings(config).memory
+    if section.store == "none":
+        return nothing
+    key = device_key(person_owner(person.id))
+
+    async def opened() -> T:
+        place = (section.store, section.path, section.url.get_secret_value())
+        async with opened_store(*place) as call:
+            return await call(lambda store: work(store, key))
+
+    return asyncio.run(opened())
+
+
+def _values(person: PersonRecord, devices: Sequence[DeviceRecord]) -> dict[str, object]:
+    return {
+        "id": person.id,
+        "name": person.name,
+        "added_at": utc(person.added_at),
+        "devices": [each.id for each in devices],
+    }
+
+
+def _quoted(name: str) -> str:
+    return f"'{name}'" if " " in name else name
