@@ -14,6 +14,7 @@ from vixio.a2a.run import Run
 from vixio.core.chunk import Chunk, Notice, TextDelta, ToolCalled, ToolReturned
 from vixio.core.metrics import Counters
 from vixio.core.session.conversation import Conversation
+from vixio.core.tasks import cancel_and_wait
 from vixio.core.tools.toolset import CLIENT_SOURCE
 
 CONSENT: Final = "This needs your yes."
@@ -85,9 +86,7 @@ class AssistantRun(Run):
                         await self._take(piece)
             finally:
                 self.begun = False
-                if self._asking is not None:
-                    self._asking.cancel()
-                    await asyncio.wait((self._asking,))
+                await cancel_and_wait(self._asking)
             self.awaits_words = self._conversation.awaits_consent
         self._counters.add("a2a.tasks.answered")
         if self.awaits_words:

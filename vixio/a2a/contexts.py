@@ -18,6 +18,7 @@ from vixio.core.cluster import Lease
 from vixio.core.errors import VixioError, describe
 from vixio.core.metrics import Counters
 from vixio.core.session.conversation import Conversation
+from vixio.core.tasks import cancel_and_wait
 from vixio.core.tools.toolset import CLIENT_SOURCE
 
 MAX_RUNS: Final = 4
@@ -213,9 +214,7 @@ class Contexts:
 
     async def close(self) -> None:
         """End all work and close all conversations."""
-        if self._sweeping is not None:
-            self._sweeping.cancel()
-            await asyncio.wait((self._sweeping,))
+        await cancel_and_wait(self._sweeping)
         for of_owner in tuple(self._contexts.values()):
             for context in tuple(of_owner.values()):
                 self._drop(context)

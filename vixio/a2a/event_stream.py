@@ -14,6 +14,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from vixio.core.clock import now
+from vixio.core.tasks import cancel_and_wait
 
 PING_S: Final = 15.0
 """Between two comments that keep an idle stream open."""
@@ -56,9 +57,7 @@ async def _encoded(events: AsyncIterable[Any]) -> AsyncGenerator[bytes, None]:
                 return
             yield ensure_bytes(event, _SEPARATOR)
     finally:
-        if waiting is not None and not waiting.done():
-            waiting.cancel()
-            await asyncio.wait((waiting,))
+        await cancel_and_wait(waiting)
         if isinstance(iterator, AsyncGenerator):
             await iterator.aclose()
 

@@ -20,6 +20,7 @@ from vixio.core.extras import how_to_install
 from vixio.core.imports import sdk_import
 from vixio.core.metrics import Counters
 from vixio.core.session.conversation import Conversation
+from vixio.core.tasks import cancel_and_wait
 from vixio.http.public_url import public_url
 from vixio.settings.a2a import A2ASection
 from vixio.transports.admission.addresses import Proxies, parse_address
@@ -90,9 +91,7 @@ class A2AMount:
 
     async def close(self) -> None:
         """End all tasks and streams. Idempotent."""
-        if self._loading is not None:
-            self._loading.cancel()
-            await asyncio.wait((self._loading,))
+        await cancel_and_wait(self._loading)
         gateway, self._gateway = self._gateway, None
         if gateway is not None:
             await gateway.close()

@@ -13,6 +13,7 @@ from vixio.core.errors import ConnectionClosed, ProviderError, VixioError, descr
 from vixio.core.messages import message
 from vixio.core.messages.fault import Fault
 from vixio.core.metrics import Counters
+from vixio.core.tasks import cancel_and_wait
 
 _log = logging.getLogger(__name__)
 
@@ -65,8 +66,7 @@ class Run(ABC):
         """Stop, and wait for the end; ``tell`` tells the client. Idempotent."""
         if self._task is not None and not self._task.done():
             self._tell = tell
-            self._task.cancel()
-            await asyncio.wait((self._task,))
+            await cancel_and_wait(self._task)
 
     @abstractmethod
     async def work(self) -> None:

@@ -16,6 +16,7 @@ from vixio.api.first_login import FILE_NAME, make_first_login
 from vixio.api.ports import Ports
 from vixio.api.screen_upload import ScreenUpload
 from vixio.core.errors import describe
+from vixio.core.tasks import cancel_and_wait
 from vixio.devices.records import RegistryError
 from vixio.settings.api import ApiSection
 from vixio.transports.admission.access import RegistryUnavailable
@@ -75,10 +76,7 @@ class ApiMount:
     async def close(self) -> None:
         """End all tasks, and the streams of events. Idempotent."""
         self._ports.feed.close()
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+        await cancel_and_wait(*self._tasks)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""

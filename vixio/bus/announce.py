@@ -25,6 +25,7 @@ from vixio.bus.errors import BrokerError
 from vixio.bus.queues import beside
 from vixio.bus.wire import BadMessage, dump, load
 from vixio.core.metrics import Counters
+from vixio.core.tasks import cancel_and_wait
 
 EVERY_S: Final = 10.0
 TTL_S: Final = 30.0
@@ -106,9 +107,7 @@ class Announcer:
         """Announce that the instance goes."""
         if self._connected in self._broker.watchers:
             self._broker.watchers.remove(self._connected)
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait((self._task,))
+        await cancel_and_wait(self._task)
         if self._subscription is not None:
             await self._broker.unsubscribe(self._subscription)
         gone = {"v": 1, "instance": self.announcement.instance, "gone": True}
@@ -187,9 +186,7 @@ class Announcements:
         """Stop to follow."""
         if self._connected in self._broker.watchers:
             self._broker.watchers.remove(self._connected)
-        if self._asking is not None:
-            self._asking.cancel()
-            await asyncio.wait((self._asking,))
+        await cancel_and_wait(self._asking)
         for instance in self._instances.values():
             if instance.timer is not None:
                 instance.timer.cancel()

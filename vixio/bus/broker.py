@@ -19,6 +19,7 @@ from uuid import uuid4
 from vixio.bus.address import BrokerAddress
 from vixio.bus.errors import BrokerError, TooLarge
 from vixio.core.backoff import Backoff
+from vixio.core.tasks import cancel_and_wait
 
 CONNECT_S: Final = 10.0
 """Seconds for one attempt to connect, subscriptions included."""
@@ -108,9 +109,7 @@ class Broker(ABC):
         """Close the connection. Idempotent; bounded by :data:`SHUT_S`."""
         self._closing = True
         self._known.set()
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait((self._task,))
+        await cancel_and_wait(self._task)
         if self._shutting is not None:
             await asyncio.wait((self._shutting,), timeout=SHUT_S)
             self._shutting.cancel()

@@ -16,6 +16,7 @@ from vixio.bus.address import BrokerAddress
 from vixio.bus.broker import Broker, Message, Subscription
 from vixio.bus.errors import NobodyServes
 from vixio.bus.queues import canonical
+from vixio.core.tasks import cancel_and_wait
 
 MAX_QUEUED: Final = 4_096
 """Messages that wait for one subscriber; further ones are lost, as with a slow consumer of NATS."""
@@ -64,8 +65,7 @@ class _Feed:
 
     async def close(self) -> list[Message]:
         """Bring no more; return what has not been brought."""
-        self._task.cancel()
-        await asyncio.wait((self._task,))
+        await cancel_and_wait(self._task)
         return [self._messages.get_nowait() for _ in range(self._messages.qsize())]
 
 

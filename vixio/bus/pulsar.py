@@ -24,6 +24,7 @@ from vixio.bus.pulsar_client import FAULTS, PORTS, Client, explain, make_client,
 from vixio.bus.pulsar_feed import Feed
 from vixio.bus.pulsar_producers import Producers
 from vixio.bus.queues import canonical, topic
+from vixio.core.tasks import cancel_and_wait
 
 SHARED_NAME: Final = "vixio"
 """Name of the subscription that the instances of a service share."""
@@ -170,10 +171,7 @@ class PulsarBroker(Broker):
         client, self._client = self._client, None
         producers, self._producers = self._producers, None
         tasks, self._watching = self._watching, ()
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+        await cancel_and_wait(*tasks)
         feeds, self._feeds = self._feeds, {}
         try:
             async with asyncio.timeout(CLOSE_S):

@@ -12,6 +12,7 @@ from pulsar.asyncio import Consumer, Reader
 
 from vixio.bus.broker import Message, Subscription
 from vixio.bus.pulsar_client import FAULTS, reason
+from vixio.core.tasks import cancel_and_wait
 
 QUIET_S: Final = 0.02
 """Without a message for so long, the messages that the library has are handled."""
@@ -81,8 +82,7 @@ class Feed:
             await self._leave()
             await asyncio.wait((self._task,), timeout=END_S)
         finally:
-            self._task.cancel()
-            await asyncio.wait((self._task,))
+            await cancel_and_wait(self._task)
 
     # ── inside ───────────────────────────────────────────────────────────────────────────────
 

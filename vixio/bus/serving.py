@@ -30,6 +30,7 @@ from vixio.bus.wire import (
 from vixio.core.errors import ToolError, describe
 from vixio.core.metrics import Counters
 from vixio.core.streams import closing
+from vixio.core.tasks import cancel_and_wait
 
 SIGN_OF_LIFE_S: Final = 5.0
 """Seconds between the messages that show that a request is still at work."""
@@ -147,9 +148,7 @@ class Serving:
             await asyncio.wait(tasks, timeout=SEND_S)
         for subscription in self._subscriptions[:1]:
             await self._broker.unsubscribe(subscription)
-        if self._living is not None:
-            self._living.cancel()
-            await asyncio.wait((self._living,))
+        await cancel_and_wait(self._living)
 
     # ── taking ───────────────────────────────────────────────────────────────────────────────
 

@@ -12,6 +12,7 @@ from vixio.composition.readiness import ServerReadiness
 from vixio.composition.server_providers import ServerProviders
 from vixio.composition.traces import TraceService
 from vixio.core.host import SessionHost
+from vixio.core.tasks import cancel_and_wait
 from vixio.http.routes.ready import ready_routes
 from vixio.settings import Settings
 from vixio.transports.admission.admission import Admission
@@ -54,10 +55,7 @@ class Operations:
     async def close(self) -> None:
         """The ports are about to be closed. Ends the loading of the providers. Idempotent."""
         self.readiness.listening = False
-        for task in (self.readiness.loading, self._beginning):
-            if task is not None:
-                task.cancel()
-                await asyncio.wait([task])
+        await cancel_and_wait(self.readiness.loading, self._beginning)
 
     async def ended(self) -> None:
         """All sessions are over: send the last traces. Idempotent."""

@@ -16,6 +16,7 @@ from vixio.core.messages import use_folder
 from vixio.core.session.directory import SessionDirectory
 from vixio.core.session.events import Event, SessionOpened
 from vixio.core.session.session import Session
+from vixio.core.tasks import cancel_and_wait
 from vixio.devices.news import Known
 from vixio.devices.profiles import SettingsProfiles
 from vixio.settings import Settings
@@ -162,10 +163,7 @@ class ProfileUpdates:
 
     async def close(self) -> None:
         """End what is under way."""
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+        await cancel_and_wait(*self._tasks)
 
     async def _apply(self, profile: DeviceProfile, sessions: list[Session]) -> None:
         with suppress(TimeoutError):

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from vixio.core.clock import now
+from vixio.core.tasks import cancel_and_wait
 from vixio.providers.pool.loader import ProviderLoader
 
 _log = logging.getLogger(__name__)
@@ -26,8 +27,7 @@ async def progress_logged(
     try:
         yield
     finally:
-        task.cancel()
-        await asyncio.wait([task])
+        await cancel_and_wait(task)
 
 
 def shown(loader: ProviderLoader[Any]) -> str:

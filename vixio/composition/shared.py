@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from importlib import import_module
 
+from vixio.core.tasks import cancel_and_wait
 from vixio.memory.memory import Memory
 from vixio.tools.runtime import ToolRuntime
 
@@ -30,9 +31,7 @@ class SharedServices:
 
     async def close(self) -> None:
         """End a start that is in progress, the tools and the memory, in this order. Idempotent."""
-        if self._starting is not None:
-            self._starting.cancel()
-            await asyncio.wait([self._starting])
+        await cancel_and_wait(self._starting)
         await self._tools.close()
         if self._memory is not None:
             await self._memory.stop()

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Final, Generic, TypeVar
 
 from vixio.core.log_fields import shared_context
+from vixio.core.tasks import cancel_and_wait
 from vixio.database.database import Database
 from vixio.database.link import Link, Operation, Unavailable
 
@@ -62,9 +63,7 @@ class WriteBehind(Generic[B, T]):
         What is under way is waited for, not begun anew: it may add to what is there.
         """
         task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-            await asyncio.wait([task])
+        await cancel_and_wait(task)
         try:
             async with asyncio.timeout(FLUSH_S):
                 if self._operation is not None:

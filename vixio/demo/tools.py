@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vixio.core.tasks import cancel_and_wait
 from vixio.demo import client_tools, house_agent, house_broker, house_local
 from vixio.demo.client_tools import OvenClient
 from vixio.demo.conversation import Line, device_config, hold, running, tool_names
@@ -233,9 +234,7 @@ async def listening(app: Server, device: SimulatedDevice, around: Around) -> Asy
     try:
         yield
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
+        await cancel_and_wait(*tasks)
 
 
 def oven_client() -> OvenClient | None:

@@ -20,6 +20,7 @@ from vixio.core.session.events import (
     SessionClosed,
     SessionOpened,
 )
+from vixio.core.tasks import cancel_and_wait
 from vixio.core.wall_clock import now_ms
 from vixio.database.audit import Change
 from vixio.database.database import Database
@@ -123,9 +124,7 @@ class DeviceRegistry(Access):
     async def stop(self) -> None:
         """Write what is not written, for a bounded time, and disconnect. Idempotent."""
         following, self._following = self._following, None
-        if following is not None:
-            following.cancel()
-            await asyncio.wait([following])
+        await cancel_and_wait(following)
         await self._notes.stop()
         await self._link.close()
 

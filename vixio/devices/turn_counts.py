@@ -12,6 +12,7 @@ from typing import Final
 from vixio.core.daily_turns import TurnStore
 from vixio.core.log_fields import shared_context
 from vixio.core.metrics import Counters
+from vixio.core.tasks import cancel_and_wait
 from vixio.database.behind import WriteBehind
 from vixio.database.database import Database
 from vixio.database.link import Link, Operation, Unavailable
@@ -58,10 +59,7 @@ class StoredTurns(TurnStore):
 
     async def close(self) -> None:
         """Write what is left, for a bounded time. Idempotent."""
-        for task in self._loading:
-            task.cancel()
-        if self._loading:
-            await asyncio.wait(self._loading)
+        await cancel_and_wait(*self._loading)
         if not await self._behind.close():
             self._counters.add("daily_turns.lost", self.pending)
 

@@ -10,6 +10,7 @@ from time import perf_counter
 
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, pcm_bytes, pcm_seconds
 from vixio.core.streams import closing
+from vixio.core.tasks import cancel_and_wait
 from vixio.core.timeouts import Timeouts
 from vixio.diagnostics.audio_file import read_pcm
 from vixio.diagnostics.providers import Timing, bounded, started, usual_hints
@@ -150,8 +151,7 @@ class Hearing:
                 self._look(stream)
             return finishing.result()
         finally:
-            finishing.cancel()
-            await asyncio.wait((finishing,))
+            await cancel_and_wait(finishing)
 
     def _look(self, stream: ASRStream) -> None:
         words = stream.partial

@@ -13,6 +13,7 @@ from vixio.core.errors import VixioError
 from vixio.core.history import History, HistoryItem
 from vixio.core.history_store import HistoryKeeper
 from vixio.core.metrics import Counters
+from vixio.core.tasks import cancel_and_wait
 from vixio.database.link import Link, Operation, Unavailable
 from vixio.memory.device import DeviceMemory
 from vixio.memory.facts import PersistentFactStore
@@ -78,10 +79,10 @@ class Memory(HistoryKeeper):
 
     async def stop(self) -> None:
         """Write the unwritten turns, as far as possible within ``flush`` seconds."""
-        await _cancelled(self._beside)
+        await cancel_and_wait(*self._beside)
         if self._writing and self.link.healthy:
             await asyncio.wait(self._writing, timeout=self.settings.flush)
-        await _cancelled(self._writing)
+        await cancel_and_wait(*self._writing)
         if self.link.healthy:
             await self.facts.flush()
         lost = sum(device.pending for device in self._devices.values())
@@ -198,11 +199,3 @@ class Memory(HistoryKeeper):
         if not task.cancelled() and (error := task.exception()) is not None:
             self.count("defect")
             _log.error("memory failed unexpectedly", exc_info=error)
-
-
-async def _cancelled(tasks: set[asyncio.Task[None]]) -> None:
-    left = set(tasks)
-    for task in left:
-        task.cancel()
-    if left:
-        await asyncio.wait(left)

@@ -18,6 +18,7 @@ from vixio.core.session.directory import SessionDirectory
 from vixio.core.session.events import Event, SessionClosed, SessionOpened, TurnStarted
 from vixio.core.session.session import Session
 from vixio.core.session.speech import Priority
+from vixio.core.tasks import cancel_and_wait
 from vixio.core.wall_clock import now_ms
 from vixio.database.database import Database
 from vixio.database.link import Link, Operation, Unavailable
@@ -71,19 +72,14 @@ class Deliverer:
     async def stop(self) -> None:
         """Note what was heard, for a bounded time; the sessions are over. Idempotent."""
         loop, self._loop = self._loop, None
-        if loop is not None:
-            loop.cancel()
-            await asyncio.wait([loop])
+        await cancel_and_wait(loop)
         for timer in self._fresh.values():
             timer.cancel()
         self._fresh.clear()
         tasks = set(self._under_way.values())
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=STOP_S)
-            for task in late:
-                task.cancel()
-            if late:
-                await asyncio.wait(late)
+            await cancel_and_wait(*late)
 
     def wake(self) -> None:
         """Look again: something has changed. Returns at once."""

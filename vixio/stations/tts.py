@@ -12,6 +12,7 @@ from vixio.core.clock import now
 from vixio.core.errors import REQUEST, ProviderError
 from vixio.core.station import ReplyStation
 from vixio.core.streams import bounded, closing
+from vixio.core.tasks import cancel_and_wait
 from vixio.core.timeouts import Timeouts
 from vixio.providers.health import Watch
 from vixio.providers.tts import TTSProvider
@@ -91,8 +92,7 @@ class TTSStation(ReplyStation):
             if failure is not None and not spoken:
                 raise failure
         finally:
-            pump.cancel()
-            await asyncio.wait([pump])
+            await cancel_and_wait(pump)
 
     async def _pump(
         self, upstream: AsyncIterator[Chunk], queue: asyncio.Queue[Chunk | BaseException | None]

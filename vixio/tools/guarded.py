@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 
 from vixio.core.metrics import Counters
+from vixio.core.tasks import cancel_and_wait
 from vixio.core.timeouts import Timeouts
 from vixio.core.tools.types import ToolDefinition
 from vixio.tools.source import Fault, ToolSource
@@ -115,9 +116,7 @@ class GuardedSource:
                 self._started_late(self.source)
 
     async def _close(self) -> None:
-        if self._starting is not None and not self._starting.done():
-            self._starting.cancel()
-            await asyncio.wait((self._starting,))
+        await cancel_and_wait(self._starting)
         try:
             await self.source.close()
         except Exception as error:  # noqa: BLE001 - third-party code; the others are closed too

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from vixio.core.device import DeviceProfile
 from vixio.core.errors import ToolError
 from vixio.core.metrics import Counters
+from vixio.core.tasks import cancel_and_wait
 from vixio.core.timeouts import Timeouts
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.runner import ToolHost, ToolRunner
@@ -107,9 +108,7 @@ class ToolRuntime(ToolHost):
 
     async def close(self) -> None:
         """Close all sources, within a limit. Sessions are closed by their owner."""
-        if self._following is not None:
-            self._following.cancel()
-            await asyncio.wait((self._following,))
+        await cancel_and_wait(self._following)
         await asyncio.gather(*(each.close() for each in self._guarded.values()))
 
     def open(

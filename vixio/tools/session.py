@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from vixio.core.chunk import Chunk, TextDelta
 from vixio.core.device import DeviceProfile
 from vixio.core.errors import ToolError
+from vixio.core.tasks import cancel_and_wait
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.late import LateDelivery
 from vixio.core.tools.runner import SessionTools, TurnTools
@@ -124,11 +125,7 @@ class RuntimeSession(SessionTools):
         self._closed = True
         self.runtime.forget(self)
         await self.late.close()
-        unfinished = [task for task in self._instances.values() if not task.done()]
-        for task in unfinished:
-            task.cancel()
-        if unfinished:
-            await asyncio.wait(unfinished)
+        await cancel_and_wait(*self._instances.values())
         self._instances.clear()
         made, self._made = self._made, []
         for instance in reversed(made):

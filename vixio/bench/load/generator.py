@@ -18,6 +18,7 @@ from vixio.bench.load.control import BenchError, Handler, Json, Line, attend
 from vixio.bench.load.device import ROOM_DBFS, LoadDevice, Notes
 from vixio.bench.load.mixes import BLOCKED
 from vixio.bench.load.usage import LoopLag, Spread, look, pin
+from vixio.core.tasks import cancel_and_wait
 
 WORDS: Final = "what is the weather like today"
 RAMP_GRACE_S: Final = 10.0
@@ -156,10 +157,7 @@ class Generator:
 
     async def _leave(self, _: Json) -> Json:
         """Disconnect all."""
-        for task in self._living:
-            task.cancel()
-        if self._living:
-            await asyncio.wait(self._living)
+        await cancel_and_wait(*self._living)
         with suppress(TimeoutError):
             async with asyncio.timeout(20):
                 await asyncio.gather(*(device.device.close() for device in self._devices))

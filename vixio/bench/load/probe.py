@@ -22,6 +22,7 @@ from vixio.core.clock import now
 from vixio.core.garbage import freeze_memory
 from vixio.core.metrics import TurnTimeline
 from vixio.core.session.events import TurnEnded
+from vixio.core.tasks import cancel_and_wait
 from vixio.providers.vad import VADProvider, VADStream
 from vixio.server import Server
 
@@ -135,9 +136,7 @@ class Probe:
         self._work.stop()
         await self._lag.stop()
         self._events.close()
-        if self._collecting is not None:
-            self._collecting.cancel()
-            await asyncio.wait([self._collecting])
+        await cancel_and_wait(self._collecting)
 
     async def _loaded(self, _: Json) -> Json:
         await self._app.loaded()

@@ -13,6 +13,7 @@ from vixio.bench.load.control import BenchError, Hub, Peer
 from vixio.bench.load.generator import GeneratorPlan
 from vixio.bench.load.server import ServerPlan
 from vixio.bench.load.services.main import ServicesPlan
+from vixio.core.tasks import cancel_and_wait
 
 _END_S = 10.0
 """A process that has not ended so long after its line was closed is killed."""
@@ -122,5 +123,4 @@ async def _start(
             process.kill()
         raise
     finally:
-        calls.cancel()
-        await asyncio.wait([calls])
+        await cancel_and_wait(calls)

@@ -18,6 +18,7 @@ from vixio.bench.load.services.edge import redirect
 from vixio.bench.load.usage import look, pin
 from vixio.core.cores import share_cores
 from vixio.core.garbage import collect_rarely, freeze_memory
+from vixio.core.tasks import cancel_and_wait
 
 if TYPE_CHECKING:
     from vixio.cluster.context import ClusterContext
@@ -125,9 +126,7 @@ async def serve(plan: ServerPlan) -> None:
     finally:
         await probe.stop()
         await app.stop()
-        if listening is not None:
-            listening.cancel()
-            await asyncio.wait([listening])
+        await cancel_and_wait(listening)
 
 
 async def _context(plan: ServerPlan) -> tuple[ClusterContext | None, asyncio.Task[None] | None]:

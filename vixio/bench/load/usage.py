@@ -10,10 +10,11 @@ import threading
 import time
 from array import array
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from vixio.core.tasks import cancel_and_wait
 
 LAG_STEP_S: Final = 0.02
 """How often the loop's lateness is looked at; 50 looks cost 0.15 % of a core."""
@@ -68,10 +69,7 @@ class LoopLag:
 
     async def stop(self) -> None:
         """Look no more."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+        await cancel_and_wait(self._task)
 
     async def _look(self) -> None:
         clock = asyncio.get_running_loop().time

@@ -15,6 +15,7 @@ from typing import Final
 from vixio.api.keys import Keys
 from vixio.api.scopes import Scope
 from vixio.bench.load.usage import percentile
+from vixio.core.tasks import cancel_and_wait
 from vixio.database.create import make_database
 
 PATHS: Final = ("/devices?limit=100", "/conversations?limit=50", "/reminders")
@@ -103,6 +104,4 @@ async def watching(watcher: Watcher | None) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
+        await cancel_and_wait(*tasks)

@@ -18,6 +18,7 @@ from vixio.cluster.workers.cluster import WorkerCluster
 from vixio.core.cores import share_cores
 from vixio.core.errors import VixioError
 from vixio.core.garbage import collect_rarely
+from vixio.core.tasks import cancel_and_wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +80,7 @@ async def _serve(plan: Plan, channel: Channel) -> None:
     try:
         await application.run(app, stop, lambda: cluster.ready(asdict(application.about(app))))
     finally:
-        listening.cancel()
-        await asyncio.wait([listening])
+        await cancel_and_wait(listening)
         await channel.close()
 
 

@@ -19,6 +19,7 @@ from vixio.core.history import AssistantMessage, ToolCallItem, ToolResultItem
 from vixio.core.metrics import ModelUse
 from vixio.core.station import StationContext
 from vixio.core.streams import closing
+from vixio.core.tasks import cancel_and_wait
 from vixio.core.timeouts import Timeouts
 from vixio.core.tools.runner import TurnTools
 from vixio.core.tools.types import ToolCallResult, ToolDefinition
@@ -148,9 +149,7 @@ class PreparedTurn:
         self._decided = True
         self._decision.wake()
         self._buffer.close()
-        if not self._task.done():  # the last words wait for this, so not a turn of the loop longer
-            self._task.cancel()
-            await asyncio.wait((self._task,))
+        await cancel_and_wait(self._task)  # the last words wait for this
 
     # ── asking ───────────────────────────────────────────────────────────────────────────────
 

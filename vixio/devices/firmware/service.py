@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, Final
 
 from vixio.core.metrics import Counters
+from vixio.core.tasks import cancel_and_wait
 from vixio.database.database import Database, Transaction
 from vixio.database.link import Link, Operation, Unavailable
 from vixio.devices.firmware.attempts import Attempt, AttemptState, broken_off, history, settle
@@ -86,8 +87,7 @@ class FirmwareService:
         task, self._task = self._task, None
         if task is None:
             return
-        task.cancel()
-        await asyncio.wait([task])
+        await cancel_and_wait(task)
         left = {**self._writing, **self._steps}
         if left and self._link.healthy:
             try:

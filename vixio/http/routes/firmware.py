@@ -11,7 +11,6 @@ import hashlib
 import hmac
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from io import BufferedReader
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vixio.core.errors import VixioError
 from vixio.core.metrics import Counters
+from vixio.core.tasks import cancel_and_wait
 from vixio.http.firmware_link import FIRMWARE_PATH, BadLink, FirmwareLinks, FirmwareTicket
 
 if TYPE_CHECKING:
@@ -201,9 +201,7 @@ class _Download:
             await send({"type": "http.response.start", "status": 200, "headers": headers})
             finished = await self._pieces(file, gone, send)
         finally:
-            gone.cancel()
-            with suppress(asyncio.CancelledError):
-                await gone
+            await cancel_and_wait(gone)
             if finished:
                 self._settings.counters.add("firmware.finished")
                 _log.info("firmware download finished", extra=fields)

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Final
 
 from vixio.core.errors import ProviderError, ProviderTimeout
+from vixio.core.tasks import cancel_and_wait
 from vixio.providers.edge_tts.settings import NAME, EdgeTTSSettings
 
 if TYPE_CHECKING:
@@ -69,8 +70,8 @@ class Speech:
         self._task.cancel()
         done, _ = await asyncio.wait([self._task], timeout=CLOSE_TIMEOUT)
         if not done:
-            self._task.cancel()  # ends the closing handshake; the socket is closed either way
-            await asyncio.wait([self._task])
+            # Ends the closing handshake; the socket is closed either way.
+            await cancel_and_wait(self._task)
 
     async def _next(self) -> bytes | None:
         limit = self._settings.timeout

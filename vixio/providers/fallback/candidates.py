@@ -10,6 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from vixio.core.errors import ProviderError, ProviderUnavailable, as_provider_error
 from vixio.core.log_fields import shared_context
+from vixio.core.tasks import cancel_and_wait
 from vixio.providers.fallback.circuit_breaker import BreakerSettings, CircuitBreaker
 from vixio.providers.health import served, trial
 
@@ -149,10 +150,7 @@ class Candidates(Generic[P]):
     async def close(self) -> None:
         """Close all. Idempotent."""
         self.closed = True
-        if starting := self._starting():
-            for task in starting:
-                task.cancel()
-            await asyncio.wait(starting)
+        await cancel_and_wait(*self._starting())
         closing = (candidate.provider.close() for candidate in self.all)
         results = await asyncio.gather(*closing, return_exceptions=True)
         for result in results:

@@ -15,6 +15,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketExce
 from websockets.typing import Subprotocol
 
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
+from vixio.core.tasks import cancel_and_wait
 from vixio.providers.funasr_server.messages import Result, read
 from vixio.providers.funasr_server.settings import NAME, FunASRServerSettings
 
@@ -105,8 +106,7 @@ class Connection:
         except TimeoutError:  # the library waits without limit for unsent audio
             self._socket.transport.abort()
             await self._socket.wait_closed()
-        self._reader.cancel()
-        await asyncio.wait([self._reader])
+        await cancel_and_wait(self._reader)
 
     async def _read(self) -> None:
         try:

@@ -13,6 +13,7 @@ from vixio.core.errors import ConfigError, ProviderError, ProviderUnavailable, d
 from vixio.core.log_fields import shared_context
 from vixio.core.messages import LOADING
 from vixio.core.metrics import PROVIDER_ERRORS, Counters
+from vixio.core.tasks import cancel_and_wait
 from vixio.providers.health import SelfReporting, trial
 from vixio.providers.pool.choice import P, ProviderChoice, Startable
 
@@ -140,10 +141,7 @@ class ProviderLoader(Generic[P]):
 
     async def close(self) -> None:
         """End a start that is in progress, and the provider. Idempotent."""
-        for task in (self._starting, self._recovering):
-            if task is not None:
-                task.cancel()
-                await asyncio.wait([task])
+        await cancel_and_wait(self._starting, self._recovering)
         self.ready = False
         self.error = ProviderError(self.name, "the provider is closed", retryable=False)
         self._settled.set()
@@ -189,8 +187,7 @@ class ProviderLoader(Generic[P]):
         try:
             await provider.start()
         finally:
-            watching.cancel()
-            await asyncio.wait([watching])
+            await cancel_and_wait(watching)
 
     async def _watch(self, provider: PartlyUsable) -> None:
         if await provider.usable():

@@ -12,6 +12,7 @@ from contextlib import suppress
 from importlib import import_module
 
 from vixio.core.errors import ToolError, describe
+from vixio.core.tasks import cancel_and_wait
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.late import Deferred
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition
@@ -69,9 +70,7 @@ class A2aSource(ToolSource):
         self._closed = True
         self._known.set()
         self._card = None
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait((self._task,))
+        await cancel_and_wait(self._task)
         for exchange in self._exchanges:
             exchange.stop()
         working = {exchange.task for exchange in self._exchanges} | self._cancelling

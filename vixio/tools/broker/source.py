@@ -15,6 +15,7 @@ from vixio.bus.bus import ToolBus
 from vixio.bus.calls import Route
 from vixio.bus.connect import connect, load_client
 from vixio.core.errors import ConfigError, ToolError
+from vixio.core.tasks import cancel_and_wait
 from vixio.core.tools.types import ToolDefinition, ToolOptions
 from vixio.tools.broker.caller import ServiceCaller
 from vixio.tools.broker.catalogue import Catalogue
@@ -79,9 +80,7 @@ class BrokerSource(ToolSource):
         """Fail all calls and close the connection. Idempotent."""
         self._closed = True
         self._started.set()
-        if self._starting is not None:
-            self._starting.cancel()
-            await asyncio.wait((self._starting,))
+        await cancel_and_wait(self._starting)
         if self._rebuilding is not None:
             self._rebuilding.cancel()
         if self._followed is not None:

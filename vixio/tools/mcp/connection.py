@@ -24,6 +24,7 @@ from mcp.types import (
 )
 
 from vixio.core.errors import ToolError
+from vixio.core.tasks import cancel_and_wait
 from vixio.core.tools.types import JsonObject, ToolCallResult
 from vixio.tools.bounds import MAX_TOOLS
 from vixio.tools.mcp.config import McpServerConfig
@@ -143,9 +144,7 @@ class McpConnection:
 
     async def close(self) -> None:
         """Close it and end a child process. Raises whatever fails."""
-        if self._listening is not None:
-            self._listening.cancel()
-            await asyncio.wait((self._listening,))
+        await cancel_and_wait(self._listening)
         self._ended()
         self._closing.set()
         if self._task is None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from vixio.core.backoff import Backoff
 from vixio.core.errors import ConfigError, ToolError
+from vixio.core.tasks import cancel_and_wait
 from vixio.core.tools.types import ToolDefinition
 from vixio.tools.rest.client import RestClient
 from vixio.tools.rest.config import RestToolConfig
@@ -51,9 +52,7 @@ class OpenApiSource(ToolSource):
 
     async def close(self) -> None:
         """Stop loading and close all connections."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait((self._task,))
+        await cancel_and_wait(self._task)
         await self._client.close()
 
     async def _run(self) -> None:

@@ -13,6 +13,7 @@ from vixio.audio.opus import load_codec, load_decoder
 from vixio.core.device import Device
 from vixio.core.errors import ConnectionClosed, VixioError
 from vixio.core.log_fields import logged_as
+from vixio.core.tasks import cancel_and_wait
 from vixio.core.tools.types import JsonObject
 from vixio.core.transport import GOING_AWAY, DeviceToolsCallback, SessionHandler, TransportBase
 from vixio.transports.admission.admission import Admission
@@ -182,8 +183,7 @@ class XiaozhiTransport(TransportBase):
         try:
             await self._handler(connection)
         finally:
-            keep_alive.cancel()
-            await asyncio.wait([keep_alive])
+            await cancel_and_wait(keep_alive)
 
     def _http_url(self, channel: Channel) -> str:
         address = self._settings.http_address

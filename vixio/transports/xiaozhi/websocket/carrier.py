@@ -10,6 +10,7 @@ from typing import Any
 
 from websockets.http11 import Request, Response
 
+from vixio.core.tasks import cancel_and_wait
 from vixio.core.transport import GOING_AWAY
 from vixio.transports.admission.admission import Admission
 from vixio.transports.admission.listener import BACKLOG, NO_DESCRIPTORS, Listener
@@ -86,10 +87,7 @@ class WebSocketCarrier(Carrier):
         await asyncio.gather(*(channel.close(GOING_AWAY, STOPPING) for channel in self._connected))
         if self._tasks:
             _, hanging = await asyncio.wait(self._tasks, timeout=SERVE_GRACE_S)
-            for task in hanging:
-                task.cancel()
-            if hanging:
-                await asyncio.wait(hanging)
+            await cancel_and_wait(*hanging)
         await server.wait_closed()
 
     def stats(self) -> dict[str, int]:
