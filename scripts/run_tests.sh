@@ -38,8 +38,10 @@ pytest="$bin/pytest -p no:cacheprovider"
 start types "$bin/mypy"
 # The conversations of A2A and the questions from the API's document compute as well.
 start others-1 $pytest tests/unit/providers tests/contract tests/models tests/e2e/a2a tests/e2e/test_api_document.py
-start others-2 $pytest tests --ignore=tests/e2e --ignore=tests/load --ignore=tests/chaos --ignore=tests/session \
-    --ignore=tests/unit/providers --ignore=tests/contract --ignore=tests/models
+start others-2 $pytest tests/unit/tools tests/unit/examples tests/unit/transports
+start others-3 $pytest tests --ignore=tests/e2e --ignore=tests/load --ignore=tests/chaos --ignore=tests/session \
+    --ignore=tests/unit/providers --ignore=tests/contract --ignore=tests/models \
+    --ignore=tests/unit/tools --ignore=tests/unit/examples --ignore=tests/unit/transports
 # This one is shown while it runs.
 {
     $pytest --numprocesses 4 --dist loadfile \
@@ -50,16 +52,16 @@ start others-2 $pytest tests --ignore=tests/e2e --ignore=tests/load --ignore=tes
 wait
 running=
 
-for name in types others-1 others-2; do
+for name in types others-1 others-2 others-3; do
     cat "$here/$name"
 done
 status=0
-for name in types conversations others-1 others-2; do
+for name in types conversations others-1 others-2 others-3; do
     its=$(cat "$here/$name.status")
     [ "$status" -ne 0 ] || status=$its
 done
 echo
-for name in types conversations others-1 others-2; do
+for name in types conversations others-1 others-2 others-3; do
     echo "$name: $(tail -n 1 "$here/$name")"
 done
 exit "$status"
