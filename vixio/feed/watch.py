@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+from vixio.core.clock import now
 from vixio.feed.content import CHANGES
 from vixio.feed.entry import Entry
 from vixio.feed.log import EventLog
@@ -14,6 +15,10 @@ from vixio.feed.position import Position, dump
 
 BATCH: Final = 100
 """Entries that a watcher is given at a time."""
+
+PAUSE_S: Final = 0.05
+"""From one batch to the next: an entry on its own is given at once, a burst as one batch. Writing a
+batch to the socket costs ten times what an entry in it does."""
 
 
 class Seen(NamedTuple):
@@ -51,11 +56,13 @@ class Watch:
         self._position = position
         self._first: Batch | None = self._given(past, missed=missed)
         self._left: Callable[[], None] | None = left
+        self._next_at = 0.0
+        """Before this time of the loop only a full batch is given."""
 
     async def next(self, seconds: float) -> Batch | None:
         """Return what has happened since; nothing at all after ``seconds``. None: the stream ends.
 
-        The first batch comes at once.
+        The first batch comes at once, each other one :data:`PAUSE_S` after the one before.
         """
         if self._first is not None:
             first, self._first = self._first, None
@@ -65,6 +72,10 @@ class Watch:
             async with asyncio.timeout(seconds):
                 while self._place >= log.end and not log.closed:
                     await log.grown.wait()
+        pause = self._next_at - now()
+        if pause > 0 and log.end - self._place < BATCH:
+            await asyncio.sleep(pause)
+        self._next_at = now() + PAUSE_S
         return None if log.closed else self._take()
 
     def close(self) -> None:

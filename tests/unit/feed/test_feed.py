@@ -7,8 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.session.conversation import on_virtual_time
 from tests.support.cluster_members import two_workers
 from tests.support.waiting import until
+from vixio.core.clock import now
 from vixio.core.local_cluster import LocalCluster
 from vixio.core.session.events import SessionOpened, StateChanged, TurnStarted
 from vixio.database.audit import Change
@@ -16,7 +18,7 @@ from vixio.feed import feed as feeds
 from vixio.feed.changes import Past
 from vixio.feed.feed import EventFeed, TooManyWatches
 from vixio.feed.position import Position, dump, parse
-from vixio.feed.watch import Batch, Watch
+from vixio.feed.watch import BATCH, PAUSE_S, Batch, Watch
 
 DEVICE = "02:00:00:00:00:01"
 LONG_S = 30.0
@@ -241,3 +243,22 @@ def test_what_is_no_id(text: str) -> None:
 def test_an_id_is_read_back() -> None:
     position: Position = {"0a1b2c3d": 0, "changes": 17}
     assert parse(dump(position)) == position
+
+
+@on_virtual_time
+async def test_what_comes_in_numbers_comes_together() -> None:
+    feed = made()
+    watch = await feed.watch()
+    await batch(watch)
+    begun = now()
+    feed(turn(1))
+    assert await turns(watch) == [1]
+    assert now() == begun, "what comes alone comes at once"
+    feed(turn(2))
+    asyncio.get_running_loop().call_later(PAUSE_S / 2, feed, turn(3))
+    assert await turns(watch) == [2, 3]
+    assert now() - begun == pytest.approx(PAUSE_S)
+    for number in range(BATCH + 1):
+        feed(turn(number))
+    assert await turns(watch) == list(range(BATCH))
+    assert now() - begun == pytest.approx(PAUSE_S), "a full batch does not wait"
