@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import Any, Self
 
 from vixio.bench.load.figures import Result
 from vixio.core.wall_clock import now_ms
@@ -32,23 +34,63 @@ async def _fill(database: Database, number: int) -> None:
     await database.close()
 
 
-def comparison(results: Sequence[Result], difference: str) -> str:
-    """Compare pairs of results, without and with something; a line for each."""
-    lines = []
-    for without, with_it in zip(results[::2], results[1::2], strict=True):
-        ratios = [
-            f"{name} x{after / before:.2f}"
-            for name, before, after in (
-                ("p50", without.share.p50, with_it.share.p50),
-                ("p95", without.share.p95, with_it.share.p95),
-            )
-            if before
-        ]
-        what = f"{with_it.mix}, {with_it.devices} devices"
-        memory = (with_it.rss - without.rss) / 1024
-        cpu = with_it.server_cpu / without.server_cpu if without.server_cpu else 0.0
-        lines.append(
-            f"{what}, {difference}: share of a turn {', '.join(ratios) or 'not measured'}; "
-            f"CPU x{cpu:.2f}; memory {memory:+.1f} MB"
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What a step cost with something, as a multiple of the same step without it."""
+
+    step: str
+    p50: float | None
+    p95: float | None
+    cpu: float | None
+    memory_mb: float
+    """More than without it."""
+
+    @classmethod
+    def of(cls, without: Result, with_it: Result) -> Self:
+        """Compare two results of one step."""
+        return cls(
+            f"{with_it.mix}, {with_it.devices} devices",
+            _ratio(without.share.p50, with_it.share.p50),
+            _ratio(without.share.p95, with_it.share.p95),
+            _ratio(without.server_cpu, with_it.server_cpu),
+            (with_it.rss - without.rss) / 1024,
         )
+
+    def __str__(self) -> str:
+        ratios = (("p50", self.p50), ("p95", self.p95))
+        shares = [f"{name} x{ratio:.2f}" for name, ratio in ratios if ratio is not None]
+        return (
+            f"share of a turn {', '.join(shares) or 'not measured'}; "
+            f"CPU x{self.cpu or 0:.2f}; memory {self.memory_mb:+.1f} MB"
+        )
+
+
+def comparison(results: Sequence[Result], difference: str) -> str:
+    """Compare pairs of results, without and with something; a line for each.
+
+    Then one with the medians of each step that was run several times: the machine's speed may
+    change within a pair.
+    """
+    pairs = [Pair.of(*both) for both in zip(results[::2], results[1::2], strict=True)]
+    lines = [f"{pair.step}, {difference}: {pair}" for pair in pairs]
+    for step in dict.fromkeys(pair.step for pair in pairs):
+        same = [pair for pair in pairs if pair.step == step]
+        if len(same) > 1:
+            middle = Pair(
+                step,
+                _median(pair.p50 for pair in same),
+                _median(pair.p95 for pair in same),
+                _median(pair.cpu for pair in same),
+                median(pair.memory_mb for pair in same),
+            )
+            lines.append(f"{step}, {difference}, medians of {len(same)} pairs: {middle}")
     return "\n".join(lines)
+
+
+def _ratio(before: float, after: float) -> float | None:
+    return after / before if before else None
+
+
+def _median(ratios: Iterable[float | None]) -> float | None:
+    measured = [ratio for ratio in ratios if ratio is not None]
+    return median(measured) if measured else None
