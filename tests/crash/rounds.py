@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tests.crash.talker import ERASED_EVERY, TURNS, turn
-from vixio.conversations.desk import ConversationDesk
+from vixio.conversations.desk import ConversationDesk, Turns
 from vixio.conversations.records import TurnRecord
 from vixio.core.wall_clock import now_ms
 from vixio.database.database import Database
@@ -199,7 +199,7 @@ async def check_turns(database: Database, told: Told) -> int:
     desk = ConversationDesk(database)
     found: dict[str, list[TurnRecord]] = {}
     for device_id in set(told.recorded.values()):
-        for each in await desk.export(device_id):
+        for each in await desk.turns(Turns.of_device(device_id)):
             found.setdefault(each.session_id, []).append(each)
     for session_id, turns in found.items():
         assert [each.turn for each in turns] == list(range(1, TURNS + 1)), "written by half"

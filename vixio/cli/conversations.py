@@ -51,7 +51,9 @@ def list_(config: Path | None, device: str, number: int, as_json: bool) -> None:
 @click.pass_obj
 def show(config: Path | None, session: str, as_json: bool) -> None:
     """Show the turns of a conversation, by its SESSION as the list has it."""
-    turns = _at(config, lambda desk: desk.turns(session))
+    from vixio.conversations.desk import Turns
+
+    turns = _at(config, lambda desk: desk.turns(Turns.of_session(session)))
     if not turns:
         raise ConfigError(
             f"no conversation {session} is on record: `vixio conversations` lists them"
@@ -69,8 +71,10 @@ def show(config: Path | None, session: str, as_json: bool) -> None:
 @click.pass_obj
 def export(config: Path | None, device: str) -> None:
     """Write all turns of DEVICE as JSON, for example to give it to the user."""
+    from vixio.conversations.desk import Turns
+
     device_id = _id(config, device)
-    turns = _at(config, lambda desk: desk.export(device_id))
+    turns = _at(config, lambda desk: desk.turns(Turns.of_device(device_id)))
     click.echo(json.dumps([asdict(turn) for turn in turns], ensure_ascii=False, indent=2))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
@@ -75,6 +75,3 @@ class ConversationRecord:
     def of(cls, row: Row) -> ConversationRecord:
         """Read a row of a list."""
         return cls(**row)
-
-
-Turns = Sequence[TurnRecord]

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from tests.support.registry_databases import Make
 from vixio.cli.commands import main
 from vixio.conversations import recorder as recorder_module
-from vixio.conversations.desk import ConversationDesk
+from vixio.conversations.desk import PART, ConversationDesk, Turns
 from vixio.conversations.recorder import DAY_MS, MAX_OPEN, TurnRecorder
 from vixio.conversations.records import MAX_TOOL_WORDS, TurnRecord
 from vixio.core.metrics import Counters, ModelUse, ToolTiming, TurnTimeline
@@ -73,7 +73,7 @@ async def recorded(make: Make, events: list[Event], **options: float) -> list[Tu
     assert not counters.get("conversations.lost")
     database = make()
     await database.open()
-    found = list(await ConversationDesk(database).turns("s"))
+    found = list(await ConversationDesk(database).turns(Turns.of_session("s")))
     await database.close()
     return found
 
@@ -155,12 +155,51 @@ async def test_conversations_are_listed_and_erased(make: Make) -> None:
         ("a", 2, 10),
     ]
     assert [each.session_id for each in await desk.conversations(KITCHEN, limit=1)] == ["b"]
-    assert [each.turn for each in await desk.export(KITCHEN)] == [1, 2, 1]
+    assert [each.turn for each in await desk.turns(Turns.of_device(KITCHEN))] == [1, 2, 1]
     assert await desk.erase(KITCHEN, "a") == 2
     assert await desk.erase("nobody") == 0
     await devices.add(KITCHEN, "me")
     await devices.forget(KITCHEN, "me")
     assert [each.session_id for each in await desk.conversations()] == ["c"]
+    await database.close()
+
+
+async def test_a_page_of_conversations_reads_no_others(make: Make) -> None:
+    database = make()
+    await database.open()
+    desk = ConversationDesk(database)
+    at = iter(range(1_000))
+    # Two conversations go on at the same time, so their turns alternate.
+    await desk.write(
+        [TurnRecord(KITCHEN, name, turn, next(at)) for turn in (1, 2) for name in "ab"]
+    )
+    await desk.write([TurnRecord("bath", "c", turn, next(at)) for turn in (7, 8, 9)])
+    pages = [await desk.conversations(limit=1, offset=offset) for offset in range(4)]
+    assert [[(each.session_id, each.turns) for each in page] for page in pages] == [
+        [("c", 3)],
+        [("b", 2)],
+        [("a", 2)],
+        [],
+    ]
+    assert [each.session_id for each in await desk.conversations("bath")] == ["c"]
+    await database.close()
+
+
+async def test_many_turns_are_read_in_parts(make: Make) -> None:
+    database = make()
+    await database.open()
+    desk = ConversationDesk(database)
+    # Half of them at the same moment, so that the place within it counts.
+    number = PART * 2 + 10
+    written = [TurnRecord(KITCHEN, "s", turn, max(turn, PART)) for turn in range(number)]
+    await desk.write([*written, TurnRecord("bath", "c", 1, 5)])
+    first = await desk.part(Turns.of_device(KITCHEN))
+    assert [each.turn for each in first] == list(range(PART))
+    second = await desk.part(Turns.of_device(KITCHEN), first[-1])
+    assert [each.turn for each in second] == list(range(PART, 2 * PART))
+    for turns in (Turns.of_device(KITCHEN), Turns.of_session("s")):
+        assert [each.turn for each in await desk.turns(turns)] == list(range(number))
+    assert await desk.part(Turns.of_session("s"), written[-1]) == []
     await database.close()
 
 

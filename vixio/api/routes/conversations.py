@@ -13,8 +13,8 @@ from vixio.api.fields import PRINTABLE, DevicePath, Filter, Limit, Offset
 from vixio.api.problems import Problem
 from vixio.api.routing import Routes
 from vixio.api.scopes import Scope
-from vixio.conversations.desk import ConversationDesk
-from vixio.conversations.records import TurnRecord
+from vixio.api.turn_stream import TurnStream
+from vixio.conversations.desk import ConversationDesk, Turns
 
 SessionPath = Annotated[
     str, Path(description="A session's id.", min_length=1, max_length=128, pattern=PRINTABLE)
@@ -80,19 +80,18 @@ async def list_conversations(
     return ConversationList(conversations=[Conversation(**asdict(each)) for each in found])
 
 
-async def show_conversation(service: Service, session: SessionPath) -> TurnList:
+async def show_conversation(service: Service, session: SessionPath) -> TurnStream:
     """Show the turns of a conversation, with their timelines and tool calls."""
-    found = await service.use(lambda database: ConversationDesk(database).turns(session))
-    if not found:
+    found = await TurnStream.begin(service, Turns.of_session(session))
+    if found.empty:
         raise Problem(404, f"no conversation {session} is on record")
-    return TurnList(turns=[_turn(each) for each in found])
+    return found
 
 
-async def export_conversations(service: Service, device: DevicePath) -> TurnList:
+async def export_conversations(service: Service, device: DevicePath) -> TurnStream:
     """Return all turns of a device, oldest first."""
     known = await service.device(device)
-    found = await service.use(lambda database: ConversationDesk(database).export(known.id))
-    return TurnList(turns=[_turn(each) for each in found])
+    return await TurnStream.begin(service, Turns.of_device(known.id))
 
 
 async def erase_conversations(
@@ -104,17 +103,15 @@ async def erase_conversations(
     return Erased(turns=number)
 
 
-def _turn(record: TurnRecord) -> Turn:
-    return Turn(**asdict(record))
-
-
 def make_routes() -> Routes:
     """Return the routes."""
     routes = Routes("conversations")
     read, write = SCOPED[Scope.CONVERSATIONS_READ], SCOPED[Scope.CONVERSATIONS_WRITE]
     of_device = "/devices/{device}/turns"
     routes.add("GET", "/conversations", list_conversations, read, errors=(404, 409))
-    routes.add("GET", "/conversations/{session}", show_conversation, read, errors=(404, 409))
-    routes.add("GET", of_device, export_conversations, read, errors=(404, 409))
+    turns: dict[str, Any] = {"response_class": TurnStream, "documented": {200: {"model": TurnList}}}
+    one = "/conversations/{session}"
+    routes.add("GET", one, show_conversation, read, errors=(404, 409), **turns)
+    routes.add("GET", of_device, export_conversations, read, errors=(404, 409), **turns)
     routes.add("DELETE", of_device, erase_conversations, write, errors=(404, 409))
     return routes
