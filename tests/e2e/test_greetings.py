@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from firmware_test_client import SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well
 from tests.e2e.doubles import WaveformASR
@@ -37,12 +39,14 @@ async def test_the_audio_of_a_greeting_is_kept_across_connections_and_devices() 
         assert " ".join(sorted(voice.spoken)) == "Here I am. Ready. Yes, what is it?"
 
 
-async def test_a_wake_word_that_only_the_greeting_names_is_one() -> None:
-    config = settings(assistant={"wake_reply": {"ola bertha": "Ja?"}})
+@pytest.mark.parametrize("of_the_device", [False, True])
+async def test_a_wake_word_that_only_the_greeting_names_is_one(*, of_the_device: bool) -> None:
+    named = {"wake_reply": {"ola bertha": "Ja?"}}
+    config = settings(**({"devices": {OWN: named}} if of_the_device else {"assistant": named}))
     voice = ScriptedTTS(seconds_per_char=0.02)
     async with (
         serving(config, vad=ScriptedVAD(), asr=WaveformASR({}), tts=voice) as server,
-        SimulatedDevice(server.device()) as device,
+        SimulatedDevice(server.device(device_id=OWN)) as device,
     ):
         await device.disconnect()  # wake words are for a device at rest
         await device.wake("Ola, Bertha", audio=False)

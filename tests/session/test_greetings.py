@@ -69,3 +69,16 @@ async def test_it_does_not_change_what_is_expected_of_the_voice() -> None:
         talk.device.put(TextInput("hello"))
         await talk.device.wait_for("stop", 4)
         assert talk.session.context.voice_latency.least == pytest.approx(VOICE_S, abs=0.01)
+
+
+@on_virtual_time
+async def test_a_wake_word_that_only_the_profile_names_is_one() -> None:
+    """The transport takes it for typed text: it knows the wake words of all devices alone."""
+    talk = greeting(bertha="Ja?")
+    async with talk.running():
+        talk.device.put(TextInput("Bertha!"))
+        await talk.device.wait_for("stop", 1)
+        assert talk.device.texts() == ["Ja?"]
+        talk.device.put(TextInput("bertha is here"))
+        await talk.device.wait_for("stop", 2)
+        assert [each.text for each in talk.agent.requests] == ["bertha is here"]

@@ -11,6 +11,7 @@ from tests.session.conversation import Conversation, on_virtual_time
 from vixio.core.chunk import Abort, ListenMode, ListenStop, TextInput
 from vixio.core.device import DeviceProfile
 from vixio.core.errors import ConfigError
+from vixio.core.greetings import WakeGreetings
 from vixio.core.pipeline import Pipeline
 from vixio.core.session.engine import Engine
 from vixio.stations.turn_detector import TurnSettings
@@ -45,6 +46,21 @@ class Changing:
     def reconfigure(self, profile: DeviceProfile = GERMAN) -> None:
         assert self.talk.session is not None
         self.talk.session.reconfigure(profile)
+
+
+@on_virtual_time
+async def test_the_new_profile_brings_wake_words() -> None:
+    changing = Changing()
+    talk = changing.talk
+    async with talk.running():
+        talk.device.put(TextInput("emil"))
+        await talk.device.wait_for("stop")
+        changing.reconfigure(DeviceProfile(wake_greeting=WakeGreetings.of({"emil": "Was?"})))
+        await asyncio.sleep(1.0)
+        talk.device.put(TextInput("Emil!"))
+        await talk.device.wait_for("stop", 2)
+        assert talk.device.texts() == ["In English.", "Was?"]
+        assert changing.made[0].agent.requests == []
 
 
 @pytest.mark.parametrize("listening", [False, True])

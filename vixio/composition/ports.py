@@ -56,10 +56,11 @@ def xiaozhi_settings(
 
 
 def wake_words(settings: Settings) -> tuple[str, ...]:
-    """Return the wake words that settings name: also by a reply of their own."""
-    replies = [settings.assistant.wake_reply]
-    replies += [each.wake_reply for each in settings.devices.values() if each.wake_reply]
-    named = (word for reply in replies for word in WakeGreetings.of(reply).wake_words)
+    """Return the wake words of all devices that settings name, also by a reply of their own.
+
+    Those that only a device's profile names are known to its session.
+    """
+    named = WakeGreetings.of(settings.assistant.wake_reply).wake_words
     return (*settings.assistant.wake_words, *named)
 
 

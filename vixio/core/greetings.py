@@ -37,6 +37,11 @@ class WakeGreetings:
         """Those that are named."""
         return tuple(word for word, _ in self.by_word if word != OTHERS)
 
+    def names(self, text: str) -> bool:
+        """Whether the whole of ``text`` is one of the wake words that are named."""
+        spelled = bare(text)
+        return any(bare(word) == spelled for word in self.wake_words)
+
     def greeting(self, wake_word: str) -> str:
         """Return what to say to ``wake_word``; empty: nothing."""
         spelled = bare(wake_word)

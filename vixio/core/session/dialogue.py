@@ -122,6 +122,10 @@ class Dialogue:
             for chunk in (ListenStart(self.floor.mode), *audio):
                 await engine.feed(chunk, now())
 
+    def wakes(self, text: str) -> bool:
+        """Whether the device's profile names ``text`` as a wake word, besides the usual ones."""
+        return self._answers.own.wakes(text)
+
     @property
     def idle(self) -> bool:
         """Whether the user is silent and no reply is made."""

@@ -19,6 +19,10 @@ class OwnWords:
         self._greetings = WakeGreetings.of(profile.wake_greeting)
         self._exits = exit_phrases(profile.language, profile.exit_phrases, profile.name)
 
+    def wakes(self, text: str) -> bool:
+        """Whether ``text`` is a wake word that the profile names an answer for."""
+        return self._greetings.names(text)
+
     def greeting(self, wake_word: str) -> SpeechHandle | None:
         """Return the answer to a wake word; None: there is none."""
         text = self._greetings.greeting(wake_word)

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from vixio.core.chunk import Abort, AudioIn, Chunk, ListenMode, ListenStart, ListenStop, TextInput
 from vixio.core.clock import now
@@ -330,9 +330,12 @@ class Session:
                 await happen(Input.OWN_START if expected else start, chunk, cause="listen")
             case ListenStop():
                 await happen(Input.LISTEN_STOP, chunk)
-            case TextInput(wake_word=wake_word):
+            case TextInput():
                 self._floor.expect_start(at + WAKE_WINDOW_S)
-                await happen(Input.WAKE_WORD if wake_word else Input.TYPED, chunk, cause="text")
+                if self._dialogue.wakes(chunk.text):
+                    chunk = replace(chunk, wake_word=True)
+                happened = Input.WAKE_WORD if chunk.wake_word else Input.TYPED
+                await happen(happened, chunk, cause="text")
             case Abort(reason=reason):
                 await happen(Input.ABORT, chunk, cause=reason or "abort")
             case _:
