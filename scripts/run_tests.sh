@@ -3,7 +3,7 @@
 #
 # Conversations with the simulated device take the time that talking takes, and mostly wait; all other
 # tests compute. So four workers of conversations go on at a time, which pytest-xdist keeps busy, and
-# two runs of the others beside them. All have the same claim on the processors: with less, the others
+# three runs of the others beside them. All have the same claim on the processors: with less, the others
 # would get next to nothing of a machine that another program keeps busy. The others are two plain runs,
 # since each worker of pytest-xdist collects all tests of its run, and that takes 20 seconds for them.
 # mypy takes a processor for a minute while the conversations mostly wait. With ARGUMENTs it is one plain
@@ -37,8 +37,8 @@ start() {
 pytest="$bin/pytest -p no:cacheprovider"
 start types "$bin/mypy"
 # The conversations of A2A and the questions from the API's document compute as well.
-start others-1 $pytest tests/unit/providers tests/contract tests/models tests/e2e/a2a tests/e2e/test_api_document.py
-start others-2 $pytest tests/unit/tools tests/unit/examples tests/unit/transports
+start others-1 $pytest tests/unit/providers tests/unit/examples tests/models tests/e2e/a2a tests/e2e/test_api_document.py
+start others-2 $pytest tests/contract tests/unit/tools tests/unit/transports
 start others-3 $pytest tests --ignore=tests/e2e --ignore=tests/load --ignore=tests/chaos --ignore=tests/session \
     --ignore=tests/unit/providers --ignore=tests/contract --ignore=tests/models \
     --ignore=tests/unit/tools --ignore=tests/unit/examples --ignore=tests/unit/transports

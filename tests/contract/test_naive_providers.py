@@ -104,20 +104,24 @@ def run(folder: Path, voice: str, *rules: str, options: Sequence[str] = ()) -> s
     test = folder / "test_naive.py"
     test.write_text(f"{VOICE}{voice}\n\nclass TestNaive(Contract):\n    voice = Voice\n")
     arguments = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", "--rootdir", "."]
+    arguments += ["-p", "pytest_asyncio.plugin"]
     done = subprocess.run(
         [sys.executable, *arguments, *options, "-k", " or ".join(rules), str(test)],
         capture_output=True,
         text=True,
         timeout=150,
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        # Other plugins take two seconds to import.
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         check=False,
     )
     assert done.returncode == 1, done.stdout + done.stderr
     return done.stdout
 
 
-@pytest.mark.parametrize("options", [(), ("-o", "timeout=100")], ids=["alone", "pytest-timeout"])
+@pytest.mark.parametrize(
+    "options", [(), ("-p", "pytest_timeout", "-o", "timeout=100")], ids=["alone", "pytest-timeout"]
+)
 def test_a_voice_that_blocks_the_loop_is_interrupted(
     tmp_path: Path, options: Sequence[str]
 ) -> None:

@@ -91,6 +91,7 @@ async def api_server(
 ) -> AsyncIterator[ApiServer]:
     """Run a server with a registry in ``folder``; ``loaded`` false: do not wait for it to load."""
     sections["data"] = {"folder": str(folder / "data"), "database": ""}
+    sections["api"] = {"enabled": True, **sections.get("api", {})}
     async with (
         serving(settings(**sections), loaded=loaded) as server,
         aiohttp.ClientSession() as http,

@@ -39,12 +39,15 @@ def settings(**sections: dict[str, Any]) -> Settings:
     listening = {**NO_GAPS, **sections.pop("listening", {})}
     # On a busy machine any answer may take so long that a filler is said.
     assistant = {"filler_after": 0, **sections.pop("assistant", {})}
+    # The API is a fifth of a second of work in each server: its own tests turn it on.
+    api = {"enabled": False, **sections.pop("api", {})}
     own = {
         "server": server,
         "memory": memory,
         "data": data,
         "listening": listening,
         "assistant": assistant,
+        "api": api,
     }
     limits = patient.sections(**sections.pop("timeouts", {}))
     return Settings.model_validate({**own, **limits, **sections})

@@ -212,12 +212,13 @@ async def test_a_large_body_arrives_whole(server: SpeechServer) -> None:
     text = "word " * 300_000
 
     async def work() -> None:
-        answer = await client.post_json("audio/speech", {"input": text, "response_format": "pcm"})
+        body = {"input": "hi", "instructions": text, "response_format": "pcm"}
+        answer = await client.post_json("audio/speech", body)
         answer.close()
 
     await client.run(work())
     await client.close()
-    assert json.loads(server.requests[-1].body)["input"] == text
+    assert json.loads(server.requests[-1].body)["instructions"] == text
 
 
 async def test_closing_fails_the_requests_and_leaves_their_tasks_alone(
