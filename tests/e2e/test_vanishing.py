@@ -12,7 +12,7 @@ import pytest
 from firmware_test_client import SimulatedDevice
 from tests.e2e.doubles import WaveformASR
 from tests.e2e.harness import serving
-from tests.e2e.stages import STAGES, Bench, bench, drill, knows_tool
+from tests.e2e.stages import LONG_STORY, STAGES, Bench, bench, drill, knows_tool
 from tests.support.waiting import until
 from vixio.core.session.session import Session
 from vixio.testing import ScriptedTTS
@@ -22,13 +22,16 @@ How = Literal["reset", "fin", "clean"]
 
 MOMENTS = ("listening", "user speaks", *STAGES)
 
-STORY = "once upon a time there was a little voice assistant that lived by the sea " * 3
+NEVER = 600.0
+"""Seconds that a stage is held: its device vanishes before, however long the others need."""
+
+STORY = "once upon a time there was a little voice assistant that lived by the sea " * 6
 """Longer than the others need to get to their stages."""
 
 
 async def come_to(bench: Bench, device: SimulatedDevice, moment: str) -> None:
     """Start the device and bring it to ``moment``."""
-    device.add_tool(drill(), notify=False)
+    device.add_tool(drill(NEVER), notify=False)
     await device.start()
     await knows_tool(bench.server, device, "self.bench.drill")
     if moment in STAGES:
@@ -53,7 +56,7 @@ async def vanish(device: SimulatedDevice, how: How) -> None:
 
 @pytest.mark.parametrize("how", ["reset", "fin", "clean"])
 async def test_nothing_is_left_of_a_device_that_vanished(how: How) -> None:
-    async with bench() as held:
+    async with bench(slow=NEVER, story=LONG_STORY * 5) as held:
         before = asyncio.all_tasks()
         devices = {moment: SimulatedDevice(held.server.device()) for moment in MOMENTS}
         try:
