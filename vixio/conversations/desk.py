@@ -29,8 +29,8 @@ _OF_ALL: Final = _LISTED.format(which="")
 _OF_DEVICE: Final = _LISTED.format(which="device_id = :device_id AND ")
 
 _PART: Final = (
-    "SELECT * FROM turns WHERE {column} = :key AND (at, turn, id) > (:at, :turn, :id) "
-    "ORDER BY at, turn, id LIMIT :limit"
+    "SELECT * FROM turns WHERE {column} = :key AND (at, turn, session_id) > (:at, :turn, :session) "
+    "ORDER BY at, turn, session_id LIMIT :limit"
 )
 
 
@@ -87,14 +87,14 @@ class ConversationDesk:
         self, turns: Turns, after: TurnRecord | None = None, limit: int = PART
     ) -> Sequence[TurnRecord]:
         """Return the next ``limit`` turns behind ``after``, oldest first; none: that was all."""
-        at, turn, last = (after.at, after.turn, after.id) if after is not None else (-1, -1, "")
+        at, turn, session = (after.at, after.turn, after.session_id) if after else (-1, -1, "")
         async with self._database.transaction(write=False) as transaction:
             rows = await transaction.fetch(
                 _PART.format(column=turns.column),
                 key=turns.key,
                 at=at,
                 turn=turn,
-                id=last,
+                session=session,
                 limit=limit,
             )
         return [TurnRecord.of(row) for row in rows]
