@@ -211,7 +211,11 @@ def audit(config: Path | None, number: int, as_json: bool) -> None:
 
 
 def _detail(detail: str) -> str:
-    return ", ".join(f"{name}: {value}" for name, value in json.loads(detail).items() if value)
+    return ", ".join(
+        f"{name}: {' '.join(map(str, value)) if isinstance(value, list) else value}"
+        for name, value in json.loads(detail).items()
+        if value
+    )
 
 
 def _state(device: DeviceRecord) -> str:

@@ -67,6 +67,7 @@ def test_a_token_is_created_listed_and_revoked(data: Path) -> None:
     assert vixio("api-tokens", "revoke", held.id).stdout == f"revoked {held.id}\n"
     assert on_database(data, lambda database: Keys(database).holder(text)) is None
     assert "revoked already" in vixio("api-tokens", "revoke", held.id, status=2).output
+    assert "name: phone, scopes: control devices:read" in vixio("devices", "audit").stdout
 
 
 def test_a_mistake_is_one_line(data: Path) -> None:
