@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from firmware_test_client import Reply, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well
@@ -80,11 +83,13 @@ async def test_a_timer_is_set_listed_cancelled_and_heard() -> None:
         assert over == {"pasta": State.DELIVERED, 3_600_000: State.CANCELLED}
 
 
-async def test_a_timer_set_by_voice(tmp_path: Path) -> None:
+async def test_a_timer_set_by_voice(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """With everything as it comes: the offline recogniser, the phrase book, the offline voice."""
+    caplog.set_level(logging.DEBUG, "vixio")  # shown if it is not understood: with which score
     async with serving(house(tmp_path)) as server, device(server, KITCHEN) as kitchen:
         reply = await kitchen.ask("set a timer for ten minutes")
-        assert "10 minutes" in reply.text
+        scores = [vars(each) for each in caplog.records if "score" in vars(each)]
+        assert "10 minutes" in reply.text, (scores, server.app.counters.snapshot())
         assert_played_well(reply)
         (timer,) = await deliveries(server)
         assert (timer.kind, timer.length_ms) == (Kind.TIMER, 600_000)
