@@ -37,8 +37,9 @@ start() {
 pytest="$bin/pytest -p no:cacheprovider"
 start types "$bin/mypy"
 # The conversations of A2A and the questions from the API's document compute as well.
-start others-1 $pytest tests/unit/providers tests/unit/examples tests/models tests/e2e/a2a tests/e2e/test_api_document.py
-start others-2 $pytest tests/contract tests/unit/tools tests/unit/transports
+start others-1 $pytest tests/unit/providers tests/unit/transports tests/unit/examples tests/models \
+    tests/e2e/a2a tests/e2e/test_api_document.py
+start others-2 $pytest tests/contract tests/unit/tools
 start others-3 $pytest tests --ignore=tests/e2e --ignore=tests/load --ignore=tests/chaos --ignore=tests/session \
     --ignore=tests/unit/providers --ignore=tests/contract --ignore=tests/models \
     --ignore=tests/unit/tools --ignore=tests/unit/examples --ignore=tests/unit/transports
