@@ -1,4 +1,4 @@
-"""Tasks are cancelled and waited for."""
+"""Tasks are cancelled and waited for; clean-up comes to its end."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from vixio.core.tasks import cancel_and_wait
+from vixio.core.tasks import cancel_and_wait, undisturbed
 
 
 async def test_all_have_ended() -> None:
@@ -47,3 +47,33 @@ async def test_what_is_done_costs_no_turn_of_the_loop() -> None:
     with pytest.raises(StopIteration):
         waiting.send(None)
     assert not task.cancelled()
+
+
+async def test_clean_up_comes_to_its_end_however_often_its_caller_is_cancelled() -> None:
+    may_end = asyncio.Event()
+    ended: list[str] = []
+
+    async def clean_up() -> None:
+        await may_end.wait()
+        ended.append("whole")
+        raise OSError("nobody asks any more")
+
+    task = asyncio.create_task(undisturbed(clean_up()))
+    for _ in range(3):
+        await asyncio.sleep(0)
+        task.cancel("enough")
+    await asyncio.sleep(0)
+    assert not task.done()
+    may_end.set()
+    with pytest.raises(asyncio.CancelledError, match="enough"):
+        await task
+    assert ended == ["whole"]
+
+
+async def test_undisturbed_work_gives_its_result_or_its_error() -> None:
+    async def fails() -> None:
+        raise OSError("no such process")
+
+    assert await undisturbed(asyncio.sleep(0, "done")) == "done"
+    with pytest.raises(OSError, match="no such process"):
+        await undisturbed(fails())

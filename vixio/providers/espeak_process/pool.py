@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 from vixio.core.backoff import Backoff
 from vixio.core.cores import own_cores
 from vixio.core.errors import REQUEST, ProviderError
+from vixio.core.tasks import undisturbed
 from vixio.providers.espeak_process.messages import CRASHED, NAME, Kind, Voice
 from vixio.providers.espeak_process.speech import Request, SpeechWorker
 from vixio.providers.inference.worker_pool import WorkerPool
@@ -137,7 +138,11 @@ async def acquire() -> EspeakPool:
 
 
 async def release() -> None:
-    """Undo one :func:`acquire`; the last one ends the workers."""
+    """Undo one :func:`acquire`; the last one ends the workers, also if it is cancelled."""
+    await undisturbed(_release())
+
+
+async def _release() -> None:
     shared = _SHARED[asyncio.get_running_loop()]
     shared.holders -= 1
     async with shared.lock:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Generic, Protocol, TypeVar
 
 from vixio.core.backoff import Backoff
 from vixio.core.errors import ProviderError, as_provider_error
 from vixio.core.messages import LOADING
+from vixio.core.tasks import cancel_and_wait, undisturbed
 
 _log = logging.getLogger(__name__)
 
@@ -84,12 +85,7 @@ class WorkerPool(Generic[WorkerT]):
         try:
             workers = await asyncio.gather(*starts)
         except BaseException:
-            for start in starts:
-                if not start.cancelling():  # a second cancellation would interrupt its clean-up
-                    start.cancel()
-            for outcome in await asyncio.gather(*starts, return_exceptions=True):
-                if not isinstance(outcome, BaseException):
-                    await outcome.stop()
+            await undisturbed(_given_up(starts))
             raise
         self._keepers = [asyncio.create_task(self._keep(worker)) for worker in workers]
         for worker in workers:
@@ -177,3 +173,11 @@ class WorkerPool(Generic[WorkerT]):
                     "worker process did not start",
                     extra={"provider": self._name, "error": str(error), "failures": failures},
                 )
+
+
+async def _given_up(starts: Sequence[asyncio.Task[WorkerT]]) -> None:
+    """Cancel the starts, and stop the workers that had started."""
+    await cancel_and_wait(*starts)
+    for start in starts:
+        if not start.cancelled() and start.exception() is None:
+            await start.result().stop()

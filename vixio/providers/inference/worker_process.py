@@ -19,6 +19,7 @@ from vixio.core.children import command, environment
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
 from vixio.core.frame_reader import FrameReader
 from vixio.core.framing import Frame, KindT, pack
+from vixio.core.tasks import undisturbed
 
 _STOP_SECONDS: Final = 2.0
 
@@ -80,8 +81,7 @@ class WorkerProcess(Generic[KindT]):
                 popen = await asyncio.shield(spawning)
             except asyncio.CancelledError:
                 ours.close()
-                with suppress(OSError):  # it did not start
-                    await _end(await spawning)
+                await undisturbed(_end_spawned(spawning))
                 raise
             except BaseException:
                 ours.close()
@@ -91,7 +91,7 @@ class WorkerProcess(Generic[KindT]):
             streams = await asyncio.open_connection(sock=ours)
         except BaseException:
             ours.close()
-            await _end(popen)
+            await undisturbed(_end(popen))
             raise
         process = cls(program, popen, *streams)
         try:
@@ -144,8 +144,11 @@ class WorkerProcess(Generic[KindT]):
     async def stop(self, *, kill: bool = False) -> None:
         """End it: by closing its input, by force if that does not help. Not during :meth:`run`.
 
-        Idempotent, never raises.
+        Idempotent, never raises; it has ended also if the caller is cancelled.
         """
+        await undisturbed(self._stop(kill))
+
+    async def _stop(self, kill: bool) -> None:
         if kill:
             self.kill()
         self._writer.close()
@@ -221,6 +224,11 @@ def spawn(
         env=environment(),
         start_new_session=True,
     )
+
+
+async def _end_spawned(spawning: asyncio.Task[subprocess.Popen[bytes]]) -> None:
+    with suppress(OSError):  # it did not start
+        await _end(await spawning)
 
 
 async def _end(process: subprocess.Popen[bytes]) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from vixio.core.errors import ProviderUnavailable
+from vixio.core.tasks import undisturbed
 from vixio.providers.registry import ProviderFactory
 from vixio.providers.sherpa_onnx.folder import NAME
 
@@ -47,7 +48,7 @@ async def try_first(kind: Literal["asr", "tts"], folder: Path, options: str) -> 
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 process.kill()
-            await process.wait()
+            await undisturbed(process.wait())
     if process.returncode != 0:
         raise ProviderUnavailable(NAME, _reason(said, folder))
 
