@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from vixio.core.tasks import undisturbed
+
 T = TypeVar("T")
 
 _PIECE = 1024 * 1024
@@ -39,7 +41,7 @@ async def in_thread(work: Callable[[threading.Event], T]) -> T:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
         stop.set()
-        await asyncio.wait([task])
+        await undisturbed(asyncio.wait([task]))
         task.exception()  # marks it as retrieved
         raise
 

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from vixio.core.tasks import undisturbed
 from vixio.models.digests import Digest, digest_of
 from vixio.models.errors import Trouble, disk_error
 from vixio.models.hubs import Remote
@@ -180,9 +181,7 @@ async def _receive(
                 since, since_size = loop.time(), size
     finally:
         # Also when it is cancelled: what has arrived is kept, in its order.
-        if writing is not None and not writing.done():
-            await asyncio.wait([writing])
-        await asyncio.shield(asyncio.to_thread(_close, file, bytes(batch)))
+        await undisturbed(_keep(file, writing, bytes(batch)))
     if expected.size is not None and size < expected.size:
         raise Trouble("closed the connection early", again=True)
 
@@ -260,6 +259,13 @@ def _open(part: Path, start: int, state: _State) -> IO[bytes]:
         file.close()
         raise
     return file
+
+
+async def _keep(file: IO[bytes], writing: asyncio.Future[int] | None, rest: bytes) -> None:
+    """Write ``rest`` behind what is being written, and close the file."""
+    if writing is not None:
+        await asyncio.wait([writing])
+    await asyncio.to_thread(_close, file, rest)
 
 
 def _close(file: IO[bytes], rest: bytes) -> None:

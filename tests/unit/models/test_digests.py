@@ -11,20 +11,25 @@ import pytest
 from vixio.models.digests import Stopped, digest_of, in_thread
 
 
-async def test_a_cancelled_thread_is_waited_for() -> None:
-    began, ended = asyncio.Event(), threading.Event()
-    loop = asyncio.get_running_loop()
+@pytest.mark.parametrize("cancellations", [1, 3])
+async def test_a_cancelled_thread_is_waited_for(cancellations: int) -> None:
+    began, told, may_end, ended = (threading.Event() for _ in range(4))
 
     def work(stop: threading.Event) -> None:
-        loop.call_soon_threadsafe(began.set)
+        began.set()
         assert stop.wait(30)
+        told.set()
+        assert may_end.wait(30)
         ended.set()
         raise Stopped
 
     task = asyncio.create_task(in_thread(work))
-    async with asyncio.timeout(30):
-        await began.wait()
+    assert await asyncio.to_thread(began.wait, 30)
+    for _ in range(cancellations):
         task.cancel()
+        assert await asyncio.to_thread(told.wait, 30)
+    may_end.set()
+    async with asyncio.timeout(30):
         with pytest.raises(asyncio.CancelledError):
             await task
     assert ended.is_set()

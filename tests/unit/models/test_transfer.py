@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -232,6 +234,35 @@ async def test_a_cancelled_download_goes_on(
     await interrupted(web, hub, file, target, expected)
     await fetched(web, file, target, expected)
     assert ranges(hub) == ["", "bytes=120000-"]
+
+
+async def test_what_arrived_is_kept_before_a_cancelled_download_ends(
+    web: Web, hub: HubServer, file: Remote, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closing, may_close = threading.Event(), threading.Event()
+
+    def slow_disk(_: int) -> None:
+        closing.set()
+        assert may_close.wait(30)
+
+    monkeypatch.setattr(os, "fsync", slow_disk)
+    arrived = asyncio.Event()
+    hub.fail("/file", stalled(hub, 120_000))
+    task = asyncio.create_task(
+        download(web, file, target, EXACT, lambda done: arrived.set() if done == 120_000 else None)
+    )
+    async with asyncio.timeout(30):
+        await arrived.wait()
+    task.cancel()
+    assert await asyncio.to_thread(closing.wait, 30)
+    task.cancel()
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert not task.done()
+    may_close.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert left(target)["model.onnx.part"] == BIG[:120_000]
 
 
 @pytest.mark.parametrize("expected", [EXACT, UNKNOWN])

@@ -79,12 +79,9 @@ class WorkerProcess(Generic[KindT]):
             spawning = asyncio.create_task(asyncio.to_thread(spawn, program, argument, theirs))
             try:
                 popen = await asyncio.shield(spawning)
-            except asyncio.CancelledError:
-                ours.close()
-                await undisturbed(_end_spawned(spawning))
-                raise
             except BaseException:
                 ours.close()
+                await undisturbed(_end_spawned(spawning))
                 raise
         ours.setblocking(False)
         try:
