@@ -24,9 +24,9 @@ from aio_pika.exceptions import (
 from aiormq.connection import TransportFactory
 
 from vixio.bus.address import BrokerAddress
-from vixio.bus.broker import CONNECT_S
 from vixio.bus.errors import BrokerError, NobodyServes
 from vixio.bus.tls import client_context
+from vixio.bus.upkeep import CONNECT_S
 
 if TYPE_CHECKING:
     from aio_pika.abc import AbstractConnection

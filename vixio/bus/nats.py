@@ -1,31 +1,22 @@
-"""The broker NATS, through nats-py.
-
-The library's own reconnection is off: it would keep requests back and send them when their callers
-have given up. :class:`~vixio.bus.broker.Broker` connects anew, as with every backend.
-"""
+"""The broker NATS, through nats-py."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import nats.errors
-from nats.aio.client import Client
-from nats.aio.transport import WebSocketTransport
 
+from vixio.bus import nats_client
 from vixio.bus.address import BrokerAddress
-from vixio.bus.broker import CONNECT_S, Broker, Message, Subscription
+from vixio.bus.broker import Broker, Message, Subscription
 from vixio.bus.errors import BrokerError
+from vixio.bus.nats_client import NatsClient
 from vixio.bus.queues import canonical
-from vixio.bus.reports import BrokerReports
-from vixio.bus.tls import client_context
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg
-
-PING_S: Final = 5
-"""Seconds between pings; a server that leaves two unanswered is given up."""
 
 _NO_RESPONDERS: Final = "503"
 """Status of the message that the server sends for a request that nobody takes (NATS ADR-4)."""
@@ -34,49 +25,14 @@ _HEADER_ROOM: Final = 2_048
 """Of the largest message, for headers, which NATS counts too."""
 
 
-class _Client(Client):
-    """nats-py 2.16 with two mends.
-
-    ``flush`` and ``drain`` take the answer to a ping as the sign that the server has handled what
-    was sent; but a ping overtakes a subscription that is still in the buffer. A connection that is
-    refused, by either side, leaves its socket open.
-    """
-
-    async def _send_ping(self, future: asyncio.Future[Any] | None = None) -> None:
-        await self._flush_pending(force_flush=True)
-        await super()._send_ping(future)
-
-    async def _connect_to_server(self, server: Any) -> None:  # noqa: ANN401 - theirs
-        try:
-            await super()._connect_to_server(server)
-        except BaseException:
-            await self.release()
-            raise
-
-    async def release(self) -> None:
-        """Close the socket."""
-        if not self._transport:
-            return
-        self._transport.close()  # type: ignore[no-untyped-call]
-        if isinstance(self._transport, WebSocketTransport):
-            # Closes the HTTP session, which is there without a socket too.
-            await self._transport.wait_closed()  # type: ignore[no-untyped-call]
-        else:
-            # Its wait_closed never returns when a TLS handshake has failed.
-            await asyncio.sleep(0)
-
-
 class NatsBroker(Broker):
     """A connection to a NATS server or cluster."""
 
     def __init__(self, address: BrokerAddress) -> None:
         super().__init__(address)
         self.mailbox = f"_INBOX.{self.mailbox}"  # where accounts may listen by default
-        self._client: _Client | None = None
+        self._client: NatsClient | None = None
         self._handling: set[asyncio.Task[None]] = set()
-        self._refusal: Exception | None = None
-        """Why the last server of the list did not take the connection."""
-        self._reports = BrokerReports(str(address))
 
     def reply_to(self, id: str) -> str:
         """Return a subject for each request: the server's word of absence has no other id."""
@@ -101,35 +57,7 @@ class NatsBroker(Broker):
             raise BrokerError(f"cannot send: {error}") from error
 
     async def _open(self) -> None:
-        address = self.address
-        options: dict[str, Any] = {}
-        if address.user:
-            options |= {"user": address.user, "password": address.password}
-        if address.token:
-            options["token"] = address.token
-        if address.credentials:
-            options["user_credentials"] = address.credentials
-        if address.encrypted:
-            options["tls"] = client_context(address.tls)
-        client = self._client = _Client()
-        self._refusal = None
-        try:
-            await client.connect(
-                list(address.urls),
-                name="vixio",
-                allow_reconnect=False,
-                max_reconnect_attempts=1,  # of each server of the list, for this connection
-                reconnect_time_wait=0,
-                connect_timeout=int(CONNECT_S),
-                ping_interval=PING_S,
-                error_cb=self._error,
-                closed_cb=self._closed,
-                **options,
-            )
-        except (nats.errors.Error, OSError, ValueError) as error:
-            self._client = None  # its close would wait for a handshake that has failed
-            await client.release()
-            raise BrokerError(_explain(self._why(error), str(address))) from error
+        client = self._client = await nats_client.connect(self.address, self._closed)
         self.max_bytes = max(_HEADER_ROOM, client.max_payload - _HEADER_ROOM)
 
     async def _attach(self, subscription: Subscription) -> None:
@@ -167,20 +95,7 @@ class NatsBroker(Broker):
     async def _shut(self) -> None:
         client, self._client = self._client, None
         if client is not None:
-            try:
-                await client.close()
-            except (nats.errors.Error, OSError):
-                pass  # it is lost anyway
-            await client.release()
-
-    async def _error(self, error: Exception) -> None:
-        if self.connected:
-            self._reports.add(str(error))
-        else:
-            self._refusal = error
-
-    def _why(self, error: Exception) -> Exception:
-        return self._refusal or error
+            await nats_client.shut(client)
 
     async def _closed(self) -> None:
         self.lost("the connection was lost")
@@ -191,13 +106,3 @@ def _message(message: Msg) -> Message:
     if headers.get("Status") == _NO_RESPONDERS:
         return Message(b"", {"id": message.subject.rpartition(".")[2]}, nobody=True)
     return Message(message.data, headers)
-
-
-def _explain(error: Exception, address: str) -> str:
-    """Return in one line why there is no connection."""
-    words = str(error).removeprefix("nats: ") or type(error).__name__
-    if "uthorization" in words or "uthentication" in words:
-        return f"{address} refuses the login: check user, password, token or credentials"
-    if isinstance(error, OSError):
-        return f"{address} does not answer: {words}"
-    return f"{address}: {words}"

@@ -1,0 +1,126 @@
+"""A client of a NATS server, through nats-py.
+
+The library's own reconnection is off: it would keep requests back and send them when their callers
+have given up. :class:`~vixio.bus.upkeep.KeptConnection` connects anew, as with every backend.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, Final
+
+import nats.errors
+from nats.aio.client import Client
+from nats.aio.transport import WebSocketTransport
+
+from vixio.bus.address import BrokerAddress
+from vixio.bus.errors import BrokerError
+from vixio.bus.reports import BrokerReports
+from vixio.bus.tls import client_context
+from vixio.bus.upkeep import CONNECT_S, SHUT_S
+
+PING_S: Final = 5
+"""Seconds between pings; a server that leaves two unanswered is given up."""
+
+
+class NatsClient(Client):
+    """nats-py 2.16 with two mends.
+
+    ``flush`` and ``drain`` take the answer to a ping as the sign that the server has handled what
+    was sent; but a ping overtakes a subscription that is still in the buffer. A connection that is
+    refused, by either side, leaves its socket open.
+    """
+
+    async def _send_ping(self, future: asyncio.Future[Any] | None = None) -> None:
+        await self._flush_pending(force_flush=True)
+        await super()._send_ping(future)
+
+    async def _connect_to_server(self, server: Any) -> None:  # noqa: ANN401 - theirs
+        try:
+            await super()._connect_to_server(server)
+        except BaseException:
+            await self.release()
+            raise
+
+    async def release(self) -> None:
+        """Close the socket."""
+        if not self._transport:
+            return
+        self._transport.close()  # type: ignore[no-untyped-call]
+        if isinstance(self._transport, WebSocketTransport):
+            # Closes the HTTP session, which is there without a socket too.
+            await self._transport.wait_closed()  # type: ignore[no-untyped-call]
+        else:
+            # Its wait_closed never returns when a TLS handshake has failed.
+            await asyncio.sleep(0)
+
+
+async def connect(address: BrokerAddress, closed: Callable[[], Awaitable[None]]) -> NatsClient:
+    """Return a client that is connected to the first server of ``address`` that answers.
+
+    ``closed``: called when the connection has ended. Raises BrokerError that says why there is
+    none.
+    """
+    options: dict[str, Any] = {}
+    if address.user:
+        options |= {"user": address.user, "password": address.password}
+    if address.token:
+        options["token"] = address.token
+    if address.credentials:
+        options["user_credentials"] = address.credentials
+    if address.encrypted:
+        options["tls"] = client_context(address.tls)
+    client = NatsClient()
+    reports = BrokerReports(str(address))
+    refusals: list[Exception] = []
+
+    async def on_error(error: Exception) -> None:
+        if client.is_connected:
+            reports.add(str(error))
+        else:
+            refusals.append(error)
+
+    try:
+        await client.connect(
+            list(address.urls),
+            name="vixio",
+            allow_reconnect=False,
+            max_reconnect_attempts=1,  # of each server of the list, for this connection
+            reconnect_time_wait=0,
+            connect_timeout=int(CONNECT_S),
+            ping_interval=PING_S,
+            error_cb=on_error,
+            closed_cb=closed,
+            **options,
+        )
+    except (nats.errors.Error, OSError, ValueError) as error:
+        await client.release()  # not its close, which would wait for a handshake that has failed
+        why = refusals[-1] if refusals else error
+        raise BrokerError(_explain(why, str(address))) from error
+    except BaseException:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SHUT_S):
+                await shut(client)
+        raise
+    return client
+
+
+async def shut(client: NatsClient) -> None:
+    """Close a connection, whether it is open, half open or lost."""
+    try:
+        await client.close()
+    except (nats.errors.Error, OSError):
+        pass  # it is lost anyway
+    await client.release()
+
+
+def _explain(error: Exception, address: str) -> str:
+    """Return in one line why there is no connection."""
+    words = str(error).removeprefix("nats: ") or type(error).__name__
+    if "uthorization" in words or "uthentication" in words:
+        return f"{address} refuses the login: check user, password, token or credentials"
+    if isinstance(error, OSError):
+        return f"{address} does not answer: {words}"
+    return f"{address}: {words}"
