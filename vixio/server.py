@@ -19,6 +19,7 @@ from vixio.cluster.health import merge_health
 from vixio.composition.a2a import make_a2a
 from vixio.composition.api import make_api
 from vixio.composition.choices import Providers
+from vixio.composition.cluster import make_context
 from vixio.composition.conversations import Conversations
 from vixio.composition.daily_turns import make_daily_turns
 from vixio.composition.engine import EngineBuilder
@@ -29,7 +30,7 @@ from vixio.composition.memory import make_memory
 from vixio.composition.operations import Operations
 from vixio.composition.ports import admission_settings, xiaozhi_settings
 from vixio.composition.reload import Reloader, on_hangup, reloaded
-from vixio.composition.run import StopRequest, run, stop_on_signals
+from vixio.composition.run import StopRequest, run, stop_on_signals, warn_of_workers
 from vixio.composition.server_providers import ServerProviders
 from vixio.composition.shared import SharedServices
 from vixio.composition.vision import make_vision
@@ -96,7 +97,7 @@ class Server:
         """
         settings = settings or Settings()
         self.settings = settings
-        self._context = context or ClusterContext()
+        self._context = context or make_context(settings)
         self.counters = Counters()
         self._lines = ServerLog()
         self.providers = ServerProviders(settings, providers or Providers(), self.counters)
@@ -180,6 +181,7 @@ class Server:
         self._operations = Operations(settings, self.host, self.providers, self.admission)
         self.readiness = self._operations.readiness
         self.readiness.add("database", self.registry.problem)
+        self.readiness.add("cluster", cluster.problem)
         api = make_api(
             settings,
             self._household,
@@ -214,11 +216,7 @@ class Server:
         own_logging = not logging.getLogger().handlers
         if own_logging:
             configure_logging(self.settings.logging.level, json=self.settings.logging.as_json)
-        if (workers := self.settings.server.workers) != 1:
-            _log.warning(
-                "server.workers applies to `vixio serve` only, one process serves all devices",
-                extra={"workers": workers},
-            )
+        warn_of_workers(self.settings)
         try:
             asyncio.run(_serve(self, "given by the program"))
         finally:
@@ -250,6 +248,7 @@ class Server:
 
     async def start(self) -> None:
         """Begin to load, and open the ports. Raises ConfigError when a port is taken."""
+        await self._context.cluster.start()
         self.providers.begin()
         self._household.begin(self.host)
         try:
@@ -306,6 +305,7 @@ class Server:
                 await self.http.stop()
             await self._shared.close()
             await self._household.close()
+            await self._context.cluster.close()
             await self.providers.close()
 
     def update_profiles(self, resolver: ProfileResolver) -> None:
@@ -354,6 +354,7 @@ class Server:
             **self.host.stats(),
             **self.registry.stats(),
             **(self.a2a.stats() if self.a2a else {}),
+            **self._context.cluster.stats(),
         }
 
     async def cluster_health(self) -> dict[str, Any]:

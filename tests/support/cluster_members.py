@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import pytest
 
 from tests.support.clusters import workers
+from tests.support.nats_nodes import jetstream, nodes
 from vixio.cluster.workers.coordinator import Coordinator
 from vixio.core.cluster import Cluster
 from vixio.core.local_cluster import LocalCluster
@@ -36,10 +37,26 @@ async def same_worker() -> AsyncIterator[Members]:
         yield one, one
 
 
+@asynccontextmanager
+async def two_nodes() -> AsyncIterator[Members]:
+    with jetstream() as server:
+        async with nodes(server.url, 2, release_timeout=SHORT_S) as (one, two):
+            yield one, two
+
+
+@asynccontextmanager
+async def same_node() -> AsyncIterator[Members]:
+    with jetstream() as server:
+        async with nodes(server.url, 2, release_timeout=SHORT_S) as (one, _):
+            yield one, one
+
+
 CLUSTERS: dict[str, Callable[[], AbstractAsyncContextManager[Members]]] = {
     "local": local,
     "two workers": two_workers,
     "one of two workers": same_worker,
+    "two nodes": two_nodes,
+    "one of two nodes": same_node,
 }
 
 

@@ -57,6 +57,7 @@ RUNNING = ("vixio.tools.arguments", "vixio.tools.runtime")
 
 SOURCE_SETTINGS = (
     "vixio.tools.a2a.settings",
+    "vixio.tools.broker.login",
     "vixio.tools.broker.settings",
     "vixio.tools.mcp.settings",
     "vixio.tools.registry",

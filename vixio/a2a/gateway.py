@@ -79,7 +79,9 @@ class Gateway:
         if self._places.shared:
             self._ports.serve_keys(self._places.answer)
             admission = Admission(counters=self._ports.counters)
-            await self._places.start(forwarding_server(PassedOn(self._router), admission))
+            await self._places.start(
+                forwarding_server(PassedOn(self._router), self._places.host, admission)
+            )
 
     async def close(self) -> None:
         """End all tasks, streams and conversations."""

@@ -1,9 +1,9 @@
-"""Which process has a context, where several serve one port.
+"""Which process has a context, where several serve one address.
 
 A context belongs to the process that holds its lease (``vixio.core.cluster``). The key of the lease
 follows from the context's id, and from the id of each of its tasks. A request that comes to another
-process is passed on to the holder, over the loopback interface, with its own token: the holder
-checks it like any other.
+process is passed on to the holder with its own token: the holder checks it like any other. That
+goes over the loopback interface, or over the network of the nodes where there are several.
 """
 
 from __future__ import annotations
@@ -69,6 +69,11 @@ class Places:
         """Whether there are several processes."""
         return self._cluster.shared
 
+    @property
+    def host(self) -> str:
+        """Where this process listens for requests that others pass on."""
+        return self._cluster.reached_at
+
     async def start(self, server: HttpServer) -> None:
         """Listen for requests that other processes pass on, with ``server``."""
         import aiohttp
@@ -109,7 +114,9 @@ class Places:
     async def answer(self, device_id: str, command: Command) -> CommandResult:
         """Carry out a command to a lease of this process: say where it is reached."""
         if isinstance(command, Custom) and command.name == ADDRESS and self._server is not None:
-            return CommandResult(CommandStatus.DONE, f"127.0.0.1:{self._server.port}")
+            host = self.host
+            shown = f"[{host}]" if ":" in host else host
+            return CommandResult(CommandStatus.DONE, f"{shown}:{self._server.port}")
         return CommandResult(CommandStatus.FAILED, message="A2A is not ready")
 
     async def pass_on(
@@ -153,10 +160,10 @@ class Places:
         return StreamingResponse(pieces(), status_code=answer.status, headers=kept)
 
 
-def forwarding_server(app: object, admission: Admission) -> HttpServer:
-    """Return the server for requests of other processes, on a port of the loopback interface."""
+def forwarding_server(app: object, host: str, admission: Admission) -> HttpServer:
+    """Return the server for requests of other processes, on any port of ``host``."""
     # It serves any ASGI application, though it asks for one of Starlette.
-    return HttpServer(app, "127.0.0.1", 0, admission=admission)  # type: ignore[arg-type]
+    return HttpServer(app, host, 0, admission=admission)  # type: ignore[arg-type]
 
 
 def _key(scope: Scope, context_digest: str) -> str:

@@ -98,7 +98,7 @@ async def connect(address: BrokerAddress, closed: Callable[[], Awaitable[None]])
     except (nats.errors.Error, OSError, ValueError) as error:
         await client.release()  # not its close, which would wait for a handshake that has failed
         why = refusals[-1] if refusals else error
-        raise BrokerError(_explain(why, str(address))) from error
+        raise _explain(why, str(address)) from error
     except BaseException:
         with suppress(TimeoutError):
             async with asyncio.timeout(SHUT_S):
@@ -116,11 +116,13 @@ async def shut(client: NatsClient) -> None:
     await client.release()
 
 
-def _explain(error: Exception, address: str) -> str:
+def _explain(error: Exception, address: str) -> BrokerError:
     """Return in one line why there is no connection."""
     words = str(error).removeprefix("nats: ") or type(error).__name__
     if "uthorization" in words or "uthentication" in words:
-        return f"{address} refuses the login: check user, password, token or credentials"
+        return BrokerError(
+            f"{address} refuses the login: check user, password, token or credentials", final=True
+        )
     if isinstance(error, OSError):
-        return f"{address} does not answer: {words}"
-    return f"{address}: {words}"
+        return BrokerError(f"{address} does not answer: {words}")
+    return BrokerError(f"{address}: {words}")

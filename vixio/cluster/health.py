@@ -40,6 +40,11 @@ def merge_health(parts: Sequence[Health]) -> Health:
     merged["status"] = "ok" if states == {"ok"} else next(worst, "loading")
     merged["workers"] = [
         {key: part[key] for key in _OF_ONE if key in part}
-        for part in sorted(parts, key=lambda part: int(part.get("worker", 0)))
+        for part in sorted(parts, key=lambda part: _in_order(str(part.get("worker", ""))))
     ]
     return merged
+
+
+def _in_order(name: str) -> tuple[int, str]:
+    """Return what sorts numbers by their value and names of one length by the alphabet."""
+    return len(name), name

@@ -38,8 +38,15 @@ def data_folder(settings: Settings) -> Path:
 
 
 def signing_secret(settings: Settings) -> str:
-    """Return the secret of the settings, else that of the data folder. Raises ConfigError."""
-    return settings.server.auth.secret.get_secret_value() or load_secret(data_folder(settings))
+    """Return the secret of the settings, else that of the data folder. Raises ConfigError.
+
+    Nodes of a cluster have a secret in common, and need not have a folder.
+    """
+    if own := settings.server.auth.secret.get_secret_value():
+        return own
+    if settings.cluster is not None:
+        return settings.cluster.secret.get_secret_value()
+    return load_secret(data_folder(settings))
 
 
 def make_registry(settings: Settings, counters: Counters) -> DeviceRegistry:

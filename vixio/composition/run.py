@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from vixio.core.errors import ProviderError
 from vixio.core.garbage import collect_rarely, freeze_memory
+from vixio.settings import Settings
 from vixio.transports.admission.listener import raise_descriptor_limit
 
 _log = logging.getLogger(__name__)
@@ -114,3 +115,12 @@ async def run(app: Application, stop: StopRequest, listening: Callable[[], None]
             await stop.unless_now(app.drain())
     finally:
         await app.stop()
+
+
+def warn_of_workers(settings: Settings) -> None:
+    """Say that a program is one process."""
+    if (workers := settings.server.workers) != 1:
+        _log.warning(
+            "server.workers applies to `vixio serve` only, one process serves all devices",
+            extra={"workers": workers},
+        )

@@ -88,6 +88,10 @@ class Lease:
         """Whether another holder has come, or it has expired."""
         return self._losing is not None
 
+    async def confirmed(self) -> bool:
+        """Return whether this process may act, waiting while that is looked up."""
+        return self.valid
+
     def share_handover(self, dump: Callable[[], str]) -> None:
         """Publish the conversation for the next holder; ``dump`` is called a moment later."""
 
@@ -235,6 +239,22 @@ class Cluster:
         self.commands = commands
         self.broadcast = broadcast
         self.shared = shared
+        self.reached_at = "127.0.0.1"
+        """Address at which the other processes reach this one."""
+
+    async def start(self) -> None:
+        """Join the other processes, before devices are accepted. Raises ConfigError."""
+
+    async def close(self) -> None:
+        """Leave; no device is served any more. Idempotent."""
+
+    def problem(self) -> str:
+        """Return why this process should get no devices; empty: it may."""
+        return ""
+
+    def stats(self) -> dict[str, Any]:
+        """Return what the health page shows of it."""
+        return {}
 
 
 async def carry_out(

@@ -137,6 +137,8 @@ class SessionHost:
         tenancy = self._tenancies[device_id] = Tenancy(connection)
         try:
             await tenancy.acquire(self._cluster.leases)
+            if self._cluster.shared:
+                connection.permit = tenancy.lease
             await self._converse(transport, connection, tenancy)
         except LeaseLost:
             pass  # a newer connection goes on

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from vixio.core.audio import AudioFormat
 from vixio.core.chunk import Chunk
@@ -45,6 +45,19 @@ class AudioEncoder(ABC):
         """Return what is left, padded with silence to whole packets."""
 
 
+class Permit(Protocol):
+    """Whether this process may act for a device, where others could too."""
+
+    @property
+    def valid(self) -> bool:
+        """Whether it may now."""
+        ...
+
+    async def confirmed(self) -> bool:
+        """Return whether it may, waiting while that is looked up."""
+        ...
+
+
 class DeviceConnection(ABC):
     """One connected device, after its hello. All senders raise ConnectionClosed when it is gone."""
 
@@ -55,6 +68,10 @@ class DeviceConnection(ABC):
     """Set by the session while nobody speaks: :meth:`receive` may then keep audio back for some
     tenths of a second, until more of it or anything else arrives, so that the process wakes less
     often."""
+
+    permit: Permit | None = None
+    """Set where other processes may take the device over: senders send nothing without it. A
+    process that stood still must not say what it had to say to a device that has moved on."""
 
     @property
     def tool_client(self) -> DeviceToolClientBase | None:

@@ -125,7 +125,9 @@ async def try_access(settings: Settings) -> str:
     if not server.tokens:
         return "open: any device that reaches the ports may connect (server.access, server.auth)"
     where = "server.auth.secret"
-    if not server.auth.secret.get_secret_value():
+    if settings.cluster is not None and not server.auth.secret.get_secret_value():
+        where = "cluster.secret"
+    elif not server.auth.secret.get_secret_value():
         folder = data_folder(settings)
         await asyncio.to_thread(load_secret, folder)
         where = f"the secret in {folder}"

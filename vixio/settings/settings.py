@@ -24,6 +24,7 @@ from vixio.core.timeouts import Timeouts
 from vixio.core.turns.interruption import CutAtVoice, InterruptionFactory, PauseAtVoice
 from vixio.settings.a2a import A2ASection
 from vixio.settings.api import ApiSection
+from vixio.settings.cluster import ClusterSection
 from vixio.settings.conversations import ConversationsSection
 from vixio.settings.data import DataSection
 from vixio.settings.devices import DeviceSection, check_ids, inherit_providers
@@ -94,6 +95,8 @@ class Settings(Section):
     a2a: A2ASection | None = None
     """Agents that may use this server over A2A; None: none."""
     api: ApiSection = ApiSection()
+    cluster: ClusterSection | None = None
+    """The other nodes; None: this is the only one."""
     metrics: MetricsSection = MetricsSection()
     logging: LoggingSettings = LoggingSettings()
 

@@ -48,6 +48,7 @@ async def _serve(plan: Plan, channel: Channel) -> None:
     collect_rarely()
     from vixio import server as application
     from vixio.cluster.context import ClusterContext
+    from vixio.composition.cluster import make_context
     from vixio.composition.reload import Reloader, on_hangup
     from vixio.composition.run import StopRequest
     from vixio.logging.setup import configure_logging
@@ -67,9 +68,11 @@ async def _serve(plan: Plan, channel: Channel) -> None:
         settings.logging.level, json=settings.logging.as_json, fields={"worker": plan.number}
     )
     cluster = WorkerCluster(plan.number, channel)
-    app = application.Server(
-        settings, context=ClusterContext(cluster, plan.secret, share_ports=True)
-    )
+    if settings.cluster is None:
+        context = ClusterContext(cluster, plan.secret, share_ports=True)
+    else:  # each process is a node of its own
+        context = make_context(settings, worker=plan.number)
+    app = application.Server(settings, context=context)
     stop = StopRequest()
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, stop.drain)

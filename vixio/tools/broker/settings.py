@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, SecretStr, model_validator
+from pydantic import AfterValidator, Field
 
-from vixio.core.errors import ConfigError
 from vixio.core.text_forms import of_form
+from vixio.tools.broker.login import BrokerLogin
 from vixio.tools.source_settings import Retries, Seconds, SourceSettings
 
 _prefix = of_form(
@@ -17,29 +17,9 @@ _prefix = of_form(
 Prefix = Annotated[str, Field(max_length=100), AfterValidator(_prefix)]
 
 
-class TlsSettings(SourceSettings):
-    """Files in PEM format. The scheme of the URL decides whether TLS is used."""
-
-    ca: str = ""
-    """Trusted authorities; empty: those of the system."""
-    cert: str = ""
-    """The client's own certificate, where the broker asks for one."""
-    key: str = ""
-
-
-class BrokerSettings(SourceSettings):
+class BrokerSettings(BrokerLogin, SourceSettings):
     """A broker, how to log in to it, and the services and tools on it."""
 
-    url: SecretStr
-    """``nats://``, ``tls://``, ``amqp://``, ``amqps://``, ``pulsar://``, ``pulsar+ssl://`` and a
-    host, or ``memory://NAME``."""
-    user: str = ""
-    password: SecretStr = SecretStr("")
-    token: SecretStr = SecretStr("")
-    """NATS and Pulsar."""
-    credentials: str = ""
-    """Path of a NATS credentials file."""
-    tls: TlsSettings = TlsSettings()
     services: tuple[dict[str, Any], ...] = ()
     """The upper level of the description; a mistake costs the service's tools only."""
     tools: tuple[dict[str, Any], ...] = ()
@@ -57,13 +37,3 @@ class BrokerSettings(SourceSettings):
     retries: Retries = 1
     """Of idempotent tools."""
     enabled: bool = True
-
-    @model_validator(mode="after")
-    def _address(self) -> Self:
-        from vixio.tools.broker.factory import address_of
-
-        try:
-            address_of(self)
-        except ConfigError as error:
-            raise ValueError(str(error)) from None
-        return self

@@ -206,6 +206,8 @@ class XiaozhiConnection(DeviceConnection):
         await self._write(self._protocol.encode_message(message))
 
     async def _write(self, *messages: str | bytes) -> None:
+        if self.permit is not None and not self.permit.valid and not await self.permit.confirmed():
+            self.end("another process serves the device")
         if self._closed:
             raise ConnectionClosed(self._why)
         if not self._channel.send_now(*messages):

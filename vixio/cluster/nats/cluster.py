@@ -1,0 +1,229 @@
+"""The cluster as one of its nodes sees it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import secrets
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from vixio.bus.address import BrokerAddress
+from vixio.bus.errors import BrokerError
+from vixio.cluster.nats.broadcast import NatsBroadcast
+from vixio.cluster.nats.bucket import Bucket
+from vixio.cluster.nats.claims import Claims
+from vixio.cluster.nats.commands import NatsCommands
+from vixio.cluster.nats.conversations import MAX_AGE_S, MAX_BYTES, Conversations
+from vixio.cluster.nats.doubts import Doubts
+from vixio.cluster.nats.handing_over import HandingOver
+from vixio.cluster.nats.joining import Joining
+from vixio.cluster.nats.leases import NatsLeases
+from vixio.cluster.nats.limits import NatsLimits
+from vixio.cluster.nats.link import Link
+from vixio.cluster.nats.names import ASK, CONVERSATIONS, DEVICES, STATE
+from vixio.cluster.nats.peers import Peers
+from vixio.cluster.nats.presence import NatsPresence
+from vixio.cluster.nats.pulse import Pulse
+from vixio.cluster.nats.state import State
+from vixio.core.cluster import RELEASE_S, Cluster
+from vixio.core.errors import ConfigError
+from vixio.core.tasks import cancel_and_wait
+
+_log = logging.getLogger(__name__)
+
+DEFAULT_PORT: Final = 4222
+
+_MAX_NAME: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node and the cluster that it joins. ``secret``: what all nodes know."""
+
+    name: str
+    address: BrokerAddress
+    secret: str = field(repr=False)
+    reached_at: str = ""
+    """Where the other nodes reach this machine; empty: its address towards the broker."""
+    replicas: int = 1
+    """Servers of NATS that keep the buckets."""
+    conversations: bool = True
+    """Whether conversations are handed over on the bus: no store is shared."""
+
+
+def name_of_life(name: str) -> str:
+    """Return the name of a node in this one of its lives: what its last life had is gone."""
+    plain = re.sub("[^a-z0-9_-]", "-", name.lower())[:_MAX_NAME] or "node"
+    return f"{plain}-{secrets.token_hex(3)}"
+
+
+def address_towards(broker: BrokerAddress) -> str:
+    """Return this machine's address on the way to a broker; asks for the route, sends nothing."""
+    split = urlsplit(broker.urls[0])
+    port = split.port or DEFAULT_PORT
+    try:
+        found = socket.getaddrinfo(split.hostname, port, type=socket.SOCK_DGRAM)
+        family, kind, protocol, _, address = found[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.connect(address)
+            own: str = probe.getsockname()[0]
+    except OSError:
+        return "127.0.0.1"
+    return own
+
+
+class NatsCluster(Cluster):
+    """The parts over one connection. ``about``: what the other nodes are told with each beat."""
+
+    leases: NatsLeases
+    presence: NatsPresence
+    limits: NatsLimits
+    commands: NatsCommands
+    broadcast: NatsBroadcast
+
+    def __init__(
+        self,
+        node: Node,
+        *,
+        release_timeout: float = RELEASE_S,
+        about: Callable[[], dict[str, Any]] = dict,
+    ) -> None:
+        self._of = node
+        name = self.node = name_of_life(node.name)
+        link = self._link = Link(node.address, self._join)
+        self._joining = Joining(name, node.secret, link)
+        self._devices = Bucket(link, DEVICES, replicas=node.replicas)
+        self._kept = Bucket(
+            link,
+            CONVERSATIONS,
+            max_age=MAX_AGE_S,
+            max_bytes=MAX_BYTES,
+            replicas=node.replicas,
+        )
+        self._state = State(name, node.secret, link, about)
+        self.peers = Peers(name, node.secret, self._ask, self._charged)
+        claims = Claims(self._devices)
+        self._pulse = Pulse(self._stalled)
+        way = HandingOver(name, link, self.peers.gone)
+        leases = NatsLeases(
+            name,
+            way,
+            claims,
+            Conversations(self._kept, name) if node.conversations else None,
+            fresh=lambda: self._pulse.fresh,
+            held=self._state.device,
+            release_timeout=release_timeout,
+        )
+        way.serve(leases)
+        self._doubts = Doubts(name, leases, claims, way.ask, lambda: link.connected)
+        leases.look = self._doubts.look
+        super().__init__(
+            leases,
+            NatsPresence(node.name, name, link, leases, self.peers),
+            NatsLimits(self._state, self.peers.table),
+            NatsCommands(name, link, leases, claims, self._gone),
+            NatsBroadcast(name, link),
+            shared=True,
+        )
+        link.listen(f"{STATE}.*", self.peers.received)
+        link.listen(ASK, self._asked)
+        link.watchers.append(self._connected)
+        self._tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a connection to the other nodes."""
+        return self._link.connected
+
+    def problem(self) -> str:
+        """Return why this node may not be one of the cluster; without a bus it serves all the same."""
+        return self.leases.refusal
+
+    def stats(self) -> dict[str, Any]:
+        """Return what the health page shows."""
+        return {
+            "node": self.node,
+            "connected": self._link.connected,
+            "nodes": len(self.peers.nodes) + 1,
+        }
+
+    async def start(self) -> None:
+        """Join. Without a bus the node serves by itself and joins when there is one.
+
+        Raises ConfigError if the bus or the cluster refuses it.
+        """
+        if self._tasks:
+            return
+        self.reached_at = self._of.reached_at or await asyncio.to_thread(
+            address_towards, self._of.address
+        )
+        await self._link.start()
+        self._tasks = [
+            asyncio.create_task(work)
+            for work in (
+                self._pulse.run(),
+                self._doubts.run(),
+                self._state.run(),
+                self.peers.watch(),
+                self.broadcast.run(),
+            )
+        ]
+        await self._link.ready()
+        if refusal := self.leases.refusal or self._link.refusal:
+            await self.close()
+            raise ConfigError(f"cluster: {refusal}")
+
+    async def close(self) -> None:
+        """Leave. The sessions are over. Idempotent."""
+        await self.leases.close()
+        await cancel_and_wait(*self._tasks)
+        if self._tasks and self._link.connected:
+            await self._state.leave()
+        self._tasks = []
+        await self._link.close()
+
+    async def _join(self) -> None:
+        """Join with a new connection, before anything is heard on it. Raises BrokerError."""
+        try:
+            self.leases.refusal = await self._joining.ask()
+            if not self.leases.refusal:
+                await self._devices.open()
+                await self._kept.open()
+        except ConfigError as error:
+            self.leases.refusal = str(error)
+        if self.leases.refusal:
+            raise BrokerError(f"refused: {self.leases.refusal}")
+
+    def _connected(self, up: bool) -> None:
+        if up:
+            self.peers.unheard()
+            self._state.send_whole()
+            self._doubts.look_at_all()
+            self._ask("")
+
+    def _stalled(self, seconds: float) -> None:
+        self._doubts.raise_all(seconds)
+
+    def _gone(self, node: str) -> None:
+        self.peers.gone(node, "the bus does not know it")
+
+    def _charged(self, name: str, key: str, amount: int) -> None:
+        self.limits.charged(name, key, amount)
+
+    def _ask(self, node: str) -> None:
+        self.leases.spawn(self._send_ask(node))
+
+    async def _send_ask(self, node: str) -> None:
+        try:
+            await self._link.publish(ASK, {"from": self.node, "node": node})
+        except BrokerError:
+            pass  # asked again when a message shows that something is missing
+
+    def _asked(self, body: dict[str, Any]) -> None:
+        if body["from"] != self.node and body["node"] in ("", self.node):
+            self._state.send_whole()

@@ -1,0 +1,79 @@
+"""Conversations for the next holder of a device, where the nodes share no store of them."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Final, NamedTuple
+
+from vixio.bus.errors import BrokerError
+from vixio.cluster.nats.bucket import Bucket, WrongRevision
+
+MAX_AGE_S: Final = 86_400
+MAX_BYTES: Final = 256 * 1024 * 1024
+"""Of the bucket: over it the oldest conversations go."""
+
+_TRIES: Final = 8
+
+_log = logging.getLogger(__name__)
+
+
+class Version(NamedTuple):
+    """Orders what holders write: a later lease before an earlier one, then what it wrote last."""
+
+    token: int
+    number: int
+
+
+class Conversations:
+    """The bucket of conversations, each a text of ``vixio.core.handover``."""
+
+    def __init__(self, bucket: Bucket, node: str) -> None:
+        self._bucket = bucket
+        self._node = node
+        self._revisions: dict[str, int] = {}
+        """By device of this node: where the next text follows, as far as is known."""
+
+    async def get(self, device_id: str) -> str:
+        """Return what another node left of a device; empty: nothing. Raises BrokerError."""
+        entry = await self._bucket.get(device_id)
+        if entry is None:
+            return ""
+        self._revisions[device_id] = entry.revision
+        head, _, text = entry.value.partition(b"\n")
+        return "" if _node(head) == self._node else text.decode("utf-8", "replace")
+
+    async def put(self, device_id: str, version: Version, text: str) -> None:
+        """Leave a text, unless there is one of a later version. Raises BrokerError."""
+        head = json.dumps({"node": self._node, "version": version}).encode()
+        value = head + b"\n" + text.encode("utf-8", "replace")
+        revision = self._revisions.get(device_id, 0)
+        for _ in range(_TRIES):
+            try:
+                self._revisions[device_id] = await self._bucket.put(device_id, value, revision)
+                return
+            except WrongRevision:
+                entry = await self._bucket.get(device_id)
+            if entry is not None and _version(entry.value) > version:
+                return
+            revision = entry.revision if entry is not None else 0
+        raise BrokerError("too many write a device's conversation")
+
+    def forget(self, device_id: str) -> None:
+        """The device is no longer with this node."""
+        self._revisions.pop(device_id, None)
+
+
+def _node(head: bytes) -> str:
+    try:
+        return str(json.loads(head)["node"])
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
+def _version(value: bytes) -> Version:
+    try:
+        token, number = json.loads(value.partition(b"\n")[0])["version"]
+        return Version(int(token), int(number))
+    except (ValueError, KeyError, TypeError):
+        return Version(0, 0)

@@ -1,0 +1,150 @@
+"""Looks again whether a node's leases are still its own: after a stall, and with a new connection.
+
+Where two nodes serve one device, as after a time without a bus, the younger connection goes on:
+the device has left the older one. Ages are compared, not clocks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from vixio.bus.errors import BrokerError
+from vixio.cluster.nats.bucket import WrongRevision
+from vixio.cluster.nats.claims import Claim, Claims
+from vixio.cluster.nats.lease import NatsLease
+from vixio.cluster.nats.leases import Answer, NatsLeases
+from vixio.core.cluster import LossReason
+from vixio.core.errors import describe
+
+TRUST_S: Final = 5.0
+"""A lease that cannot be looked up in so many seconds is trusted: the bus is away, and a device
+that had moved would have left its connection."""
+
+AT_ONCE: Final = 64
+"""Leases that are looked up at a time."""
+
+AGAIN_S: Final = 1.0
+
+_log = logging.getLogger(__name__)
+
+
+class Ask(Protocol):
+    """Asks the node that has the last claim to give way."""
+
+    async def __call__(self, node: str, device_id: str, token: int, age: float) -> Answer:
+        """Return whether its connection goes on, as it is younger than ``age``; if not, it is over.
+
+        Raises BrokerError, TimeoutError.
+        """
+        ...
+
+
+class Doubts:
+    """``connected``: whether there is a bus."""
+
+    def __init__(
+        self,
+        node: str,
+        leases: NatsLeases,
+        claims: Claims,
+        ask: Ask,
+        connected: Callable[[], bool],
+    ) -> None:
+        self._node = node
+        self._leases = leases
+        self._claims = claims
+        self._ask = ask
+        self._connected = connected
+        self._wanted: dict[NatsLease, None] = {}
+        self._wake = asyncio.Event()
+
+    def raise_all(self, gap: float) -> None:
+        """The process stood still for ``gap`` seconds: no lease is valid until it is looked up."""
+        doubted = list(self._leases)
+        if not doubted:
+            return
+        _log.warning(
+            "the process stood still, looking whether its devices have moved on",
+            extra={"seconds": round(gap, 1), "devices": len(doubted)},
+        )
+        for lease in doubted:
+            lease.doubted = True
+        asyncio.get_running_loop().call_later(TRUST_S, self._trust, doubted)
+        self.look_at_all()
+
+    def look(self, lease: NatsLease) -> None:
+        """Look a lease up, soon."""
+        self._wanted[lease] = None
+        self._wake.set()
+
+    def look_at_all(self) -> None:
+        """Look all leases up, soon."""
+        self._wanted.update(dict.fromkeys(self._leases))
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Look whenever that is wanted, until it is cancelled."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            if not self._connected():
+                continue  # the next connection wants all of them
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for _ in range(min(AT_ONCE, len(self._wanted))):
+                        group.create_task(self._look_at_some())
+            except* (BrokerError, TimeoutError) as errors:
+                reason = describe(errors.exceptions[0])
+                _log.warning("devices not looked up", extra={"reason": reason})
+                await asyncio.sleep(AGAIN_S)
+                self.look_at_all()
+
+    async def _look_at_some(self) -> None:
+        while self._wanted:
+            lease = next(iter(self._wanted))
+            del self._wanted[lease]
+            if lease.granted or lease.unclaimed or lease.claim is not None:
+                await self._look_at(lease)
+
+    async def _look_at(self, lease: NatsLease) -> None:
+        while not lease.over and not await self._is_settled(lease):
+            pass
+        lease.doubted = False
+        lease.change()
+
+    async def _is_settled(self, lease: NatsLease) -> bool:
+        """Claim a lease anew if it needs that, or end it; False: there was a claim meanwhile."""
+        last = await self._claims.last(lease.device_id)
+        if last is not None and lease.claim is not None and last.token == lease.token:
+            return True
+        if not await self._is_ours(lease, last):
+            _ = self._leases.lose(lease, LossReason.TAKEN)
+            return True
+        try:
+            claim = await self._claims.follow(lease.device_id, self._node, last)
+        except WrongRevision:
+            return False
+        if lease.over:  # meanwhile
+            await self._claims.give_back(lease.device_id, claim)
+        else:
+            self._leases.claimed(lease, claim)
+        return True
+
+    async def _is_ours(self, lease: NatsLease, last: Claim | None) -> bool:
+        """Whether a lease goes on, of which the last claim is not."""
+        if last is None or not last.node:
+            return True
+        if last.node == self._node:
+            other = self._leases.of_claim(lease.device_id, last.token)
+            return other is None or other is lease
+        answer = await self._ask(last.node, lease.device_id, last.token, lease.age)
+        return not answer.goes_on
+
+    def _trust(self, doubted: list[NatsLease]) -> None:
+        for lease in doubted:
+            if lease.doubted:
+                lease.doubted = False
+                lease.change()

@@ -1,0 +1,95 @@
+"""What nodes ask of each other about a device: to end its session for a younger connection.
+
+The older connection gives way, whoever claimed the device last: a process that stood still in the
+middle of a claim finishes it when the device has long connected elsewhere. Ages are compared, not
+clocks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+from vixio.bus.errors import BrokerError
+from vixio.cluster.nats.lease import NatsLease
+from vixio.cluster.nats.leases import NatsLeases
+from vixio.cluster.nats.link import Link, NobodyThere
+from vixio.cluster.nats.names import node_subject
+from vixio.core.cluster import RELEASE_S, LossReason
+
+YIELD_S: Final = RELEASE_S + 1.0
+"""Longest wait for a node; it waits RELEASE_S for the end of a session."""
+
+_VERB: Final = "yield"
+
+
+class Yielded(NamedTuple):
+    """A node's answer. ``goes_on``: its connection is the younger one.
+
+    ``handover``: the conversation, as far as it was not shared yet.
+    """
+
+    goes_on: bool = False
+    handover: str = ""
+
+
+class HandingOver:
+    """``gone``: called with a node that the bus knows no more, and why."""
+
+    def __init__(self, node: str, link: Link, gone: Callable[[str, str], None]) -> None:
+        self._node = node
+        self._link = link
+        self._gone = gone
+        self._leases: NatsLeases | None = None
+        link.answer(node_subject(node, _VERB), self._answer)
+
+    def serve(self, leases: NatsLeases) -> None:
+        """Answer for these leases."""
+        self._leases = leases
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a bus."""
+        return self._link.connected
+
+    async def ask(self, node: str, device_id: str, token: int, age: float) -> Yielded:
+        """Have a node end the session of a claim, unless its connection is younger than ``age``.
+
+        Returns when that is over or its node is gone. Raises BrokerError, TimeoutError.
+        """
+        body = {"device": device_id, "token": token, "age": age, "from": self._node}
+        try:
+            answer = await self._link.request(node_subject(node, _VERB), body, YIELD_S)
+        except NobodyThere:
+            self._gone(node, "the bus does not know it")
+            return Yielded()
+        return Yielded(bool(answer.get("goes_on")), str(answer.get("handover") or ""))
+
+    async def try_to_ask(self, node: str, device_id: str, token: int, age: float) -> Yielded:
+        """Do the same; a node that does not answer has given way.
+
+        Its process stands still: it looks again before it says anything.
+        """
+        try:
+            return await self.ask(node, device_id, token, age)
+        except (BrokerError, TimeoutError):
+            return Yielded()
+
+    async def _answer(self, body: dict[str, Any]) -> dict[str, Any]:
+        assert self._leases is not None  # noqa: S101 - it serves before it listens
+        device_id, age = str(body["device"]), float(body["age"])
+        found = self._leases.up_to(device_id, int(body["token"]))
+        younger = [each for each in found if not each.over and each.age < age]
+        if younger:
+            self._leases.look(younger[-1])  # that claim has taken the place of ours
+            return {"goes_on": True}
+        return {"goes_on": False, "handover": await self._end(found)}
+
+    async def _end(self, leases: Sequence[NatsLease]) -> str:
+        assert self._leases is not None  # noqa: S101 - it serves before it listens
+        ends = [self._leases.lose(each, LossReason.TAKEN) for each in leases]
+        if not ends:
+            return ""
+        done, _ = await asyncio.wait(ends, timeout=self._leases.release_timeout)
+        return next((text for end in done if (text := end.result())), "")

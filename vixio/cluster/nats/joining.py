@@ -1,0 +1,52 @@
+"""Whether a node may join: it speaks the same protocol and knows the same secret."""
+
+from __future__ import annotations
+
+import hmac
+from typing import Any, Final
+
+from vixio import __version__
+from vixio.cluster.nats.link import Link, NobodyThere
+from vixio.cluster.nats.names import JOIN, PROTOCOL, proof_of
+
+JOIN_S: Final = 2.0
+"""Longest wait for a node of the cluster. Without an answer the node joins: what it says is ignored
+by those that do not agree."""
+
+
+class Joining:
+    """Asks for a node, and answers for the cluster."""
+
+    def __init__(self, node: str, secret: str, link: Link) -> None:
+        self._node = node
+        self._secret = secret
+        self._link = link
+        link.answer(JOIN, self._answer, queue="join")
+
+    async def ask(self) -> str:
+        """Return why the node may not join; empty: it may. Raises BrokerError."""
+        body = {
+            "node": self._node,
+            "protocol": PROTOCOL,
+            "version": __version__,
+            "proof": proof_of(self._secret, self._node),
+        }
+        try:
+            answer = await self._link.request(JOIN, body, JOIN_S)
+        except (NobodyThere, TimeoutError):
+            return ""
+        return str(answer.get("refused") or "")
+
+    async def _answer(self, body: dict[str, Any]) -> dict[str, Any]:
+        node, version = str(body["node"]), str(body["version"])
+        if body["protocol"] != PROTOCOL:
+            return {
+                "refused": f"this is Vixio {version}, and the nodes of the cluster run "
+                f"{__version__}, which speaks another protocol: stop them all before the first "
+                "one starts anew"
+            }
+        if not hmac.compare_digest(str(body["proof"]), proof_of(self._secret, node)):
+            return {
+                "refused": "cluster.secret is not that of the other nodes: all need the same one"
+            }
+        return {"refused": ""}

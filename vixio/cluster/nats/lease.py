@@ -1,0 +1,99 @@
+"""A lease of a node, from its claim to its end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from vixio.cluster.nats.claims import Claim
+from vixio.cluster.nats.pulse import awake
+from vixio.core.cluster import Lease, OnLost
+from vixio.core.waiters import Waiters
+
+if TYPE_CHECKING:
+    from vixio.cluster.nats.leases import NatsLeases
+
+SHARE_S: Final = 0.05
+"""A conversation changes several times at a turn's end: it is sent once."""
+
+
+class NatsLease(Lease):
+    """``claim``: None until there is one, and while there is no bus to claim the device on."""
+
+    def __init__(self, leases: NatsLeases, device_id: str, on_lost: OnLost) -> None:
+        super().__init__(device_id, 0, on_lost)
+        self._leases = leases
+        self.claim: Claim | None = None
+        self.unclaimed = False
+        """Whether the device is served all the same: there was no bus."""
+        self.succeeded = True
+        """Whether the sessions before it are known to be over."""
+        self.granted = False
+        """Whether its session has begun."""
+        self.overtaken = False
+        """Whether a newer connection has come before it was granted."""
+        self.doubted = False
+        """Whether it may have passed on while this process stood still."""
+        self._since = awake()
+        self._dump: Callable[[], str] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._changed = Waiters()
+
+    @property
+    def age(self) -> float:
+        """Seconds since the device connected."""
+        return awake() - self._since
+
+    @property
+    def over(self) -> bool:
+        """Whether it ended, in whichever way."""
+        return self._released or self.lost or self.overtaken
+
+    @property
+    def valid(self) -> bool:
+        """Whether this process may act for the device."""
+        return super().valid and not self.doubted and self._leases.fresh
+
+    async def confirmed(self) -> bool:
+        """Return whether the process may act, waiting while that is looked up."""
+        while not self.over:
+            if self.valid:
+                return True
+            await self._changed.wait()
+        return False
+
+    async def settled(self) -> None:
+        """Wait until it is granted or over."""
+        while not (self.granted or self.over):
+            await self._changed.wait()
+
+    def change(self) -> None:
+        """Let those look again that wait for it."""
+        self._changed.wake()
+
+    def share_handover(self, dump: Callable[[], str]) -> None:
+        """Publish the conversation for the next holder, :data:`SHARE_S` seconds later."""
+        if self._released:
+            return
+        self._dump = dump
+        if self._timer is None and not self.lost:
+            self._timer = asyncio.get_running_loop().call_later(SHARE_S, self._share)
+
+    async def release(self) -> None:
+        """Give the lease back, with what is still to be shared. Idempotent."""
+        if not (self._released or self.lost):
+            await super().release()
+            self.change()
+            await self._leases.released(self)
+
+    def take_handover(self) -> str | None:
+        """Return what has not been sent yet; None: nothing."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        dump, self._dump = self._dump, None
+        return dump() if dump is not None else None
+
+    def _share(self) -> None:
+        self._leases.share(self)

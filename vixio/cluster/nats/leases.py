@@ -1,0 +1,335 @@
+"""A node's leases: claimed on the bus, and passed from each holder to the next."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Final, Protocol
+
+from vixio.bus.errors import BrokerError
+from vixio.cluster.nats.claims import Claim, Claims
+from vixio.cluster.nats.conversations import Conversations, Version
+from vixio.cluster.nats.lease import NatsLease
+from vixio.core.cluster import (
+    RELEASE_S,
+    ClusterUnavailable,
+    Lease,
+    LeaseLost,
+    Leases,
+    LossReason,
+    OnLost,
+)
+from vixio.core.errors import describe
+from vixio.core.tasks import undisturbed
+
+CLAIM_S: Final = 2.5
+"""Longest wait for the bus when a device connects; then it is served without a claim."""
+
+GIVE_BACK_S: Final = 2.0
+"""Longest wait for the bus when a session is over."""
+
+_log = logging.getLogger(__name__)
+
+
+class Answer(Protocol):
+    """Another node's answer: whether its connection goes on; what it had not shared yet."""
+
+    @property
+    def goes_on(self) -> bool: ...
+
+    @property
+    def handover(self) -> str: ...
+
+
+class Way(Protocol):
+    """The way to the other nodes, for a node's leases."""
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a bus."""
+        ...
+
+    async def try_to_ask(self, node: str, device_id: str, token: int, age: float) -> Answer:
+        """Have a node end the session of a claim, unless its connection is younger than ``age``.
+
+        Returns when the session is over or its node is gone. Raises nothing.
+        """
+        ...
+
+
+class NatsLeases(Leases):
+    """``held`` is called when a device has a session here, or none any more.
+
+    ``release_timeout``: seconds that a device's last holder has to end its session.
+    """
+
+    def __init__(
+        self,
+        node: str,
+        way: Way,
+        claims: Claims,
+        conversations: Conversations | None,
+        *,
+        fresh: Callable[[], bool],
+        held: Callable[[str, bool], None],
+        release_timeout: float = RELEASE_S,
+    ) -> None:
+        self._node = node
+        self._way = way
+        self._claims = claims
+        self._conversations = conversations
+        self._fresh = fresh
+        self._held = held
+        self.release_timeout = release_timeout
+        self.refusal = ""
+        """Why this node may not be one of the cluster; empty: it may."""
+        self.look: Callable[[NatsLease], None] = lambda lease: None
+        """Called with a lease that is to be looked up on the bus."""
+        self._leases: dict[str, list[NatsLease]] = {}
+        self._by_token: dict[tuple[str, int], NatsLease] = {}
+        self._ends: dict[NatsLease, asyncio.Future[str]] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._greatest = 0
+        self._shared = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def fresh(self) -> bool:
+        """Whether the process has not stood still since it last looked."""
+        return self._fresh()
+
+    def __iter__(self) -> Iterator[NatsLease]:
+        """Return those that are not over, pending ones too."""
+        return iter([each for found in self._leases.values() for each in found if not each.over])
+
+    def current(self, device_id: str) -> NatsLease | None:
+        """Return the lease under which a device has its session here."""
+        for lease in reversed(self._leases.get(device_id, ())):
+            if lease.granted and not lease.over:
+                return lease
+        return None
+
+    def of_claim(self, device_id: str, token: int) -> NatsLease | None:
+        """Return the lease of a claim, unless it is over."""
+        lease = self._by_token.get((device_id, token))
+        if lease is None:  # the answer to its claim may have been lost
+            lease = next((each for each in self._leases.get(device_id, ()) if each.unclaimed), None)
+        return lease if lease is not None and not lease.over else None
+
+    def up_to(self, device_id: str, token: int) -> list[NatsLease]:
+        """Return the leases that a claim after ``token`` ends, also those that are ending."""
+        return [
+            each
+            for each in self._leases.get(device_id, ())
+            if each.unclaimed or (each.claim and each.token <= token)
+        ]
+
+    async def acquire(self, device_id: str, on_lost: OnLost) -> Lease:
+        """Take the device over, from another node or from an older connection of this one."""
+        if self.refusal:
+            raise ClusterUnavailable(self.refusal)
+        lease = NatsLease(self, device_id, on_lost)
+        self._leases.setdefault(device_id, []).append(lease)
+        self._ends[lease] = asyncio.get_running_loop().create_future()
+        try:
+            # Whoever gives up in the middle would leave a claim that hides the one before.
+            await undisturbed(self._claim_and_take_over(lease))
+            if lease.overtaken:
+                raise LeaseLost(f"{device_id} has connected again")
+            lease.granted = True
+            lease.change()
+            if not lease.valid:
+                self.look(lease)
+            if not await lease.confirmed():
+                raise LeaseLost(f"{device_id} has connected again while this process stood still")
+        except BaseException:
+            await undisturbed(self._abandon(lease))
+            raise
+        self._held(device_id, True)
+        return lease
+
+    async def released(self, lease: NatsLease) -> None:
+        """Give a lease back that was not lost."""
+        self._held(lease.device_id, self.current(lease.device_id) is not None)
+        text = lease.take_handover()
+        try:
+            if text is not None:
+                await self._leave(lease, text)
+            await self._give_back(lease)
+        finally:
+            self._end(lease, text or "")
+
+    def share(self, lease: NatsLease) -> None:
+        """Leave a device's conversation for its next holder."""
+        if (text := lease.take_handover()) is not None:
+            self.spawn(self._leave(lease, text))
+
+    def lose(self, lease: NatsLease, reason: LossReason) -> asyncio.Future[str]:
+        """End a lease; return what becomes what its holder had not shared, once it is over."""
+        end = self._ends.get(lease)
+        if end is None:  # it is over
+            end = asyncio.get_running_loop().create_future()
+            end.set_result("")
+            return end
+        if not lease.granted:
+            lease.overtaken = True
+        elif not lease.over:
+            self.spawn(self._lost(lease, lease.lose(reason)))
+            self._held(lease.device_id, self.current(lease.device_id) is not None)
+        lease.change()
+        return end
+
+    def claimed(self, lease: NatsLease, claim: Claim) -> None:
+        """Note the claim of a lease."""
+        if lease.claim is not None:
+            self._by_token.pop((lease.device_id, lease.token), None)
+        lease.claim = claim
+        lease.unclaimed = False
+        lease.token = claim.token
+        self._greatest = max(self._greatest, claim.token)
+        self._by_token[lease.device_id, claim.token] = lease
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do ``work`` beside."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """End what is under way; the sessions are over."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _claim_and_take_over(self, lease: NatsLease) -> None:
+        await self._claim(lease)
+        if lease.overtaken:
+            return
+        lease.handover = await self._take_over(lease)
+        if lease.claim is not None and lease.succeeded:
+            with suppress(BrokerError):  # the next holder asks once too often
+                lease.claim = await self._claims.settle(lease.device_id, lease.claim)
+
+    async def _claim(self, lease: NatsLease) -> None:
+        """Claim the device. Claims of this process keep the order of their connections."""
+        async with self._turn(lease.device_id):
+            if self._leases[lease.device_id][-1] is not lease:
+                lease.overtaken = True
+                return
+            if self._way.connected:
+                try:
+                    async with asyncio.timeout(CLAIM_S):
+                        claim = await self._claims.claim(lease.device_id, self._node)
+                except (BrokerError, TimeoutError) as error:
+                    _log.warning("device not claimed", extra={"reason": describe(error)})
+                else:
+                    self.claimed(lease, claim)
+                    return
+            # Without a bus it is served all the same, and claimed when there is one.
+            self._greatest += 1
+            lease.token = self._greatest
+            lease.unclaimed = True
+            self.look(lease)
+
+    async def _take_over(self, lease: NatsLease) -> str:
+        """Have the holders before end their sessions; return the conversation they left."""
+        earlier = lease.claim.earlier if lease.claim is not None else ()
+        here = {token for node, token in earlier if node == self._node}
+        ends: list[asyncio.Future[str]] = []
+        own = False
+        all_of_it = self._leases[lease.device_id]
+        for each in all_of_it[: all_of_it.index(lease)]:
+            if each.unclaimed or each.token in here:
+                own = own or each.granted
+                ends.append(self.lose(each, LossReason.TAKEN))
+        asking = [
+            asyncio.create_task(self._way.try_to_ask(node, lease.device_id, token, lease.age))
+            for node, token in earlier
+            if node not in ("", self._node)
+        ]
+        text = ""
+        waiting: list[asyncio.Future[Any]] = [*ends, *asking]
+        if waiting:
+            _, late = await asyncio.wait(waiting, timeout=self.release_timeout)
+            for each_task in asking:
+                each_task.cancel()
+            lease.succeeded = not late
+            answers = [each.result() for each in asking if each not in late]
+            if any(answer.goes_on for answer in answers):
+                lease.overtaken = True
+            left = [answer.handover for answer in answers]
+            text = next((found for found in (*map(_result, ends), *left) if found), "")
+        if own:
+            return ""  # this process still has the conversation itself
+        if not text and self._conversations is not None and self._way.connected:
+            try:
+                text = await self._conversations.get(lease.device_id)
+            except BrokerError as error:
+                _log.warning("conversation not found", extra={"reason": str(error)})
+        return text
+
+    async def _lost(self, lease: NatsLease, ending: asyncio.Task[None]) -> None:
+        await ending
+        self._end(lease, lease.take_handover() or "")
+
+    async def _abandon(self, lease: NatsLease) -> None:
+        """The acquisition is given up, or overtaken."""
+        if not lease.granted:
+            lease.overtaken = True
+        elif not lease.over:
+            await Lease.release(lease)
+        await self._give_back(lease)
+        self._end(lease, lease.handover)
+
+    async def _give_back(self, lease: NatsLease) -> None:
+        if lease.claim is None or not self._way.connected:
+            return
+        try:
+            async with asyncio.timeout(GIVE_BACK_S):
+                await self._claims.give_back(lease.device_id, lease.claim)
+        except (BrokerError, TimeoutError):
+            pass  # the next holder asks this node, which says that it is over
+
+    async def _leave(self, lease: NatsLease, text: str) -> None:
+        if self._conversations is None or not self._way.connected:
+            return
+        self._shared += 1
+        try:
+            async with asyncio.timeout(GIVE_BACK_S):
+                await self._conversations.put(
+                    lease.device_id, Version(lease.token, self._shared), text
+                )
+        except (BrokerError, TimeoutError) as error:
+            _log.warning("conversation not shared", extra={"reason": str(error)})
+
+    def _end(self, lease: NatsLease, text: str) -> None:
+        device_id = lease.device_id
+        if (end := self._ends.pop(lease, None)) is None:
+            return
+        if not end.done():
+            end.set_result(text)
+        self._by_token.pop((device_id, lease.token), None)
+        found = self._leases[device_id]
+        found.remove(lease)
+        if not found:
+            del self._leases[device_id]
+            if self._conversations is not None:
+                self._conversations.forget(device_id)
+        lease.change()
+        self._held(device_id, self.current(device_id) is not None)
+
+    @asynccontextmanager
+    async def _turn(self, device_id: str) -> AsyncIterator[None]:
+        lock = self._locks.setdefault(device_id, asyncio.Lock())
+        try:
+            async with lock:
+                yield
+        finally:
+            if not lock.locked() and self._locks.get(device_id) is lock:
+                del self._locks[device_id]
+
+
+def _result(end: asyncio.Future[str]) -> str:
+    return end.result() if end.done() and not end.cancelled() else ""

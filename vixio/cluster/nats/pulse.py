@@ -1,0 +1,48 @@
+"""Notices that this process stood still: was stopped, swapped out, or blocked.
+
+What it holds may have passed to another node meanwhile. The clock also counts the time in which the
+machine slept, where the system has such a clock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Final
+
+STALL_S: Final = 1.5
+"""A process that stood still for so long trusts no lease until it has looked again. Less than
+``RELEASE_S``, after which the next holder goes on without an answer."""
+
+_BEAT_S: Final = 0.25
+
+_CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+def awake() -> float:
+    """Return seconds of a clock that does not stop while the machine sleeps."""
+    return time.clock_gettime(_CLOCK)
+
+
+class Pulse:
+    """``stalled``: called when the process goes on after it stood still."""
+
+    def __init__(self, stalled: Callable[[float], None]) -> None:
+        self._stalled = stalled
+        self._last = awake()
+
+    @property
+    def fresh(self) -> bool:
+        """Whether the process has not stood still since it last looked."""
+        return awake() - self._last < STALL_S
+
+    async def run(self) -> None:
+        """Beat until it is cancelled."""
+        self._last = awake()
+        while True:
+            await asyncio.sleep(_BEAT_S)
+            gap = awake() - self._last
+            if gap >= STALL_S:
+                self._stalled(gap)
+            self._last = awake()

@@ -1,0 +1,59 @@
+"""A server's part in a cluster, as the settings want it."""
+
+from __future__ import annotations
+
+import logging
+import socket
+
+from vixio.cluster.context import ClusterContext
+from vixio.core.errors import PluginUnavailable
+from vixio.core.extras import how_to_install
+from vixio.settings import Settings
+from vixio.settings.cluster import ClusterSection
+
+_log = logging.getLogger(__name__)
+
+
+def make_context(settings: Settings, *, worker: int = 0) -> ClusterContext:
+    """Return the part of this process; without the section ``cluster`` it is alone.
+
+    ``worker``: its number among several that share their ports. Raises PluginUnavailable.
+    """
+    section = settings.cluster
+    if section is None:
+        return ClusterContext(share_ports=worker > 0)
+    try:
+        from vixio.cluster.nats.cluster import NatsCluster, Node
+    except ImportError as error:
+        raise PluginUnavailable(
+            f"{error.name} is not installed, which `cluster` needs: {how_to_install('nats')}"
+        ) from error
+    _warn_of_files(settings)
+    node = Node(
+        _name(section, settings.server.port, worker),
+        section.address,
+        section.secret.get_secret_value(),
+        reached_at=section.reached_at,
+        replicas=section.replicas,
+        conversations=settings.memory.store == "none",
+    )
+    return ClusterContext(NatsCluster(node), section.secret.get_secret_value(), worker > 0)
+
+
+def _name(section: ClusterSection, port: int, worker: int) -> str:
+    name = section.node or f"{socket.gethostname()}-{port}"
+    return f"{name}-{worker}" if worker else name
+
+
+def _warn_of_files(settings: Settings) -> None:
+    """Say what nodes on several machines do not share."""
+    if not settings.data.database.get_secret_value():
+        _log.warning(
+            "the registry is a file of this machine, so nodes on other machines know other devices:"
+            " set data.database to the URL of a PostgreSQL database"
+        )
+    if settings.memory.store == "sqlite":
+        _log.warning(
+            "the memory is a file of this machine, so a device that moves to another one is not "
+            "remembered there: set memory.store to sqlalchemy or redis"
+        )
