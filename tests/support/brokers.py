@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import time
@@ -82,6 +83,16 @@ class BrokerServer(ABC):
             return
         process.kill()
         process.wait(10)
+
+    def stop(self) -> None:
+        """Have it stand still."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """Have it go on after that."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
 
     def log(self) -> str:
         """Return the end of what it has printed."""

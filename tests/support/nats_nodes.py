@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -28,6 +29,10 @@ class JetStreamServer(NatsServer):
     def command(self) -> tuple[list[str], dict[str, str]]:
         words, environment = super().command()
         return [*words, "-js", "-sd", str(self.directory / "jetstream")], environment
+
+    def forget(self) -> None:
+        """Remove what it has stored; it does not run."""
+        shutil.rmtree(self.directory / "jetstream")
 
 
 def only_here() -> None:

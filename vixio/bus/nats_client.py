@@ -57,11 +57,13 @@ class NatsClient(Client):
             await asyncio.sleep(0)
 
 
-async def connect(address: BrokerAddress, closed: Callable[[], Awaitable[None]]) -> NatsClient:
+async def connect(
+    address: BrokerAddress, closed: Callable[[], Awaitable[None]], *, inbox: str = "_INBOX"
+) -> NatsClient:
     """Return a client that is connected to the first server of ``address`` that answers.
 
-    ``closed``: called when the connection has ended. Raises BrokerError that says why there is
-    none.
+    ``closed``: called when the connection has ended. ``inbox``: the beginning of the subjects for
+    answers. Raises BrokerError that says why there is no connection.
     """
     options: dict[str, Any] = {}
     if address.user:
@@ -93,6 +95,7 @@ async def connect(address: BrokerAddress, closed: Callable[[], Awaitable[None]])
             ping_interval=PING_S,
             error_cb=on_error,
             closed_cb=closed,
+            inbox_prefix=inbox,
             **options,
         )
     except (nats.errors.Error, OSError, ValueError) as error:

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import nats.errors
@@ -91,7 +91,7 @@ class Bucket:
                     "use: remove it (`nats kv del`) and start again"
                 )
         made = info.created or _EPOCH
-        self.epoch = max(0, int((made - _EPOCH).total_seconds()))
+        self.epoch = max(0, (made - _EPOCH) // timedelta(microseconds=1))
 
     def number(self, revision: int) -> int:
         """Return a number that rises with each change, even if the bucket was made anew."""
@@ -138,9 +138,11 @@ class Bucket:
 def _as_broker_error() -> Iterator[None]:
     try:
         yield
-    except js.NoStreamResponseError:
-        raise BrokerError("NATS keeps no bucket: run nats-server with JetStream (-js)") from None
     except js.ServiceUnavailableError as error:
+        if error.description is None:  # nobody takes requests to JetStream
+            raise BrokerError(
+                "this NATS server keeps no data: run nats-server with JetStream (-js)", final=True
+            ) from None
         raise BrokerError(f"JetStream is not available: {error.description}") from error
     except (nats.errors.TimeoutError, TimeoutError):
         raise BrokerError(f"JetStream does not answer within {JETSTREAM_S:g} s") from None

@@ -141,7 +141,10 @@ class NatsCluster(Cluster):
         return self._link.connected
 
     def problem(self) -> str:
-        """Return why this node may not be one of the cluster; without a bus it serves all the same."""
+        """Return why this node may not be one of the cluster.
+
+        Without a bus it serves all the same.
+        """
         return self.leases.refusal
 
     def stats(self) -> dict[str, Any]:

@@ -118,7 +118,7 @@ class Doubts:
     async def _is_settled(self, lease: NatsLease) -> bool:
         """Claim a lease anew if it needs that, or end it; False: there was a claim meanwhile."""
         last = await self._claims.last(lease.device_id)
-        if last is not None and lease.claim is not None and last.token == lease.token:
+        if last is not None and (last.node, last.token) == (self._node, lease.token):
             return True
         if not await self._is_ours(lease, last):
             _ = self._leases.lose(lease, LossReason.TAKEN)

@@ -17,6 +17,7 @@ from vixio.bus.address import BrokerAddress
 from vixio.bus.errors import BrokerError
 from vixio.bus.nats_client import NatsClient
 from vixio.bus.upkeep import KeptConnection
+from vixio.cluster.nats.names import INBOX
 from vixio.core.backoff import Backoff
 from vixio.core.strict_json import parse_json
 
@@ -56,7 +57,7 @@ class Link(KeptConnection):
         super().__init__(address, backoff=RECONNECT)
         self._joined = joined
         self.refusal = ""
-        """Why the broker does not take the login; empty: it does, or cannot be asked."""
+        """Why another attempt cannot help, as of a wrong login; empty: it can."""
         self._client: NatsClient | None = None
         self._listeners: list[_Listener] = []
         self._answering: set[asyncio.Task[None]] = set()
@@ -151,14 +152,18 @@ class Link(KeptConnection):
 
     async def _open(self) -> None:
         try:
-            self._client = await nats_client.connect(self.address, self._closed)
+            self._client = await nats_client.connect(self.address, self._closed, inbox=INBOX)
             self.refusal = ""
         except BrokerError as error:
             self.refusal = str(error) if error.final else ""
             raise
 
     async def _opened(self) -> None:
-        await self._joined()
+        try:
+            await self._joined()
+        except BrokerError as error:
+            self.refusal = str(error) if error.final else ""
+            raise
         try:
             for each in self._listeners:
                 await self.client.subscribe(each.subject, queue=each.queue, cb=each.take)

@@ -29,6 +29,9 @@ ASK: Final = f"{ROOT}.ask"
 NEWS: Final = f"{ROOT}.news"
 """Broadcasts."""
 
+INBOX: Final = f"{ROOT}.inbox"
+"""Answers, which hold conversations: not where tool services listen."""
+
 DEVICES: Final = "vixio_devices"
 """Bucket: the node that last claimed each device."""
 

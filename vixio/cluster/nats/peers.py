@@ -91,9 +91,7 @@ class Peers:
         """A node is no more, as the bus says, or it itself."""
         if self._peers.pop(node, None) is not None:
             devices = self.table.drop(node)
-            _log.log(
-                level, "node gone", extra={"node": node, "devices": devices, "reason": why}
-            )
+            _log.log(level, "node gone", extra={"node": node, "devices": devices, "reason": why})
 
     async def watch(self) -> None:
         """Drop the nodes that are silent, until it is cancelled."""

@@ -1,0 +1,96 @@
+"""Many moves and many racing claims of one device: it has one session, and nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+from tests.support.clusters import BOUND
+from tests.support.nats_nodes import JetStreamServer, nodes
+from tests.support.waiting import until
+from vixio.cluster.nats.cluster import NatsCluster
+from vixio.core.cluster import Lease, LeaseLost, LossReason
+from vixio.core.commands import Command, CommandResult, CommandStatus, Say
+
+DEVICE = "02:00:00:00:00:01"
+MOVES = 100
+RACES = 1_000
+
+
+class Session:
+    """One session: has the conversation, adds a turn to it, and hands it over at its end."""
+
+    def __init__(self, running: set[Session]) -> None:
+        self._running = running
+        self.lease: Lease | None = None
+        self.turns: list[str] = []
+
+    async def begin(self, node: NatsCluster, turn: str) -> None:
+        lease = self.lease = await node.leases.acquire(DEVICE, self._lost)
+        assert not self._running, "two sessions at once"
+        self._running.add(self)
+        self.turns = [*lease.handover.split(), turn]
+        lease.share_handover(lambda: " ".join(self.turns))
+
+    async def _lost(self, reason: LossReason) -> None:
+        await asyncio.sleep(random.random() / 100)
+        self._running.discard(self)
+
+
+async def test_a_hundred_moves_carry_the_conversation_along(bus: JetStreamServer) -> None:
+    order = random.Random(14)
+    running: set[Session] = set()
+    carried_out: list[str] = []
+
+    async with nodes(bus.url, 3) as members:
+        for node in members:
+
+            async def take(device_id: str, command: Command) -> CommandResult:
+                assert isinstance(command, Say)
+                carried_out.append(command.text)
+                return CommandResult(CommandStatus.DONE)
+
+            node.commands.serve(take)
+        at = members[0]
+        session = Session(running)
+        await session.begin(at, "t0")
+        for number in range(1, MOVES + 1):
+            at = order.choice([node for node in members if node is not at])
+            session = Session(running)
+            asker = order.choice(members)
+            result, _ = await asyncio.gather(
+                asker.commands.send(DEVICE, Say(f"c{number}")), session.begin(at, f"t{number}")
+            )
+            assert result.ok, result
+            assert session.turns == [f"t{turn}" for turn in range(number + 1)]
+        await until(lambda: {node.presence.where(DEVICE) for node in members} == {at.node})
+    assert carried_out == [f"c{number}" for number in range(1, MOVES + 1)]
+
+
+async def test_of_a_thousand_racing_claims_one_session_is_left(bus: JetStreamServer) -> None:
+    order = random.Random(15)
+    valid: list[Lease] = []
+
+    async def race(node: NatsCluster) -> None:
+        await asyncio.sleep(order.random() / 2)
+
+        async def lost(reason: LossReason) -> None:
+            await asyncio.sleep(0)
+
+        try:
+            lease = await node.leases.acquire(DEVICE, lost)
+        except LeaseLost:
+            return
+        assert sum(each.valid for each in valid) == 0, "two sessions at once"
+        valid.append(lease)
+
+    async with nodes(bus.url, 3) as members:
+        async with asyncio.timeout(BOUND):
+            await asyncio.gather(*(race(order.choice(members)) for _ in range(RACES)))
+        (left,) = (lease for lease in valid if lease.valid)
+        assert left.token == max(lease.token for lease in valid)
+        tokens = [lease.token for lease in valid]
+        assert tokens == sorted(tokens)
+        place = {node.presence.where(DEVICE) for node in members}
+        await until(lambda: len({node.presence.where(DEVICE) for node in members}) == 1)
+        assert place
