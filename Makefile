@@ -36,7 +36,7 @@ locks = $(patsubst %,requirements/%.lock,$(1))
 export PYTHON TORCH_INDEX
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev extra FORCE run demo demo-api demo-natural demo-tools first-hour test test-a2a test-brokers test-litellm test-load test-models test-stores chaos crash tool-churn bench-speech phrasebook lock audit docker clean
+.PHONY: help setup setup-dev extra FORCE run demo demo-api demo-natural demo-tools first-hour test test-a2a test-brokers test-cluster test-litellm test-load test-models test-stores chaos crash tool-churn bench-speech phrasebook lock audit docker clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -114,6 +114,13 @@ test-brokers: $(BROKERS_STAMP) ## pytest of tool services on a real NATS, Rabbit
 		VIXIO_TRUSTGRAPH=$(abspath $(BROKERS)/trustgraph_rabbitmq) \
 		VIXIO_TRUSTGRAPH_PULSAR=$(abspath $(BROKERS)/trustgraph_pulsar) \
 		$(BIN)/pytest tests/brokers tests/load/test_tool_churn.py tests/e2e/test_demo.py $(ARGS)
+
+test-cluster: $(BROKERS_STAMP) ## pytest of several nodes: a real NATS, PostgreSQL and haproxy, all of it killed and hung
+	scripts/ensure_databases.sh
+	scripts/ensure_haproxy.sh
+	$(WITH_BROKERS) VIXIO_TEST_CLUSTER=1 VIXIO_TEST_DATABASES=1 VIXIO_TEST_BROKERS=1 \
+		$(BIN)/pytest tests/cluster tests/contract/test_cluster_contract.py \
+		tests/contract/test_cluster_commands_contract.py $(ARGS)
 
 # Beside the environment, not in it: the other tests are to run without the extra.
 $(LITELLM_STAMP): $(DEV_STAMP) requirements/litellm.lock

@@ -58,8 +58,6 @@ from vixio.tools.source import ToolSource
 from vixio.transports.admission.admission import Admission
 from vixio.transports.xiaozhi.transport import XiaozhiTransport
 
-_log = logging.getLogger(__name__)
-
 TransportFactory = Callable[[Admission], TransportBase]
 """Makes a transport that shares the server's limits."""
 
@@ -182,6 +180,7 @@ class Server:
         self.readiness = self._operations.readiness
         self.readiness.add("database", self.registry.problem)
         self.readiness.add("cluster", cluster.problem)
+        self.readiness.add("memory", self._shared.memory_opening)
         api = make_api(
             settings,
             self._household,
@@ -265,7 +264,7 @@ class Server:
                     *(self.vision.routes(self._is_live) if self.vision else ()),
                     *(route for mount in self._mounts for route in mount.routes()),
                 ],
-                share_port=self._context.share_ports,
+                self._context,
             )
             await self.http.start()
         except BaseException:

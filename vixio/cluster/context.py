@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from vixio.core.cluster import Cluster
@@ -17,6 +18,8 @@ class ClusterContext:
     """Signs tokens that every process has to accept, as those of cameras; empty: a random one."""
     share_ports: bool = False
     """Whether other processes listen on the same ports."""
+    balanced: Callable[[], str] = lambda: ""
+    """Returns the WebSocket to which OTA sends the next device; empty: that of this server."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,9 +35,16 @@ def make_context(settings: Settings, *, worker: int = 0) -> ClusterContext:
         section.secret.get_secret_value(),
         reached_at=section.reached_at,
         replicas=section.replicas,
+        websocket_url=section.websocket_url,
         conversations=settings.memory.store == "none",
     )
-    return ClusterContext(NatsCluster(node), section.secret.get_secret_value(), worker > 0)
+    cluster = NatsCluster(node)
+    return ClusterContext(
+        cluster,
+        section.secret.get_secret_value(),
+        share_ports=worker > 0,
+        balanced=cluster.least_loaded,
+    )
 
 
 def _name(section: ClusterSection, port: int, worker: int) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 
 from vixio.core.clock import now
+from vixio.core.cluster import DRAINING
 from vixio.core.host import SessionHost
 from vixio.core.session.events import Event, SessionClosed, SessionOpened
 from vixio.transports.admission.admission import Admission
@@ -34,6 +35,7 @@ class Drain:
     async def __call__(self, seconds: float) -> None:
         """Refuse new devices, and return when no session is left, after ``seconds`` at most."""
         self._draining = self._admission.stopping = True
+        self._admission.cluster.limits.set(DRAINING, "", 1)
         self._host.events.attach(self._follow)
         sessions = list(self._host.sessions)
         self._open = {session.session_id for session in sessions}

@@ -64,10 +64,13 @@ def wake_words(settings: Settings) -> tuple[str, ...]:
     return (*settings.assistant.wake_words, *named)
 
 
-def ota_settings(settings: Callable[[], Settings], port: int) -> OtaSettings:
+def ota_settings(
+    settings: Callable[[], Settings], port: int, balanced: Callable[[], str]
+) -> OtaSettings:
     """Return the settings of the OTA answer for a WebSocket on ``port``.
 
-    ``settings`` returns those in effect: a reload can change the time zone.
+    ``settings`` returns those in effect: a reload can change the time zone. ``balanced``: the URL
+    for the next device, if it is not that of this server.
     """
 
     def zone() -> ZoneInfo | None:
@@ -76,7 +79,10 @@ def ota_settings(settings: Callable[[], Settings], port: int) -> OtaSettings:
 
     public_host = settings().server.public_host
     return OtaSettings(
-        websocket_port=port, websocket_url=websocket_url(public_host, port), zone=zone
+        websocket_port=port,
+        websocket_url=websocket_url(public_host, port),
+        balanced=balanced,
+        zone=zone,
     )
 
 

@@ -29,6 +29,10 @@ class SharedServices:
         if self._memory is not None:
             self._memory.agent_ready.set()
 
+    def memory_opening(self) -> str:
+        """Return why what is remembered is not here yet; for the readiness."""
+        return self._memory.opening() if self._memory is not None else ""
+
     async def close(self) -> None:
         """End a start that is in progress, the tools and the memory, in this order. Idempotent."""
         await cancel_and_wait(self._starting)

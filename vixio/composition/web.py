@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from vixio.cluster.context import ClusterContext
 from vixio.composition.ports import ota_settings
 from vixio.http.app import create_http_app
 from vixio.http.firmware_offer import FirmwareOffers
@@ -25,8 +26,7 @@ def make_http(
     admission: Admission,
     offers: FirmwareOffers,
     routes: Sequence[Route],
-    *,
-    share_port: bool,
+    context: ClusterContext,
 ) -> HttpServer:
     """Return the server, not started. ``settings`` returns those in effect.
 
@@ -34,7 +34,7 @@ def make_http(
     """
     server = settings().server
     app = create_http_app(
-        ota_settings(settings, device_port),
+        ota_settings(settings, device_port, context.balanced),
         health,
         admission,
         offers=offers,
@@ -42,7 +42,7 @@ def make_http(
         origins=own_origins(settings()),
     )
     return HttpServer(
-        app, server.host, server.http_port, admission=admission, share_port=share_port
+        app, server.host, server.http_port, admission=admission, share_port=context.share_ports
     )
 
 

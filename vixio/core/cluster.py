@@ -40,6 +40,13 @@ HEALTH: Final = "health"
 """The topic of what the health page shows."""
 
 
+DEVICES: Final = "sockets"
+"""The shared count of connected devices."""
+
+DRAINING: Final = "draining"
+"""The shared count of processes that take no more devices, since they are about to stop."""
+
+
 class LossReason(StrEnum):
     """Why a lease was lost."""
 

@@ -50,13 +50,15 @@ class OtaSettings:
     ``websocket_url`` is used as it is if given; otherwise the URL is made of the address through
     which the device came, ``websocket_port`` and ``websocket_path``. ``trust_forwarded``: believe
     X-Forwarded-Host and X-Forwarded-Proto of every client; those of a trusted proxy are believed
-    anyway.
+    anyway. ``balanced`` returns the URL for the next device where several servers are one; empty:
+    that of this server.
     ``zone``: the time zone that devices show, asked for each answer; None: that of the machine.
     """
 
     websocket_port: int = 8000
     websocket_path: str = "/xiaozhi/v1/"
     websocket_url: str = ""
+    balanced: Callable[[], str] = lambda: ""
     websocket_version: int = 1
     ota_path: str = "/xiaozhi/ota/"
     trust_forwarded: bool = False
@@ -81,8 +83,8 @@ def websocket_url(
     ``trust_forwarded``: of this request; None for what the settings say.
     ``own_host`` is the server's address of this connection, for a request without a usable Host.
     """
-    if settings.websocket_url:
-        return settings.websocket_url
+    if url := settings.balanced() or settings.websocket_url:
+        return url
     return public_url(
         headers,
         own_host,

@@ -65,6 +65,8 @@ class Memory(HistoryKeeper):
         self.agent_ready = asyncio.Event()
         """Set it when the agent can answer. Until then, waiting for the memory delays nothing."""
         self.facts = PersistentFactStore(link)
+        self.attempted = False
+        """Whether the store was opened, or could not be."""
         self._counters = counters
         self._devices: dict[str, DeviceMemory] = {}
         self._dropped: set[str] = set()
@@ -89,6 +91,11 @@ class Memory(HistoryKeeper):
         if lost:
             _log.warning("turns were not saved in time", extra={"turns": lost})
         await self.link.close()
+
+    def opening(self) -> str:
+        """Return that the store is not open yet; for the readiness: a device that comes from
+        another process would not be remembered. A store that fails keeps nobody away."""
+        return "" if self.attempted else "the memory is still opening"
 
     # ── for the histories ────────────────────────────────────────────────────────────────────
 
@@ -183,8 +190,10 @@ class Memory(HistoryKeeper):
             try:
                 erased = await self.link.call(clean)
             except Unavailable:
+                self.attempted = True
                 await self.link.usable()
                 continue
+            self.attempted = True
             if erased:
                 _log.info("old memories erased", extra={"devices": erased})
             await asyncio.sleep(DAY_S)

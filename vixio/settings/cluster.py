@@ -12,6 +12,7 @@ from vixio.tools.broker.login import BrokerLogin
 
 _SCHEMES: Final = ("nats", "tls", "ws", "wss")
 
+_websocket = of_form(r"(wss?://[^\s/@?#]+/\S*)?", "a URL such as ws://10.0.0.11:8000/xiaozhi/v1/")
 _name = of_form(r"[A-Za-z0-9_-]{0,40}", "at most 40 letters, digits, - and _, such as vixio-1")
 
 
@@ -25,6 +26,9 @@ class ClusterSection(BrokerLogin, Section):
     """The name of this node in logs, metrics and the health page; empty: that of the machine."""
     reached_at: str = ""
     """Where the other nodes reach this machine, for A2A; empty: its address towards the broker."""
+    websocket_url: Annotated[str, AfterValidator(_websocket)] = ""
+    """Where devices reach this node alone: OTA of every node then sends each device to the node
+    with the fewest, and no balancer is needed. Empty: to the address through which it came."""
     replicas: int = Field(default=1, ge=1, le=5)
     """Servers of NATS that keep who serves which device: 1, or 3 where NATS is a cluster."""
 

@@ -7,13 +7,13 @@ import logging
 import re
 import secrets
 import socket
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from vixio.bus.address import BrokerAddress
 from vixio.bus.errors import BrokerError
+from vixio.cluster.nats.balance import URL, Balance
 from vixio.cluster.nats.broadcast import NatsBroadcast
 from vixio.cluster.nats.bucket import Bucket
 from vixio.cluster.nats.claims import Claims
@@ -52,6 +52,8 @@ class Node:
     """Where the other nodes reach this machine; empty: its address towards the broker."""
     replicas: int = 1
     """Servers of NATS that keep the buckets."""
+    websocket_url: str = ""
+    """Where devices reach it, if OTA is to name the node with the fewest devices."""
     conversations: bool = True
     """Whether conversations are handed over on the bus: no store is shared."""
 
@@ -78,7 +80,7 @@ def address_towards(broker: BrokerAddress) -> str:
 
 
 class NatsCluster(Cluster):
-    """The parts over one connection. ``about``: what the other nodes are told with each beat."""
+    """The parts over one connection."""
 
     leases: NatsLeases
     presence: NatsPresence
@@ -86,13 +88,7 @@ class NatsCluster(Cluster):
     commands: NatsCommands
     broadcast: NatsBroadcast
 
-    def __init__(
-        self,
-        node: Node,
-        *,
-        release_timeout: float = RELEASE_S,
-        about: Callable[[], dict[str, Any]] = dict,
-    ) -> None:
+    def __init__(self, node: Node, *, release_timeout: float = RELEASE_S) -> None:
         self._of = node
         name = self.node = name_of_life(node.name)
         link = self._link = Link(node.address, self._join)
@@ -105,8 +101,10 @@ class NatsCluster(Cluster):
             max_bytes=MAX_BYTES,
             replicas=node.replicas,
         )
-        self._state = State(name, node.secret, link, about)
+        self._state = State(name, node.secret, link, {URL: node.websocket_url})
         self.peers = Peers(name, node.secret, self._ask, self._charged)
+        self.least_loaded = Balance(node.websocket_url, self._state, self.peers).least_loaded
+        """Returns where a device should connect; empty: OTA does not balance."""
         claims = Claims(self._devices)
         self._pulse = Pulse(self._stalled)
         way = HandingOver(name, link, self.peers.gone)

@@ -30,6 +30,10 @@ class Table:
         """Return how many the nodes have of a row together."""
         return self._sums.get((name, key), 0)
 
+    def of(self, node: str, name: str, key: str = "") -> int:
+        """Return how many one node has of a row."""
+        return self._nodes.get(node, {}).get((name, key), 0)
+
     def where(self, device_id: str) -> str:
         """Return the node of a device; empty: none has it."""
         return self._where.get(device_id, "")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any, Final
 
 import nats.errors
@@ -37,9 +37,7 @@ MAX_CHARGES: Final = 10_000
 class State:
     """``about``: what is in each sign of life beside it."""
 
-    def __init__(
-        self, node: str, secret: str, link: Link, about: Callable[[], dict[str, Any]] = dict
-    ) -> None:
+    def __init__(self, node: str, secret: str, link: Link, about: Mapping[str, str]) -> None:
         self._node = node
         self._proof = proof_of(secret, node)
         self._link = link
@@ -51,6 +49,15 @@ class State:
         self._whole = True
         self._next_whole = 0.0
         self._wake = asyncio.Event()
+
+    @property
+    def number(self) -> int:
+        """The number of the last message."""
+        return self._number
+
+    def count(self, name: str, key: str = "") -> int:
+        """Return the number of a row."""
+        return self._rows.get((name, key), 0)
 
     def set(self, name: str, key: str, number: int) -> None:
         """Set a row; 0 removes it."""
@@ -134,7 +141,7 @@ class State:
                 "protocol": PROTOCOL,
                 "version": __version__,
                 "proof": self._proof,
-                **self._about(),
+                **self._about,
                 **body,
             },
         )

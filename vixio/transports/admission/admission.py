@@ -9,7 +9,7 @@ from http import HTTPStatus
 from time import monotonic
 from typing import Any
 
-from vixio.core.cluster import Cluster
+from vixio.core.cluster import DEVICES, Cluster
 from vixio.core.errors import ConfigError
 from vixio.core.local_cluster import LocalCluster
 from vixio.core.metrics import Counters
@@ -26,9 +26,6 @@ from vixio.transports.admission.refusal_log import RefusalLog
 OVERLOADED = busy("overload", "The server is busy, try again.\n")
 
 STOPPING = busy("stopping", "The server is stopping, try again.\n", retry_after=10.0)
-
-SOCKETS = "sockets"
-"""The name of the shared count of admitted connections."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +154,7 @@ class Admission:
         }
 
     def _publish(self) -> None:
-        self.cluster.limits.set(SOCKETS, "", self.admitted)
+        self.cluster.limits.set(DEVICES, "", self.admitted)
 
     def _check_room(self, identity: Identity, tracked: TrackedConnection) -> Refusal | None:
         if self.stopping:
@@ -189,7 +186,7 @@ class Admission:
 
     def _check_quota(self, identity: Identity, tracked: TrackedConnection) -> Refusal | None:
         allowed = self.settings.max_connections
-        connected = self.admitted + self.cluster.limits.others(SOCKETS)
+        connected = self.admitted + self.cluster.limits.others(DEVICES)
         if connected >= allowed and not self.is_connected(identity.device_id):
             return Refusal(
                 HTTPStatus.SERVICE_UNAVAILABLE, "full", f"All {allowed} connections are in use.\n"

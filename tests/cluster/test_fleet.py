@@ -1,0 +1,112 @@
+"""Fifty devices in conversation with three nodes, of which one after another is killed or hung."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.fleet import Fleet, fleet
+from tests.cluster.talkers import Crowd, crowd
+from tests.support.nats_nodes import JetStreamServer
+from tests.support.registry_databases import postgres_url  # noqa: F401 - a fixture
+
+DEVICES = 50
+SOON = 120.0
+"""Seconds for all devices to have had two more turns: the machine may be busy."""
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+@pytest.fixture
+async def three(
+    tmp_path: Path,
+    bus: JetStreamServer,
+    postgres_url: str,  # noqa: F811 - the fixture
+) -> AsyncIterator[Fleet]:
+    async with fleet(tmp_path, bus, postgres_url) as made:
+        yield made
+
+
+@pytest.fixture
+async def talking(three: Fleet) -> AsyncIterator[Crowd]:
+    async with crowd(DEVICES, three.ota_url) as made:
+        await made.all_say(2, seconds=SOON)
+        made.check()
+        yield made
+
+
+async def test_a_rolling_upgrade_loses_no_turn(three: Fleet, talking: Crowd) -> None:
+    for each in three.nodes:
+        await three.end(each, signal.SIGTERM)
+        await talking.all_say(1, seconds=SOON)
+        await three.start(each)
+        await three.until_known(3)
+        await talking.all_say(1, seconds=SOON)
+    talking.check(lost=0)
+    assert sum(each.cut for each in talking.talkers) == 0, "a reply was cut short"
+
+
+async def test_nodes_that_are_killed(three: Fleet, talking: Crowd) -> None:
+    """A turn that was just over may not have been written yet: one for each time at most."""
+    for count, victims in enumerate(([0], [1, 2]), 1):
+        for index in victims:
+            await three.end(three.nodes[index], signal.SIGKILL)
+        await talking.all_say(2, seconds=SOON)
+        talking.check(lost=count)
+        for index in victims:
+            await three.start(three.nodes[index])
+        await three.until_known(3)
+
+
+async def test_a_node_that_hangs(three: Fleet, talking: Crowd) -> None:
+    """Its devices come back elsewhere; when it goes on, it says nothing to those it had."""
+    hung = three.nodes[1]
+    hung.signal(signal.SIGSTOP)
+    await talking.all_say(2, seconds=SOON)
+    hung.signal(signal.SIGCONT)
+    await talking.all_say(1, seconds=SOON)
+    await three.until_known(3)
+    talking.check(lost=1)
+
+
+async def test_a_broker_that_is_killed_costs_no_turn(three: Fleet, talking: Crowd) -> None:
+    three.bus.kill()
+    await talking.all_say(3, seconds=SOON)
+    talking.check()
+    three.bus.start()
+    await three.until_known(3)
+    await talking.all_say(1, seconds=SOON)
+    talking.check()
+    assert sum(each.cut for each in talking.talkers) == 0
+
+
+async def test_a_broker_and_a_node_that_are_killed_together(three: Fleet, talking: Crowd) -> None:
+    three.bus.kill()
+    await three.end(three.nodes[0], signal.SIGKILL)
+    await talking.all_say(2, seconds=SOON)
+    three.bus.start()
+    await three.start(three.nodes[0])
+    await three.until_known(3)
+    await talking.all_say(1, seconds=SOON)
+    talking.check(lost=1)
+
+
+async def test_a_broker_that_hangs(three: Fleet, talking: Crowd) -> None:
+    three.bus.stop()
+    await talking.all_say(2, seconds=SOON)
+    three.bus.go_on()
+    await three.until_known(3)
+    await talking.all_say(1, seconds=SOON)
+    talking.check()
+
+
+async def test_the_balancer_is_killed(three: Fleet, talking: Crowd) -> None:
+    """All devices come back at once, and find their conversations."""
+    three.proxy.kill()
+    three.proxy.start()
+    await three.until_served()
+    await talking.all_say(2, seconds=SOON)
+    talking.check(lost=1)
