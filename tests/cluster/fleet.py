@@ -16,10 +16,12 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from tests.cluster import node
+from tests.cluster.gate import Gate, gate
 from tests.e2e.processes import Running, free_ports, running
 from tests.support import patient
 from tests.support.nats_nodes import REQUIRED, SECRET, JetStreamServer
@@ -38,6 +40,8 @@ class Node:
         self.folder = folder
         self.port, self.http_port = free_ports(2)
         self.running: Running | None = None
+        self.bus: Gate | None = None
+        """Its way to the bus."""
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the process."""
@@ -77,6 +81,8 @@ class Proxy:
                 f"node{each.number}:8000", f"127.0.0.1:{each.port} port {each.http_port}"
             )
             text = text.replace(f"node{each.number}:8003", f"127.0.0.1:{each.http_port}")
+        self._socket = folder / "haproxy.sock"
+        text += f"\nglobal\n  stats socket {self._socket}\n"
         self._config = folder / "haproxy.cfg"
         self._config.write_text(text, encoding="utf-8")
         self._process: subprocess.Popen[bytes] | None = None
@@ -89,6 +95,17 @@ class Proxy:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
+
+    async def ready(self) -> set[str]:
+        """Return the names of the nodes that haproxy takes for ready."""
+        reader, writer = await asyncio.open_unix_connection(self._socket)
+        writer.write(b"show stat\n")
+        rows = [line.split(",") for line in (await reader.read()).decode().splitlines()]
+        writer.close()
+        status = rows[0].index("status")
+        return {
+            row[1] for row in rows[1:] if len(row) > status and row[status].startswith("UP")
+        } & {"node1", "node2", "node3"}
 
     def kill(self) -> None:
         """End it at once."""
@@ -104,7 +121,9 @@ class Fleet:
     def __init__(self, folder: Path, bus: JetStreamServer, database: str) -> None:
         self.folder = folder
         self.bus = bus
-        self.database = database
+        self._database = database
+        self.database: Gate | None = None
+        """The way of all nodes to the database."""
         self.nodes = [Node(number, folder) for number in (1, 2, 3)]
         self.proxy = Proxy(folder, self.nodes)
         self._stack = AsyncExitStack()
@@ -117,6 +136,11 @@ class Fleet:
 
     async def __aenter__(self) -> Fleet:
         try:
+            for each in self.nodes:
+                each.bus = await self._stack.enter_async_context(gate(self.bus.port))
+            port = urlsplit(self._database).port
+            assert port is not None
+            self.database = await self._stack.enter_async_context(gate(port))
             await asyncio.gather(*(self.start(each) for each in self.nodes))
             await self.until_known(3)
             self.proxy.start()
@@ -188,16 +212,22 @@ class Fleet:
 
     def _settings(self, each: Node) -> Path:
         path = self.folder / f"node{each.number}.yaml"
+        assert self.database is not None
+        assert each.bus is not None
+        split = urlsplit(self._database)
+        login, _, _ = split.netloc.rpartition("@")
+        place = f"{login}@127.0.0.1:{self.database.port}"
+        database = split._replace(netloc=place).geturl()
         sections: dict[str, dict[str, Any]] = {
             "server": {"host": "127.0.0.1", "port": each.port, "http_port": each.http_port},
-            "data": {"folder": str(self.folder / "data"), "database": self.database},
+            "data": {"folder": str(self.folder / "data"), "database": database},
             "memory": {
                 "store": "sqlalchemy",
-                "url": re.sub("^postgresql:", "postgresql+asyncpg:", self.database),
+                "url": re.sub("^postgresql:", "postgresql+asyncpg:", database),
                 "summary": False,
             },
             "assistant": {"history_turns": 500, "history_tokens": 100_000, "filler_after": 0},
-            "cluster": {"url": self.bus.url, "secret": SECRET, "node": f"node-{each.number}"},
+            "cluster": {"url": each.bus.url, "secret": SECRET, "node": f"node-{each.number}"},
             "timeouts": {**patient.sections(drain=30)["timeouts"]},
             "api": {"enabled": False},
         }

@@ -12,6 +12,8 @@ class Gate:
 
     def __init__(self, port: int) -> None:
         self._to = port
+        self.refuses = False
+        """Whether connections end at once, as to a server that is down."""
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self._open = asyncio.Event()
@@ -21,10 +23,16 @@ class Gate:
         """Called before each piece with the number of those before it."""
 
     @property
+    def port(self) -> int:
+        """Where it is found."""
+        assert self._server is not None
+        port: int = self._server.sockets[0].getsockname()[1]
+        return port
+
+    @property
     def url(self) -> str:
         """Where a node finds it."""
-        assert self._server is not None
-        return f"nats://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        return f"nats://127.0.0.1:{self.port}"
 
     def close(self) -> None:
         """Hold everything back, without a word to either side."""
@@ -39,6 +47,15 @@ class Gate:
         for writer in self._writers:
             writer.transport.abort()
 
+    def down(self) -> None:
+        """Be as a server that is down."""
+        self.refuses = True
+        self.cut()
+
+    def up(self) -> None:
+        """Be as one that is up again."""
+        self.refuses = False
+
     async def start(self) -> None:
         """Listen."""
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -51,6 +68,9 @@ class Gate:
         self.cut()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self.refuses:
+            writer.transport.abort()
+            return
         try:
             onward = await asyncio.open_connection("127.0.0.1", self._to)
         except OSError:

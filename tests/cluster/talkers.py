@@ -38,8 +38,13 @@ class Talker:
         self.cut = 0
         """Replies that ended with the connection."""
         self.faults: list[str] = []
+        self._leaves = False
         self.lost: set[int] = set()
         """Turns that were heard whole, and that the conversation has no more."""
+
+    def leave(self) -> None:
+        """Connect anew after this turn."""
+        self._leaves = True
 
     async def talk(self) -> None:
         """Talk until it is cancelled."""
@@ -48,9 +53,10 @@ class Talker:
             try:
                 await device.start()
                 self.connects += 1
-                while True:
+                while not self._leaves:
                     await self._turn(device)
                     await asyncio.sleep(PAUSE_S)
+                self._leaves = False
             except DeviceError:
                 self.cut += sum(reply.cut for reply in device.replies)
             finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -110,3 +111,58 @@ async def test_the_balancer_is_killed(three: Fleet, talking: Crowd) -> None:
     await three.until_served()
     await talking.all_say(2, seconds=SOON)
     talking.check(lost=1)
+
+
+async def test_a_node_that_is_cut_off_from_the_bus(three: Fleet, talking: Crowd) -> None:
+    """A split: its conversations go on, and afterwards it is one of the cluster again."""
+    alone = three.nodes[0]
+    assert alone.bus is not None
+    alone.bus.close()
+    await talking.all_say(3, seconds=SOON)
+    for _ in range(20):  # until both sides have noticed, and beyond
+        await talking.all_say(1, seconds=SOON)
+    alone.bus.cut()
+    alone.bus.open()
+    await three.until_known(3)
+    await talking.all_say(1, seconds=SOON)
+    talking.check()
+    assert sum(each.cut for each in talking.talkers) == 0
+
+
+async def test_a_split_and_a_node_that_is_killed(three: Fleet, talking: Crowd) -> None:
+    """Devices of the killed node come to both sides of the split."""
+    alone, killed = three.nodes[0], three.nodes[1]
+    assert alone.bus is not None
+    alone.bus.close()
+    await three.end(killed, signal.SIGKILL)
+    await talking.all_say(3, seconds=SOON)
+    alone.bus.cut()
+    alone.bus.open()
+    await three.start(killed)
+    await three.until_known(3)
+    await talking.all_say(1, seconds=SOON)
+    talking.check(lost=1)
+
+
+async def test_a_database_that_hangs(three: Fleet, talking: Crowd) -> None:
+    assert three.database is not None
+    three.database.close()
+    await talking.all_say(3, seconds=SOON)
+    three.database.open()
+    await talking.all_say(1, seconds=SOON)
+    talking.check()
+
+
+async def test_a_database_that_is_down(three: Fleet, talking: Crowd) -> None:
+    """No node is ready then, and haproxy uses them all the same."""
+    assert three.database is not None
+    three.database.down()
+    await talking.all_say(3, seconds=SOON)
+    async with asyncio.timeout(SOON):
+        while await three.proxy.ready():  # noqa: ASYNC110 - another process
+            await asyncio.sleep(0.05)
+    talking.talkers[0].leave()
+    await talking.all_say(1, seconds=SOON)
+    three.database.up()
+    await talking.all_say(1, seconds=SOON)
+    talking.check()

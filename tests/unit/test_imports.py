@@ -250,6 +250,7 @@ Server(load_settings(None))"""
     heavy |= {"opuslib", "pocketsphinx", "referencing", "soxr", "uvicorn", "vixio.phrasebook"}
     heavy |= {"yaml"}  # which is read for a settings file only
     heavy |= {"vixio.models"}  # which the command line alone uses
+    heavy |= {"nats", "vixio.bus", "vixio.cluster.nats", "vixio.cluster.workers"}  # of several
     assert not heavy & loaded(program)
 
 

@@ -32,3 +32,10 @@ def test_healths_are_put_together() -> None:
     assert not found["overloaded"]  # one of them still lets devices in
     assert [each["worker"] for each in found["workers"]] == [1, 2]
     assert "pid" not in found
+
+
+def test_processes_are_listed_by_number_and_nodes_by_name() -> None:
+    numbers = merge_health([{"worker": number} for number in (10, 2, 1)])
+    assert [each["worker"] for each in numbers["workers"]] == [1, 2, 10]
+    names = merge_health([{"worker": name} for name in ("vixio-3", "vixio-1", "vixio-2")])
+    assert [each["worker"] for each in names["workers"]] == ["vixio-1", "vixio-2", "vixio-3"]

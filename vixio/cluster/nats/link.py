@@ -81,7 +81,7 @@ class Link(KeptConnection):
             if (body := _parse(message)) is not None:
                 try:
                     receive(body)
-                except (KeyError, TypeError, ValueError) as error:
+                except (LookupError, TypeError, ValueError) as error:
                     _malformed(message, error)
 
         self._listeners.append(_Listener(subject, take))
@@ -182,7 +182,7 @@ class Link(KeptConnection):
     async def _answer(self, message: Msg, answer: Answer, body: Body) -> None:
         try:
             result: Mapping[str, Any] = await answer(body)
-        except (KeyError, TypeError, ValueError) as error:
+        except (LookupError, TypeError, ValueError) as error:
             _malformed(message, error)
             return
         try:

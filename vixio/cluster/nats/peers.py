@@ -59,7 +59,7 @@ class Peers:
         return list(self._peers.values())
 
     def received(self, body: dict[str, Any]) -> None:
-        """Take a message of ``State``. Raises KeyError, TypeError or ValueError for another."""
+        """Take a message of ``State``. Raises LookupError, TypeError or ValueError for another."""
         node = str(body["node"])
         if node == self._node or not self._is_one_of_us(node, body):
             return
