@@ -35,6 +35,18 @@ async def test_presence_is_known_in_every_process(members: Members) -> None:
     await until(lambda: two.presence.where(DEVICE) == "")
 
 
+async def test_what_is_looked_up_is_true_at_once(members: Members) -> None:
+    one, two = members
+    assert not await two.presence.look_elsewhere(DEVICE)
+    lease = await one.leases.acquire(DEVICE, Holder().on_lost)
+    found = await two.presence.look_elsewhere(DEVICE)
+    assert found == (one is not two)
+    assert not await one.presence.look_elsewhere(DEVICE)
+    await lease.release()
+    await until(lambda: two.presence.where(DEVICE) == "")
+    assert not await two.presence.look_elsewhere(DEVICE)
+
+
 async def test_the_newer_connection_has_the_greater_token(members: Members) -> None:
     tokens = []
     for member in (*members, *members):

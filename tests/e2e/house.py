@@ -16,6 +16,7 @@ import pytest
 from firmware_test_client import DeviceConfig
 from tests.e2e.processes import Running, free_ports, running
 from tests.support import patient
+from tests.support.joined import cluster_yaml
 from tests.support.registry_databases import new_postgres, skip_postgres
 from tests.support.waiting import until
 
@@ -38,7 +39,7 @@ class House:
         (self.folder / "vixio.yaml").write_text(
             f"server: {{{server}, access: {access}, workers: {workers}}}\n"
             f"data: {{folder: {self.folder / 'data'}, database: '{self.database}'}}\n"
-            f"memory: {{store: none}}\n{patient.YAML}"
+            f"memory: {{store: none}}\n{patient.YAML}{cluster_yaml()}"
         )
 
     @asynccontextmanager

@@ -21,6 +21,7 @@ from firmware_test_client import DeviceConfig, SimulatedDevice
 from firmware_test_client.errors import Disconnected
 from tests.e2e.processes import STOP_TIMEOUT, Running, free_ports, running
 from tests.support import patient
+from tests.support.joined import cluster_yaml
 from tests.support.llm_server import LLMServer, text
 
 VIXIO = Path(sys.executable).with_name("vixio")
@@ -60,18 +61,20 @@ class Served:
             raise AssertionError(f"{what} never came: {found}") from None
         return found
 
-    async def place(self) -> int:
+    async def place(self) -> str:
         """Return which worker has the only device."""
         health = await self.until(lambda found: found["connected"] == 1, "one device")
         (number,) = (each["worker"] for each in health["workers"] if each["connected"])
-        return int(number)
+        return str(number)
 
 
 @asynccontextmanager
 async def two_processes(directory: Path, config: str = "") -> AsyncIterator[Served]:
     port, http_port = free_ports(2)
     path = directory / "vixio.yaml"
-    path.write_text(f"server: {{workers: 2}}\nmemory: {{store: none}}\n{patient.YAML}{config}")
+    path.write_text(
+        f"server: {{workers: 2}}\nmemory: {{store: none}}\n{patient.YAML}{config}{cluster_yaml()}"
+    )
     command = (VIXIO, "serve", "--config", path, "--host", "127.0.0.1", "--port", str(port))
     async with running((*command, "--http-port", str(http_port)), directory) as server:
         ota = f"http://127.0.0.1:{http_port}/xiaozhi/ota/"
@@ -86,7 +89,7 @@ async def two_processes(directory: Path, config: str = "") -> AsyncIterator[Serv
     assert "Traceback" not in everything
 
 
-async def other_place(served: Served, config: DeviceConfig, not_at: int) -> SimulatedDevice:
+async def other_place(served: Served, config: DeviceConfig, not_at: str) -> SimulatedDevice:
     """Connect again and again until the kernel gives the connection to another process."""
     for _ in range(MANY):
         device = SimulatedDevice(config)

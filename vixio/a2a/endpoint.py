@@ -121,7 +121,7 @@ class Endpoint:
             request_id = body.get("id") if isinstance(body, dict) else None
             method, params = _call(body)
             place = _digest_in(params)
-            if self._is_elsewhere(request, scope, place):
+            if await self._is_elsewhere(request, scope, place):
                 self._counters.add("a2a.passed_on")
                 return await self._places.pass_on(request, raw, scope, place)
             admitted = Admitted(scope)
@@ -162,7 +162,7 @@ class Endpoint:
                 raw = await self._front.body(request)
                 body = await self._front.json(raw) if raw or sends else None
                 place = _digest_of_task_or_context(request, body)
-                if self._is_elsewhere(request, scope, place):
+                if await self._is_elsewhere(request, scope, place):
                     self._counters.add("a2a.passed_on")
                     return await self._places.pass_on(request, raw, scope, place)
                 admitted = Admitted(scope)
@@ -181,8 +181,9 @@ class Endpoint:
 
     # ── both ─────────────────────────────────────────────────────────────────────────────────
 
-    def _is_elsewhere(self, request: Request, scope: Scope, place: str) -> bool:
-        return bool(place and not _passed_on(request) and self._places.is_elsewhere(scope, place))
+    async def _is_elsewhere(self, request: Request, scope: Scope, place: str) -> bool:
+        own = not place or _passed_on(request)
+        return not own and await self._places.is_elsewhere(scope, place)
 
     async def _answered(
         self,

@@ -90,9 +90,10 @@ class Places:
         if self._server is not None:
             await self._server.stop()
 
-    def is_elsewhere(self, scope: Scope, context_digest: str) -> bool:
+    async def is_elsewhere(self, scope: Scope, context_digest: str) -> bool:
         """Whether another process has the context."""
-        return self.shared and self._cluster.presence.elsewhere(_key(scope, context_digest))
+        key = _key(scope, context_digest)
+        return self.shared and await self._cluster.presence.look_elsewhere(key)
 
     async def hold(self, context: Context) -> None:
         """Take the lease of a context, unless it is held. Raises Refused."""

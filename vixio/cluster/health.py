@@ -11,7 +11,8 @@ Health = dict[str, Any]
 _SUMMED = ("sessions", "connected", "handshakes")
 _WORST = ("addresses", "loop_lag_ms")
 """The same address may be connected to several: how many there are, at least."""
-_OF_ONE = ("worker", "pid", "status", *_SUMMED, "overloaded", "loop_lag_ms", "a2a")
+_NAMES = ("worker", "pid", "node", "joined")
+_OF_ONE = (*_NAMES, "status", *_SUMMED, "overloaded", "loop_lag_ms", "a2a")
 
 
 def merge_health(parts: Sequence[Health]) -> Health:
@@ -19,7 +20,7 @@ def merge_health(parts: Sequence[Health]) -> Health:
 
     ``workers`` lists them one by one.
     """
-    merged: Health = {key: value for key, value in parts[0].items() if key not in {"worker", "pid"}}
+    merged: Health = {key: value for key, value in parts[0].items() if key not in _NAMES}
     for key in _SUMMED:
         merged[key] = sum(part.get(key, 0) for part in parts)
     for key in _WORST:

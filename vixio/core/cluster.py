@@ -150,6 +150,10 @@ class Presence(ABC):
         """Whether another process serves the device."""
 
     @abstractmethod
+    async def look_elsewhere(self, device_id: str) -> bool:
+        """Do as :meth:`elsewhere`, but ask if need be: what has just changed is known. Bounded."""
+
+    @abstractmethod
     def publish(self, status: Callable[[], Status], *, topic: str = HEALTH) -> None:
         """Set what this process reports about itself; called whenever a process asks."""
 

@@ -110,6 +110,10 @@ class LocalPresence(Presence):
         """There is no other process."""
         return False
 
+    async def look_elsewhere(self, device_id: str) -> bool:
+        """There is no other process."""
+        return False
+
     def publish(self, status: Callable[[], Status], *, topic: str = HEALTH) -> None:
         """Set what this process reports about itself."""
         self._status[topic] = status

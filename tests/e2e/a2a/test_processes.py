@@ -32,6 +32,7 @@ from tests.support.a2a_client import (
     results,
     state_of,
 )
+from tests.support.joined import cluster_yaml
 from tests.support.llm_server import LLMServer, Stall, calls, text
 
 VIXIO = Path(sys.executable).with_name("vixio")
@@ -75,7 +76,7 @@ async def two_processes(directory: Path, llm: LLMServer) -> AsyncIterator[Served
     path = directory / "vixio.yaml"
     path.write_text(
         f"server: {{workers: 2}}\nmemory: {{store: none}}\n{patient.YAML}"
-        f"agent: {json.dumps(agent)}\na2a: {json.dumps(section)}\n"
+        f"agent: {json.dumps(agent)}\na2a: {json.dumps(section)}\n{cluster_yaml()}"
     )
     command = (VIXIO, "serve", "--config", path, "--host", "127.0.0.1", "--port", str(port))
     connector = aiohttp.TCPConnector(force_close=True)

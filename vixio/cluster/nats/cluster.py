@@ -122,7 +122,7 @@ class NatsCluster(Cluster):
         leases.look = self._doubts.look
         super().__init__(
             leases,
-            NatsPresence(node.name, name, link, leases, self.peers),
+            NatsPresence(node.name, name, link, leases, claims, self.peers),
             NatsLimits(self._state, self.peers.table),
             NatsCommands(name, link, leases, claims, self._gone),
             NatsBroadcast(name, link),
@@ -149,7 +149,7 @@ class NatsCluster(Cluster):
         """Return what the health page shows."""
         return {
             "node": self.node,
-            "connected": self._link.connected,
+            "joined": self._link.connected,
             "nodes": len(self.peers.nodes) + 1,
         }
 

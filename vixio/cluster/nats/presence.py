@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from vixio.bus.errors import BrokerError
+from vixio.cluster.nats.claims import Claims
 from vixio.cluster.nats.leases import NatsLeases
 from vixio.cluster.nats.link import Link
 from vixio.cluster.nats.names import STATUS
@@ -22,11 +24,20 @@ class NatsPresence(Presence):
     ``name``: that of the node in all its lives, for what counts over time.
     """
 
-    def __init__(self, name: str, node: str, link: Link, leases: NatsLeases, peers: Peers) -> None:
+    def __init__(
+        self,
+        name: str,
+        node: str,
+        link: Link,
+        leases: NatsLeases,
+        claims: Claims,
+        peers: Peers,
+    ) -> None:
         self._name = name
         self._node = node
         self._link = link
         self._leases = leases
+        self._claims = claims
         self._peers = peers
         self._status: dict[str, Callable[[], Status]] = {}
         link.answer(STATUS, self._answer)
@@ -40,6 +51,18 @@ class NatsPresence(Presence):
     def elsewhere(self, device_id: str) -> bool:
         """Whether another node serves the device."""
         return bool(self._peers.table.where(device_id))
+
+    async def look_elsewhere(self, device_id: str) -> bool:
+        """Read the last claim, since what the others repeat comes some milliseconds later."""
+        if self.elsewhere(device_id):
+            return True
+        if self._leases.current(device_id) is not None or not self._link.connected:
+            return False
+        try:
+            claim = await self._claims.last(device_id)
+        except BrokerError:
+            return False
+        return claim is not None and claim.node in {peer.node for peer in self._peers.nodes}
 
     def publish(self, status: Callable[[], Status], *, topic: str = HEALTH) -> None:
         """Set what this node reports about itself."""

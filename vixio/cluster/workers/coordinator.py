@@ -139,6 +139,8 @@ class Coordinator:
                 return self._command(channel, number, device, command, timeout)
             case (Kind.STATUS, {"topic": str(topic)}):
                 return self._answer_status(channel, number, topic)
+            case (Kind.PRESENCE, {"device": str(device)}):
+                return self._answer_presence(channel, number, device)
         raise ValueError(f"a worker does not send this as {message.kind.name}")
 
     def _count(self, worker: int, row: Row, count: int) -> None:
@@ -229,6 +231,10 @@ class Coordinator:
 
     async def _answer_status(self, channel: Channel, number: int, topic: str) -> None:
         channel.answer(number, await self.members(topic))
+
+    async def _answer_presence(self, channel: Channel, number: int, device: str) -> None:
+        holder = self._leases.holder(device)
+        channel.answer(number, holder.worker if holder is not None else 0)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

@@ -29,7 +29,8 @@ class Kind(IntEnum):
     CHARGE = 4
     """``name, key, amount``. Either: charged to a rate limit in another process."""
     PRESENCE = 5
-    """Coordinator: ``device, worker``; another worker serves the device, 0: none does."""
+    """Coordinator: ``device, worker``; another worker serves the device, 0: none does. Worker,
+    request: ``device``; the answer is the worker that serves it."""
     RENEW = 6
     """Worker: it is responsive; renews all its leases."""
     ACQUIRE = 7

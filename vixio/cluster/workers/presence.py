@@ -35,6 +35,13 @@ class WorkerPresence(Presence):
         """Whether another process serves the device."""
         return device_id in self._elsewhere
 
+    async def look_elsewhere(self, device_id: str) -> bool:
+        """Ask the coordinator."""
+        if self._leases.current(device_id) is not None:
+            return False
+        answer = await self._channel.request(Kind.PRESENCE, STATUS_S, device=device_id)
+        return isinstance(answer, int) and answer not in (0, self._worker)
+
     def publish(self, status: Callable[[], Status], *, topic: str = HEALTH) -> None:
         """Set what this process reports about itself."""
         self._status[topic] = status
