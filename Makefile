@@ -120,7 +120,10 @@ test-cluster: $(BROKERS_STAMP) ## pytest of several nodes: a real NATS, PostgreS
 	scripts/ensure_haproxy.sh
 	$(WITH_BROKERS) VIXIO_TEST_CLUSTER=1 VIXIO_TEST_DATABASES=1 VIXIO_TEST_BROKERS=1 \
 		$(BIN)/pytest tests/cluster tests/contract/test_cluster_contract.py \
-		tests/contract/test_cluster_commands_contract.py $(ARGS)
+		tests/contract/test_cluster_commands_contract.py \
+		tests/e2e/test_workers.py tests/e2e/test_api_events_everywhere.py \
+		tests/e2e/test_reminder_commands.py tests/e2e/a2a/test_processes.py \
+		tests/e2e/test_metrics.py::test_a_scrape_has_the_samples_of_all_processes $(ARGS)
 
 # Beside the environment, not in it: the other tests are to run without the extra.
 $(LITELLM_STAMP): $(DEV_STAMP) requirements/litellm.lock

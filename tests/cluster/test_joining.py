@@ -41,6 +41,16 @@ async def refusal(cluster: NatsCluster) -> str:
     return str(refused.value)
 
 
+async def test_a_new_node_knows_the_others_when_it_has_started(bus: JetStreamServer) -> None:
+    async with nodes(bus.url, 2) as (one, two):
+        await one.leases.acquire(DEVICE, Holder().on_lost)
+        one.limits.set("connections", "10.0.0.1", 2)
+        two.limits.set("connections", "10.0.0.1", 1)
+        async with joined(node(bus.url)) as late:
+            assert late.presence.where(DEVICE) == one.node
+            assert late.limits.others("connections", "10.0.0.1") == 3
+
+
 async def test_a_node_with_another_secret_is_refused(bus: JetStreamServer) -> None:
     async with nodes(bus.url, 1):
         said = await refusal(node(bus.url, "another secret, long enough too"))

@@ -7,6 +7,7 @@ import logging
 import re
 import secrets
 import socket
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -37,6 +38,9 @@ from vixio.core.tasks import cancel_and_wait
 _log = logging.getLogger(__name__)
 
 DEFAULT_PORT: Final = 4222
+
+MEET_S: Final = 2.0
+"""Longest wait of a new node until it knows what the others have."""
 
 _MAX_NAME: Final = 40
 
@@ -92,7 +96,9 @@ class NatsCluster(Cluster):
         self._of = node
         name = self.node = name_of_life(node.name)
         link = self._link = Link(node.address, self._join)
-        self._joining = Joining(name, node.secret, link)
+        self._joining = Joining(
+            name, node.secret, link, lambda: [peer.node for peer in self.peers.nodes]
+        )
         self._devices = Bucket(link, DEVICES, replicas=node.replicas)
         self._kept = Bucket(
             link,
@@ -178,6 +184,9 @@ class NatsCluster(Cluster):
         if refusal := self.leases.refusal or self._link.refusal:
             await self.close()
             raise ConfigError(f"cluster: {refusal}")
+        with suppress(TimeoutError):  # one of them has just gone
+            async with asyncio.timeout(MEET_S):
+                await self.peers.met(self._joining.others)
 
     async def close(self) -> None:
         """Leave. The sessions are over. Idempotent."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from vixio import __version__
@@ -15,12 +16,17 @@ by those that do not agree."""
 
 
 class Joining:
-    """Asks for a node, and answers for the cluster."""
+    """Asks for a node, and answers for the cluster. ``peers``: returns the other nodes."""
 
-    def __init__(self, node: str, secret: str, link: Link) -> None:
+    def __init__(
+        self, node: str, secret: str, link: Link, peers: Callable[[], Sequence[str]]
+    ) -> None:
         self._node = node
         self._secret = secret
         self._link = link
+        self._peers = peers
+        self.others: frozenset[str] = frozenset()
+        """The nodes that there were when this one asked."""
         link.answer(JOIN, self._answer, queue="join")
 
     async def ask(self) -> str:
@@ -35,6 +41,7 @@ class Joining:
             answer = await self._link.request(JOIN, body, JOIN_S)
         except (NobodyThere, TimeoutError):
             return ""
+        self.others = frozenset(map(str, answer.get("nodes", ()))) - {self._node}
         return str(answer.get("refused") or "")
 
     async def _answer(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -49,4 +56,4 @@ class Joining:
             return {
                 "refused": "cluster.secret is not that of the other nodes: all need the same one"
             }
-        return {"refused": ""}
+        return {"refused": "", "nodes": [self._node, *self._peers()]}

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from vixio.cluster.nats.names import PROTOCOL, proof_of
 from vixio.cluster.nats.pulse import awake
 from vixio.cluster.nats.rows import Change, Table
+from vixio.core.waiters import Waiters
 
 SILENT_S: Final = 7.0
 """A node that gives no sign of life for so long is taken for gone: three are missing."""
@@ -51,7 +52,13 @@ class Peers:
         self._charged = charged
         self._peers: dict[str, Peer] = {}
         self._strangers: set[str] = set()
+        self._changed = Waiters()
         self.table = Table()
+
+    async def met(self, nodes: Collection[str]) -> None:
+        """Wait until it is known what ``nodes`` have."""
+        while not all(node in self._peers and self._peers[node].known for node in nodes):
+            await self._changed.wait()
 
     @property
     def nodes(self) -> list[Peer]:
@@ -126,6 +133,7 @@ class Peers:
             self.table.replace(peer.node, peer.pages)
             peer.pages.clear()
             peer.known = True
+            self._changed.wake()
 
     def _ask_for(self, peer: Peer) -> None:
         peer.known = False

@@ -27,7 +27,7 @@ GATHER_S: Final = 0.02
 PAGE: Final = 2_000
 """Rows in a message, some 100 KB."""
 
-WHOLE_S: Final = 1.0
+WHOLE_S: Final = 0.25
 """Seconds between two times that all rows are sent, at least: many may ask at once."""
 
 MAX_CHARGES: Final = 10_000
