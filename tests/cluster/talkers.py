@@ -40,7 +40,7 @@ class Talker:
         self.faults: list[str] = []
         self._leaves = False
         self.lost: set[int] = set()
-        """Turns that were heard whole, and that the conversation has no more."""
+        """Turns that were heard whole, and that the conversation did not have later."""
 
     def leave(self) -> None:
         """Connect anew after this turn."""
@@ -75,11 +75,10 @@ class Talker:
             self.faults.append(f"{self.name} asked {number}, was told {reply.text!r}")
             return
         known = _counted(match[3])
+        self.lost |= {turn for turn in range(1, number) if (self.name, turn) not in known}
         for turn in range(1, number):
             times = known.pop((self.name, turn), 0)
-            if times == 0:
-                self.lost.add(turn)
-            elif times > self.attempts[turn]:
+            if times > self.attempts[turn]:
                 self.faults.append(f"{self.name}: turn {turn} is there {times} times")
         # Of this turn, an attempt before this one may be there.
         known.pop((self.name, number), 0)
