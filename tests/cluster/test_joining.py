@@ -25,6 +25,8 @@ from vixio.cluster.nats.cluster import NatsCluster, Node
 from vixio.cluster.nats.names import DEVICES, NEWS, STATE
 from vixio.core.cluster import ClusterUnavailable
 from vixio.core.errors import ConfigError
+from vixio.diagnostics.check_server import try_cluster
+from vixio.settings import Settings
 
 DEVICE = "02:00:00:00:00:01"
 CONFIG = Path("deploy/nats.conf")
@@ -88,6 +90,20 @@ async def test_nodes_that_started_together_ignore_strangers(
         await client.close()
         await until(lambda: "node ignored" in caplog.text)
         assert one.peers.nodes == []
+
+
+async def test_vixio_check_names_the_nodes(bus: JetStreamServer) -> None:
+    section = {"url": bus.url, "secret": SECRET}
+    settings = Settings.model_validate({"cluster": section})
+    async with nodes(bus.url, 2):
+        assert await try_cluster(settings) == "joined, 2 other nodes there now"
+        other = Settings.model_validate({"cluster": {**section, "secret": "another of 16 bytes"}})
+        with pytest.raises(ConfigError, match=r"cluster\.secret is not that of the other nodes"):
+            await try_cluster(other)
+    assert await try_cluster(settings) == "joined, 0 other nodes there now"
+    bus.kill()
+    with pytest.raises(ConfigError, match="NATS does not answer"):
+        await try_cluster(settings)
 
 
 @pytest.mark.parametrize("body", [b"no JSON", b"[]", b"{}", b'{"node": 1}', b"[" * 100_000])

@@ -66,6 +66,37 @@ async def test_commands_find_devices_that_came_meanwhile(bus: JetStreamServer) -
         assert (await one.commands.send(ONE, Say("hello"))).value == ONE
 
 
+async def test_a_device_that_connects_anew_has_one_session(bus: JetStreamServer) -> None:
+    """Its claim is from before, and no later one can be made."""
+    async with nodes(bus.url, 2) as (one, two):
+        older = Holder()
+        left = await one.leases.acquire(ONE, older.on_lost)
+        bus.kill()
+        await disconnected(one, two)
+        found = await one.leases.acquire(ONE, Holder().on_lost)
+        assert [left.valid, found.valid] == [False, True]
+        assert older.lost
+        bus.start()
+        await connected(one, two)
+        await until(lambda: two.presence.where(ONE) == one.node)
+        moved = await two.leases.acquire(ONE, Holder().on_lost)
+        assert [found.valid, moved.valid] == [False, True]
+
+
+async def test_what_was_said_meanwhile_goes_along(bus: JetStreamServer) -> None:
+    async with nodes(bus.url, 2) as (one, two):
+        lease = await one.leases.acquire(ONE, Holder().on_lost)
+        lease.share_handover(lambda: "before")
+        bus.kill()
+        await disconnected(one, two)
+        lease.share_handover(lambda: "before and meanwhile")
+        await asyncio.sleep(0.2)  # it tries to share it
+        bus.start()
+        await connected(one, two)
+        moved = await two.leases.acquire(ONE, Holder().on_lost)
+        assert moved.handover == "before and meanwhile"
+
+
 async def test_a_device_that_moved_meanwhile_stays_where_it_went(bus: JetStreamServer) -> None:
     """Neither node could know of the other: the younger connection goes on."""
     async with nodes(bus.url, 2) as (one, two):

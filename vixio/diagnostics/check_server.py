@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from vixio.cli.banner import EVERY_ADDRESS, reachable_host
+from vixio.composition.cluster import make_context
 from vixio.composition.registry import data_folder, opened_desk
 from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
@@ -117,6 +118,24 @@ async def try_workers(settings: Settings) -> str:
 
 def _processes(number: int) -> str:
     return f"{number} process" + ("es" if number > 1 else "")
+
+
+async def try_cluster(settings: Settings) -> str:
+    """Return the nodes that there are; it joins for a moment. Raises ConfigError."""
+    if settings.cluster is None:
+        return "none: this server is alone"
+    cluster = make_context(settings).cluster
+    await cluster.start()
+    try:
+        found = cluster.stats()
+    finally:
+        await cluster.close()
+    if not found["joined"]:
+        raise ConfigError(
+            "NATS does not answer, so the nodes serve their devices each by itself (cluster.url)"
+        )
+    others = found["nodes"] - 1
+    return f"joined, {others} other node{'' if others == 1 else 's'} there now"
 
 
 async def try_access(settings: Settings) -> str:

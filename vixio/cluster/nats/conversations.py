@@ -50,7 +50,9 @@ class Conversations:
         revision = self._revisions.get(device_id, 0)
         for _ in range(_TRIES):
             try:
-                self._revisions[device_id] = await self._bucket.put(device_id, value, revision)
+                revision = await self._bucket.put(device_id, value, revision)
+                if device_id in self._revisions:
+                    self._revisions[device_id] = revision
                 return
             except WrongRevision:
                 entry = await self._bucket.get(device_id)
@@ -58,6 +60,10 @@ class Conversations:
                 return
             revision = entry.revision if entry is not None else 0
         raise BrokerError("too many write a device's conversation")
+
+    def follow(self, device_id: str) -> None:
+        """The device is with this node: remember where the next text follows."""
+        self._revisions.setdefault(device_id, 0)
 
     def forget(self, device_id: str) -> None:
         """The device is no longer with this node."""

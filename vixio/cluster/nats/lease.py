@@ -95,5 +95,10 @@ class NatsLease(Lease):
         dump, self._dump = self._dump, None
         return dump() if dump is not None else None
 
+    def keep(self, text: str) -> None:
+        """Keep what could not be shared for whoever asks for it, unless there is more since."""
+        if self._dump is None:
+            self._dump = lambda: text
+
     def _share(self) -> None:
         self._leases.share(self)

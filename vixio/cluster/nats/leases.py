@@ -147,6 +147,8 @@ class NatsLeases(Leases):
         except BaseException:
             await undisturbed(self._abandon(lease))
             raise
+        if self._conversations is not None:
+            self._conversations.follow(device_id)
         self._held(device_id, True)
         return lease
 
@@ -167,7 +169,7 @@ class NatsLeases(Leases):
             self.spawn(self._leave(lease, text))
 
     def lose(self, lease: NatsLease, reason: LossReason) -> asyncio.Future[str]:
-        """End a lease; return what becomes what its holder had not shared, once it is over."""
+        """End a lease; return what is done when it is over, with what had not been shared."""
         end = self._ends.get(lease)
         if end is None:  # it is over
             end = asyncio.get_running_loop().create_future()
@@ -241,9 +243,9 @@ class NatsLeases(Leases):
         own = False
         all_of_it = self._leases[lease.device_id]
         for each in all_of_it[: all_of_it.index(lease)]:
-            if each.unclaimed or each.token in here:
-                own = own or each.granted
-                ends.append(self.lose(each, LossReason.TAKEN))
+            last = lease.claim is None or each.unclaimed or each.token in here
+            own = own or (last and each.granted)
+            ends.append(self.lose(each, LossReason.TAKEN))
         asking = [
             asyncio.create_task(self._way.try_to_ask(node, lease.device_id, token, lease.age))
             for node, token in earlier
@@ -293,7 +295,10 @@ class NatsLeases(Leases):
             pass  # the next holder asks this node, which says that it is over
 
     async def _leave(self, lease: NatsLease, text: str) -> None:
-        if self._conversations is None or not self._way.connected:
+        if self._conversations is None:
+            return
+        if not self._way.connected:
+            lease.keep(text)
             return
         self._shared += 1
         try:
@@ -302,7 +307,8 @@ class NatsLeases(Leases):
                     lease.device_id, Version(lease.token, self._shared), text
                 )
         except (BrokerError, TimeoutError) as error:
-            _log.warning("conversation not shared", extra={"reason": str(error)})
+            _log.warning("conversation not shared", extra={"reason": describe(error)})
+            lease.keep(text)
 
     def _end(self, lease: NatsLease, text: str) -> None:
         device_id = lease.device_id

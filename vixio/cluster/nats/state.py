@@ -50,11 +50,6 @@ class State:
         self._next_whole = 0.0
         self._wake = asyncio.Event()
 
-    @property
-    def number(self) -> int:
-        """The number of the last message."""
-        return self._number
-
     def count(self, name: str, key: str = "") -> int:
         """Return the number of a row."""
         return self._rows.get((name, key), 0)

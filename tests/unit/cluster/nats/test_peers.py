@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from vixio.cluster.nats import balance as balance_module
 from vixio.cluster.nats import peers as module
 from vixio.cluster.nats.balance import URL, Balance
 from vixio.cluster.nats.names import PROTOCOL, proof_of
@@ -180,24 +181,31 @@ class Own:
     """The state of this node, as the balance reads it."""
 
     def __init__(self) -> None:
-        self.number = 1
         self.counts: dict[str, int] = {}
 
     def count(self, name: str, key: str = "") -> int:
         return self.counts.get(name, 0)
 
 
-def test_devices_go_to_the_node_with_the_fewest(kit: Kit) -> None:
+def test_devices_go_to_the_node_with_the_fewest(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(balance_module, "awake", lambda: kit.time)
     own = Own()
     balance = Balance("ws://me/", own, kit.peers)  # type: ignore[arg-type]
     assert balance.least_loaded() == "ws://me/"
-    own.number += 1  # the next sign of life
+    kit.time += 10  # it never came
     one, two = Other(kit.peers, "one", "ws://one/"), Other(kit.peers, "two", "ws://two/")
     one.whole((DEVICES, "", 2))
     two.whole((DEVICES, "", 4))
     own.counts[DEVICES] = 3
-    named = [balance.least_loaded() for _ in range(6)]
-    assert sorted(named) == ["ws://me/"] * 2 + ["ws://one/"] * 3 + ["ws://two/"]
+    named = [balance.least_loaded() for _ in range(3)]
+    assert sorted(named) == ["ws://me/", "ws://one/", "ws://one/"]
+    one.says(rows=[[DEVICES, "", 3]])  # the first has arrived
+    own.counts[DEVICES] = 4
+    assert sorted(balance.least_loaded() for _ in range(3)) == [
+        "ws://me/",
+        "ws://one/",
+        "ws://two/",
+    ]
     one.whole((DEVICES, "", 3), (DRAINING, "", 1))
     assert "ws://one/" not in [balance.least_loaded() for _ in range(9)]
     own.counts[DRAINING] = 1
