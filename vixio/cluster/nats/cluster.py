@@ -180,13 +180,16 @@ class NatsCluster(Cluster):
                 self.broadcast.run(),
             )
         ]
-        await self._link.ready()
-        if refusal := self.leases.refusal or self._link.refusal:
+        try:
+            await self._link.ready()
+            if refusal := self.leases.refusal or self._link.refusal:
+                raise ConfigError(f"cluster: {refusal}")
+            with suppress(TimeoutError):  # one of them has just gone
+                async with asyncio.timeout(MEET_S):
+                    await self.peers.met(self._joining.others)
+        except BaseException:
             await self.close()
-            raise ConfigError(f"cluster: {refusal}")
-        with suppress(TimeoutError):  # one of them has just gone
-            async with asyncio.timeout(MEET_S):
-                await self.peers.met(self._joining.others)
+            raise
 
     async def close(self) -> None:
         """Leave. The sessions are over. Idempotent."""
