@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -19,10 +20,10 @@ from vixio.http.routes.ready import READY_PATH
 from vixio.settings import Settings, load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
-UNIT = ROOT / "deploy" / "vixio.service"
-COMPOSE = ROOT / "deploy" / "compose.yaml"
-
-WITH_DATABASE = ROOT / "deploy" / "compose.postgresql.yaml"
+DEPLOY = ROOT / "deploy"
+UNIT = DEPLOY / "vixio.service"
+COMPOSE = DEPLOY / "compose.yaml"
+WITH_DATABASE = DEPLOY / "compose.postgresql.yaml"
 OPERATIONS = ROOT / "docs" / "operations.md"
 
 TO_STOP = Timeouts().drain + STOP_S
@@ -159,3 +160,50 @@ def test_a_mistake_in_the_unit_would_be_found(analyze: list[str]) -> None:
     mine = [line for line in done.stderr.splitlines() if UNIT.name in line]
     assert any("gently" in line for line in mine)
     assert any("ProtectEverything" in line for line in mine)
+
+
+def test_the_cluster_has_what_its_settings_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    composed = yaml.safe_load((DEPLOY / "compose.cluster.yaml").read_text(encoding="utf-8"))
+    services = composed["services"]
+    for name in ("DB_PASSWORD", "NATS_PASSWORD", "CLUSTER_SECRET"):
+        monkeypatch.setenv(name, "0123456789abcdef")
+    settings = load_settings(DEPLOY / "cluster.yaml")
+    assert settings.cluster is not None
+    assert settings.cluster.address.hosts == ("nats",)
+    for url in (settings.data.database, settings.memory.url):
+        assert urlsplit(url.get_secret_value()).hostname == "database"
+    assert {"nats", "database", "haproxy", "prometheus", "grafana"} < set(services)
+    users = re.findall(r"^\s+user: (\w+)$", (DEPLOY / "nats.conf").read_text("utf-8"), re.M)
+    assert settings.cluster.user in users
+    passwords = re.findall(r"password: \$(\w+)", (DEPLOY / "nats.conf").read_text("utf-8"))
+    assert f"export {' '.join(passwords)}\n" in services["nats"]["entrypoint"][-1]
+    nodes = [name for name in services if name.startswith("node")]
+    balanced = (DEPLOY / "haproxy.cfg").read_text(encoding="utf-8")
+    for port in (settings.server.port, settings.server.http_port):
+        assert set(re.findall(rf"server node\d (node\d):{port}$", balanced, re.M)) == set(nodes)
+    for name in nodes:
+        assert float(services[name]["stop_grace_period"].removesuffix("s")) >= TO_STOP
+        extras = services[name]["build"]["args"]["EXTRAS"].split()
+        assert {"nats", "postgresql", "sqlalchemy"} <= set(extras)
+    mounted = [
+        each.partition(":")[0]
+        for service in services.values()
+        for each in service.get("volumes", ())
+        if each.startswith("./")
+    ]
+    assert all((DEPLOY / each).exists() for each in mounted if each != "./settings")
+    scraped = yaml.safe_load((DEPLOY / "prometheus.yml").read_text(encoding="utf-8"))
+    (target,) = scraped["scrape_configs"][0]["static_configs"][0]["targets"]
+    assert target == "haproxy:8000"
+
+
+def test_the_dashboard_shows_metrics_that_there_are() -> None:
+    documented = set(re.findall(r"^\| `(vixio_\w+)`", OPERATIONS.read_text("utf-8"), re.M))
+    board = json.loads((DEPLOY / "grafana" / "vixio.json").read_text(encoding="utf-8"))
+    asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    for expression in asked:
+        names = {name.removesuffix("_bucket") for name in re.findall(r"vixio_\w+", expression)}
+        assert names <= documented, expression
+    assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
