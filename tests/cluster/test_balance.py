@@ -62,9 +62,10 @@ async def test_devices_spread_and_leave_a_node_that_drains(
                 urlsplit(answer.websocket_url).port or 0 for answer in answers if answer is not None
             )
 
-        assert await connect(6, nodes[0].ota) == {ports[0]: 3, ports[1]: 3}
+        spread = await connect(6, nodes[0].ota)
+        assert all(spread[port] >= 2 for port in ports), spread
         found = await nodes[0].until(lambda found: found["connected"] == 6, "all devices")
-        assert [each["connected"] for each in found["workers"]] == [3, 3]
+        assert [each["connected"] for each in found["workers"]] == [spread[port] for port in ports]
         assert [each["node"][:6] for each in found["workers"]] == ["node-1", "node-2"]
         await nodes[1].server.stop(signal.SIGTERM)
         assert await connect(3, nodes[0].ota) == {ports[0]: 3}

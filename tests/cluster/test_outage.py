@@ -34,7 +34,7 @@ async def test_conversations_go_on_and_new_devices_are_served(bus: JetStreamServ
         bus.kill()
         await disconnected(one, two)
         assert before.valid
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(BOUND):
             during = await two.leases.acquire(TWO, holders[TWO].on_lost)
         assert during.valid
         assert two.presence.where(TWO) == two.node
@@ -156,7 +156,7 @@ async def test_a_broker_that_stands_still_costs_a_bounded_wait(bus: JetStreamSer
         before = await one.leases.acquire(ONE, holder.on_lost)
         bus.stop()
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(BOUND):
                 during = await two.leases.acquire(TWO, Holder().on_lost)
             assert during.valid
             assert before.valid

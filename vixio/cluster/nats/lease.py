@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from vixio.cluster.nats.claims import Claim
 from vixio.cluster.nats.pulse import awake
-from vixio.core.cluster import Lease, OnLost
+from vixio.cluster.sharing_lease import SharingLease
+from vixio.core.cluster import OnLost
 from vixio.core.waiters import Waiters
 
 if TYPE_CHECKING:
     from vixio.cluster.nats.leases import NatsLeases
 
-SHARE_S: Final = 0.05
-"""A conversation changes several times at a turn's end: it is sent once."""
 
-
-class NatsLease(Lease):
+class NatsLease(SharingLease):
     """``claim``: None until there is one, and while there is no bus to claim the device on."""
 
     def __init__(self, leases: NatsLeases, device_id: str, on_lost: OnLost) -> None:
@@ -36,8 +32,6 @@ class NatsLease(Lease):
         self.doubted = False
         """Whether it may have passed on while this process stood still."""
         self._since = awake()
-        self._dump: Callable[[], str] | None = None
-        self._timer: asyncio.TimerHandle | None = None
         self._changed = Waiters()
 
     @property
@@ -72,14 +66,6 @@ class NatsLease(Lease):
         """Let those look again that wait for it."""
         self._changed.wake()
 
-    def share_handover(self, dump: Callable[[], str]) -> None:
-        """Publish the conversation for the next holder, :data:`SHARE_S` seconds later."""
-        if self._released:
-            return
-        self._dump = dump
-        if self._timer is None and not self.lost:
-            self._timer = asyncio.get_running_loop().call_later(SHARE_S, self._share)
-
     async def release(self) -> None:
         """Give the lease back, with what is still to be shared. Idempotent."""
         if not (self._released or self.lost):
@@ -87,18 +73,6 @@ class NatsLease(Lease):
             self.change()
             await self._leases.released(self)
 
-    def take_handover(self) -> str | None:
-        """Return what has not been sent yet; None: nothing."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        dump, self._dump = self._dump, None
-        return dump() if dump is not None else None
-
-    def keep(self, text: str) -> None:
-        """Keep what could not be shared for whoever asks for it, unless there is more since."""
-        if self._dump is None:
-            self._dump = lambda: text
-
-    def _share(self) -> None:
+    def flush(self) -> None:
+        """Send what is to be shared now."""
         self._leases.share(self)

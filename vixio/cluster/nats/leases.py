@@ -298,7 +298,7 @@ class NatsLeases(Leases):
         if self._conversations is None:
             return
         if not self._way.connected:
-            lease.keep(text)
+            lease.keep_handover(text)
             return
         self._shared += 1
         try:
@@ -308,7 +308,7 @@ class NatsLeases(Leases):
                 )
         except (BrokerError, TimeoutError) as error:
             _log.warning("conversation not shared", extra={"reason": describe(error)})
-            lease.keep(text)
+            lease.keep_handover(text)
 
     def _end(self, lease: NatsLease, text: str) -> None:
         device_id = lease.device_id

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, Final
 
+from vixio.cluster.sharing_lease import SharingLease
 from vixio.cluster.workers.channel import Channel
 from vixio.cluster.workers.lease_table import LEASE_S, RENEW_S
 from vixio.cluster.workers.messages import Kind
@@ -23,9 +24,6 @@ from vixio.core.cluster import (
 
 ACQUIRE_S: Final = 2.5 * RELEASE_S
 """The coordinator answers within RELEASE_S; the rest is for a busy machine."""
-
-SHARE_S: Final = 0.05
-"""A conversation changes several times at a turn's end: it is sent once."""
 
 
 @dataclass(eq=False, slots=True)
@@ -158,7 +156,7 @@ class WorkerLeases(Leases):
         task.add_done_callback(self._tasks.discard)
 
 
-class WorkerLease(Lease):
+class WorkerLease(SharingLease):
     """A lease of this process."""
 
     def __init__(
@@ -166,21 +164,11 @@ class WorkerLease(Lease):
     ) -> None:
         super().__init__(device_id, token, on_lost, handover)
         self._leases = leases
-        self._dump: Callable[[], str] | None = None
-        self._timer: asyncio.TimerHandle | None = None
 
     @property
     def valid(self) -> bool:
         """Whether this process may act for the device."""
         return super().valid and self._leases.fresh
-
-    def share_handover(self, dump: Callable[[], str]) -> None:
-        """Publish the conversation for the next holder, :data:`SHARE_S` seconds later."""
-        if self._released:
-            return
-        self._dump = dump
-        if self._timer is None and not self.lost:
-            self._timer = asyncio.get_running_loop().call_later(SHARE_S, self.flush)
 
     async def release(self) -> None:
         """Give the lease back, with what is still to be shared. Idempotent."""
@@ -192,11 +180,3 @@ class WorkerLease(Lease):
         """Send what is to be shared now."""
         if (text := self.take_handover()) is not None:
             self._leases.share(self, text)
-
-    def take_handover(self) -> str | None:
-        """Return what has not been sent yet; None: nothing."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        dump, self._dump = self._dump, None
-        return dump() if dump is not None else None
