@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from vixio.composition.server_providers import ServerProviders
-from vixio.core.cluster import Presence
+from vixio.core.cluster import Cluster
 from vixio.core.errors import VixioError
 from vixio.core.extras import how_to_repair
 from vixio.core.host import SessionHost
@@ -42,19 +42,19 @@ class MetricsService:
         host: SessionHost,
         providers: ServerProviders,
         readiness: Readiness,
-        presence: Presence,
+        cluster: Cluster,
     ) -> None:
         self._section = section
         self._host = host
         self._providers = providers
         self._readiness = readiness
-        self._presence = presence
+        self._cluster = cluster
         self._metrics: ServerMetrics | None = None
         self._waiting: deque[Event] = deque(maxlen=MAX_WAITING)
         self._missing = ""
         if section.enabled:
             host.events.attach(self._take)
-            presence.publish(self._status, topic=TOPIC)
+            cluster.presence.publish(self._status, topic=TOPIC)
 
     def routes(self, proxies: Proxies) -> Sequence[Route]:
         """Return the route; none if the settings want none."""
@@ -80,10 +80,11 @@ class MetricsService:
         from vixio.metrics.exposition import ServerMetrics
 
         return ServerMetrics(
-            Sources(
-                self._host.counters, self._readiness, self._host.stats, self._providers.fallbacks
-            )
+            Sources(self._host.counters, self._readiness, self._gauges, self._providers.fallbacks)
         )
+
+    def _gauges(self) -> dict[str, Any]:
+        return {**self._host.stats(), **self._cluster.stats()}
 
     def _take(self, event: Event) -> None:
         if self._metrics is not None:
@@ -99,6 +100,6 @@ class MetricsService:
             raise VixioError(self._missing or "the metrics are still loading")
         from vixio.metrics.exposition import render
 
-        members = await self._presence.members(TOPIC)
+        members = await self._cluster.presence.members(TOPIC)
         # Some thousand lines with many processes, too many to be written between two frames.
         return await asyncio.to_thread(render, members, accept)

@@ -35,7 +35,7 @@ class Operations:
         self.drain = Drain(host, admission)
         self.readiness.add("draining", self.drain.reason)
         self._metrics = MetricsService(
-            settings.metrics, host, providers, self.readiness, admission.cluster.presence
+            settings.metrics, host, providers, self.readiness, admission.cluster
         )
         self._traces = TraceService(host.events, host.counters)
         self.admission = admission

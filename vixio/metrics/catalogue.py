@@ -47,6 +47,7 @@ LOOP_LAG: Final = Spec(
     "How late the event loop runs its timers, the median of 10 s.",
 )
 OVERLOADED: Final = Spec("vixio_overloaded", "gauge", "1 while new devices are too much, 0.")
+NODES: Final = Spec("vixio_nodes", "gauge", "Nodes of the cluster, this one among them.")
 CONNECTIONS: Final = Spec("vixio_sessions_opened_total", "counter", "Sessions that began.")
 TURNS: Final = Spec("vixio_turns_total", "counter", "Turns that ended.", ("outcome",))
 STAGES: Final = Spec(
@@ -116,7 +117,7 @@ EVENTS: Final = Spec(
 )
 
 ALL: Final = (
-    BUILD, READY, DEVICES, SESSIONS, HANDSHAKES, LOOP_LAG, OVERLOADED, CONNECTIONS, TURNS, STAGES,
-    TURN_FAILURES, PROVIDER_ERRORS, FALLBACKS, TOOL_CALLS, TOOL_SECONDS, MODEL_CALLS, TOKENS_IN,
-    TOKENS_CACHED, TOKENS_OUT, PASSED_OVER, DROPPED, REFUSALS, OTA, EVENTS,
+    BUILD, READY, DEVICES, SESSIONS, HANDSHAKES, LOOP_LAG, OVERLOADED, NODES, CONNECTIONS, TURNS,
+    STAGES, TURN_FAILURES, PROVIDER_ERRORS, FALLBACKS, TOOL_CALLS, TOOL_SECONDS, MODEL_CALLS,
+    TOKENS_IN, TOKENS_CACHED, TOKENS_OUT, PASSED_OVER, DROPPED, REFUSALS, OTA, EVENTS,
 )  # fmt: skip

@@ -20,7 +20,14 @@ from vixio.metrics.exposition import ServerMetrics, render
 from vixio.metrics.labels import MAX_VALUES, OTHER
 
 DEVICE = "02:00:00:00:00:01"
-GAUGES = {"connected": 2, "sessions": 1, "handshakes": 1, "loop_lag_ms": 1.5, "overloaded": False}
+GAUGES = {
+    "connected": 2,
+    "sessions": 1,
+    "handshakes": 1,
+    "loop_lag_ms": 1.5,
+    "overloaded": False,
+    "nodes": 3,
+}
 
 
 def server(counters: Counters | None = None) -> ServerMetrics:
