@@ -153,7 +153,7 @@ async def test_a_dead_broker_is_no_traceback(
                 await call
             await until(lambda: caller.connected, what="the connection", seconds=LIMIT)
     shown = [each for each in caplog.records if each.levelno >= logging.WARNING]
-    assert {each.name for each in shown} == {"vixio.bus.broker"}
+    assert {each.name for each in shown} == {"vixio.bus.upkeep"}
     assert not any(each.exc_info for each in shown)
 
 
