@@ -58,6 +58,7 @@ class Doubts:
         self._claims = claims
         self._ask = ask
         self._connected = connected
+        self._stalls = 0
         self._wanted: dict[NatsLease, None] = {}
         self._wake = asyncio.Event()
 
@@ -70,9 +71,10 @@ class Doubts:
             "the process stood still, looking whether its devices have moved on",
             extra={"seconds": round(gap, 1), "devices": len(doubted)},
         )
+        self._stalls += 1
         for lease in doubted:
             lease.doubted = True
-        asyncio.get_running_loop().call_later(TRUST_S, self._trust, doubted)
+        asyncio.get_running_loop().call_later(TRUST_S, self._trust, doubted, self._stalls)
         self.look_at_all()
 
     def look(self, lease: NatsLease) -> None:
@@ -110,10 +112,10 @@ class Doubts:
                 await self._look_at(lease)
 
     async def _look_at(self, lease: NatsLease) -> None:
+        before = self._stalls
         while not lease.over and not await self._is_settled(lease):
             pass
-        lease.doubted = False
-        lease.change()
+        self._trust([lease], before)
 
     async def _is_settled(self, lease: NatsLease) -> bool:
         """Claim a lease anew if it needs that, or end it; False: there was a claim meanwhile."""
@@ -143,8 +145,10 @@ class Doubts:
         answer = await self._ask(last.node, lease.device_id, last.token, lease.age)
         return not answer.goes_on
 
-    def _trust(self, doubted: list[NatsLease]) -> None:
+    def _trust(self, doubted: list[NatsLease], stalls: int) -> None:
+        """Doubt leases no more, unless the process stood still again since ``stalls``."""
+        if stalls != self._stalls:
+            return
         for lease in doubted:
-            if lease.doubted:
-                lease.doubted = False
-                lease.change()
+            lease.doubted = False
+            lease.change()
