@@ -24,9 +24,7 @@ from tests.cluster import node
 from tests.cluster.gate import Gate, gate
 from tests.e2e.processes import Running, free_ports, running
 from tests.support import patient
-from tests.support.nats_nodes import REQUIRED, SECRET, JetStreamServer
-from tests.support.registry_databases import new_postgres
-from tests.support.waiting import until
+from tests.support.nats_nodes import SECRET, JetStreamServer
 
 PROXY_CONFIG = Path("deploy/haproxy.cfg")
 LONG = 90.0
@@ -242,17 +240,12 @@ class Fleet:
 
 
 @asynccontextmanager
-async def fleet(folder: Path, bus: JetStreamServer, postgres: str) -> AsyncIterator[Fleet]:
+async def fleet(folder: Path, bus: JetStreamServer, database: str) -> AsyncIterator[Fleet]:
     """Run three nodes; all is gone at the end."""
-    if not os.environ.get(REQUIRED):
-        pytest.skip("`make test-cluster` runs it")
-    async with Fleet(folder, bus, new_postgres(postgres)) as made:
+    async with Fleet(folder, bus, database) as made:
         try:
             yield made
         except BaseException as error:
             error.add_note("the nodes said:\n" + made.said()[-8_000:])
             raise
         made.check_logs()
-
-
-__all__ = ["Fleet", "Node", "fleet", "until"]

@@ -12,7 +12,9 @@ import pytest
 from tests.cluster.fleet import Fleet, fleet
 from tests.cluster.talkers import Crowd, crowd
 from tests.support.nats_nodes import JetStreamServer
-from tests.support.registry_databases import postgres_url  # noqa: F401 - a fixture
+from tests.support.registry_databases import new_postgres, postgres_url
+
+__all__ = ["postgres_url"]
 
 DEVICES = 50
 SOON = 120.0
@@ -22,12 +24,14 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 @pytest.fixture
-async def three(
-    tmp_path: Path,
-    bus: JetStreamServer,
-    postgres_url: str,  # noqa: F811 - the fixture
-) -> AsyncIterator[Fleet]:
-    async with fleet(tmp_path, bus, postgres_url) as made:
+def database(bus: JetStreamServer, request: pytest.FixtureRequest) -> str:
+    """Make a database, once it is known that these tests are to run."""
+    return new_postgres(request.getfixturevalue("postgres_url"))
+
+
+@pytest.fixture
+async def three(tmp_path: Path, bus: JetStreamServer, database: str) -> AsyncIterator[Fleet]:
+    async with fleet(tmp_path, bus, database) as made:
         yield made
 
 

@@ -21,7 +21,7 @@ def make_context(settings: Settings, *, worker: int = 0) -> ClusterContext:
     """
     section = settings.cluster
     if section is None:
-        return ClusterContext(share_ports=worker > 0)
+        return ClusterContext()
     try:
         from vixio.cluster.nats.cluster import NatsCluster, Node
     except ImportError as error:

@@ -79,3 +79,8 @@ def hubs(hub: HubServer) -> Hubs:
         Mirror("github", hub.base),
     )
     return Hubs(mirrors, github_api=hub.base)
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return tmp_path / "model.onnx"

@@ -53,8 +53,6 @@ def test_a_secret_is_needed(tmp_path: Path) -> None:
 
 def test_without_the_section_a_process_is_alone() -> None:
     assert isinstance(make_context(Settings()).cluster, LocalCluster)
-    assert not make_context(Settings()).share_ports
-    assert make_context(Settings(), worker=1).share_ports
 
 
 def node(context: ClusterContext) -> NatsCluster:

@@ -7,7 +7,6 @@ and go on rising.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,8 +30,6 @@ _NAME_IN_USE: Final = 10_058
 
 _EPOCH: Final = datetime(2020, 1, 1, tzinfo=UTC)
 _REVISION_BITS: Final = 34
-
-_log = logging.getLogger(__name__)
 
 
 class WrongRevision(Exception):

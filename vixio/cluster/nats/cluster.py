@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
 import secrets
 import socket
@@ -34,8 +33,6 @@ from vixio.cluster.nats.state import State
 from vixio.core.cluster import RELEASE_S, Cluster
 from vixio.core.errors import ConfigError
 from vixio.core.tasks import cancel_and_wait
-
-_log = logging.getLogger(__name__)
 
 DEFAULT_PORT: Final = 4222
 

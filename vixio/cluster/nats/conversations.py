@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from typing import Final, NamedTuple
 
 from vixio.bus.errors import BrokerError
@@ -14,8 +13,6 @@ MAX_BYTES: Final = 256 * 1024 * 1024
 """Of the bucket: over it the oldest conversations go."""
 
 _TRIES: Final = 8
-
-_log = logging.getLogger(__name__)
 
 
 class Version(NamedTuple):

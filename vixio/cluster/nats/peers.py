@@ -107,15 +107,14 @@ class Peers:
             await asyncio.sleep(1)
             time = awake()
             if time - last > SILENT_S / 2:  # this process stood still: it heard nothing itself
-                for peer in self._peers.values():
-                    peer.heard = time
+                self.unheard()
             last = time
             for peer in self.nodes:
                 if time - peer.heard > SILENT_S:
                     self.gone(peer.node, "it gives no sign of life")
 
     def unheard(self) -> None:
-        """The bus was away: nobody could be heard."""
+        """Nobody could be heard for a while, so nobody is silent."""
         for peer in self._peers.values():
             peer.heard = awake()
 
