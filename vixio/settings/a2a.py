@@ -7,7 +7,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
 
-from vixio.settings.faults import fault
+from vixio.providers.faults import fault
 from vixio.settings.sections import MIN_SECRET_BYTES, Section
 
 MAX_OWNERS = 1_000

@@ -10,7 +10,7 @@ from pydantic_core import PydanticKnownError
 
 from vixio.core.greetings import OTHERS, WakeGreetings
 from vixio.core.whole_phrases import MAX_CHARS, bare
-from vixio.settings.faults import fault
+from vixio.providers.faults import fault
 
 Phrase = Annotated[str, Field(min_length=1, max_length=MAX_CHARS)]
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from vixio.core.device import normalise_device_pattern
+from vixio.providers.faults import fault
 from vixio.settings.conversation import IdleSeconds, Phrase, TurnsADay, WakeReply
-from vixio.settings.faults import fault
 from vixio.settings.provider import (
     AgentSection,
     ASRSection,

@@ -17,11 +17,11 @@ from vixio.providers.agent import AgentBackend
 from vixio.providers.asr import ASRProvider
 from vixio.providers.entry import ProviderEntry
 from vixio.providers.fallback.candidates import UnavailableProvider
+from vixio.providers.faults import fault
 from vixio.providers.registry import ProviderFactory, ProviderKind
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider
 from vixio.providers.vision import VisionProvider
-from vixio.settings.faults import fault
 from vixio.settings.sections import Section, TimeoutSettings
 
 

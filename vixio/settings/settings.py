@@ -22,13 +22,13 @@ from vixio.core.pacer import PacerSettings
 from vixio.core.session.settings import SessionSettings
 from vixio.core.timeouts import Timeouts
 from vixio.core.turns.interruption import CutAtVoice, InterruptionFactory, PauseAtVoice
+from vixio.providers.faults import fault
 from vixio.settings.a2a import A2ASection
 from vixio.settings.api import ApiSection
 from vixio.settings.cluster import ClusterSection
 from vixio.settings.conversations import ConversationsSection
 from vixio.settings.data import DataSection
 from vixio.settings.devices import DeviceSection, check_ids, inherit_providers
-from vixio.settings.faults import fault
 from vixio.settings.memory import MemorySection
 from vixio.settings.metrics import MetricsSection
 from vixio.settings.provider import (

@@ -9,7 +9,7 @@ from pydantic import BaseModel, SerializeAsAny, model_validator
 
 from vixio.core.errors import ConfigError, describe
 from vixio.core.station import Station
-from vixio.settings.faults import fault
+from vixio.providers.faults import fault
 from vixio.settings.sections import Section
 from vixio.stations import registry
 from vixio.stations.registry import Misplaced, Place, arrange
