@@ -147,6 +147,7 @@ class LLMServer:
         self._answers: deque[Answer] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
+        self._port = 0  # the same one when it is started again
 
     def script(self, *answers: Answer) -> None:
         """Answer the next requests with ``answers``, in order."""
@@ -155,11 +156,12 @@ class LLMServer:
     @property
     def base_url(self) -> str:
         """The base URL for a client."""
-        assert self._server is not None
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
+        assert self._port, "it has not been started yet"
+        return f"http://127.0.0.1:{self._port}/v1"
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self._port)
+        self._port = self._server.sockets[0].getsockname()[1]
         return self
 
     async def __aexit__(

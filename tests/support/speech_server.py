@@ -87,6 +87,7 @@ class SpeechServer:
         self._tasks: set[asyncio.Task[None]] = set()
         self._idle = asyncio.Event()
         self._server: asyncio.Server | None = None
+        self._port = 0  # the same one when it is started again
 
     def fail(self, *faults: Fault) -> None:
         """Do so with the next requests, in order."""
@@ -94,8 +95,8 @@ class SpeechServer:
 
     @property
     def base_url(self) -> str:
-        assert self._server is not None
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
+        assert self._port, "it has not been started yet"
+        return f"http://127.0.0.1:{self._port}/v1"
 
     async def idle(self) -> None:
         """Wait until no request is being answered."""
@@ -104,7 +105,8 @@ class SpeechServer:
             await self._idle.wait()
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._connected, "127.0.0.1", self._port)
+        self._port = self._server.sockets[0].getsockname()[1]
         return self
 
     async def __aexit__(

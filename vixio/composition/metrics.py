@@ -80,7 +80,13 @@ class MetricsService:
         from vixio.metrics.exposition import ServerMetrics
 
         return ServerMetrics(
-            Sources(self._host.counters, self._readiness, self._gauges, self._providers.fallbacks)
+            Sources(
+                self._host.counters,
+                self._readiness,
+                self._gauges,
+                self._providers.fallbacks,
+                self._providers.servers,
+            )
         )
 
     def _gauges(self) -> dict[str, Any]:

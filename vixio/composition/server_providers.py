@@ -64,11 +64,23 @@ class ServerProviders:
 
     def fallbacks(self) -> dict[str, list[dict[str, Any]]]:
         """Return the states of the providers in fallback lists, by kind."""
-        return {
-            each.provider.candidates.kind: each.provider.stats()
-            for each in self.pool.loaders()
-            if isinstance(each.provider, FallbackProvider)
-        }
+        found: dict[str, list[dict[str, Any]]] = {}
+        for each in self.pool.loaders():
+            if isinstance(each.provider, FallbackProvider):
+                found.setdefault(each.provider.candidates.kind, []).extend(each.provider.stats())
+        return found
+
+    def servers(self) -> list[dict[str, Any]]:
+        """Return the states of all servers of providers that have several."""
+        found: list[dict[str, Any]] = []
+        for each in self.pool.loaders():
+            if isinstance(each.provider, FallbackProvider | AgentBackend):
+                for state in each.provider.stats():
+                    for one in state.get("servers", [state]):
+                        if "server" in one:
+                            name = one.get("provider") or one["model"]
+                            found.append({"kind": str(each.choice.kind), **one, "provider": name})
+        return found
 
     def stats(self) -> dict[str, Any]:
         """Return what a health page shows."""

@@ -102,7 +102,9 @@ def _parts(settings: Settings) -> Iterator[tuple[str, Probe, Settings]]:
                 yield f"{place}{name}", probe, of_profile
                 continue
             for part, each in section.parts():
-                yield f"{place}{name}{part}", probe, of_profile.model_copy(update={name: each})
+                for server, one in each.servers():
+                    alone = of_profile.model_copy(update={name: one})
+                    yield f"{place}{name}{part}{server}", probe, alone
 
 
 async def _try(name: str, probe: Probe, settings: Settings, places: asyncio.Semaphore) -> Part:

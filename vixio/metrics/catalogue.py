@@ -72,6 +72,18 @@ FALLBACKS: Final = Spec(
     "What a provider of a fallback list failed at, so that the next one was asked.",
     ("kind", "provider"),
 )
+SERVERS: Final = Spec(
+    "vixio_provider_server_up",
+    "gauge",
+    "1 while one of several servers of a provider serves, 0 while it is passed over.",
+    ("kind", "provider", "server"),
+)
+SERVERS_PENDING: Final = Spec(
+    "vixio_provider_server_pending",
+    "gauge",
+    "What one of several servers of a provider has to do for this process.",
+    ("kind", "provider", "server"),
+)
 TOOL_CALLS: Final = Spec(
     "vixio_tool_calls_total", "counter", "Calls of tools in turns.", ("source", "outcome")
 )
@@ -118,6 +130,7 @@ EVENTS: Final = Spec(
 
 ALL: Final = (
     BUILD, READY, DEVICES, SESSIONS, HANDSHAKES, LOOP_LAG, OVERLOADED, NODES, CONNECTIONS, TURNS,
-    STAGES, TURN_FAILURES, PROVIDER_ERRORS, FALLBACKS, TOOL_CALLS, TOOL_SECONDS, MODEL_CALLS,
-    TOKENS_IN, TOKENS_CACHED, TOKENS_OUT, PASSED_OVER, DROPPED, REFUSALS, OTA, EVENTS,
+    STAGES, TURN_FAILURES, PROVIDER_ERRORS, FALLBACKS, SERVERS, SERVERS_PENDING, TOOL_CALLS,
+    TOOL_SECONDS, MODEL_CALLS, TOKENS_IN, TOKENS_CACHED, TOKENS_OUT, PASSED_OVER, DROPPED,
+    REFUSALS, OTA, EVENTS,
 )  # fmt: skip

@@ -50,12 +50,13 @@ COUNTED: Final = (
 @dataclass(frozen=True, slots=True)
 class Sources:
     """What is read at a scrape. ``gauges``: those of the health page; ``fallbacks``: the states of
-    the lists of providers by kind."""
+    the lists of providers by kind; ``servers``: those of providers that have several."""
 
     counters: Counters
     readiness: Readiness
     gauges: Callable[[], Mapping[str, Any]]
     fallbacks: Callable[[], Mapping[str, Iterable[Mapping[str, Any]]]]
+    servers: Callable[[], Iterable[Mapping[str, Any]]]
 
 
 def classify(name: str) -> tuple[Spec, Labels] | None:
@@ -95,6 +96,7 @@ class CountCollector(Collector):
         yield from self._gauges()
         yield from self._counts()
         yield self._fallbacks()
+        yield from self._servers()
 
     def _gauges(self) -> Iterator[GaugeMetricFamily]:
         sources = self._sources
@@ -132,6 +134,16 @@ class CountCollector(Collector):
                 labels = (kind, str(state["provider"]))
                 failed[labels] = failed.get(labels, 0) + state["failed"]
         return _counter(catalogue.FALLBACKS, failed)
+
+    def _servers(self) -> Iterator[GaugeMetricFamily]:
+        up: dict[Labels, float] = {}
+        pending: dict[Labels, float] = {}
+        for state in self._sources.servers():
+            labels = (str(state["kind"]), str(state["provider"]), str(state["server"]))
+            up[labels] = float(state["state"] == "ready")
+            pending[labels] = pending.get(labels, 0) + state["pending"]
+        yield _gauge(catalogue.SERVERS, up)
+        yield _gauge(catalogue.SERVERS_PENDING, pending)
 
 
 def _gauge(spec: Spec, samples: Mapping[Labels, float]) -> GaugeMetricFamily:

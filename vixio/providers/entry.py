@@ -8,7 +8,9 @@ from pydantic import BaseModel, ConfigDict, SerializeAsAny, model_validator
 
 from vixio.core.errors import ConfigError, ProviderUnavailable
 from vixio.providers import registry
+from vixio.providers.fallback.making import Chosen, make
 from vixio.providers.registry import ProviderFactory, ProviderKind
+from vixio.providers.servers import read_options, write_options
 
 
 class ProviderEntry(BaseModel):
@@ -22,6 +24,8 @@ class ProviderEntry(BaseModel):
 
     name: str
     options: SerializeAsAny[BaseModel]
+    replicas: tuple[SerializeAsAny[BaseModel], ...] = ()
+    """Options for further servers, which share the work."""
 
     @model_validator(mode="before")
     @classmethod
@@ -38,7 +42,8 @@ class ProviderEntry(BaseModel):
             raise ValueError(f"name: {error}") from error
         cls.check(name, factory)
         given = {key: option for key, option in value.items() if key != "name"}
-        return {"name": name, "options": factory.settings_model.model_validate(given)}
+        options, *replicas = read_options(factory, given)
+        return {"name": name, "options": options, "replicas": replicas}
 
     @classmethod
     def check(cls, name: str, factory: ProviderFactory[Any, Any]) -> None:
@@ -57,8 +62,12 @@ class ProviderEntry(BaseModel):
 
     def given(self) -> dict[str, Any]:
         """Return the entry as it stands in a file: the name, and the options that are set."""
-        keys = self.options.model_fields_set
-        return {"name": self.name, **{key: getattr(self.options, key) for key in keys}}
+        factory = registry.resolve(self.kind, self.name)
+        return {"name": self.name, **write_options(factory, self.each_options())}
+
+    def each_options(self) -> tuple[BaseModel, ...]:
+        """Return the options once for each server."""
+        return (self.options, *self.replicas)
 
     def within(self, seconds: float) -> Self:
         """Return the entry with the provider's own ``timeout``, if it has one, below ``seconds``.
@@ -69,10 +78,11 @@ class ProviderEntry(BaseModel):
         fixed = "timeout" in self.options.model_fields_set
         if fixed or not isinstance(own, int | float) or own <= seconds:
             return self
-        return self.model_copy(
-            update={"options": self.options.model_copy(update={"timeout": seconds})}
+        options, *replicas = (
+            each.model_copy(update={"timeout": seconds}) for each in self.each_options()
         )
+        return self.model_copy(update={"options": options, "replicas": tuple(replicas)})
 
     def create(self) -> Any:  # noqa: ANN401 - the kind's interface, which the caller names
         """Make the provider, unstarted. Raises ConfigError, ProviderUnavailable."""
-        return registry.resolve(self.kind, self.name).create(self.options)
+        return make(self.kind, [Chosen(self.name, self.each_options())])

@@ -82,6 +82,16 @@ class ProviderFactory(Generic[SettingsT, ProviderT_co]):
     ``vixio serve`` and ``vixio check`` say so if the assistant's is not among them. None: unknown.
     May read small files, must not load a model or ask a service.
     """
+    servers: str = ""
+    """The option that is the address of its server, of which a file may name several.
+
+    Then there is a provider for each, and they share the work. Empty: it has no server of its own.
+    """
+    create_shared: Callable[[Sequence[tuple[SettingsT, str]]], ProviderT_co] | None = None
+    """Creates one provider from the options for each server, with its address.
+
+    None: a list as of several providers, which an agent cannot be.
+    """
 
 
 _OPENAI_AGENT = "vixio.providers.openai_agent.backend"

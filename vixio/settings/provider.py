@@ -1,6 +1,7 @@
 """The sections that choose a provider: its name, and that provider's own options as further keys.
 
-A list of several is the section of the first one, which holds the others.
+A list of several is the section of the first one, which holds the others. One with several servers
+holds its options for each of them.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from vixio.providers import registry
 from vixio.providers.agent import AgentBackend
 from vixio.providers.asr import ASRProvider
 from vixio.providers.entry import ProviderEntry
-from vixio.providers.fallback.candidates import UnavailableProvider
+from vixio.providers.fallback.making import Chosen, make
 from vixio.providers.faults import fault
 from vixio.providers.registry import ProviderFactory, ProviderKind
+from vixio.providers.servers import read_options, write_options
 from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider
 from vixio.providers.vision import VisionProvider
@@ -41,6 +43,8 @@ class ProviderSection(Section):
     name: str
     options: SerializeAsAny[BaseModel]
     """An instance of the provider's ``settings_model``."""
+    replicas: tuple[SerializeAsAny[BaseModel], ...] = ()
+    """The options for further servers, which share the work with the first one."""
     others: tuple[Self, ...] = ()
     """The following ones of a list: if one fails, the next one takes over."""
     patience: float = Field(default=8.0, gt=0)
@@ -54,12 +58,18 @@ class ProviderSection(Section):
     def _check_options(cls, value: object) -> object:
         if isinstance(value, list | tuple):
             first, *others = cls._listed(value)
-            return {"name": first.name, "options": first.options, "others": others}
+            return {
+                "name": first.name,
+                "options": first.options,
+                "replicas": first.replicas,
+                "others": others,
+            }
         if not isinstance(value, Mapping):
             return value
         name, factory = cls._chosen(value)
         given = {key: option for key, option in value.items() if key != "name"}
-        return {"name": name, "options": factory.settings_model.model_validate(given)}
+        options, *replicas = read_options(factory, given)
+        return {"name": name, "options": options, "replicas": replicas}
 
     @classmethod
     def _chosen(cls, value: Mapping[object, object]) -> tuple[str, ProviderFactory[Any, Any]]:
@@ -97,14 +107,31 @@ class ProviderSection(Section):
             if not entries:
                 yield place, each
             for key, entry in entries.items():
-                alone = {"name": entry.name, "options": entry.options}
+                alone = {"name": entry.name, "options": entry.options, "replicas": entry.replicas}
                 yield f"{place}.{key}", each.model_copy(update=alone)
+
+    def servers(self) -> Iterator[tuple[str, Self]]:
+        """Yield the provider once for each of its servers: the place of the address, if there are
+        several, and the section with that server alone.
+        """
+        if not self.replicas:
+            yield "", self
+            return
+        key = registry.resolve(self.kind, self.name).servers
+        for index, options in enumerate(self.each_options()):
+            alone = self.model_copy(update={"options": options, "replicas": ()})
+            yield f".{key}[{index}]", alone
+
+    def each_options(self) -> tuple[BaseModel, ...]:
+        """Return the options once for each server."""
+        return (self.options, *self.replicas)
 
     def given(self) -> dict[str, Any] | list[Any]:
         """Return the section as it stands in a file: the name, and the options that are set."""
         if self.others:
             return [each.given() for each in self.each()]
-        return {"name": self.name, **self._set_options()}
+        factory = registry.resolve(self.kind, self.name)
+        return {"name": self.name, **write_options(factory, self.each_options())}
 
     def within(self, timeouts: TimeoutSettings) -> Self:
         """Return the section with its own time limits below those of the server.
@@ -138,28 +165,17 @@ class ProviderSection(Section):
                 )
         if not changed:
             return self
-        given = self._set_options() | changed
-        return self.model_copy(update={"options": self.options.model_validate(given)})
-
-    def _set_options(self) -> dict[str, Any]:
-        return {key: getattr(self.options, key) for key in self.options.model_fields_set}
+        options, *replicas = (
+            each.model_validate(
+                {key: getattr(each, key) for key in each.model_fields_set} | changed
+            )
+            for each in self.each_options()
+        )
+        return self.model_copy(update={"options": options, "replicas": tuple(replicas)})
 
     def _create(self) -> Any:  # noqa: ANN401 - the kind's interface, which each subclass names
-        return registry.resolve(self.kind, self.name).create(self.options)
-
-    def _create_each(self) -> list[Any]:
-        """Make all providers that can be made. Raises the first error if none can."""
-        made: list[Any] = []
-        failures: list[ProviderUnavailable] = []
-        for section in self.each():
-            try:
-                made.append(registry.resolve(self.kind, section.name).create(section.options))
-            except ProviderUnavailable as error:
-                failures.append(error)
-                made.append(UnavailableProvider(section.name, error))
-        if len(failures) == len(made):
-            raise failures[0]
-        return made
+        chosen = [Chosen(each.name, each.each_options()) for each in self.each()]
+        return make(self.kind, chosen, self.patience if self.others else None)
 
 
 _MARGIN = 0.8
@@ -174,10 +190,6 @@ class VADSection(ProviderSection):
 
     def create(self) -> VADProvider:
         """Make the detector, unstarted. Raises ConfigError, ProviderUnavailable."""
-        if self.others:
-            from vixio.providers.fallback.vad import FallbackVADProvider
-
-            return FallbackVADProvider(self._create_each())
         provider: VADProvider = self._create()
         return provider
 
@@ -191,10 +203,6 @@ class ASRSection(ProviderSection):
 
     def create(self) -> ASRProvider:
         """Make the recogniser, unstarted. Raises ConfigError, ProviderUnavailable."""
-        if self.others:
-            from vixio.providers.fallback.asr import FallbackASRProvider
-
-            return FallbackASRProvider(self._create_each(), self.patience)
         provider: ASRProvider = self._create()
         return provider
 
@@ -228,10 +236,6 @@ class TTSSection(ProviderSection):
 
     def create(self) -> TTSProvider:
         """Make the voice, unstarted. Raises ConfigError, ProviderUnavailable."""
-        if self.others:
-            from vixio.providers.fallback.tts import FallbackTTSProvider
-
-            return FallbackTTSProvider(self._create_each(), self.patience)
         provider: TTSProvider = self._create()
         return provider
 
@@ -245,9 +249,5 @@ class VisionSection(ProviderSection):
 
     def create(self) -> VisionProvider:
         """Make the vision provider, unstarted. Raises ConfigError, ProviderUnavailable."""
-        if self.others:
-            from vixio.providers.fallback.vision import FallbackVisionProvider
-
-            return FallbackVisionProvider(self._create_each(), self.patience)
         provider: VisionProvider = self._create()
         return provider

@@ -35,7 +35,12 @@ def server(counters: Counters | None = None) -> ServerMetrics:
     readiness.add("ports", lambda: "")
     readiness.add("database", lambda: "does not answer")
     lists = {"asr": [{"provider": "openai", "failed": 3}, {"provider": "funasr", "failed": 0}]}
-    return ServerMetrics(Sources(counters or Counters(), readiness, lambda: GAUGES, lambda: lists))
+    servers = [
+        {"kind": "tts", "provider": "openai", "server": host, "state": state, "pending": 2}
+        for host, state in (("one:1", "ready"), ("two:2", "open"), ("one:1", "ready"))
+    ]
+    sources = (lambda: GAUGES, lambda: lists, lambda: servers)
+    return ServerMetrics(Sources(counters or Counters(), readiness, *sources))
 
 
 def ended(timeline: TurnTimeline) -> TurnEnded:
@@ -111,6 +116,11 @@ def test_counters_and_gauges_are_read_at_the_scrape() -> None:
     labels = {"kind": "tts", "provider": "edge", "reason": "network"}
     assert value(found, "vixio_provider_errors_total", **labels) == 1
     assert value(found, "vixio_fallback_failures_total", kind="asr", provider="openai") == 3
+    first, second = ({"kind": "tts", "provider": "openai", "server": s} for s in ("one:1", "two:2"))
+    assert value(found, "vixio_provider_server_up", **first) == 1
+    assert value(found, "vixio_provider_server_up", **second) == 0
+    # Two profiles whose options differ have the same server twice.
+    assert value(found, "vixio_provider_server_pending", **first) == 4
     assert value(found, "vixio_devices_connected") == 2
     assert value(found, "vixio_event_loop_lag_seconds") == 0.0015
     assert value(found, "vixio_ready", check="ports") == 1

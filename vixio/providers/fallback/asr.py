@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from vixio.core.audio import LISTEN_RATE, pcm_bytes
 from vixio.core.errors import ProviderError, ProviderTimeout
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
+from vixio.providers.fallback.availability import Place
 from vixio.providers.fallback.candidates import Attempt, Candidate, Candidates, FallbackProvider
 from vixio.providers.fallback.circuit_breaker import BreakerSettings
 from vixio.providers.fallback.time_shares import equal_share
@@ -35,8 +36,9 @@ class FallbackASRProvider(FallbackProvider[ASRProvider], ASRProvider):
         providers: Sequence[ASRProvider],
         seconds: float = 12.0,
         breaker: BreakerSettings | None = None,
+        places: Sequence[Place] = (),
     ) -> None:
-        self.candidates = Candidates("asr", providers, breaker)
+        self.candidates = Candidates("asr", providers, breaker, places)
         self.name = self.candidates.name
         self._seconds = seconds
 
@@ -109,7 +111,7 @@ class FallbackASRStream(ASRStream):
         deadline = loop.time() + self._seconds
         while True:
             stream = self._current()
-            seconds = equal_share(self._seconds, deadline - loop.time(), 1 + len(self._left))
+            seconds = equal_share(self._seconds, deadline - loop.time(), self._groups())
             try:
                 async with self._bounded("words", round(seconds, 2)):
                     await self._give(stream, len(self._kept))
@@ -134,6 +136,11 @@ class FallbackASRStream(ASRStream):
             if stream is not None:
                 with suppress(Exception):  # the words are there, or not wanted
                     await stream.close()
+
+    def _groups(self) -> list[int]:
+        """Return the groups of this recogniser and of those that could follow."""
+        mine = [self._attempt.candidate.group] if self._attempt is not None else []
+        return mine + [each.group for each in self._left]
 
     def _current(self) -> ASRStream:
         """Return the current recogniser's stream, or the next one's if that has failed."""

@@ -11,7 +11,8 @@ from typing import Any, Generic, Protocol, TypeVar
 from vixio.core.errors import ProviderError, ProviderUnavailable, as_provider_error
 from vixio.core.log_fields import shared_context
 from vixio.core.tasks import cancel_and_wait
-from vixio.providers.fallback.circuit_breaker import BreakerSettings, CircuitBreaker
+from vixio.providers.fallback.availability import Availability, Place
+from vixio.providers.fallback.circuit_breaker import BreakerSettings
 from vixio.providers.health import served, trial
 
 _log = logging.getLogger(__name__)
@@ -34,7 +35,7 @@ class Candidate(Generic[P]):
     """One provider of a list."""
 
     provider: P
-    breaker: CircuitBreaker
+    availability: Availability
     ready: bool = False
     """Whether it has started."""
     served: int = 0
@@ -48,12 +49,21 @@ class Candidate(Generic[P]):
         """The provider's name."""
         return self.provider.name
 
+    @property
+    def group(self) -> int:
+        """The number of its group: those do the same on different servers."""
+        return self.availability.place.group
+
     def state(self, now: float) -> dict[str, Any]:
         """Return the state for the health page."""
-        known = self.breaker.state(now)
-        if not self.ready and not self.breaker.failures:
-            known = {"state": "starting" if self.starting is not None else "not started"}
-        return {"provider": self.name, **known, "served": self.served, "failed": self.failed}
+        known = self.availability.state(now)
+        if not self.ready and not self.availability.breaker.failures:
+            known["state"] = "starting" if self.starting is not None else "not started"
+        state = {"provider": self.name, **known, "served": self.served, "failed": self.failed}
+        provider: object = self.provider
+        if isinstance(provider, FallbackProvider):  # one that has several servers
+            state["servers"] = provider.stats()
+        return state
 
 
 class Attempt(Generic[P]):
@@ -64,54 +74,69 @@ class Attempt(Generic[P]):
     def __init__(self, kind: str, candidate: Candidate[P]) -> None:
         self.candidate = candidate
         self._kind = kind
-        self._ticket = candidate.breaker.begin()
+        self._ticket = candidate.availability.begin()
         self._open = True
 
     def worked(self) -> None:
         """Report that the candidate did the work."""
-        if self._open:
-            self._open = False
+        if self._ends():
             self.candidate.served += 1
-            self.candidate.breaker.succeeded(self._ticket)
+            self.candidate.availability.succeeded(self._ticket)
 
     def failed(self, error: Exception) -> ProviderError:
         """Report a failure, which opens the circuit; return it as a ProviderError."""
         candidate = self.candidate
         failure = as_provider_error(candidate.name, error)
-        if self._open:
-            self._open = False
+        if self._ends():
             candidate.failed += 1
             candidate.error = failure
-            candidate.breaker.report(self._ticket, failure, asyncio.get_running_loop().time())
-            _log.warning(
-                "provider failed",
-                extra={"kind": self._kind, "provider": candidate.name, "error": str(failure)},
-            )
+            # What has not started cannot be asked yet.
+            candidate.availability.report(self._ticket, failure, watch=candidate.ready)
+            fields = {"kind": self._kind, "provider": candidate.name, "error": str(failure)}
+            if server := candidate.availability.place.server:
+                fields["server"] = server
+            _log.warning("provider failed", extra=fields)
         return failure
 
     def over(self) -> None:
         """Report that the work was given up, unless it has an outcome."""
-        if self._open:
-            self._open = False
-            self.candidate.breaker.abandoned(self._ticket)
+        if self._ends():
+            self.candidate.availability.abandoned(self._ticket)
+
+    def _ends(self) -> bool:
+        """Return whether this is the first outcome, with which the work is over."""
+        if not self._open:
+            return False
+        self._open = False
+        self.candidate.availability.over()
+        return True
 
 
 class Candidates(Generic[P]):
     """The providers of one list, in order. Their health is shared by all users of the list.
 
-    ``kind``: the list's section of the settings. Methods raise ProviderError if no provider can be
-    asked.
+    ``kind``: the list's section of the settings. ``places``: of each provider, where some of them
+    do the same on different servers. Methods raise ProviderError if no provider can be asked.
     """
 
     def __init__(
-        self, kind: str, providers: Sequence[P], breaker: BreakerSettings | None = None
+        self,
+        kind: str,
+        providers: Sequence[P],
+        breaker: BreakerSettings | None = None,
+        places: Sequence[Place] = (),
     ) -> None:
         if not providers:
             raise ValueError("a list needs at least one provider")
         self.kind = kind
         settings = breaker or BreakerSettings()
-        self.all = [Candidate(each, CircuitBreaker(settings)) for each in providers]
-        self.name = ", ".join(each.name for each in providers)
+        places = places or [Place(number) for number in range(len(providers))]
+        self.all = [
+            Candidate(each, Availability(each.name, each, settings, place))
+            for each, place in zip(providers, places, strict=True)
+        ]
+        self._names = {each.group: each.name for each in reversed(self.all)}
+        self.name = ", ".join(self._names[group] for group in sorted(self._names))
         self.closed = False
         self._usable = asyncio.Event()
 
@@ -151,6 +176,7 @@ class Candidates(Generic[P]):
         """Close all. Idempotent."""
         self.closed = True
         await cancel_and_wait(*self._starting())
+        await asyncio.gather(*(candidate.availability.close() for candidate in self.all))
         closing = (candidate.provider.close() for candidate in self.all)
         results = await asyncio.gather(*closing, return_exceptions=True)
         for result in results:
@@ -158,29 +184,32 @@ class Candidates(Generic[P]):
                 raise result
 
     def plan(self) -> list[Candidate[P]]:
-        """Return the candidates to ask, in order: those whose circuit allows it, else all.
+        """Return the candidates to ask, in order: those that are available, else all.
 
-        A candidate that did not start is started again once its circuit allows it, for later calls.
+        Within a group, the one with the fewest pieces of work comes first. A candidate that did not
+        start is started again once its circuit allows it, for later calls.
         """
         if self.closed:
             raise self._closed()
         now = asyncio.get_running_loop().time()
         for candidate in self.all:
-            if not candidate.ready and candidate.breaker.failures and candidate.breaker.allows(now):
+            failed = not candidate.ready and candidate.availability.breaker.failures
+            if failed and candidate.availability.allows(now):
                 self._begin(candidate)
         ready = [candidate for candidate in self.all if candidate.ready]
         if not ready:
             raise self._failure()
-        return [candidate for candidate in ready if candidate.breaker.allows(now)] or ready
+        ready.sort(key=lambda candidate: candidate.availability.order())
+        return [candidate for candidate in ready if candidate.availability.allows(now)] or ready
 
     def attempt(self, candidate: Candidate[P]) -> Attempt[P]:
         """Begin a piece of work with ``candidate``."""
         return Attempt(self.kind, candidate)
 
     def label(self, candidate: Candidate[P]) -> str:
-        """Return the name of ``candidate``, with its number where others have the same name."""
-        same = [each for each in self.all if each.name == candidate.name]
-        return f"{candidate.name}[{self.all.index(candidate)}]" if len(same) > 1 else candidate.name
+        """Return the name of ``candidate``, with its group where others have the same name."""
+        same = [group for group, name in self._names.items() if name == candidate.name]
+        return f"{candidate.name}[{candidate.group}]" if len(same) > 1 else candidate.name
 
     def stats(self) -> list[dict[str, Any]]:
         """Return the state of each, in order."""

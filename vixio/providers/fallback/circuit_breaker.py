@@ -83,6 +83,10 @@ class CircuitBreaker:
         if ticket == self._epoch:
             self._trial = False
 
+    def due(self, now: float) -> None:
+        """Let the next call be the trial: what the pause was for is known to be over."""
+        self._until = min(self._until, now)
+
     def state(self, now: float) -> dict[str, Any]:
         """Return the state for the health page."""
         if not self.failures:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 MIN_SECONDS: Final = 0.5
 """Every provider gets this much, even when nothing is left."""
+
+_OF_A_GROUP: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +40,24 @@ def time_share(limits: Sequence[TimeLimit], left: float) -> float:
     return max(MIN_SECONDS, remaining)
 
 
-def equal_share(seconds: float, left: float, candidates: int) -> float:
-    """Return the part of the ``left`` seconds for the first of so many equal candidates.
+def equal_share(seconds: float, left: float, groups: Sequence[int]) -> float:
+    """Return the part of the ``left`` seconds for the first of equal candidates.
 
-    ``seconds``: the limit of each.
+    ``seconds``: the limit of each. ``groups``: of each candidate, as of :func:`sharing`.
     """
-    return time_share([TimeLimit(seconds)] * candidates, left)
+    return time_share([TimeLimit(seconds)] * len(sharing(groups)), left)
+
+
+def sharing(groups: Sequence[int]) -> list[int]:
+    """Return the positions of the candidates that time is reserved for: two of a group at most.
+
+    Ten servers for one job are not likely to hang together; a tenth of the time would be too little
+    for each.
+    """
+    seen: Counter[int] = Counter()
+    kept: list[int] = []
+    for position, group in enumerate(groups):
+        seen[group] += 1
+        if seen[group] <= _OF_A_GROUP:
+            kept.append(position)
+    return kept

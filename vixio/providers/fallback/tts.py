@@ -10,6 +10,7 @@ from contextlib import aclosing
 from vixio.core.audio import BYTES_PER_SAMPLE, pcm_bytes
 from vixio.core.errors import ProviderError
 from vixio.core.streams import bounded
+from vixio.providers.fallback.availability import Place
 from vixio.providers.fallback.candidates import Candidate, Candidates, FallbackProvider
 from vixio.providers.fallback.circuit_breaker import BreakerSettings
 from vixio.providers.fallback.time_shares import equal_share
@@ -33,8 +34,9 @@ class FallbackTTSProvider(FallbackProvider[TTSProvider], TTSProvider):
         providers: Sequence[TTSProvider],
         seconds: float = 8.0,
         breaker: BreakerSettings | None = None,
+        places: Sequence[Place] = (),
     ) -> None:
-        self.candidates = Candidates("tts", providers, breaker)
+        self.candidates = Candidates("tts", providers, breaker, places)
         self.name = self.candidates.name
         self.seconds = seconds
 
@@ -56,6 +58,7 @@ class FallbackVoice(TTSProvider):
         self.name = provider.name
         self._provider = provider
         self._failed: set[Candidate[TTSProvider]] = set()
+        self._speaking: Candidate[TTSProvider] | None = None
 
     async def start(self) -> None:
         """Has no effect: the list is started as a whole."""
@@ -69,18 +72,17 @@ class FallbackVoice(TTSProvider):
         candidates, limit = self._provider.candidates, self._provider.seconds
         loop = asyncio.get_running_loop()
         deadline = loop.time() + limit
-        plan = candidates.plan()
-        plan = [each for each in plan if each not in self._failed] or plan
+        plan = self._plan()
         first: ProviderError | None = None
-        self.typical = plan[:1] == candidates.all[:1]
+        self.typical = plan[0].group == candidates.all[0].group
         for position, candidate in enumerate(plan):
-            left = len(plan) - position
+            left = [each.group for each in plan[position:]]
             seconds = equal_share(limit, deadline - loop.time(), left)
             attempt = candidates.attempt(candidate)
             begun, tail = False, b""
             try:
                 speech = candidate.provider.synthesize(text, language=language)
-                if left > 1:
+                if len(left) > 1:
                     speech = bounded(
                         speech,
                         provider=candidate.name,
@@ -91,6 +93,7 @@ class FallbackVoice(TTSProvider):
                 async with aclosing(_at_rate(speech, candidate.provider)) as pieces:
                     async for pcm in pieces:
                         self.name = candidates.label(candidate)
+                        self._speaking = candidate
                         begun = True
                         # The end is held back: it may be where the voice breaks off.
                         whole = tail + pcm
@@ -108,7 +111,7 @@ class FallbackVoice(TTSProvider):
                 self._failed.add(candidate)
                 if candidates.closed:
                     raise failure from None
-                if begun and left == 1:
+                if begun and len(left) == 1:
                     raise failure from None
                 if begun:
                     yield _fading(tail)
@@ -118,6 +121,12 @@ class FallbackVoice(TTSProvider):
                     attempt.worked()  # its listener left before the end
                 attempt.over()
         raise first or candidates.none_left()
+
+    def _plan(self) -> list[Candidate[TTSProvider]]:
+        """Return the candidates to ask; within a group, the one that spoke before comes first."""
+        plan = self._provider.candidates.plan()
+        plan = [each for each in plan if each not in self._failed] or plan
+        return sorted(plan, key=lambda each: (each.group, each is not self._speaking))
 
     async def close(self) -> None:
         """Has no effect: the list is closed as a whole."""

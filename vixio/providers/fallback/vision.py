@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from vixio.core.errors import ProviderError, ProviderTimeout
+from vixio.providers.fallback.availability import Place
 from vixio.providers.fallback.candidates import Candidates, FallbackProvider
 from vixio.providers.fallback.circuit_breaker import BreakerSettings
 from vixio.providers.fallback.time_shares import equal_share
@@ -20,8 +21,9 @@ class FallbackVisionProvider(FallbackProvider[VisionProvider], VisionProvider):
         providers: Sequence[VisionProvider],
         seconds: float = 20.0,
         breaker: BreakerSettings | None = None,
+        places: Sequence[Place] = (),
     ) -> None:
-        self.candidates = Candidates("vision", providers, breaker)
+        self.candidates = Candidates("vision", providers, breaker, places)
         self.name = self.candidates.name
         self._seconds = seconds
 
@@ -32,11 +34,11 @@ class FallbackVisionProvider(FallbackProvider[VisionProvider], VisionProvider):
         plan = self.candidates.plan()
         first: ProviderError | None = None
         for position, candidate in enumerate(plan):
-            left = len(plan) - position
+            left = [each.group for each in plan[position:]]
             seconds = equal_share(self._seconds, deadline - loop.time(), left)
             attempt = self.candidates.attempt(candidate)
             try:
-                async with asyncio.timeout(seconds if left > 1 else None):
+                async with asyncio.timeout(seconds if len(left) > 1 else None):
                     words = await candidate.provider.explain(photo, question, language=language)
                 attempt.worked()
                 return words

@@ -47,15 +47,14 @@ class Pool:
         await self.start()
         connection = None if fresh else self._take(hotwords)
         if connection is None:
-            connection = await Connection.open(
-                self._settings, self._context, hotwords, self._came_late
-            )
-            if self._closed:
-                await connection.close()
-                self._check()
-            _log.debug("connected", extra={"provider": NAME})
+            connection = await self._connected(hotwords)
         self._used.add(connection)
         return connection
+
+    async def try_connection(self) -> None:
+        """Connect, and close the connection. Raises ProviderError."""
+        await self.start()
+        self.discard(await self._connected(""))
 
     def release(self, connection: Connection) -> None:
         """Take back a connection whose utterance is complete."""
@@ -87,6 +86,14 @@ class Pool:
         self._used.clear()
         while self._closing:
             await asyncio.wait(self._closing)
+
+    async def _connected(self, hotwords: str) -> Connection:
+        connection = await Connection.open(self._settings, self._context, hotwords, self._came_late)
+        if self._closed:
+            await connection.close()
+            self._check()
+        _log.debug("connected", extra={"provider": NAME})
+        return connection
 
     def _take(self, hotwords: str) -> Connection | None:
         # The one used last, so that spare connections reach their idle timeout.

@@ -49,6 +49,14 @@ class FunASRServerASRProvider(ASRProvider):
         """
         await self.pool.start()
 
+    async def verify(self) -> bool:
+        """Connect once. The protocol has no question that would show whether the models work.
+
+        Raises ProviderError if the server cannot be reached, or refuses us.
+        """
+        await self.pool.try_connection()
+        return False
+
     def open(self, hints: SpeechHints) -> FunASRServerStream:
         return FunASRServerStream(self, self._words(hints.tools))
 
@@ -255,4 +263,5 @@ FACTORY = ProviderFactory(
     settings_model=FunASRServerSettings,
     create=FunASRServerASRProvider,
     languages=lambda settings: None if settings.language == "auto" else (settings.language,),
+    servers="url",
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -124,6 +125,25 @@ class PhraseBookAgentBackend(SharedModelBackend):
         return phrasebook_model(self.name, self.settings)
 
 
-OPENAI_FACTORY = ProviderFactory(OpenAIAgentSettings, OpenAIAgentBackend)
-LITELLM_FACTORY = ProviderFactory(LiteLLMAgentSettings, LiteLLMAgentBackend)
+def _shared(name: str) -> Callable[[Sequence[tuple[TurnSettings, str]]], AgentBackend]:
+    def create(each: Sequence[tuple[TurnSettings, str]]) -> AgentBackend:
+        from vixio.providers.openai_agent.fallback_backend import ReplicatedAgentBackend
+
+        return ReplicatedAgentBackend(name, each)
+
+    return create
+
+
+OPENAI_FACTORY = ProviderFactory(
+    OpenAIAgentSettings,
+    OpenAIAgentBackend,
+    servers="base_url",
+    create_shared=_shared("openai"),
+)
+LITELLM_FACTORY = ProviderFactory(
+    LiteLLMAgentSettings,
+    LiteLLMAgentBackend,
+    servers="base_url",
+    create_shared=_shared("litellm"),
+)
 PHRASEBOOK_FACTORY = ProviderFactory(PhraseBookAgentSettings, PhraseBookAgentBackend)

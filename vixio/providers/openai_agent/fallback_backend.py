@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validator
 
 from vixio.core.errors import ConfigError
+from vixio.providers import registry
 from vixio.providers.entry import ProviderEntry
+from vixio.providers.fallback.availability import Place
+from vixio.providers.fallback.circuit_breaker import BreakerSettings
+from vixio.providers.fallback.making import Chosen
 from vixio.providers.fallback.time_shares import MIN_SECONDS, TimeLimit
 from vixio.providers.openai_agent.backend import SharedModelBackend
 from vixio.providers.openai_agent.settings import Seconds, TurnSettings
 from vixio.providers.registry import ProviderFactory, ProviderKind
 
 if TYPE_CHECKING:
-    from vixio.providers.openai_agent.models import SharedModel
+    from vixio.providers.openai_agent.models import ListedModel, SharedModel
 
 NAME = "fallback"
 
@@ -29,6 +35,7 @@ class ModelEntry(ProviderEntry):
     example = "an agent such as openai"
 
     options: SerializeAsAny[TurnSettings]
+    replicas: tuple[SerializeAsAny[TurnSettings], ...] = ()
 
     @classmethod
     def check(cls, name: str, factory: ProviderFactory[Any, Any]) -> None:
@@ -91,40 +98,38 @@ class FallbackAgentSettings(BaseModel):
         return self
 
 
-class FallbackAgentBackend(SharedModelBackend):
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """A model on one server, and how it takes part in a list."""
+
+    backend: SharedModelBackend
+    limit: TimeLimit
+    retries: int
+    place: Place
+
+    def make(self) -> ListedModel:
+        """Make the model, in a thread. Raises ProviderUnavailable."""
+        from vixio.providers.openai_agent.models import ListedModel
+
+        return ListedModel(self.backend.make_model(), self.limit, self.retries, self.place)
+
+
+class _ListBackend(SharedModelBackend):
     """Several models behind one agent; their health is shared by all sessions."""
 
-    def __init__(self, settings: FallbackAgentSettings, name: str = NAME) -> None:
-        """Raises ProviderUnavailable if a model's key or package is missing."""
-        super().__init__(
-            name,
-            TurnSettings(
-                max_tool_rounds=settings.max_tool_rounds,
-                first_token_timeout=settings.first_token_timeout,
-                turn_timeout=settings.turn_timeout,
-            ),
-        )
-        self._list = settings
-        self._backends = [_backend(entry) for entry in settings.models]
+    def __init__(
+        self, name: str, turn: TurnSettings, listed: Sequence[_Listed], breaker: BreakerSettings
+    ) -> None:
+        super().__init__(name, turn)
+        self._listed = listed
+        self._breaker = breaker
 
     def make_model(self) -> SharedModel:
         """Make all models."""
-        from vixio.providers.fallback.circuit_breaker import BreakerSettings
         from vixio.providers.openai_agent.models import fallback_model
 
-        settings = self._list
-        last = len(settings.models) - 1
-        return fallback_model(
-            [
-                # The next model answers sooner than the same one after a pause.
-                (backend.make_model(), entry.limit(), entry.retries(last=number == last))
-                for number, (entry, backend) in enumerate(
-                    zip(settings.models, self._backends, strict=True)
-                )
-            ],
-            settings.first_token_timeout,
-            BreakerSettings(settings.pause, settings.longest_pause),
-        )
+        made = [each.make() for each in self._listed]
+        return fallback_model(made, self.settings.first_token_timeout, self._breaker)
 
     def stats(self) -> list[dict[str, Any]]:
         """Return the state of each model, in order; none before the start."""
@@ -134,12 +139,58 @@ class FallbackAgentBackend(SharedModelBackend):
         return model.stats() if isinstance(model, FallbackModel) else []
 
 
-def _backend(entry: ModelEntry) -> SharedModelBackend:
-    made = entry.create()
-    if not isinstance(made, SharedModelBackend):
-        raise ConfigError(
-            f"agent.models: {entry.name} is not a model and cannot be in a fallback list"
+class FallbackAgentBackend(_ListBackend):
+    """Models in an order: where one fails, the next one answers."""
+
+    def __init__(self, settings: FallbackAgentSettings, name: str = NAME) -> None:
+        """Raises ProviderUnavailable if a model's key or package is missing."""
+        turn = TurnSettings(
+            max_tool_rounds=settings.max_tool_rounds,
+            first_token_timeout=settings.first_token_timeout,
+            turn_timeout=settings.turn_timeout,
         )
+        last = len(settings.models) - 1
+        listed = [
+            # The next model answers sooner than the same one after a pause.
+            _Listed(
+                _backend(entry.name, options),
+                entry.limit(),
+                entry.retries(last=number == last and not server),
+                Place(number, server),
+            )
+            for number, entry in enumerate(settings.models)
+            for options, server in Chosen(entry.name, entry.each_options()).each(entry.kind)
+        ]
+        super().__init__(
+            name, turn, listed, BreakerSettings(settings.pause, settings.longest_pause)
+        )
+
+
+class ReplicatedAgentBackend(_ListBackend):
+    """One model on several servers, which share the work."""
+
+    def __init__(self, name: str, each: Sequence[tuple[TurnSettings, str]]) -> None:
+        """``each``: the options for each server, with its address.
+
+        Raises ProviderUnavailable if its key or package is missing.
+        """
+        turn = each[0][0]
+        listed = [
+            _Listed(
+                _backend(name, options),
+                TimeLimit(turn.first_token_timeout),
+                options.retries,
+                Place(0, server),
+            )
+            for options, server in each
+        ]
+        super().__init__(name, turn, listed, BreakerSettings())
+
+
+def _backend(name: str, options: BaseModel) -> SharedModelBackend:
+    made = registry.resolve(ProviderKind.AGENT, name).create(options)
+    if not isinstance(made, SharedModelBackend):
+        raise ConfigError(f"agent.models: {name} is not a model and cannot be in a fallback list")
     return made
 
 

@@ -10,12 +10,12 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from vixio.core.errors import ProviderError
-from vixio.providers.fallback.circuit_breaker import CircuitBreaker
-from vixio.providers.fallback.time_shares import TimeLimit, time_share
+from vixio.providers.fallback.availability import Availability
+from vixio.providers.fallback.time_shares import TimeLimit, sharing, time_share
 from vixio.providers.openai_agent.guarded_model import GuardedModel
 from vixio.providers.openai_agent.model import Answer, Declined, Item, ModelCall, ModelStream
 
@@ -31,17 +31,23 @@ class ModelCandidate:
 
     model: GuardedModel
     limit: TimeLimit
+    availability: Availability
     retries: int = 0
-    breaker: CircuitBreaker = field(default_factory=CircuitBreaker)
     failure: ProviderError | None = None
     """The last one, until it answers again."""
+
+    @property
+    def group(self) -> int:
+        """The number of its group: those are the same model on different servers."""
+        return self.availability.place.group
 
 
 class FallbackModel:
     """``candidates`` in their order; ``first_token``: seconds for all of them together.
 
-    Their health is shared by all users of this object. A model is passed over while its circuit is
-    open; if all are open, all are asked. Used as a model itself, each call is a turn of its own.
+    Their health is shared by all users of this object. A model that is not available is passed
+    over; if none is, all are asked. Of one model on several servers, the one with the fewest
+    requests comes first. Used as a model itself, each call is a turn of its own.
     """
 
     def __init__(self, candidates: Sequence[ModelCandidate], first_token: float) -> None:
@@ -59,7 +65,13 @@ class FallbackModel:
     def stats(self) -> list[dict[str, Any]]:
         """Return the state of each model, in order."""
         now = asyncio.get_running_loop().time()
-        return [{"model": each.model.label, **each.breaker.state(now)} for each in self.candidates]
+        return [
+            {"model": each.model.label, **each.availability.state(now)} for each in self.candidates
+        ]
+
+    async def close(self) -> None:
+        """End what runs in the background. The models are closed by their owner."""
+        await asyncio.gather(*(each.availability.close() for each in self.candidates))
 
 
 class FallbackTurn:
@@ -83,9 +95,8 @@ class FallbackTurn:
         first_failure: ProviderError | None = None
         for position, index in enumerate(asked):
             candidate = candidates[index]
-            limits = [candidates[each].limit for each in asked[position:]]
-            seconds = round(time_share(limits, deadline - loop.time()), 2)
-            ticket = candidate.breaker.begin()
+            seconds = round(self._share(asked[position:], deadline - loop.time()), 2)
+            ticket = candidate.availability.begin()
             begun = settled = False
             asking = self._portable(replace(call, failure=self._best_failure(passed)), index)
             attempt = candidate.model.attempt(asking, seconds, candidate.retries)
@@ -94,12 +105,12 @@ class FallbackTurn:
                     async for event in answer:
                         if not begun:
                             begun = settled = True
-                            candidate.breaker.succeeded(ticket)
+                            candidate.availability.succeeded(ticket)
                             candidate.failure = None
                             self._current = index
                             self._served.add(index)
-                        if isinstance(event, Answer) and passed:
-                            labels = tuple(candidates[each].model.label for each in passed)
+                        labels = self._labels(passed, candidate.group)
+                        if isinstance(event, Answer) and labels:
                             event = replace(event, use=replace(event.use, passed_over=labels))  # noqa: PLW2901 - the copy
                         yield event
                 return
@@ -116,7 +127,8 @@ class FallbackTurn:
                 passed.append(index)
             finally:
                 if not settled:
-                    candidate.breaker.abandoned(ticket)
+                    candidate.availability.abandoned(ticket)
+                candidate.availability.over()
         raise first_failure or ProviderError("fallback", "there is no model", retryable=False)
 
     def _plan(self, now: float) -> tuple[list[int], list[int]]:
@@ -127,10 +139,31 @@ class FallbackTurn:
         """
         candidates = self._model.candidates
         numbers = range(len(candidates))
-        order = [*numbers[self._current :], *numbers[: self._current]]
+        served = candidates[self._current].group
+        last = candidates[-1].group
+
+        def rank(number: int) -> tuple[int, bool, tuple[int, int, int]]:
+            each = candidates[number]
+            turned = (each.group - served) % (last + 1)
+            return turned, number not in self._served, each.availability.order()
+
+        order = sorted(numbers, key=rank)
         order = [each for each in order if each not in self._failed] or order
-        asked = [each for each in order if candidates[each].breaker.allows(now)] or order
-        return [each for each in numbers if each < asked[0] and each not in asked], asked
+        asked = [each for each in order if candidates[each].availability.allows(now)] or order
+        first = candidates[asked[0]].group
+        passed = [each for each in numbers if candidates[each].group < first]
+        return [each for each in passed if each not in asked], asked
+
+    def _share(self, left: Sequence[int], seconds: float) -> float:
+        """Return the part of the ``seconds`` for the first of the models that are left to ask."""
+        candidates = [self._model.candidates[each] for each in left]
+        counted = sharing([each.group for each in candidates])
+        return time_share([candidates[each].limit for each in counted], seconds)
+
+    def _labels(self, passed: Sequence[int], group: int) -> tuple[str, ...]:
+        """Return the models that were passed over, other than on servers of the same one."""
+        others = (self._model.candidates[each] for each in passed)
+        return tuple(dict.fromkeys(each.model.label for each in others if each.group != group))
 
     def _best_failure(self, passed: Sequence[int]) -> ProviderError | None:
         """Return why the first model that was passed over does not answer."""
@@ -138,8 +171,11 @@ class FallbackTurn:
         return next((each for each in failures if each is not None), None)
 
     def _report(self, candidate: ModelCandidate, ticket: int, error: ProviderError) -> None:
-        candidate.breaker.report(ticket, error, asyncio.get_running_loop().time())
-        _log.warning("model failed", extra={"model": candidate.model.label, "error": str(error)})
+        candidate.availability.report(ticket, error)
+        fields = {"model": candidate.model.label, "error": str(error)}
+        if server := candidate.availability.place.server:
+            fields["server"] = server
+        _log.warning("model failed", extra=fields)
 
     def _portable(self, call: ModelCall, index: int) -> ModelCall:
         """Return ``call`` without the items that only the model that wrote them can read."""

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 
 from vixio.core.errors import ProviderError
 from vixio.core.imports import sdk_import
-from vixio.providers.fallback.circuit_breaker import BreakerSettings, CircuitBreaker
+from vixio.providers.fallback.availability import Availability, Place
+from vixio.providers.fallback.circuit_breaker import BreakerSettings
 from vixio.providers.fallback.time_shares import TimeLimit
 from vixio.providers.health import served, trial
 from vixio.providers.openai_agent.chat_model import ChatModel
@@ -107,29 +108,42 @@ def phrasebook_model(name: str, settings: PhraseBookAgentSettings) -> SharedMode
     return SharedModel(GuardedModel(inner, name, settings), image_outputs=True)
 
 
+@dataclass(frozen=True, slots=True)
+class ListedModel:
+    """One model of a list, on one server: its time limit, its retries, its place."""
+
+    shared: SharedModel
+    limit: TimeLimit
+    retries: int
+    place: Place
+
+
 def fallback_model(
-    parts: Sequence[tuple[SharedModel, TimeLimit, int]],
-    first_token: float,
-    breaker: BreakerSettings,
+    parts: Sequence[ListedModel], first_token: float, breaker: BreakerSettings
 ) -> SharedModel:
-    """Return models in their order as one; with each, its time limit and its retries."""
-    candidates = [
-        ModelCandidate(part.model, limit, retries, CircuitBreaker(breaker))
-        for part, limit, retries in parts
-        if isinstance(part.model, GuardedModel)
-    ]
+    """Return models in their order as one. ``first_token``: seconds for all of them together."""
+    candidates = [_candidate(part, breaker) for part in parts]
+    model = FallbackModel(candidates, first_token)
 
     async def close() -> None:
-        await asyncio.gather(*(part.close() for part, _, _ in parts))
+        await asyncio.gather(model.close(), *(part.shared.close() for part in parts))
 
     async def verify() -> bool:
-        outcomes = await asyncio.gather(*map(trial, (part for part, _, _ in parts)))
-        now = asyncio.get_running_loop().time()
+        outcomes = await asyncio.gather(*(trial(part.shared) for part in parts))
         for candidate, outcome in zip(candidates, outcomes, strict=True):
             if isinstance(outcome, ProviderError):
-                candidate.breaker.failed(candidate.breaker.begin(), outcome, now)
+                ticket = candidate.availability.begin()
+                candidate.availability.report(ticket, outcome)
+                candidate.availability.over()
         return served(outcomes)
 
     # Only what all of them take is used: the next one continues from the same items.
-    images = all(part.image_outputs for part, _, _ in parts)
-    return SharedModel(FallbackModel(candidates, first_token), close, images, verify)
+    images = all(part.shared.image_outputs for part in parts)
+    return SharedModel(model, close, images, verify)
+
+
+def _candidate(part: ListedModel, breaker: BreakerSettings) -> ModelCandidate:
+    model = part.shared.model
+    assert isinstance(model, GuardedModel)  # noqa: S101 - lists within lists are refused before
+    availability = Availability(model.label, part.shared, breaker, part.place)
+    return ModelCandidate(model, part.limit, availability, part.retries)

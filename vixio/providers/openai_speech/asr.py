@@ -250,4 +250,5 @@ FACTORY = ProviderFactory(
     settings_model=OpenAIASRSettings,
     create=_create,
     languages=lambda settings: None if settings.language in {"", "auto"} else (settings.language,),
+    servers="base_url",
 )

@@ -163,4 +163,4 @@ def _create(settings: OpenAITTSSettings) -> OpenAITTSProvider:
     return OpenAITTSProvider(settings)
 
 
-FACTORY = ProviderFactory(settings_model=OpenAITTSSettings, create=_create)
+FACTORY = ProviderFactory(settings_model=OpenAITTSSettings, create=_create, servers="base_url")

@@ -125,4 +125,4 @@ def _create(settings: OpenAIVisionSettings) -> OpenAIVisionProvider:
     return OpenAIVisionProvider(settings)
 
 
-FACTORY = ProviderFactory(settings_model=OpenAIVisionSettings, create=_create)
+FACTORY = ProviderFactory(settings_model=OpenAIVisionSettings, create=_create, servers="base_url")
