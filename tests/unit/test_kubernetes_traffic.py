@@ -25,6 +25,7 @@ from vixio.http.routes.health import HEALTH_PATH
 from vixio.http.routes.metrics import METRICS_PATH
 from vixio.http.routes.ready import READY_PATH
 from vixio.http.vision_offer import VISION_PATH
+from vixio.transports.xiaozhi.settings import XiaozhiSettings
 
 GUIDE = (ROOT / "docs" / "kubernetes.md").read_text(encoding="utf-8")
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
@@ -62,6 +63,9 @@ def test_the_balancer_does_as_haproxy() -> None:
     notes = the("Service", "vixio")["metadata"]["annotations"]
     assert f"balance {notes['haproxy.org/load-balance']}\n" in balanced
     assert f"timeout server {notes['haproxy.org/timeout-server']}\n" in balanced
+    ping = XiaozhiSettings().ping_interval
+    assert f"an idle WebSocket for more than {ping:g} s" in GUIDE
+    assert float(notes["haproxy.org/timeout-server"].removesuffix("s")) > ping
     header, value = the("Ingress", "vixio")["metadata"]["annotations"][
         "haproxy.org/request-set-header"
     ].split(" ", 1)
