@@ -13,7 +13,7 @@ import aiohttp
 import numpy as np
 import pytest
 
-from tests.ray.service import MAX_CHARS, SpeechService
+from tests.ray.service import DASHBOARD, MAX_CHARS, SpeechService
 from tests.ray.test_recogniser import SLOW_S, recogniser, transcribed, wav_file
 from tests.support.waiting import until
 from vixio.core.errors import ProviderError
@@ -100,6 +100,16 @@ async def test_a_bad_request_is_refused_in_one_line(service: SpeechService, bad:
     assert "\n" not in error["message"]
     assert len(error["message"]) < 300
     assert "Traceback" not in service.logs()
+
+
+async def test_nobody_without_the_token_can_change_what_runs(service: SpeechService) -> None:
+    """Programs can be run through this port, so the example is started with a token."""
+    url = f"http://127.0.0.1:{DASHBOARD}/api/serve/applications/"
+    async with aiohttp.ClientSession() as client:
+        for ask in (client.get, client.delete):
+            async with ask(url) as response:
+                assert response.status == 401
+    assert service.ready()
 
 
 async def test_a_model_whose_process_dies_is_started_again(service: SpeechService) -> None:
