@@ -40,7 +40,6 @@ from vixio.core.commands import Command, CommandResult
 from vixio.core.device import DeviceProfile, ProfileResolver, normalise_device_id
 from vixio.core.history_store import HistoryStore
 from vixio.core.host import SessionHost
-from vixio.core.metrics import Counters
 from vixio.core.session.commands import CustomHandler
 from vixio.core.session.conversation import Conversation
 from vixio.core.session.directory import SessionDirectory
@@ -96,7 +95,7 @@ class Server:
         settings = settings or Settings()
         self.settings = settings
         self._context = context or make_context(settings)
-        self.counters = Counters()
+        self.counters = self._context.cluster.counters
         self._lines = ServerLog()
         self.providers = ServerProviders(settings, providers or Providers(), self.counters)
         cluster = self._context.cluster

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import signal
 from collections import Counter
 from contextlib import AsyncExitStack
@@ -13,43 +12,18 @@ from urllib.parse import urlsplit
 import pytest
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
-from tests.e2e.processes import free_ports, running
-from tests.e2e.test_workers import VIXIO, Served
-from tests.support import patient
-from tests.support.nats_nodes import SECRET, JetStreamServer
+from tests.cluster.served import served_nodes
+from tests.support.nats_nodes import JetStreamServer
 
 
 @pytest.mark.slow
 async def test_devices_spread_and_leave_a_node_that_drains(
     bus: JetStreamServer, tmp_path: Path
 ) -> None:
-    nodes: list[Served] = []
-    ports: list[int] = []
-    async with AsyncExitStack() as stack:
-        for number in (1, 2):
-            port, http_port = free_ports(2)
-            sections = {
-                **patient.sections(),
-                "server": {"host": "127.0.0.1", "port": port, "http_port": http_port},
-                "data": {"folder": str(tmp_path / "data")},
-                "memory": {"store": "none"},
-                "cluster": {
-                    "url": bus.url,
-                    "secret": SECRET,
-                    "node": f"node-{number}",
-                    "websocket_url": f"ws://127.0.0.1:{port}/xiaozhi/v1/",
-                },
-            }
-            path = tmp_path / f"node{number}.yaml"
-            path.write_text(json.dumps(sections), encoding="utf-8")
-            command = (VIXIO, "serve", "--config", path)
-            process = await stack.enter_async_context(running(command, tmp_path))
-            await process.line("silero")
-            ota = f"http://127.0.0.1:{http_port}/xiaozhi/ota/"
-            nodes.append(Served(process, ota, http_port))
-            ports.append(port)
-        for node in nodes:
-            await node.until(lambda found: found["nodes"] == 2, "the other node")
+    async with (
+        served_nodes(bus.url, tmp_path, 2) as (nodes, ports),
+        AsyncExitStack() as stack,
+    ):
 
         async def connect(count: int, ota: str) -> Counter[int]:
             """Connect devices at once; return how many went to which port."""

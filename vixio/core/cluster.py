@@ -21,6 +21,7 @@ from typing import Any, Final, Protocol
 
 from vixio.core.commands import Command, CommandResult, CommandStatus
 from vixio.core.errors import VixioError, describe
+from vixio.core.metrics import Counters
 from vixio.core.tools.types import JsonObject
 
 _log = logging.getLogger(__name__)
@@ -243,6 +244,7 @@ class Cluster:
         broadcast: Broadcast,
         *,
         shared: bool,
+        counters: Counters | None = None,
     ) -> None:
         self.leases = leases
         self.presence = presence
@@ -250,6 +252,8 @@ class Cluster:
         self.commands = commands
         self.broadcast = broadcast
         self.shared = shared
+        self.counters = counters or Counters()
+        """What the cluster counts; those of the server that takes part in it."""
         self.reached_at = "127.0.0.1"
         """Address at which the other processes reach this one."""
 

@@ -48,6 +48,21 @@ LOOP_LAG: Final = Spec(
 )
 OVERLOADED: Final = Spec("vixio_overloaded", "gauge", "1 while new devices are too much, 0.")
 NODES: Final = Spec("vixio_nodes", "gauge", "Nodes of the cluster, this one among them.")
+MESSAGES: Final = Spec(
+    "vixio_cluster_messages_refused_total",
+    "counter",
+    "Messages on the bus of the cluster that were refused.",
+    ("reason",),
+)
+STALLS: Final = Spec(
+    "vixio_cluster_stalls_total", "counter", "Times that the process stood still for 1.5 s."
+)
+CLAIMS: Final = Spec(
+    "vixio_cluster_claims_lost_total",
+    "counter",
+    "Claims on devices that a later connection ended, and writes that it kept out.",
+    ("reason",),
+)
 CONNECTIONS: Final = Spec("vixio_sessions_opened_total", "counter", "Sessions that began.")
 TURNS: Final = Spec("vixio_turns_total", "counter", "Turns that ended.", ("outcome",))
 STAGES: Final = Spec(
@@ -129,8 +144,8 @@ EVENTS: Final = Spec(
 )
 
 ALL: Final = (
-    BUILD, READY, DEVICES, SESSIONS, HANDSHAKES, LOOP_LAG, OVERLOADED, NODES, CONNECTIONS, TURNS,
-    STAGES, TURN_FAILURES, PROVIDER_ERRORS, FALLBACKS, SERVERS, SERVERS_PENDING, TOOL_CALLS,
-    TOOL_SECONDS, MODEL_CALLS, TOKENS_IN, TOKENS_CACHED, TOKENS_OUT, PASSED_OVER, DROPPED,
-    REFUSALS, OTA, EVENTS,
+    BUILD, READY, DEVICES, SESSIONS, HANDSHAKES, LOOP_LAG, OVERLOADED, NODES, MESSAGES, STALLS,
+    CLAIMS, CONNECTIONS, TURNS, STAGES, TURN_FAILURES, PROVIDER_ERRORS, FALLBACKS, SERVERS,
+    SERVERS_PENDING, TOOL_CALLS, TOOL_SECONDS, MODEL_CALLS, TOKENS_IN, TOKENS_CACHED, TOKENS_OUT,
+    PASSED_OVER, DROPPED, REFUSALS, OTA, EVENTS,
 )  # fmt: skip

@@ -33,9 +33,24 @@ DROPS: Final = {
 }
 """Counters of what was dropped, and their names as a label."""
 
-FIXED: Final = {"session.opened": catalogue.CONNECTIONS, "http.ota": catalogue.OTA}
+FIXED: Final = {
+    "session.opened": catalogue.CONNECTIONS,
+    "http.ota": catalogue.OTA,
+    "cluster.stalls": catalogue.STALLS,
+}
+
+LABELLED: Final = {
+    ("turn", "outcome"): catalogue.TURNS,
+    ("turn", "failed"): catalogue.TURN_FAILURES,
+    ("cluster", "messages"): catalogue.MESSAGES,
+    ("cluster", "claims"): catalogue.CLAIMS,
+}
+"""Counters whose third part is the value of a label."""
 
 COUNTED: Final = (
+    catalogue.MESSAGES,
+    catalogue.STALLS,
+    catalogue.CLAIMS,
     catalogue.CONNECTIONS,
     catalogue.TURNS,
     catalogue.TURN_FAILURES,
@@ -73,10 +88,8 @@ def classify(name: str) -> tuple[Spec, Labels] | None:
         provider, _, reason = rest.rpartition(".")
         return catalogue.PROVIDER_ERRORS, (kind, provider, reason)
     match name.split(".", 2):
-        case ["turn", "outcome", outcome]:
-            return catalogue.TURNS, (outcome,)
-        case ["turn", "failed", stage]:
-            return catalogue.TURN_FAILURES, (stage,)
+        case [area, what, value] if (labelled := LABELLED.get((area, what))) is not None:
+            return labelled, (value,)
         case [area, "refused" | "limited", reason]:
             return catalogue.REFUSALS, (area, reason)
         case ["model", _, _] | ["tool", _, "calls" | "us"]:

@@ -57,6 +57,9 @@ def test_names_follow_the_conventions() -> None:
         ("admission.limited.full", catalogue.REFUSALS, ("admission", "full")),
         ("xiaozhi.refused.hello.timeout", catalogue.REFUSALS, ("xiaozhi", "hello.timeout")),
         ("xiaozhi.limited.too_much_audio", catalogue.DROPPED, ("audio_over_limit",)),
+        ("cluster.stalls", catalogue.STALLS, ()),
+        ("cluster.messages.secret", catalogue.MESSAGES, ("secret",)),
+        ("cluster.claims.moved", catalogue.CLAIMS, ("moved",)),
         ("pacer.starved", catalogue.DROPPED, ("late_audio",)),
     ],
 )  # fmt: skip

@@ -13,12 +13,17 @@ from typing import Final, NamedTuple
 
 from vixio.bus.errors import BrokerError
 from vixio.cluster.nats.bucket import Bucket, Entry, WrongRevision
+from vixio.core.metrics import Counters
 
 _TRIES: Final = 64
 """Of one claim that others overtake; each means that another claim went through."""
 
 _MAX_EARLIER: Final = 8
 """That a claim names: so many nodes in a row would have to die while they take a device over."""
+
+
+FENCED: Final = "cluster.claims.fenced"
+"""Counts what a node wrote for a device when another one had a later claim."""
 
 
 class Earlier(NamedTuple):
@@ -44,10 +49,14 @@ class Claim:
 
 
 class Claims:
-    """The bucket of claims."""
+    """The bucket of claims.
 
-    def __init__(self, bucket: Bucket) -> None:
+    Counter: ``cluster.claims.fenced``, see :data:`FENCED`.
+    """
+
+    def __init__(self, bucket: Bucket, counters: Counters) -> None:
         self._bucket = bucket
+        self._counters = counters
 
     async def last(self, device_id: str) -> Claim | None:
         """Return the last claim on a device; None: it was given back. Raises BrokerError."""
@@ -83,6 +92,7 @@ class Claims:
         try:
             revision = await self._bucket.put(device_id, value, claim.revision)
         except WrongRevision:
+            self._counters.add(FENCED)
             return claim
         return replace(claim, revision=revision, earlier=())
 

@@ -32,6 +32,7 @@ from vixio.cluster.nats.pulse import Pulse
 from vixio.cluster.nats.state import State
 from vixio.core.cluster import RELEASE_S, Cluster
 from vixio.core.errors import ConfigError
+from vixio.core.metrics import Counters
 from vixio.core.tasks import cancel_and_wait
 
 DEFAULT_PORT: Final = 4222
@@ -40,6 +41,13 @@ MEET_S: Final = 2.0
 """Longest wait of a new node until it knows what the others have."""
 
 _MAX_NAME: Final = 40
+
+COUNTED: Final = (
+    "cluster.stalls",
+    *(f"cluster.messages.{why}" for why in ("malformed", "protocol", "secret")),
+    *(f"cluster.claims.{why}" for why in ("moved", "reconnected", "overtaken", "fenced")),
+)
+"""The counters of a node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +89,7 @@ def address_towards(broker: BrokerAddress) -> str:
 
 
 class NatsCluster(Cluster):
-    """The parts over one connection."""
+    """The parts over one connection. Counter: ``cluster.stalls``."""
 
     leases: NatsLeases
     presence: NatsPresence
@@ -92,9 +100,12 @@ class NatsCluster(Cluster):
     def __init__(self, node: Node, *, release_timeout: float = RELEASE_S) -> None:
         self._of = node
         name = self.node = name_of_life(node.name)
-        link = self._link = Link(node.address, self._join)
+        counters = Counters()
+        for each in COUNTED:
+            counters.add(each, 0)  # so that they are there from the start
+        link = self._link = Link(node.address, self._join, counters)
         self._joining = Joining(
-            name, node.secret, link, lambda: [peer.node for peer in self.peers.nodes]
+            name, node.secret, link, lambda: [peer.node for peer in self.peers.nodes], counters
         )
         self._devices = Bucket(link, DEVICES, replicas=node.replicas)
         self._kept = Bucket(
@@ -105,17 +116,18 @@ class NatsCluster(Cluster):
             replicas=node.replicas,
         )
         self._state = State(name, node.secret, link, {URL: node.websocket_url})
-        self.peers = Peers(name, node.secret, self._ask, self._charged)
+        self.peers = Peers(name, node.secret, self._ask, self._charged, counters)
         self.least_loaded = Balance(node.websocket_url, self._state, self.peers).least_loaded
         """Returns where a device should connect; empty: OTA does not balance."""
-        claims = Claims(self._devices)
+        claims = Claims(self._devices, counters)
         self._pulse = Pulse(self._stalled)
         way = HandingOver(name, link, self.peers.gone)
         leases = NatsLeases(
             name,
             way,
             claims,
-            Conversations(self._kept, name) if node.conversations else None,
+            Conversations(self._kept, name, counters) if node.conversations else None,
+            counters,
             fresh=lambda: self._pulse.fresh,
             held=self._state.device,
             release_timeout=release_timeout,
@@ -130,6 +142,7 @@ class NatsCluster(Cluster):
             NatsCommands(name, link, leases, claims, self._gone),
             NatsBroadcast(name, link),
             shared=True,
+            counters=counters,
         )
         link.listen(f"{STATE}.*", self.peers.received)
         link.listen(ASK, self._asked)
@@ -217,6 +230,7 @@ class NatsCluster(Cluster):
             self._ask("")
 
     def _stalled(self, seconds: float) -> None:
+        self.counters.add("cluster.stalls")
         self._doubts.raise_all(seconds)
 
     def _gone(self, node: str) -> None:

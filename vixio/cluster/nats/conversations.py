@@ -7,6 +7,8 @@ from typing import Final, NamedTuple
 
 from vixio.bus.errors import BrokerError
 from vixio.cluster.nats.bucket import Bucket, WrongRevision
+from vixio.cluster.nats.claims import FENCED
+from vixio.core.metrics import Counters
 
 MAX_AGE_S: Final = 86_400
 MAX_BYTES: Final = 256 * 1024 * 1024
@@ -23,10 +25,14 @@ class Version(NamedTuple):
 
 
 class Conversations:
-    """The bucket of conversations, each a text of ``vixio.core.handover``."""
+    """The bucket of conversations, each a text of ``vixio.core.handover``.
 
-    def __init__(self, bucket: Bucket, node: str) -> None:
+    Counter: ``cluster.claims.fenced``.
+    """
+
+    def __init__(self, bucket: Bucket, node: str, counters: Counters) -> None:
         self._bucket = bucket
+        self._counters = counters
         self._node = node
         self._revisions: dict[str, int] = {}
         """By device of this node: where the next text follows, as far as is known."""
@@ -54,6 +60,7 @@ class Conversations:
             except WrongRevision:
                 entry = await self._bucket.get(device_id)
             if entry is not None and _version(entry.value) > version:
+                self._counters.add(FENCED)
                 return
             revision = entry.revision if entry is not None else 0
         raise BrokerError("too many write a device's conversation")

@@ -16,7 +16,6 @@ from vixio.cluster.nats.bucket import WrongRevision
 from vixio.cluster.nats.claims import Claim, Claims
 from vixio.cluster.nats.lease import NatsLease
 from vixio.cluster.nats.leases import Answer, NatsLeases
-from vixio.core.cluster import LossReason
 from vixio.core.errors import describe
 
 TRUST_S: Final = 5.0
@@ -122,8 +121,8 @@ class Doubts:
         last = await self._claims.last(lease.device_id)
         if last is not None and (last.node, last.token) == (self._node, lease.token):
             return True
-        if not await self._is_ours(lease, last):
-            _ = self._leases.lose(lease, LossReason.TAKEN)
+        if last is not None and not await self._is_ours(lease, last):
+            _ = self._leases.lose(lease, moved=last.node != self._node)
             return True
         try:
             claim = await self._claims.follow(lease.device_id, self._node, last)
@@ -135,9 +134,9 @@ class Doubts:
             self._leases.claimed(lease, claim)
         return True
 
-    async def _is_ours(self, lease: NatsLease, last: Claim | None) -> bool:
+    async def _is_ours(self, lease: NatsLease, last: Claim) -> bool:
         """Whether a lease goes on, of which the last claim is not."""
-        if last is None or not last.node:
+        if not last.node:
             return True
         if last.node == self._node:
             other = self._leases.of_claim(lease.device_id, last.token)

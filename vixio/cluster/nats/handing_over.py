@@ -16,7 +16,7 @@ from vixio.cluster.nats.lease import NatsLease
 from vixio.cluster.nats.leases import NatsLeases
 from vixio.cluster.nats.link import Link, NobodyThere
 from vixio.cluster.nats.names import node_subject
-from vixio.core.cluster import RELEASE_S, LossReason
+from vixio.core.cluster import RELEASE_S
 
 YIELD_S: Final = RELEASE_S + 1.0
 """Longest wait for a node; it waits RELEASE_S for the end of a session."""
@@ -88,7 +88,7 @@ class HandingOver:
 
     async def _end(self, leases: Sequence[NatsLease]) -> str:
         assert self._leases is not None  # noqa: S101 - it serves before it listens
-        ends = [self._leases.lose(each, LossReason.TAKEN) for each in leases]
+        ends = [self._leases.lose(each, moved=True) for each in leases]
         if not ends:
             return ""
         done, _ = await asyncio.wait(ends, timeout=self._leases.release_timeout)

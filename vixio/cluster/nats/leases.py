@@ -22,6 +22,7 @@ from vixio.core.cluster import (
     OnLost,
 )
 from vixio.core.errors import describe
+from vixio.core.metrics import Counters
 from vixio.core.tasks import undisturbed
 
 CLAIM_S: Final = 2.5
@@ -62,7 +63,9 @@ class Way(Protocol):
 class NatsLeases(Leases):
     """``held`` is called when a device has a session here, or none any more.
 
-    ``release_timeout``: seconds that a device's last holder has to end its session.
+    ``release_timeout``: seconds that a device's last holder has to end its session. Counters:
+    ``cluster.claims.moved`` and ``.reconnected``, sessions that ended because their device has
+    connected again; ``.overtaken``, the same before the session began.
     """
 
     def __init__(
@@ -71,6 +74,7 @@ class NatsLeases(Leases):
         way: Way,
         claims: Claims,
         conversations: Conversations | None,
+        counters: Counters,
         *,
         fresh: Callable[[], bool],
         held: Callable[[str, bool], None],
@@ -80,6 +84,7 @@ class NatsLeases(Leases):
         self._way = way
         self._claims = claims
         self._conversations = conversations
+        self._counters = counters
         self._fresh = fresh
         self._held = held
         self.release_timeout = release_timeout
@@ -137,6 +142,7 @@ class NatsLeases(Leases):
             # Whoever gives up in the middle would leave a claim that hides the one before.
             await undisturbed(self._claim_and_take_over(lease))
             if lease.overtaken:
+                self._counters.add("cluster.claims.overtaken")
                 raise LeaseLost(f"{device_id} has connected again")
             lease.granted = True
             lease.change()
@@ -168,8 +174,11 @@ class NatsLeases(Leases):
         if (text := lease.take_handover()) is not None:
             self.spawn(self._leave(lease, text))
 
-    def lose(self, lease: NatsLease, reason: LossReason) -> asyncio.Future[str]:
-        """End a lease; return what is done when it is over, with what had not been shared."""
+    def lose(self, lease: NatsLease, *, moved: bool) -> asyncio.Future[str]:
+        """End a lease; return what is done when it is over, with what had not been shared.
+
+        ``moved``: the device has connected to another node, not to this one again.
+        """
         end = self._ends.get(lease)
         if end is None:  # it is over
             end = asyncio.get_running_loop().create_future()
@@ -178,7 +187,8 @@ class NatsLeases(Leases):
         if not lease.granted:
             lease.overtaken = True
         elif not lease.over:
-            self.spawn(self._lost(lease, lease.lose(reason)))
+            self._counters.add(f"cluster.claims.{'moved' if moved else 'reconnected'}")
+            self.spawn(self._lost(lease, lease.lose(LossReason.TAKEN)))
             self._held(lease.device_id, self.current(lease.device_id) is not None)
         lease.change()
         return end
@@ -245,7 +255,7 @@ class NatsLeases(Leases):
         for each in all_of_it[: all_of_it.index(lease)]:
             last = lease.claim is None or each.unclaimed or each.token in here
             own = own or (last and each.granted)
-            ends.append(self.lose(each, LossReason.TAKEN))
+            ends.append(self.lose(each, moved=False))
         asking = [
             asyncio.create_task(self._way.try_to_ask(node, lease.device_id, token, lease.age))
             for node, token in earlier

@@ -19,6 +19,7 @@ from vixio.bus.nats_client import NatsClient
 from vixio.bus.upkeep import KeptConnection
 from vixio.cluster.nats.names import INBOX
 from vixio.core.backoff import Backoff
+from vixio.core.metrics import Counters
 from vixio.core.strict_json import parse_json
 
 if TYPE_CHECKING:
@@ -51,11 +52,17 @@ class _Listener:
 
 
 class Link(KeptConnection):
-    """Kept up. ``joined`` is awaited with each new connection, before anything listens on it."""
+    """Kept up. ``joined`` is awaited with each new connection, before anything listens on it.
 
-    def __init__(self, address: BrokerAddress, joined: Callable[[], Awaitable[None]]) -> None:
+    Counter: ``cluster.messages.malformed``.
+    """
+
+    def __init__(
+        self, address: BrokerAddress, joined: Callable[[], Awaitable[None]], counters: Counters
+    ) -> None:
         super().__init__(address, backoff=RECONNECT)
         self._joined = joined
+        self._counters = counters
         self.refusal = ""
         """Why another attempt cannot help, as of a wrong login; empty: it can."""
         self._client: NatsClient | None = None
@@ -78,11 +85,11 @@ class Link(KeptConnection):
         """Take the messages of a subject, in order; before :meth:`start`."""
 
         async def take(message: Msg) -> None:
-            if (body := _parse(message)) is not None:
+            if (body := self._parse(message)) is not None:
                 try:
                     receive(body)
                 except (LookupError, TypeError, ValueError) as error:
-                    _malformed(message, error)
+                    self._malformed(message, type(error).__name__)
 
         self._listeners.append(_Listener(subject, take))
 
@@ -93,7 +100,7 @@ class Link(KeptConnection):
         """
 
         async def take(message: Msg) -> None:
-            if (body := _parse(message)) is None:
+            if (body := self._parse(message)) is None:
                 return
             task = asyncio.create_task(self._answer(message, answer, body))
             self._answering.add(task)
@@ -118,7 +125,7 @@ class Link(KeptConnection):
             raise TimeoutError from None
         except (nats.errors.Error, OSError, ValueError) as error:
             raise BrokerError(f"cannot send: {error}") from error
-        answer = _parse(found)
+        answer = self._parse(found)
         if answer is None:
             raise BrokerError("the answer is malformed")
         return answer
@@ -129,7 +136,7 @@ class Link(KeptConnection):
         complete = asyncio.Event()
 
         async def take(message: Msg) -> None:
-            if (answer := _parse(message)) is not None:
+            if (answer := self._parse(message)) is not None:
                 answers.append(answer)
             if len(answers) >= enough or message.headers:  # headers: the word that nobody listens
                 complete.set()
@@ -183,31 +190,33 @@ class Link(KeptConnection):
         try:
             result: Mapping[str, Any] = await answer(body)
         except (LookupError, TypeError, ValueError) as error:
-            _malformed(message, error)
+            self._malformed(message, type(error).__name__)
             return
         try:
             await self.publish(message.reply, dict(result))
         except BrokerError:
             pass  # who asked hears that the connection has ended
 
+    def _parse(self, message: Msg) -> Body | None:
+        if not message.data and message.headers:
+            return None  # the broker's word that nobody listens
+        try:
+            body = parse_json(message.data)
+        except (ValueError, RecursionError) as error:
+            self._malformed(message, type(error).__name__)
+            return None
+        if isinstance(body, dict):
+            return body
+        self._malformed(message, "no object")
+        return None
+
+    def _malformed(self, message: Msg, error: str) -> None:
+        self._counters.add("cluster.messages.malformed")
+        _log.error(
+            "malformed message on the cluster's bus",
+            extra={"subject": message.subject, "error": error},
+        )
+
 
 def _dump(body: Body) -> bytes:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-
-
-def _parse(message: Msg) -> Body | None:
-    if not message.data and message.headers:
-        return None
-    try:
-        body = parse_json(message.data)
-    except (ValueError, RecursionError) as error:
-        _malformed(message, error)
-        return None
-    return body if isinstance(body, dict) else None
-
-
-def _malformed(message: Msg, error: Exception) -> None:
-    _log.error(
-        "malformed message on the cluster's bus",
-        extra={"subject": message.subject, "error": type(error).__name__},
-    )

@@ -12,6 +12,7 @@ from typing import Any, Final
 from vixio.cluster.nats.names import PROTOCOL, proof_of
 from vixio.cluster.nats.pulse import awake
 from vixio.cluster.nats.rows import Change, Table
+from vixio.core.metrics import Counters
 from vixio.core.waiters import Waiters
 
 SILENT_S: Final = 7.0
@@ -41,15 +42,25 @@ class Peer:
 
 
 class Peers:
-    """``ask``: has a node send all it has. ``charged``: gets what others charge to rate limits."""
+    """``ask``: has a node send all it has. ``charged``: gets what others charge to rate limits.
+
+    Counters: ``cluster.messages.protocol``, ``.secret``: what nodes say that are none of this
+    cluster.
+    """
 
     def __init__(
-        self, node: str, secret: str, ask: Callable[[str], None], charged: Charged
+        self,
+        node: str,
+        secret: str,
+        ask: Callable[[str], None],
+        charged: Charged,
+        counters: Counters,
     ) -> None:
         self._node = node
         self._secret = secret
         self._ask = ask
         self._charged = charged
+        self._counters = counters
         self._peers: dict[str, Peer] = {}
         self._strangers: set[str] = set()
         self._changed = Waiters()
@@ -143,11 +154,15 @@ class Peers:
             self._ask(peer.node)
 
     def _is_one_of_us(self, node: str, body: dict[str, Any]) -> bool:
-        why = ""
+        refused = why = ""
         if body.get("protocol") != PROTOCOL:
+            refused = "protocol"
             why = f"it speaks version {body.get('protocol')} of the protocol, this one {PROTOCOL}"
         elif not hmac.compare_digest(str(body.get("proof")), proof_of(self._secret, node)):
+            refused = "secret"
             why = "it has another secret (cluster.secret)"
+        if refused:
+            self._counters.add(f"cluster.messages.{refused}")
         if why and node not in self._strangers and len(self._strangers) < 100:
             self._strangers.add(node)
             _log.error("node ignored", extra={"node": node, "reason": why})

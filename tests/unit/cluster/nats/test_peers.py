@@ -14,6 +14,7 @@ from vixio.cluster.nats.names import PROTOCOL, proof_of
 from vixio.cluster.nats.peers import Peers
 from vixio.cluster.nats.rows import DEVICE
 from vixio.core.cluster import DEVICES, DRAINING
+from vixio.core.metrics import Counters
 
 SECRET = "a secret of sixteen bytes"
 
@@ -57,6 +58,7 @@ class Kit:
             SECRET,
             self.asked.append,
             lambda name, key, amount: self.charged.append((name, key, amount)),
+            Counters(),
         )
 
     @property
