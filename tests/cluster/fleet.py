@@ -12,7 +12,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from tests.cluster.gate import Gate, gate
 from tests.e2e.processes import Running, free_ports, running
 from tests.support import patient
 from tests.support.nats_nodes import SECRET, JetStreamServer
+from tests.support.nats_servers import NatsServers
 
 PROXY_CONFIG = Path("deploy/haproxy.cfg")
 LONG = 90.0
@@ -40,6 +41,11 @@ class Node:
         self.running: Running | None = None
         self.bus: Gate | None = None
         """Its way to the bus."""
+
+    @property
+    def settings(self) -> Path:
+        """Its settings; beside them is the socket for commands."""
+        return self.folder / f"node{self.number}.yaml"
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the process."""
@@ -113,12 +119,22 @@ class Proxy:
             self._process = None
 
 
-class Fleet:
-    """The whole. ``started``: how often each node was started."""
+Environment = Callable[[Node], Mapping[str, str]]
 
-    def __init__(self, folder: Path, bus: JetStreamServer, database: str) -> None:
+
+class Fleet:
+    """The whole. ``environment``: that of a node's process, beside the usual one."""
+
+    def __init__(
+        self,
+        folder: Path,
+        bus: JetStreamServer | NatsServers,
+        database: str,
+        environment: Environment = lambda node: {},
+    ) -> None:
         self.folder = folder
-        self.bus = bus
+        self._bus = bus
+        self._environment = environment
         self._database = database
         self.database: Gate | None = None
         """The way of all nodes to the database."""
@@ -134,8 +150,9 @@ class Fleet:
 
     async def __aenter__(self) -> Fleet:
         try:
-            for each in self.nodes:
-                each.bus = await self._stack.enter_async_context(gate(self.bus.port))
+            if isinstance(self._bus, JetStreamServer):
+                for each in self.nodes:
+                    each.bus = await self._stack.enter_async_context(gate(self._bus.port))
             port = urlsplit(self._database).port
             assert port is not None
             self.database = await self._stack.enter_async_context(gate(port))
@@ -157,7 +174,7 @@ class Fleet:
         """Start a node, and wait until it is ready."""
         command = (sys.executable, "-m", node.__name__, self._settings(each))
         each.running = await self._stack.enter_async_context(
-            running(command, Path.cwd(), {"HOME": str(self.folder)})
+            running(command, Path.cwd(), {"HOME": str(self.folder), **self._environment(each)})
         )
         self.logs.append(each.running)
         await each.running.line("listening")
@@ -209,9 +226,7 @@ class Fleet:
         assert "Traceback" not in said, said[-5_000:]
 
     def _settings(self, each: Node) -> Path:
-        path = self.folder / f"node{each.number}.yaml"
         assert self.database is not None
-        assert each.bus is not None
         split = urlsplit(self._database)
         login, _, _ = split.netloc.rpartition("@")
         place = f"{login}@127.0.0.1:{self.database.port}"
@@ -225,7 +240,11 @@ class Fleet:
                 "summary": False,
             },
             "assistant": {"history_turns": 500, "history_tokens": 100_000, "filler_after": 0},
-            "cluster": {"url": each.bus.url, "secret": SECRET, "node": f"node-{each.number}"},
+            "cluster": {
+                **({"url": each.bus.url} if each.bus else self._bus.section),
+                "secret": SECRET,
+                "node": f"node-{each.number}",
+            },
             "timeouts": {**patient.sections(drain=30)["timeouts"]},
             "api": {"enabled": False},
         }
@@ -235,14 +254,19 @@ class Fleet:
             "connects_per_device": 0,
             "ota_per_address": 0,
         }
-        path.write_text(json.dumps(sections), encoding="utf-8")
-        return path
+        each.settings.write_text(json.dumps(sections), encoding="utf-8")
+        return each.settings
 
 
 @asynccontextmanager
-async def fleet(folder: Path, bus: JetStreamServer, database: str) -> AsyncIterator[Fleet]:
+async def fleet(
+    folder: Path,
+    bus: JetStreamServer | NatsServers,
+    database: str,
+    environment: Environment = lambda node: {},
+) -> AsyncIterator[Fleet]:
     """Run three nodes; all is gone at the end."""
-    async with Fleet(folder, bus, database) as made:
+    async with Fleet(folder, bus, database, environment) as made:
         try:
             yield made
         except BaseException as error:

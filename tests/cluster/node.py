@@ -1,7 +1,9 @@
 """A node whose agent bears witness to the conversation: ``node.py SETTINGS``.
 
 The real application, as ``vixio serve`` runs it, with an agent that says which turns it knows and a
-voice that takes no time.
+voice that takes no time. Beside the settings is a socket, ``commands.py`` has the other end:
+``NUMBER DEVICE`` in a line has a command sent to a device, and the line comes back with its status.
+The node that carries the command out notes that in the file ``noted``.
 """
 
 from __future__ import annotations
@@ -18,8 +20,10 @@ from typing import Any
 from vixio.bench.load.providers import CannedTTS, Delays, MarkerASR
 from vixio.composition.run import run, stop_on_signals
 from vixio.core.chunk import TextDelta
+from vixio.core.commands import Custom
 from vixio.core.history import UserMessage
-from vixio.core.tools.types import ToolDefinition
+from vixio.core.session.session import Session
+from vixio.core.tools.types import JsonObject, ToolDefinition
 from vixio.logging.setup import configure_logging, flush_logs
 from vixio.providers.agent import (
     AgentBackend,
@@ -32,6 +36,8 @@ from vixio.server import Providers, Server
 from vixio.settings import load_settings
 
 SPEECH_MS = 240
+NOTE = "note"
+"""The command's name."""
 
 
 def short(turns: Counter[tuple[str, int]]) -> str:
@@ -92,6 +98,32 @@ def announce() -> None:
     sys.stdout.flush()
 
 
+def carry_out_commands(app: Server, path: Path) -> None:
+    """Note which commands reach a session of this node."""
+
+    async def note(session: Session, arguments: JsonObject) -> int:
+        number = int(arguments["number"])
+        with path.with_name("noted").open("a", encoding="utf-8") as file:
+            file.write(f"{number} {session.device_id} {path.stem}\n")
+        return number
+
+    app.on_command(NOTE, note)
+
+
+async def send_commands(app: Server, path: Path) -> None:
+    """Send the commands that come by the socket."""
+
+    async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while line := (await reader.readline()).decode():
+            number, device_id = line.split()
+            result = await app.command(device_id, Custom(NOTE, {"number": int(number)}))
+            writer.write(f"{number} {result.status.value}\n".encode())
+        writer.close()
+
+    async with await asyncio.start_unix_server(take, path) as server:
+        await server.serve_forever()
+
+
 async def main(path: Path) -> None:
     """Serve until SIGTERM, after a drain."""
     settings = load_settings(path)
@@ -102,7 +134,12 @@ async def main(path: Path) -> None:
     assert app.memory is not None
     # What a turn waits for what was said before is no matter here: the machine may be busy.
     app.memory.settings = replace(app.memory.settings, wait=60, written=60)
-    await run(app, stop_on_signals(), announce)
+    carry_out_commands(app, path)
+    path.with_suffix(".sock").unlink(missing_ok=True)  # of the node's last life
+    async with asyncio.TaskGroup() as group:
+        sending = group.create_task(send_commands(app, path.with_suffix(".sock")))
+        await run(app, stop_on_signals(), announce)
+        sending.cancel()
 
 
 if __name__ == "__main__":

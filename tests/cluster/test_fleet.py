@@ -77,32 +77,36 @@ async def test_a_node_that_hangs(three: Fleet, talking: Crowd) -> None:
     talking.check(lost=1)
 
 
-async def test_a_broker_that_is_killed_costs_no_turn(three: Fleet, talking: Crowd) -> None:
-    three.bus.kill()
+async def test_a_broker_that_is_killed_costs_no_turn(
+    bus: JetStreamServer, three: Fleet, talking: Crowd
+) -> None:
+    bus.kill()
     await talking.all_say(3, seconds=SOON)
     talking.check()
-    three.bus.start()
+    bus.start()
     await three.until_known(3)
     await talking.all_say(1, seconds=SOON)
     talking.check()
     assert sum(each.cut for each in talking.talkers) == 0
 
 
-async def test_a_broker_and_a_node_that_are_killed_together(three: Fleet, talking: Crowd) -> None:
-    three.bus.kill()
+async def test_a_broker_and_a_node_that_are_killed_together(
+    bus: JetStreamServer, three: Fleet, talking: Crowd
+) -> None:
+    bus.kill()
     await three.end(three.nodes[0], signal.SIGKILL)
     await talking.all_say(2, seconds=SOON)
-    three.bus.start()
+    bus.start()
     await three.start(three.nodes[0])
     await three.until_known(3)
     await talking.all_say(1, seconds=SOON)
     talking.check(lost=1)
 
 
-async def test_a_broker_that_hangs(three: Fleet, talking: Crowd) -> None:
-    three.bus.stop()
+async def test_a_broker_that_hangs(bus: JetStreamServer, three: Fleet, talking: Crowd) -> None:
+    bus.stop()
     await talking.all_say(2, seconds=SOON)
-    three.bus.go_on()
+    bus.go_on()
     await three.until_known(3)
     await talking.all_say(1, seconds=SOON)
     talking.check()

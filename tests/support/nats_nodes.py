@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
@@ -29,6 +30,11 @@ class JetStreamServer(NatsServer):
     def command(self) -> tuple[list[str], dict[str, str]]:
         words, environment = super().command()
         return [*words, "-js", "-sd", str(self.directory / "jetstream")], environment
+
+    @property
+    def section(self) -> dict[str, Any]:
+        """What the section ``cluster`` of the settings has of it."""
+        return {"url": self.url}
 
     def forget(self) -> None:
         """Remove what it has stored; it does not run."""

@@ -7,13 +7,14 @@ have given up. :class:`~vixio.bus.upkeep.KeptConnection` connects anew, as with 
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final
 
 import nats.errors
 from nats.aio.client import Client
-from nats.aio.transport import WebSocketTransport
+from nats.aio.transport import TcpTransport, WebSocketTransport
 
 from vixio.bus.address import BrokerAddress
 from vixio.bus.errors import BrokerError
@@ -26,11 +27,12 @@ PING_S: Final = 5
 
 
 class NatsClient(Client):
-    """nats-py 2.16 with two mends.
+    """nats-py 2.16 with three mends.
 
     ``flush`` and ``drain`` take the answer to a ping as the sign that the server has handled what
     was sent; but a ping overtakes a subscription that is still in the buffer. A connection that is
-    refused, by either side, leaves its socket open.
+    refused, by either side, leaves its socket open. One that is lost because the server hangs is
+    closed only when the server has taken what was sent, which it does not.
     """
 
     async def _send_ping(self, future: asyncio.Future[Any] | None = None) -> None:
@@ -43,6 +45,15 @@ class NatsClient(Client):
         except BaseException:
             await self.release()
             raise
+
+    async def _process_op_err(self, e: Exception) -> None:
+        if self.is_connected:
+            self._pending, self._pending_data_size = [], 0
+            if isinstance(self._transport, TcpTransport):
+                writer = self._transport._io_writer  # noqa: SLF001 - nothing public aborts it
+                if writer is not None:
+                    writer.transport.abort()
+        await super()._process_op_err(e)
 
     async def release(self) -> None:
         """Close the socket."""
@@ -58,14 +69,26 @@ class NatsClient(Client):
 
 
 async def connect(
-    address: BrokerAddress, closed: Callable[[], Awaitable[None]], *, inbox: str = "_INBOX"
+    address: BrokerAddress,
+    closed: Callable[[], Awaitable[None]],
+    *,
+    inbox: str = "_INBOX",
+    ping: int = PING_S,
 ) -> NatsClient:
-    """Return a client that is connected to the first server of ``address`` that answers.
+    """Return a client that is connected to a server of ``address`` that answers.
 
-    ``closed``: called when the connection has ended. ``inbox``: the beginning of the subjects for
-    answers. Raises BrokerError that says why there is no connection.
+    They are tried in any order, so that clients spread over them. ``closed``: called when the
+    connection has ended. ``inbox``: the beginning of the subjects for answers. ``ping``: seconds
+    between pings. Raises BrokerError that says why there is no connection.
     """
-    options: dict[str, Any] = {}
+    urls = random.sample(address.urls, len(address.urls))
+    # One that hangs must leave time for the others.
+    options: dict[str, Any] = {
+        "inbox_prefix": inbox,
+        "ping_interval": ping,
+        "flush_timeout": ping,  # a ping waits no longer for a socket that takes nothing more
+        "connect_timeout": int(CONNECT_S) if len(urls) == 1 else int(CONNECT_S / (len(urls) + 1)),
+    }
     if address.user:
         options |= {"user": address.user, "password": address.password}
     if address.token:
@@ -74,8 +97,25 @@ async def connect(
         options["user_credentials"] = address.credentials
     if address.encrypted:
         options["tls"] = client_context(address.tls)
-    client = NatsClient()
     reports = BrokerReports(str(address))
+    while True:
+        url = urls.pop()
+        try:
+            return await _connect(url, str(address), closed, reports, options)
+        except BrokerError as error:
+            if error.final or not urls:
+                raise
+
+
+async def _connect(
+    url: str,
+    place: str,
+    closed: Callable[[], Awaitable[None]],
+    reports: BrokerReports,
+    options: dict[str, Any],
+) -> NatsClient:
+    """Return a client that is connected to one server. ``place``: all of them, for messages."""
+    client = NatsClient()
     refusals: list[Exception] = []
 
     async def on_error(error: Exception) -> None:
@@ -86,22 +126,19 @@ async def connect(
 
     try:
         await client.connect(
-            list(address.urls),
+            url,
             name="vixio",
             allow_reconnect=False,
-            max_reconnect_attempts=1,  # of each server of the list, for this connection
+            max_reconnect_attempts=1,
             reconnect_time_wait=0,
-            connect_timeout=int(CONNECT_S),
-            ping_interval=PING_S,
             error_cb=on_error,
             closed_cb=closed,
-            inbox_prefix=inbox,
             **options,
         )
     except (nats.errors.Error, OSError, ValueError) as error:
         await client.release()  # not its close, which would wait for a handshake that has failed
         why = refusals[-1] if refusals else error
-        raise _explain(why, str(address)) from error
+        raise _explain(why, place) from error
     except BaseException:
         with suppress(TimeoutError):
             async with asyncio.timeout(SHUT_S):

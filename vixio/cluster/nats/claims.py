@@ -26,6 +26,10 @@ FENCED: Final = "cluster.claims.fenced"
 """Counts what a node wrote for a device when another one had a later claim."""
 
 
+ANY: Final = 2**63 - 1
+"""In place of a token: whatever claim a node has."""
+
+
 class Earlier(NamedTuple):
     """A claim that may still have a session."""
 

@@ -75,17 +75,19 @@ def name_of_life(name: str) -> str:
 
 def address_towards(broker: BrokerAddress) -> str:
     """Return this machine's address on the way to a broker; asks for the route, sends nothing."""
-    split = urlsplit(broker.urls[0])
-    port = split.port or DEFAULT_PORT
-    try:
-        found = socket.getaddrinfo(split.hostname, port, type=socket.SOCK_DGRAM)
-        family, kind, protocol, _, address = found[0]
-        with socket.socket(family, kind, protocol) as probe:
-            probe.connect(address)
-            own: str = probe.getsockname()[0]
-    except OSError:
-        return "127.0.0.1"
-    return own
+    for url in broker.urls:
+        split = urlsplit(url)
+        port = split.port or DEFAULT_PORT
+        try:
+            found = socket.getaddrinfo(split.hostname, port, type=socket.SOCK_DGRAM)
+            family, kind, protocol, _, address = found[0]
+            with socket.socket(family, kind, protocol) as probe:
+                probe.connect(address)
+                own: str = probe.getsockname()[0]
+        except OSError:
+            continue  # the name of one server of several may be unknown for now
+        return own
+    return "127.0.0.1"
 
 
 class NatsCluster(Cluster):
@@ -121,7 +123,7 @@ class NatsCluster(Cluster):
         """Returns where a device should connect; empty: OTA does not balance."""
         claims = Claims(self._devices, counters)
         self._pulse = Pulse(self._stalled)
-        way = HandingOver(name, link, self.peers.gone)
+        way = HandingOver(name, link, self.peers.gone, self.peers.table.where)
         leases = NatsLeases(
             name,
             way,

@@ -35,12 +35,22 @@ class Yielded(NamedTuple):
 
 
 class HandingOver:
-    """``gone``: called with a node that the bus knows no more, and why."""
+    """``gone``: called with a node that the bus knows no more, and why.
 
-    def __init__(self, node: str, link: Link, gone: Callable[[str, str], None]) -> None:
+    ``where``: returns the node that says that it has a device.
+    """
+
+    def __init__(
+        self,
+        node: str,
+        link: Link,
+        gone: Callable[[str, str], None],
+        where: Callable[[str], str],
+    ) -> None:
         self._node = node
         self._link = link
         self._gone = gone
+        self._where = where
         self._leases: NatsLeases | None = None
         link.answer(node_subject(node, _VERB), self._answer)
 
@@ -52,6 +62,10 @@ class HandingOver:
     def connected(self) -> bool:
         """Whether there is a bus."""
         return self._link.connected
+
+    def holder(self, device_id: str) -> str:
+        """Return the node that says that it has a device; empty: none does."""
+        return self._where(device_id)
 
     async def ask(self, node: str, device_id: str, token: int, age: float) -> Yielded:
         """Have a node end the session of a claim, unless its connection is younger than ``age``.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final, Protocol
 
 from vixio.bus.errors import BrokerError
-from vixio.cluster.nats.claims import Claim, Claims
+from vixio.cluster.nats.claims import ANY, Claim, Claims, Earlier
 from vixio.cluster.nats.conversations import Conversations, Version
 from vixio.cluster.nats.lease import NatsLease
 from vixio.core.cluster import (
@@ -50,6 +50,10 @@ class Way(Protocol):
     @property
     def connected(self) -> bool:
         """Whether there is a bus."""
+        ...
+
+    def holder(self, device_id: str) -> str:
+        """Return the node that says that it has a device; empty: none does."""
         ...
 
     async def try_to_ask(self, node: str, device_id: str, token: int, age: float) -> Answer:
@@ -247,7 +251,7 @@ class NatsLeases(Leases):
 
     async def _take_over(self, lease: NatsLease) -> str:
         """Have the holders before end their sessions; return the conversation they left."""
-        earlier = lease.claim.earlier if lease.claim is not None else ()
+        earlier = lease.claim.earlier if lease.claim is not None else self._known(lease.device_id)
         here = {token for node, token in earlier if node == self._node}
         ends: list[asyncio.Future[str]] = []
         own = False
@@ -275,12 +279,17 @@ class NatsLeases(Leases):
             text = next((found for found in (*map(_result, ends), *left) if found), "")
         if own:
             return ""  # this process still has the conversation itself
-        if not text and self._conversations is not None and self._way.connected:
+        if not text and self._conversations is not None and lease.claim is not None:
             try:
                 text = await self._conversations.get(lease.device_id)
             except BrokerError as error:
                 _log.warning("conversation not found", extra={"reason": str(error)})
         return text
+
+    def _known(self, device_id: str) -> Sequence[Earlier]:
+        """Return who has a device as far as is known without the claims."""
+        node = self._way.holder(device_id) if self._way.connected else ""
+        return [Earlier(node, ANY)] if node else []
 
     async def _lost(self, lease: NatsLease, ending: asyncio.Task[None]) -> None:
         await ending

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 JETSTREAM_S: Final = 2.0
 """Longest wait for JetStream; a device waits meanwhile."""
 
+PING_S: Final = 2
+"""Seconds between pings: after six a server that hangs is left for another one."""
+
 RECONNECT: Final = Backoff(first=0.1, longest=2.0)
 """Short, because presence is to be true again within seconds."""
 
@@ -159,7 +162,9 @@ class Link(KeptConnection):
 
     async def _open(self) -> None:
         try:
-            self._client = await nats_client.connect(self.address, self._closed, inbox=INBOX)
+            self._client = await nats_client.connect(
+                self.address, self._closed, inbox=INBOX, ping=PING_S
+            )
             self.refusal = ""
         except BrokerError as error:
             self.refusal = str(error) if error.final else ""

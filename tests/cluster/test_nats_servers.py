@@ -1,0 +1,111 @@
+"""Three NATS servers, of which one after another is killed or hung: also the one that leads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.commands import Commander, commands
+from tests.cluster.fleet import Fleet, fleet
+from tests.cluster.talkers import Crowd, crowd
+from tests.support.nats_servers import ClusteredServer, NatsServers, nats_servers
+from tests.support.registry_databases import new_postgres, postgres_url
+
+__all__ = ["postgres_url"]
+
+DEVICES = 24
+SOON = 120.0
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+@pytest.fixture
+def servers() -> Iterator[NatsServers]:
+    with nats_servers() as made:
+        asyncio.run(made.until_ready())
+        yield made
+
+
+@pytest.fixture
+def database(servers: NatsServers, request: pytest.FixtureRequest) -> str:
+    """Make a database, once it is known that these tests are to run."""
+    return new_postgres(request.getfixturevalue("postgres_url"))
+
+
+@pytest.fixture
+async def three(tmp_path: Path, servers: NatsServers, database: str) -> AsyncIterator[Fleet]:
+    async with fleet(tmp_path, servers, database) as made:
+        yield made
+
+
+@pytest.fixture
+async def talking(three: Fleet) -> AsyncIterator[Crowd]:
+    async with crowd(DEVICES, three.ota_url) as made:
+        await made.all_say(2, seconds=SOON)
+        yield made
+
+
+@pytest.fixture
+async def commanding(three: Fleet, talking: Crowd) -> AsyncIterator[Commander]:
+    async with commands(three, talking) as made:
+        await made.all_reach_all(seconds=SOON)
+        yield made
+
+
+def of_role(servers: NatsServers, *, leads: bool) -> ClusteredServer:
+    """Return the server that leads the bucket of claims, or one that follows it."""
+    leader = servers.leader()
+    return leader if leads else next(each for each in servers.members if each is not leader)
+
+
+async def go_through(talking: Crowd, commanding: Commander) -> None:
+    """Have all devices converse and move, and all of them commanded by all nodes."""
+    for each in talking.talkers:
+        each.leave()
+    await talking.all_say(2, seconds=SOON)
+    await commanding.all_reach_all(seconds=SOON)
+
+
+@pytest.mark.parametrize("leads", [True, False], ids=["leader", "follower"])
+async def test_a_server_that_is_killed(
+    servers: NatsServers, three: Fleet, talking: Crowd, commanding: Commander, leads: bool
+) -> None:
+    victim = of_role(servers, leads=leads)
+    victim.kill()
+    await go_through(talking, commanding)
+    victim.start()
+    await three.until_known(3)
+    await go_through(talking, commanding)
+    talking.check()
+    commanding.check()
+
+
+@pytest.mark.parametrize("leads", [True, False], ids=["leader", "follower"])
+async def test_a_server_that_hangs(
+    servers: NatsServers, three: Fleet, talking: Crowd, commanding: Commander, leads: bool
+) -> None:
+    """When it goes on, it says what it was given long ago to nobody."""
+    victim = of_role(servers, leads=leads)
+    victim.stop()
+    await go_through(talking, commanding)
+    victim.go_on()
+    await three.until_known(3)
+    await go_through(talking, commanding)
+    talking.check()
+    commanding.check()
+
+
+async def test_servers_are_replaced_one_after_another(
+    servers: NatsServers, three: Fleet, talking: Crowd, commanding: Commander
+) -> None:
+    for each in servers.members:
+        each.kill()
+        await go_through(talking, commanding)
+        each.start()
+        await servers.until_current()
+    await three.until_known(3)
+    talking.check()
+    commanding.check()
