@@ -11,13 +11,19 @@ import pytest
 from tests.cluster.commands import Commander, commands
 from tests.cluster.fleet import Fleet, fleet
 from tests.cluster.talkers import Crowd, crowd
+from tests.support.clusters import Holder
+from tests.support.nats_nodes import nodes
 from tests.support.nats_servers import ClusteredServer, NatsServers, nats_servers
 from tests.support.registry_databases import new_postgres, postgres_url
+from tests.support.waiting import until
+from vixio.cluster.nats.lease import NatsLease
 
 __all__ = ["postgres_url"]
 
 DEVICES = 24
 SOON = 120.0
+
+DEVICE = "02:00:00:00:00:01"
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -67,6 +73,39 @@ async def go_through(talking: Crowd, commanding: Commander) -> None:
         each.leave()
     await talking.all_say(2, seconds=SOON)
     await commanding.all_reach_all(seconds=SOON)
+
+
+async def test_a_device_that_moves_while_nothing_can_be_claimed(servers: NatsServers) -> None:
+    """One server of three is no majority: it passes messages on, and keeps nothing."""
+    alone = servers.members[0]
+    url = servers.own_url.partition(",")[0]
+    assert url.endswith(f":{alone.port}")
+    async with nodes(url, 2, replicas=3) as (one, two):
+        older = Holder()
+        left = await one.leases.acquire(DEVICE, older.on_lost)
+        await until(lambda: two.presence.where(DEVICE) == one.node)
+        for each in servers.members[1:]:
+            each.kill()
+        found = await two.leases.acquire(DEVICE, Holder().on_lost)
+        assert found.valid
+        assert older.lost
+        assert not left.valid
+        for each in servers.members[1:]:
+            each.start()
+        await until(lambda: isinstance(found, NatsLease) and found.claim, seconds=SOON)
+        assert found.valid
+        await until(lambda: one.presence.where(DEVICE) == two.node)
+        back = await one.leases.acquire(DEVICE, Holder().on_lost)
+        assert back.token > found.token > left.token
+
+
+async def test_more_servers_than_there_were(servers: NatsServers) -> None:
+    """The buckets of one server are kept by three from the next start on."""
+    async with nodes(servers.own_url, 1) as (one,):
+        await one.leases.acquire(DEVICE, Holder().on_lost)
+    async with nodes(servers.own_url, 1, replicas=3) as (one,):
+        await servers.until_current()
+        assert (await one.leases.acquire(DEVICE, Holder().on_lost)).valid
 
 
 @pytest.mark.parametrize("leads", [True, False], ids=["leader", "follower"])

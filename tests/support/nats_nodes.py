@@ -63,12 +63,18 @@ def jetstream() -> Iterator[JetStreamServer]:
 
 @asynccontextmanager
 async def nodes(
-    url: str, count: int, *, release_timeout: float = RELEASE_S, secret: str = SECRET
+    url: str,
+    count: int,
+    *,
+    release_timeout: float = RELEASE_S,
+    secret: str = SECRET,
+    replicas: int = 1,
 ) -> AsyncIterator[list[NatsCluster]]:
     """Yield nodes that know each other; nothing of them is left at the end."""
     made = [
         NatsCluster(
-            Node(f"node-{number}", parse_address(url), secret), release_timeout=release_timeout
+            Node(f"node-{number}", parse_address(url), secret, replicas=replicas),
+            release_timeout=release_timeout,
         )
         for number in range(1, count + 1)
     ]

@@ -82,6 +82,11 @@ class NatsServers:
         return "nats://" + ",".join(f"127.0.0.1:{each.port}" for each in self.members)
 
     @property
+    def own_url(self) -> str:
+        """Return the same with the login of the nodes in it."""
+        return self.url.replace("//", f"//{LOGIN['user']}:{LOGIN['password']}@")
+
+    @property
     def section(self) -> dict[str, Any]:
         """What the section ``cluster`` of the settings has of them."""
         return {"url": self.url, "replicas": 3, **LOGIN}

@@ -82,6 +82,10 @@ class Bucket:
                     raise
                 # Made with other settings, such as by hand: it serves as well.
                 info = await manager.stream_info(self._stream)
+                if (info.config.num_replicas or 1) < (self._config.num_replicas or 1):
+                    # There were fewer servers when it was made.
+                    more = info.config.evolve(num_replicas=self._config.num_replicas)
+                    info = await manager.update_stream(more)
             if (info.config.max_msgs_per_subject or 0) != 1:
                 raise ConfigError(
                     f"the bucket {self._name} on NATS keeps a history, of which the cluster has no "
