@@ -121,6 +121,7 @@ test-brokers: $(BROKERS_STAMP) ## pytest of tool services on a real NATS, Rabbit
 test-cluster: $(BROKERS_STAMP) ## pytest of several nodes: a real NATS, PostgreSQL and haproxy, all of it killed and hung
 	scripts/ensure_databases.sh
 	scripts/ensure_haproxy.sh
+	scripts/ensure_faketime.sh
 	$(WITH_BROKERS) VIXIO_TEST_CLUSTER=1 VIXIO_TEST_DATABASES=1 VIXIO_TEST_BROKERS=1 \
 		$(BIN)/pytest tests/cluster tests/contract/test_cluster_contract.py \
 		tests/contract/test_cluster_commands_contract.py \

@@ -123,7 +123,10 @@ Environment = Callable[[Node], Mapping[str, str]]
 
 
 class Fleet:
-    """The whole. ``environment``: that of a node's process, beside the usual one."""
+    """The whole. ``environment``: that of a node's process, beside the usual one.
+
+    ``sections``: of the settings, beside the usual ones.
+    """
 
     def __init__(
         self,
@@ -131,11 +134,14 @@ class Fleet:
         bus: JetStreamServer | NatsServers,
         database: str,
         environment: Environment = lambda node: {},
+        sections: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         self.folder = folder
+        self._more = sections or {}
         self._bus = bus
         self._environment = environment
-        self._database = database
+        self.url = database
+        """Of the database, past the way of the nodes."""
         self.database: Gate | None = None
         """The way of all nodes to the database."""
         self.nodes = [Node(number, folder) for number in (1, 2, 3)]
@@ -153,7 +159,7 @@ class Fleet:
             if isinstance(self._bus, JetStreamServer):
                 for each in self.nodes:
                     each.bus = await self._stack.enter_async_context(gate(self._bus.port))
-            port = urlsplit(self._database).port
+            port = urlsplit(self.url).port
             assert port is not None
             self.database = await self._stack.enter_async_context(gate(port))
             await asyncio.gather(*(self.start(each) for each in self.nodes))
@@ -227,7 +233,7 @@ class Fleet:
 
     def _settings(self, each: Node) -> Path:
         assert self.database is not None
-        split = urlsplit(self._database)
+        split = urlsplit(self.url)
         login, _, _ = split.netloc.rpartition("@")
         place = f"{login}@127.0.0.1:{self.database.port}"
         database = split._replace(netloc=place).geturl()
@@ -253,7 +259,10 @@ class Fleet:
             "connects_per_address": 0,
             "connects_per_device": 0,
             "ota_per_address": 0,
+            "loop_lag_ms": 0,  # the machine may be busy
         }
+        for name, more in self._more.items():
+            sections.setdefault(name, {}).update(more)
         each.settings.write_text(json.dumps(sections), encoding="utf-8")
         return each.settings
 
@@ -264,9 +273,10 @@ async def fleet(
     bus: JetStreamServer | NatsServers,
     database: str,
     environment: Environment = lambda node: {},
+    sections: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> AsyncIterator[Fleet]:
     """Run three nodes; all is gone at the end."""
-    async with Fleet(folder, bus, database, environment) as made:
+    async with Fleet(folder, bus, database, environment, sections) as made:
         try:
             yield made
         except BaseException as error:

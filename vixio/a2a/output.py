@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any, Final
 from uuid import uuid4
 
@@ -24,6 +24,7 @@ from a2a.types import (
 
 from vixio.a2a.client_tools import Call
 from vixio.core.clock import now
+from vixio.core.wall_clock import date_time
 
 FLUSH_S: Final = 0.05
 """Words that come within it are one event: a task is copied with each."""
@@ -149,7 +150,7 @@ class Output:
 
 def _status(state: TaskState, message: Message | None = None) -> TaskStatus:
     status = TaskStatus(state=state, message=message)
-    status.timestamp.FromDatetime(datetime.now(UTC))
+    status.timestamp.FromDatetime(date_time(UTC))
     return status
 
 

@@ -11,7 +11,6 @@ import asyncio
 import base64
 import binascii
 import secrets
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from typing import Final
 
 from vixio.core.cluster import Broadcast
 from vixio.core.tools.types import JsonObject
+from vixio.core.wall_clock import now_s
 from vixio.transports.admission.auth import TokenAuthenticator, TokenCheck
 
 PATH: Final = "/xiaozhi/screen/"
@@ -55,7 +55,7 @@ class Screens:
     seconds since 1970."""
 
     def __init__(
-        self, broadcast: Broadcast, secret: str, clock: Callable[[], float] = time.time
+        self, broadcast: Broadcast, secret: str, clock: Callable[[], float] = now_s
     ) -> None:
         secret = secret or secrets.token_hex(32)
         self._tokens = TokenAuthenticator(secret, LIFETIME_S, clock=clock)

@@ -18,7 +18,6 @@ service), ``deadline`` (Unix time in ms), ``idempotent`` (``true``), ``tool``, `
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -26,6 +25,7 @@ from typing import Any, Final
 from vixio.core.errors import ToolError
 from vixio.core.strict_json import depth_of, parse_json
 from vixio.core.tools.types import JsonObject
+from vixio.core.wall_clock import now_s
 
 MAX_ID_CHARS: Final = 200
 MAX_ANSWER_CHARS: Final = 1_000_000
@@ -140,7 +140,7 @@ def load(body: bytes) -> JsonObject:
 
 def deadline_after(seconds: float) -> str:
     """Return the header ``deadline`` for a limit of ``seconds`` from now."""
-    return str(int((time.time() + seconds) * 1000))
+    return str(int((now_s() + seconds) * 1000))
 
 
 def seconds_left(headers: Mapping[str, str]) -> float | None:
@@ -148,7 +148,7 @@ def seconds_left(headers: Mapping[str, str]) -> float | None:
     text = headers.get("deadline", "")
     if not text.isascii() or not text.isdigit() or len(text) > 15:
         return None
-    return int(text) / 1000 - time.time()
+    return int(text) / 1000 - now_s()
 
 
 def call_id(headers: Mapping[str, str]) -> str:

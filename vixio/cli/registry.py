@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from vixio.core.wall_clock import now_s
+
 if TYPE_CHECKING:
     from vixio.devices.desk import Desk
 
@@ -44,7 +46,7 @@ def ago(at: int | None, never: str = "never") -> str:
     """Return how long ago a time was, in words. ``at``: milliseconds since 1970; 0 is never."""
     if not at:
         return never
-    seconds = time.time() - at / 1000
+    seconds = now_s() - at / 1000
     for unit, length in (("day", _DAY), ("hour", _HOUR), ("minute", _MINUTE)):
         if seconds >= length:
             number = int(seconds // length)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,6 +15,7 @@ from vixio.cli.config import config_option
 from vixio.cli.devices import json_option
 from vixio.cli.registry import actor, ago, at_desk, table, utc
 from vixio.core.errors import ConfigError, ToolError
+from vixio.core.wall_clock import now_ms
 
 if TYPE_CHECKING:
     from vixio.reminders.desk import ReminderDesk
@@ -64,7 +64,6 @@ def add(
 ) -> None:
     """Have TEXT said to DEVICE, an id or a name; at once, if no time is given."""
     from vixio.cli.speech import quiet_settings
-    from vixio.core.wall_clock import now_ms
     from vixio.reminders.asked import at_time
     from vixio.reminders.records import Kind, Order
 
@@ -140,7 +139,7 @@ def _length_ms(text: str) -> int:
 
 
 def _until(due_at: int) -> str:
-    left = round(due_at / 1000 - time.time())
+    left = round((due_at - now_ms()) / 1000)
     if left < 0:
         return ago(due_at)
     minutes, hours = left // 60, left // 3600

@@ -7,8 +7,20 @@ measure a duration, so a system clock that steps cannot end a turn.
 from __future__ import annotations
 
 import asyncio
+import time
+from typing import Final
+
+_AWAKE: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 def now() -> float:
     """Seconds on the running loop's monotonic clock; only differences mean something."""
     return asyncio.get_running_loop().time()
+
+
+def awake() -> float:
+    """Seconds of a clock that does not stop while the machine sleeps, where there is such a clock.
+
+    Any thread may read it; only differences mean something.
+    """
+    return time.clock_gettime(_AWAKE)

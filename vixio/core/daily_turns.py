@@ -11,6 +11,7 @@ from datetime import datetime, tzinfo
 from typing import Final, Protocol
 
 from vixio.core.cluster import SharedLimits
+from vixio.core.wall_clock import date_time
 
 CHARGE: Final = "daily_turns"
 """The name under which processes tell each other of turns."""
@@ -46,7 +47,7 @@ class DailyTurns:
         limits: SharedLimits | None = None,
         store: TurnStore | None = None,
         zone: Callable[[], tzinfo | None] = lambda: None,
-        clock: Callable[[tzinfo | None], datetime] = datetime.now,
+        clock: Callable[[tzinfo | None], datetime] = date_time,
     ) -> None:
         self._limits = limits
         self._store = store

@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from zoneinfo import ZoneInfo
 
 from vixio.core.emotions import EMOTIONS
+from vixio.core.wall_clock import date_time
 
 NAMES: Mapping[str, str] = {
     "device": "the device's name",
@@ -109,7 +110,7 @@ class Instructions:
         self._lines = text.splitlines(keepends=True)
         self._surroundings = surroundings or Surroundings()
         self._zone = zone
-        self._now = now or (lambda: datetime.now(zone) if zone else datetime.now().astimezone())
+        self._now = now or (lambda: date_time(zone) if zone else date_time(None).astimezone())
         self._emotions = ", ".join(f"{emoji} {name}" for name, emoji in EMOTIONS.items())
 
     def for_turn(self, language: str, emotion: str = "") -> str:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 import secrets
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from vixio.core.wall_clock import now_s
 from vixio.transports.admission.auth import TokenAuthenticator, TokenCheck
 from vixio.transports.admission.identity import Identity
 
@@ -45,7 +45,7 @@ class DeviceTokens:
     """Issues and checks tokens with one secret. ``clock``: seconds since 1970."""
 
     def __init__(
-        self, secret: str, lifetime_s: float, *, clock: Callable[[], float] = time.time
+        self, secret: str, lifetime_s: float, *, clock: Callable[[], float] = now_s
     ) -> None:
         """Raises ConfigError if the secret is too short."""
         self._signer = TokenAuthenticator(secret, lifetime_s, clock=clock)

@@ -13,11 +13,11 @@ import hashlib
 import hmac
 import math
 import re
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from vixio.core.wall_clock import now_s
 from vixio.http.public_url import HttpAddress
 
 FIRMWARE_PATH: Final = "/xiaozhi/firmware/"
@@ -65,7 +65,7 @@ class FirmwareLinks:
 
     secret: bytes
     address: HttpAddress
-    clock: Callable[[], float] = time.time
+    clock: Callable[[], float] = now_s
 
     def url(
         self,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from vixio.core.errors import ConfigError
+from vixio.core.wall_clock import now_s
 from vixio.http.public_url import public_url
 from vixio.transports.admission.access import OPEN_DOOR, Invitation, Visit
 from vixio.transports.admission.firmware import Firmware
@@ -186,7 +186,7 @@ def ota_answer(
     The firmware adds ``timezone_offset``, in minutes, to ``timestamp`` and sets its clock by the
     sum (the same function), once at each start: it knows no time zone of its own.
     """
-    now = time.time()
+    now = now_s()
     offset = utc_offset(settings.zone(), datetime.fromtimestamp(now, UTC))
     answer: dict[str, Any] = {
         "server_time": {"timestamp": round(now * 1000), "timezone_offset": offset},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from vixio.core.history import History, HistoryItem
 from vixio.core.history_store import HistoryKeeper
 from vixio.core.metrics import Counters
 from vixio.core.tasks import cancel_and_wait
+from vixio.core.wall_clock import now_s
 from vixio.database.link import Link, Operation, Unavailable
 from vixio.memory.device import DeviceMemory
 from vixio.memory.facts import PersistentFactStore
@@ -200,7 +200,7 @@ class Memory(HistoryKeeper):
 
     async def _clean(self, store: MemoryStore) -> int:
         days = self.settings.keep_days
-        return await store.expire(time.time() - days * DAY_S) if days else 0
+        return await store.expire(now_s() - days * DAY_S) if days else 0
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._writing.discard(task)

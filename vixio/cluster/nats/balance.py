@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from vixio.cluster.nats.peers import Peers
-from vixio.cluster.nats.pulse import awake
 from vixio.cluster.nats.state import State
+from vixio.core.clock import awake
 from vixio.core.cluster import DEVICES, DRAINING
 
 URL: Final = "websocket_url"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vixio.cluster.nats.claims import Claim
-from vixio.cluster.nats.pulse import awake
 from vixio.cluster.sharing_lease import SharingLease
+from vixio.core.clock import awake
 from vixio.core.cluster import OnLost
 from vixio.core.waiters import Waiters
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from vixio.cluster.nats.names import PROTOCOL, proof_of
-from vixio.cluster.nats.pulse import awake
 from vixio.cluster.nats.rows import Change, Table
+from vixio.core.clock import awake
 from vixio.core.metrics import Counters
 from vixio.core.waiters import Waiters
 

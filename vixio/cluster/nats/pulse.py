@@ -7,22 +7,16 @@ machine slept, where the system has such a clock.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from typing import Final
+
+from vixio.core.clock import awake
 
 STALL_S: Final = 1.5
 """A process that stood still for so long trusts no lease until it has looked again. Less than
 ``RELEASE_S``, after which the next holder goes on without an answer."""
 
 _BEAT_S: Final = 0.25
-
-_CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-
-
-def awake() -> float:
-    """Return seconds of a clock that does not stop while the machine sleeps."""
-    return time.clock_gettime(_CLOCK)
 
 
 class Pulse:

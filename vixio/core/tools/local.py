@@ -22,6 +22,7 @@ from vixio.core.errors import ToolError
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.function import caller_of
 from vixio.core.tools.types import JsonObject, ToolDefinition, ToolOptions
+from vixio.core.wall_clock import date_time
 
 _SCALARS: dict[Any, str] = {
     str: "string",
@@ -114,8 +115,8 @@ def func_to_tool_definition(
 
 async def _now(zone: str) -> datetime:
     if not zone.strip():
-        return datetime.now().astimezone()
-    return datetime.now(await asyncio.to_thread(_zone, zone))  # zones are read from files
+        return date_time(None).astimezone()
+    return date_time(await asyncio.to_thread(_zone, zone))  # zones are read from files
 
 
 @functools.lru_cache(maxsize=256)

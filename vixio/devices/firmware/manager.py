@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from vixio.core.device import normalise_device_id
+from vixio.core.wall_clock import now_ms
 from vixio.database.audit import AuditTable
 from vixio.database.database import Database, Transaction
 from vixio.devices.firmware.attempts import Attempt
@@ -37,10 +37,6 @@ class Listed:
     """Devices by the state of their last attempt."""
 
 
-def _now_ms() -> int:
-    return round(time.time() * 1000)
-
-
 class FirmwareManager:
     """The operations on an open database and a folder. ``clock``: milliseconds since 1970.
 
@@ -48,7 +44,7 @@ class FirmwareManager:
     """
 
     def __init__(
-        self, database: Database, folder: FirmwareFolder, clock: Callable[[], int] = _now_ms
+        self, database: Database, folder: FirmwareFolder, clock: Callable[[], int] = now_ms
     ) -> None:
         self._database = database
         self._folder = folder

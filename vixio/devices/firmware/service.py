@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,6 +16,7 @@ from typing import Any, Final
 
 from vixio.core.metrics import Counters
 from vixio.core.tasks import cancel_and_wait
+from vixio.core.wall_clock import now_ms
 from vixio.database.database import Database, Transaction
 from vixio.database.link import Link, Operation, Unavailable
 from vixio.devices.firmware.attempts import Attempt, AttemptState, broken_off, history, settle
@@ -37,10 +37,6 @@ FLUSH_S: Final = 2.0
 
 MAX_KEPT: Final = 1_000
 """Of the steps of different downloads, while the database cannot be reached."""
-
-
-def _now_ms() -> int:
-    return round(time.time() * 1000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +61,7 @@ class FirmwareService:
         link: Link[Database],
         folder: FirmwareFolder,
         counters: Counters,
-        clock: Callable[[], int] = _now_ms,
+        clock: Callable[[], int] = now_ms,
     ) -> None:
         self._link = link
         self._folder = folder

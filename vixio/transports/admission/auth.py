@@ -13,11 +13,11 @@ import hashlib
 import hmac
 import math
 import re
-import time
 from collections.abc import Callable
 from enum import StrEnum
 
 from vixio.core.errors import ConfigError
+from vixio.core.wall_clock import now_s
 
 DEFAULT_LIFETIME_S = 30 * 86_400.0
 """A device asks OTA for a token only when it boots, and may then run for weeks."""
@@ -49,7 +49,7 @@ class TokenAuthenticator:
         secret: str,
         lifetime_s: float = DEFAULT_LIFETIME_S,
         *,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = now_s,
     ) -> None:
         if len(secret.encode()) < MIN_SECRET_BYTES:
             raise ConfigError(f"the token secret needs at least {MIN_SECRET_BYTES} bytes")
