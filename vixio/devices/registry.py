@@ -50,7 +50,7 @@ VISIT_S: Final = 5.0
 """How long OTA waits for the database; a device waits longer, and asks again."""
 
 SKEW_MS: Final = 1_000
-"""How far the clocks of two servers may be apart."""
+"""How far the clocks of two servers may be apart: both read that of the database."""
 
 T = TypeVar("T")
 

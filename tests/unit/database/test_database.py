@@ -7,11 +7,13 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.support.registry_databases import Make
+from vixio.core import wall_clock
 from vixio.database.create import make_database
 from vixio.database.database import Database, DatabaseFailed, numbered
 from vixio.database.migrate import Migration, migrate, migrations, version_of
@@ -179,3 +181,23 @@ async def test_an_unreachable_server_is_named_without_its_password() -> None:
 def test_parameters_get_numbers_and_casts_stay() -> None:
     text, values = numbered("SELECT :b::text, :a, :b", {"a": 1, "b": 2})
     assert (text, values) == ("SELECT $1::text, $2, $1", [2, 1])
+
+
+async def test_the_clock_of_postgresql_is_that_of_all(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine whose own is wrong, from the start or later, has the right time."""
+    database = make()
+    if not database.place.startswith("postgresql"):
+        pytest.skip("a file belongs to one machine")
+    monkeypatch.setattr(wall_clock.CLOCK, "_ahead", None)
+    right = time.time
+    monkeypatch.setattr(time, "time", lambda: right() - 7_200)
+    await database.open()
+    assert abs(wall_clock.now_s() - right()) < 60
+    monkeypatch.setattr(time, "time", lambda: right() + 7_200)
+    assert abs(wall_clock.now_s() - right()) < 60
+    wall_clock.CLOCK.set(0)
+    assert await database.changed()
+    assert abs(wall_clock.now_s() - right()) < 60
+    await database.close()
