@@ -78,7 +78,9 @@ class Availability:
         """Report a failure. ``watch``: whether its service may be asked from now on."""
         failures = self.breaker.failures
         self.breaker.report(ticket, error, asyncio.get_running_loop().time())
-        if watch and self.breaker.failures > failures and isinstance(self._provider, Verifiable):
+        # Without a pause, nothing is ever passed over.
+        news = self.breaker.failures > failures and self._settings.first > 0
+        if watch and news and isinstance(self._provider, Verifiable):
             self._watch(self._provider, error)
 
     def abandoned(self, ticket: int) -> None:
