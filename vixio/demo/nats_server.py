@@ -10,6 +10,7 @@ import tempfile
 from asyncio.subprocess import DEVNULL, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -28,44 +29,74 @@ def find_program() -> str | None:
     return shutil.which(PROGRAM) or shutil.which(PROGRAM, path=str(Path(sys.executable).parent))
 
 
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server that takes connections."""
+
+    url: str
+    monitor: str
+    """URL of its monitoring pages; empty without."""
+    pid: int
+
+
 @asynccontextmanager
 async def nats_server() -> AsyncIterator[str]:
     """Run a server on a free port of loopback; yields its URL. Raises ConfigError without one."""
+    async with _running() as server:
+        yield server.url
+
+
+@asynccontextmanager
+async def jetstream_server() -> AsyncIterator[Running]:
+    """Run one that keeps buckets until the block ends, and has monitoring pages.
+
+    Raises ConfigError as :func:`nats_server`.
+    """
+    with tempfile.TemporaryDirectory(prefix="vixio-jetstream-") as store:
+        async with _running("-m", "-1", "-js", "-sd", store) as server:
+            yield server
+
+
+@asynccontextmanager
+async def _running(*more: str) -> AsyncIterator[Running]:
     program = find_program()
     if program is None:
         raise ConfigError(HOW_TO_GET)
     with tempfile.TemporaryDirectory(prefix="vixio-nats-") as folder:
-        words = ("-a", "127.0.0.1", "-p", "-1", "--ports_file_dir", folder)
+        words = ("-a", "127.0.0.1", "-p", "-1", "--ports_file_dir", folder, *more)
         process = await asyncio.create_subprocess_exec(
             program, *words, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL
         )
         try:
-            yield await _url(process, Path(folder))
+            ports = await _ports(process, Path(folder))
+            monitor = ports.get("monitoring", [""])[0]
+            yield Running(ports["nats"][0], monitor, process.pid)
         finally:
             await _stop(process)
 
 
-async def _url(process: Process, folder: Path) -> str:
-    """Return the URL that the server writes down once it takes connections."""
+async def _ports(process: Process, folder: Path) -> dict[str, list[str]]:
+    """Return the URLs that the server writes down once it takes connections."""
     try:
         async with asyncio.timeout(START_S):
             while process.returncode is None:
-                url = await asyncio.to_thread(_written, folder)
-                if url:
-                    return url
+                ports = await asyncio.to_thread(_written, folder)
+                if ports:
+                    return ports
                 await asyncio.sleep(0.02)
     except TimeoutError:
         raise ConfigError(f"{PROGRAM} does not answer within {START_S:g} s") from None
     raise ConfigError(f"{PROGRAM} ended with status {process.returncode}")
 
 
-def _written(folder: Path) -> str:
+def _written(folder: Path) -> dict[str, list[str]]:
     for file in folder.glob("*.ports"):
         try:
-            return str(json.loads(file.read_bytes())["nats"][0])
+            ports: dict[str, list[str]] = json.loads(file.read_bytes())
         except ValueError:
-            pass  # it is being written
-    return ""
+            continue  # it is being written
+        return ports
+    return {}
 
 
 async def _stop(process: Process) -> None:

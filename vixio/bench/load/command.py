@@ -13,18 +13,19 @@ from typing import Any
 
 import yaml
 
-from vixio.bench.load import report
+from vixio.bench.load import nodes, report
 from vixio.bench.load.calibration import slowness
 from vixio.bench.load.conclusion import conclusion
 from vixio.bench.load.control import BenchError, Hub
 from vixio.bench.load.figures import Result
 from vixio.bench.load.marks import SERIES, Verdict, judge, part_of
 from vixio.bench.load.mixes import MIXES, Mix
+from vixio.bench.load.options import Options
 from vixio.bench.load.plot import write_plot
 from vixio.bench.load.processes import Cores, usable_cores
 from vixio.bench.load.providers import Delays
 from vixio.bench.load.registered import comparison, registry_of
-from vixio.bench.load.runner import Options, Step
+from vixio.bench.load.runner import Step
 from vixio.bench.load.server import TUNINGS, UVLOOP
 from vixio.bench.load.services.choice import SCRIPTED, parse
 from vixio.bench.load.watched import Watcher, make_watcher, watching
@@ -50,6 +51,10 @@ class Asked:
     """Sections for this step alone."""
     watcher: Watcher | None = None
     """Reads the stream of events meanwhile."""
+    nodes: int = 0
+    """Of a cluster; 0: none."""
+    kill: bool = False
+    """One of them is killed half-way."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -112,6 +117,19 @@ def _parser() -> argparse.ArgumentParser:
         help="compare: each step once more while somebody reads the stream of all events and "
         "asks the API",
     )
+    add(
+        "--nodes",
+        type=int,
+        default=0,
+        metavar="N",
+        help="compare: each step by one process, by one node of a cluster, and by N nodes that a "
+        "NATS server joins (default mix: converse)",
+    )
+    add(
+        "--kill",
+        action="store_true",
+        help="with --nodes: once more, and one of the N nodes is killed half-way",
+    )
     add("--json", metavar="FILE", help="write all figures; -: to standard output")
     add("--plot", type=Path, metavar="FILE.svg", help="draw latency and CPU against devices")
     add(
@@ -140,7 +158,7 @@ def _steps(options: argparse.Namespace) -> list[Asked]:
             for step in SERIES
         ]
     steps: list[Asked] = []
-    for name in (options.mix or "talk").split(","):
+    for name in (options.mix or ("converse" if options.nodes else "talk")).split(","):
         if name not in MIXES:
             raise ValueError(f"there is no mix {name!r}; there are {', '.join(MIXES)}")
         mix = MIXES[name]
@@ -192,6 +210,9 @@ def main(argv: Sequence[str]) -> int:
                 f"--tune: expected {UVLOOP}, {', '.join(TUNINGS)}, not {unknown.pop()!r}"
             )
         processes = _processes(options.workers, cores)
+        if options.nodes:
+            _alone(options, processes)
+        nodes.check(options.nodes, kill=options.kill, mixes=[step.mix for step in steps])
         if options.plot is not None and options.plot.suffix != ".svg":
             raise ValueError("--plot writes SVG: name the file *.svg")
     except ValueError as error:
@@ -215,6 +236,9 @@ def main(argv: Sequence[str]) -> int:
             data = {"data": registry_of(Path(folder), options.registered or 1)}
             watcher = asyncio.run(make_watcher(Path(folder))) if options.watched else None
             steps = _twice(steps, {} if options.registered else data, data, watcher)
+        if options.nodes:
+            run = replace(run, idle=nodes.IDLE_S)
+            steps = _by_nodes(steps, nodes.variants(options.nodes, kill=options.kill))
         try:
             results = asyncio.run(_run(steps, run))
         except BenchError as error:
@@ -244,6 +268,28 @@ def _twice(
     ]
 
 
+def _alone(options: argparse.Namespace, processes: int) -> None:
+    """Raise ValueError for what --nodes cannot be combined with."""
+    others = {
+        "--check": options.check,
+        "--registered": options.registered,
+        "--watched": options.watched,
+        "--workers": processes > 1,
+    }
+    for name, given in others.items():
+        if given:
+            raise ValueError(f"--nodes: not together with {name}")
+
+
+def _by_nodes(steps: Sequence[Asked], ways: Sequence[nodes.Variant]) -> list[Asked]:
+    """Return each step in all ``ways``."""
+    return [
+        replace(step, mix=nodes.listening_first(step.mix), nodes=way.nodes, kill=way.kill)
+        for step in steps
+        for way in ways
+    ]
+
+
 async def _run(steps: Sequence[Asked], options: Options) -> list[Result]:
     say = _Progress()
     async with Hub() as hub:
@@ -263,7 +309,9 @@ async def _run(steps: Sequence[Asked], options: Options) -> list[Result]:
 def _for_step(options: Options, step: Asked) -> Options:
     options = replace(
         options,
-        processes=max(options.processes, step.processes),
+        processes=max(options.processes, step.processes, step.nodes),
+        nodes=step.nodes,
+        kill=step.kill,
         providers=options.providers if options.providers != SCRIPTED else step.providers,
         settings={**options.settings, **step.settings},
     )
@@ -293,6 +341,9 @@ def _tell(
         what = ["the registry"] if options.registered else []
         what += ["a reader of all events"] if watcher is not None else []
         out.write(comparison(results, f"with {' and '.join(what)}") + "\n")
+    if options.nodes:
+        ways = nodes.variants(options.nodes, kill=options.kill)
+        out.write(nodes.said(results, ways) + "\n")
     if watcher is not None:
         out.write(f"{watcher.said()}\n")
     out.flush()

@@ -6,7 +6,8 @@ import asyncio
 import random
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from firmware_test_client import DeviceConfig, Reply, SimulatedDevice
@@ -16,6 +17,7 @@ from vixio.bench.load.control import BenchError
 from vixio.bench.load.mixes import Behaviour
 from vixio.core.messages import LOADING, PARTS, REASONS, message
 from vixio.core.messages.fault import Fault
+from vixio.core.tasks import cancel_and_wait
 
 ANSWER_LIMIT_S: Final = 10.0
 """A turn without an end so long after it was due is lost."""
@@ -52,6 +54,8 @@ class Notes:
         self.response_ms: list[float] = []
         self.jitter_ms: list[float] = []
         self.trouble: list[str] = []
+        self.back: list[tuple[int, float]] = []
+        """Devices, by number, that were greeted on a new connection, and when (time.monotonic)."""
 
     def wrong(self, kind: str, detail: str) -> None:
         """Count a mistake and keep the first few in words."""
@@ -67,14 +71,16 @@ class LoadDevice:
         self,
         number: int,
         voice: Pcm,
-        url: str,
+        urls: Sequence[str],
         behaviour: Behaviour,
         pause: tuple[float, float],
         notes: Notes,
         blocked: float = 0.0,
         asks: str = "",
     ) -> None:
-        """``blocked``: seconds for which the scripted ASR may keep this device waiting.
+        """``urls``: the first, and where it goes when nothing listens there, in this order.
+
+        ``blocked``: seconds for which the scripted ASR may keep this device waiting.
 
         ``asks``: typed when it is greeted for the first time.
         """
@@ -85,8 +91,9 @@ class LoadDevice:
         self._notes = notes
         self._late_limit = LATE_LIMIT_S + blocked
         self._random = random.Random(number)  # noqa: S311 - repeatable pauses, no secret
+        self._urls = list(urls)
         self._config = DeviceConfig(
-            ws_url=url,
+            ws_url=urls[0],
             device_id=f"02:00:00:00:{number >> 8:02x}:{number & 255:02x}",
             listen_on_connect=behaviour != "idle",
             noise_dbfs=ROOM_DBFS,
@@ -108,6 +115,7 @@ class LoadDevice:
     async def connect(self) -> None:
         """Connect; tries again until there is a server. Notes how long the last try took."""
         clock = asyncio.get_running_loop().time
+        tried = 0
         while True:
             began, wait = clock(), _RETRY_S
             try:
@@ -116,6 +124,11 @@ class LoadDevice:
                 if error.status is not None:
                     self._notes.wrong("refused", str(error))
                     wait = _REFUSED_RETRY_S
+                else:  # as a balancer would, without a pause until all have been tried
+                    tried += 1
+                    wait = _RETRY_S if tried % len(self._urls) == 0 else 0.0
+                    self._urls.append(self._urls.pop(0))
+                    self._config = replace(self._config, ws_url=self._urls[0])
             except DeviceError as error:
                 self._notes.wrong("not_greeted", str(error))
             else:
@@ -137,6 +150,7 @@ class LoadDevice:
             await self.device.close()
             self._renew()
             await self.connect()
+            self._notes.back.append((self.number, asyncio.get_running_loop().time()))
 
     @property
     def packets(self) -> int:
@@ -183,13 +197,24 @@ class LoadDevice:
         """Say the number; check that it comes back."""
         device = self.device
         if not await self._until(lambda: device.listening, ANSWER_LIMIT_S):
+            if not device.connected:
+                return
             self._notes.wrong("not_listening", f"device {self.number}, {device.state}")
             return
         index, measuring = len(device.replies), self.measuring
-        spoken = await device.say(self._voice)
-        ended = await self._until(lambda: self._ended(index), ANSWER_LIMIT_S + 5)
-        if not measuring or not device.connected:
+        saying = asyncio.create_task(device.say(self._voice))
+        try:  # a device whose connection is gone speaks to nobody
+            await self._until(saying.done, float("inf"))
+            ended = await self._until(lambda: self._ended(index), ANSWER_LIMIT_S + 5)
+        finally:
+            await cancel_and_wait(saying)
+        if not device.connected:
+            heard = ended and not device.replies[index].cut
+            self._notes.counts["cut"] += measuring and not heard
             return
+        if not measuring:
+            return
+        spoken = saying.result()
         self._notes.counts["turns"] += 1
         if not ended:
             self._notes.wrong("lost", f"device {self.number}: no answer")

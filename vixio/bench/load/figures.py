@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from vixio.bench.load.cluster_figures import BusFigures, Killed
 from vixio.bench.load.control import Json
 from vixio.bench.load.probe import STAGES
 from vixio.bench.load.usage import Spread
@@ -114,6 +115,12 @@ class Result:
     """Single durations, such as the start."""
     server_counters: dict[str, int] = field(default_factory=dict)
     trouble: list[str] = field(default_factory=list)
+    nodes: int = 0
+    """Of a cluster, at the beginning; 0: none."""
+    bus: BusFigures | None = None
+    """Of the NATS server that joins the nodes."""
+    killed: Killed | None = None
+    """Where a node was killed: all figures but these are of the time after it."""
 
     @property
     def slower(self) -> float:

@@ -79,7 +79,7 @@ class Generator:
                 LoadDevice(
                     number,
                     voice,
-                    asked["url"],
+                    _from(asked["urls"], index),
                     asked["behaviour"],
                     (asked["pause"][0], asked["pause"][1]),
                     self._notes,
@@ -153,6 +153,7 @@ class Generator:
             "response_ms": notes.response_ms,
             "jitter_ms": notes.jitter_ms,
             "trouble": notes.trouble,
+            "back": notes.back,
         }
 
     async def _leave(self, _: Json) -> Json:
@@ -165,6 +166,17 @@ class Generator:
         self._living.clear()
         await self._lag.stop()
         return {}
+
+
+def _from(urls: list[str], index: int) -> list[str]:
+    """Return the addresses in the order in which device ``index`` tries them.
+
+    Devices are spread over the nodes, and those of one node over the others.
+    """
+    first = index % len(urls)
+    others = urls[first + 1 :] + urls[:first]
+    turned = index // len(urls) % len(others) if others else 0
+    return [urls[first], *others[turned:], *others[:turned]]
 
 
 async def _marked(voice: Pcm, index: int) -> tuple[int, Pcm]:

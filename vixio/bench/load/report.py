@@ -14,6 +14,8 @@ from typing import Final
 from vixio import __version__
 from vixio.bench.load.figures import Result
 from vixio.bench.load.marks import Verdict
+from vixio.bench.load.nodes import NOTE as NOTE_OF_NODES
+from vixio.bench.load.nodes import rows as rows_of_nodes
 from vixio.bench.load.usage import Spread
 from vixio.bench.load.work import PARTS
 
@@ -112,7 +114,11 @@ def table(results: Sequence[Result]) -> str:
     add("stand-ins answered in, ms", [_spread(r.answered) for r in results])
     add("  CPU, cores", [f"{r.services_cpu:.2f}" if r.services_cpu else "" for r in results])
     add("other work, cores", [f"{r.others:.2f}" for r in results])
-    return "\n".join([*_columns(rows), "", "Distributions are p50 / p95 / p99.", _NOTE])
+    of_nodes = rows_of_nodes(results)
+    for name, cells in of_nodes:
+        add(name, cells)
+    note = f"{_NOTE}\n{NOTE_OF_NODES}" if of_nodes else _NOTE
+    return "\n".join([*_columns(rows), "", "Distributions are p50 / p95 / p99.", note])
 
 
 _STAGE_NAMES = {

@@ -1,22 +1,29 @@
-"""The server under load: one process, or several on one port, queried as one."""
+"""The server under load, queried as one: one process, several on one port, or several nodes."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from vixio.bench.load.control import Hub, Json
+from vixio.bench.load.bus import Bus
+from vixio.bench.load.control import BenchError, Hub, Json
+from vixio.bench.load.pages import page
 from vixio.bench.load.processes import Child, start_server
 from vixio.bench.load.server import ServerPlan
 from vixio.cluster.workers.channel import Channel
 from vixio.cluster.workers.coordinator import Coordinator
+from vixio.core.tasks import cancel_and_wait
 
 _WORST: Final = ("at", "lag_p99")
 """Figures of which the largest is reported; of all others the sum."""
+
+_KNOWN_S: Final = 30.0
+_LOOK_S: Final = 0.05
 
 
 class ServerGroup:
@@ -25,11 +32,21 @@ class ServerGroup:
     def __init__(
         self, members: Sequence[Child], hub: Coordinator, tasks: Sequence[asyncio.Task[None]]
     ) -> None:
-        self._members = members
+        self._members = list(members)
         self._hub = hub
         self._tasks = tasks
         self.said: Json = members[0].peer.said
         self.started = members[0].started
+
+    def __len__(self) -> int:
+        """Return the number of processes."""
+        return len(self._members)
+
+    @property
+    def urls(self) -> list[str]:
+        """Where devices connect: the one port that all share, or that of each node."""
+        ports = dict.fromkeys(member.peer.said["port"] for member in self._members)
+        return [f"ws://127.0.0.1:{port}/xiaozhi/v1/" for port in ports]
 
     @property
     def pids(self) -> list[int]:
@@ -42,6 +59,19 @@ class ServerGroup:
             *(member.peer.ask(do, timeout, **arguments) for member in self._members)
         )
         return together(answers)
+
+    async def kill_last(self) -> float:
+        """End the last one at once, as a crash would; return when (time.monotonic)."""
+        member = self._members.pop()
+        at = time.monotonic()
+        await member.kill()
+        return at
+
+    async def known_nodes(self) -> list[int]:
+        """Return how many nodes each one knows, itself included. Raises BenchError."""
+        ports = [member.peer.said["http_port"] for member in self._members]
+        pages = await asyncio.gather(*(page(port, "/healthz") for port in ports))
+        return [int(shown.get("nodes", 1)) for shown in pages]
 
     async def end(self) -> None:
         """Hang up and wait until all have ended."""
@@ -81,6 +111,30 @@ async def start_server_group(hub: Hub, plan: ServerPlan) -> ServerGroup:
             await member.kill()
         raise
     return ServerGroup(members, workers, tasks)
+
+
+async def start_nodes(hub: Hub, plan: ServerPlan, bus: Bus, count: int) -> ServerGroup:
+    """Start ``count`` servers with ports of their own that know each other. Raises BenchError."""
+
+    def node(index: int) -> ServerPlan:
+        settings = {**plan.settings, "cluster": bus.section(index + 1)}
+        return replace(plan, line=replace(plan.line, index=index), settings=settings)
+
+    starting = [asyncio.create_task(start_server(hub, node(index))) for index in range(count)]
+    try:
+        group = ServerGroup(await asyncio.gather(*starting), Coordinator(), ())
+        async with asyncio.timeout(_KNOWN_S):
+            while any(known != count for known in await group.known_nodes()):  # noqa: ASYNC110 - other processes
+                await asyncio.sleep(_LOOK_S)
+    except BaseException as error:
+        await cancel_and_wait(*starting)
+        for each in starting:
+            if not each.cancelled() and each.exception() is None:
+                await each.result().kill()
+        if isinstance(error, TimeoutError):
+            raise BenchError(f"the nodes do not know each other after {_KNOWN_S:g} s") from None
+        raise
+    return group
 
 
 async def _start_linked(

@@ -144,6 +144,16 @@ def resident_kb(pid: int) -> int:
     return pages * resource.getpagesize() // 1024
 
 
+def cpu_seconds(pid: int) -> float:
+    """Return the processor time (s) of a process, all threads; 0 if it is gone, or no /proc."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    user, system = stat.rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
 def children_kb(pid: int) -> int:
     """Return the resident memory (KB) of all that ``pid`` has started, theirs included."""
     total = 0
