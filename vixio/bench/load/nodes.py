@@ -71,7 +71,7 @@ def said(results: Sequence[Result], ways: Sequence[Variant]) -> str:
 
 def _against(way: Variant) -> str:
     if way.kill:
-        return f"after one of {way.nodes} nodes was killed against none"
+        return f"{way.nodes - 1} nodes after one of {way.nodes} was killed against {way.nodes}"
     return f"{way.nodes} nodes against one"
 
 
@@ -115,7 +115,6 @@ def rows(results: Sequence[Result]) -> list[tuple[str, list[str]]]:
         row("nodes of a cluster", _nodes),
         *(row(f"nats-server CPU, {phase}, cores", _cpu(phase)) for phase in _PHASES),
         row("nats-server memory, MB (idle)", _memory),
-        row("  KB a device", _memory_per_device),
         *(row(f"bus, {phase}: msg/s in, out", _rates(phase, "msgs", 1)) for phase in _PHASES),
         *(row(f"bus, {phase}: KB/s in, out", _rates(phase, "bytes", 1_000)) for phase in _PHASES),
         row("bus for a device that connects: msg in, KB in", _of_connecting),
@@ -148,11 +147,6 @@ def _cpu(phase: str) -> Callable[[Result], str]:
 def _memory(result: Result) -> str:
     bus = result.bus
     return f"{bus.rss / 1024:.1f} ({bus.idle_rss / 1024:.1f})" if bus else ""
-
-
-def _memory_per_device(result: Result) -> str:
-    bus = result.bus
-    return f"{(bus.rss - bus.idle_rss) / max(1, result.devices):.1f}" if bus else ""
 
 
 def _rates(phase: str, what: str, unit: int) -> Callable[[Result], str]:

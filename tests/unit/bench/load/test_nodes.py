@@ -140,7 +140,7 @@ def test_the_ratios_and_the_kill_are_said() -> None:
         "p50 x1.10, p95 x1.10; CPU x1.00; memory +0.0 MB"
     )
     assert "3 nodes against one: share of a turn p50 x1.09" in lines[1]
-    assert "after one of 3 nodes was killed against none: share of a turn p50 x1.08" in lines[2]
+    assert "2 nodes after one of 3 was killed against 3: share of a turn p50 x1.08" in lines[2]
     assert lines[3] == (
         "converse, 12 devices, one of 3 nodes killed: its 4 devices were greeted by others after "
         "80 ms (p50), the last after 130 ms; 3 turns cut off, 1 lost; 4 of its devices had answers "
