@@ -90,9 +90,10 @@ class Step:
             return  # the first device is to come as early as it can
         few = self._devices < FEW_DEVICES
         seconds = self._options.idle or (min(IDLE_FOR_FEW_S, self._run.hold / 2) if few else IDLE_S)
-        if few or self._options.idle:
-            # Nodes that load beside each other take longer.
-            await self._run.wait(min(SETTLE_S, seconds) + self._options.nodes, "settles")
+        # What it loads behind its open ports is no part of what it does while idle. Nodes that load
+        # beside each other take longer.
+        settle = min(SETTLE_S, seconds) if few else SETTLE_S
+        await self._run.wait(settle + self._options.nodes, "settles")
         await self._look_at_bus()
         before = await self._server.ask("now")
         await self._run.wait(seconds, "is idle")
