@@ -41,7 +41,9 @@ class VisionService:
         self._language = language
         self._photos_per_device = photos_per_device
         self._counters = counters
-        self.offer = VisionOffer(tokens=TokenAuthenticator(secret or secrets.token_hex(32)))
+        # The end of its session ends a token, whatever the wall clock is set to meanwhile.
+        tokens = TokenAuthenticator(secret or secrets.token_hex(32), clock=lambda: 0.0)
+        self.offer = VisionOffer(tokens=tokens)
 
     def routes(self, is_live: Callable[[str, str], bool]) -> Sequence[Route]:
         """Return the endpoint. ``is_live``: whether a session (its id, its device) runs."""
