@@ -83,8 +83,8 @@ class Gate:
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while piece := await reader.read(65_536):
-                self.before(self.passed)
                 await self._open.wait()
+                self.before(self.passed)
                 self.passed += 1
                 writer.write(piece)
                 await writer.drain()

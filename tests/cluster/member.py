@@ -1,9 +1,9 @@
 """A process that is a node and nothing else: ``member.py URL NAME``.
 
 Reads words from standard input, a command a line, and writes what happens to standard output:
-``acquire`` → ``granted AGE``, ``refused``; ``lost`` when the lease is. While it holds a valid
-lease it "speaks": it notes the time every millisecond, as a session sends audio, and writes the
-times with ``spoke`` when it is asked for them.
+``acquire`` → ``begun``, then ``granted TOKEN`` or ``refused``; ``lost`` when the lease is. While it
+holds a valid lease it "speaks": it notes the time every millisecond, as a session sends audio, and
+writes the times with ``spoke`` when it is asked for them.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ class Member:
             if speaking is not None:
                 speaking.cancel()
 
+        # Said once the connection has an age, and the first message is about to be sent.
+        asyncio.get_running_loop().call_soon(say, "begun")
         try:
             lease = await self.cluster.leases.acquire(DEVICE, on_lost)
         except (LeaseLost, ClusterUnavailable) as error:

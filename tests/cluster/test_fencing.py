@@ -27,6 +27,10 @@ BOUND = 60.0
 STEPS = range(9)
 """More than a claim with a holder before it has; the last ones find the process at rest."""
 
+BETWEEN_S = 0.5
+"""Between two connections of a device. Of two that begin within the time that a message takes,
+which may be long on a busy machine, either may be taken for the younger one."""
+
 
 class MemberProcess:
     """A member behind its gate."""
@@ -66,9 +70,15 @@ class MemberProcess:
         os.kill(self.process.pid, signal.SIGCONT)
 
     async def stop_at(self, step: int) -> None:
-        """Stop the process before the piece ``step`` from now; where there is none, at rest."""
-        end = self.gate.passed + step
+        """Stop the process before the piece ``step`` of a claim; where there is none, at rest.
+
+        What the node says besides, as its signs of life, counts too.
+        """
         there = asyncio.Event()
+        self.gate.close()
+        self.tell("acquire")
+        await self.line("begun")
+        end = self.gate.passed + step
 
         def before(passed: int) -> None:
             if passed >= end and not there.is_set():
@@ -76,7 +86,7 @@ class MemberProcess:
                 there.set()
 
         self.gate.before = before
-        self.tell("acquire")
+        self.gate.open()
         try:
             async with asyncio.timeout(1.0):
                 await there.wait()
@@ -84,6 +94,7 @@ class MemberProcess:
             self.stop()
         finally:
             self.gate.before = lambda passed: None
+        await asyncio.sleep(BETWEEN_S)
 
 
 @asynccontextmanager
