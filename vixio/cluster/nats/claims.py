@@ -25,9 +25,8 @@ _MAX_EARLIER: Final = 8
 FENCED: Final = "cluster.claims.fenced"
 """Counts what a node wrote for a device when another one had a later claim."""
 
-
-ANY: Final = 2**63 - 1
-"""In place of a token: whatever claim a node has."""
+ANY: Final = 2**127 - 1
+"""In place of a token: whatever claim a node has. More than any token, which has some 80 bits."""
 
 
 class Earlier(NamedTuple):
