@@ -20,7 +20,7 @@ from vixio.cluster.nats.lease import NatsLease
 
 __all__ = ["postgres_url"]
 
-DEVICES = 24
+DEVICES = 12
 SOON = 120.0
 
 DEVICE = "02:00:00:00:00:01"
