@@ -135,7 +135,10 @@ async def test_a_stream_arrives_in_order_piece_by_piece(
         first.set()
 
     async with serving(service, queue, invoke):
-        answer = await caller.call(Route(queue), Request(), LIMIT, on_piece)
+        try:
+            answer = await caller.call(Route(queue), Request(), LIMIT, on_piece)
+        except ToolError as error:
+            pytest.fail(f"{error} behind {len(heard)} pieces, the first {first.is_set()}")
     assert heard == [f"{number} " for number in range(200)]
     assert answer == "".join(heard)
 
