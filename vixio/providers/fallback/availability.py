@@ -55,6 +55,7 @@ class Availability:
         self._last_use = 0
         self._down = False
         self._watching: asyncio.Task[None] | None = None
+        self._closed = False
 
     def allows(self, now: float) -> bool:
         """Whether it may be asked."""
@@ -101,11 +102,15 @@ class Availability:
         return {"server": self.place.server, "pending": self.pending, **known}
 
     async def close(self) -> None:
-        """End what runs in the background. Idempotent."""
+        """End what runs in the background. Idempotent.
+
+        Uses that are under way fail when their provider is closed behind this; nothing follows.
+        """
+        self._closed = True
         await cancel_and_wait(self._watching)
 
     def _watch(self, service: Verifiable, error: ProviderError) -> None:
-        if self._watching is None or self._watching.done():
+        if not self._closed and (self._watching is None or self._watching.done()):
             self._down = True
             self._watching = asyncio.create_task(
                 self._ask_until_it_answers(service, error), context=shared_context()

@@ -109,8 +109,8 @@ class FallbackTurn:
                             candidate.failure = None
                             self._current = index
                             self._served.add(index)
-                        labels = self._labels(passed, candidate.group)
-                        if isinstance(event, Answer) and labels:
+                        if isinstance(event, Answer) and passed:
+                            labels = self._labels(passed, candidate.group)
                             event = replace(event, use=replace(event.use, passed_over=labels))  # noqa: PLW2901 - the copy
                         yield event
                 return

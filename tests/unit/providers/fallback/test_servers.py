@@ -101,7 +101,9 @@ async def test_closing_ends_the_watch() -> None:
     candidates = Candidates("asr", [Asked("a"), Asked("a")], places=[ONE[1], TWO[1]])
     await candidates.start()
     before = len(asyncio.all_tasks())
+    under_way = candidates.attempt(candidates.all[1])
     candidates.attempt(candidates.all[0]).failed(BROKEN)
     assert len(asyncio.all_tasks()) == before + 1
     await candidates.close()
+    under_way.failed(BROKEN)  # as its provider is closed
     assert len(asyncio.all_tasks()) == before
