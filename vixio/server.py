@@ -180,7 +180,7 @@ class Server:
         self.readiness.add("database", self.registry.problem)
         self.readiness.add("cluster", cluster.problem)
         self.readiness.add("memory", self._shared.memory_opening)
-        api = make_api(
+        apis = make_api(
             settings,
             self._household,
             self.host,
@@ -190,7 +190,7 @@ class Server:
             self.cluster_health,
             self._context.secret,
         )
-        self._mounts = [mount for mount in (self.a2a, api) if mount]
+        self._mounts = [*([self.a2a] if self.a2a else []), *apis]
         self._updates = self._household.attach(self.host, self._prepare)
         self.http: HttpServer | None = None
         cluster.presence.publish(self.health)

@@ -224,6 +224,11 @@ RULES = (
         ),
         (ANY,),
     ),
+    Rule(
+        "vixio.console",
+        ("vixio.core", "vixio.transports.admission"),
+        ("starlette",),
+    ),
     Rule("vixio.feed", ("vixio.core", "vixio.database", "vixio.devices", "vixio.reminders")),
     Rule("vixio.metrics", ("vixio.core",), ("prometheus_client",)),
     Rule("vixio.traces", ("vixio.core",), ("opentelemetry",)),

@@ -1,10 +1,10 @@
-"""Connects the HTTP API with the server."""
+"""Connects the HTTP API and the console, which is its client, with the server."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from vixio.composition.firmware import firmware_folder
@@ -21,6 +21,7 @@ from vixio.transports.admission.hosts import HostPolicy
 if TYPE_CHECKING:
     from vixio.api.mount import ApiMount
     from vixio.api.ports import SendCommand
+    from vixio.console.site import ConsoleSite
 
 
 def make_api(
@@ -32,20 +33,23 @@ def make_api(
     command: SendCommand,
     health: Callable[[], Awaitable[dict[str, Any]]],
     secret: str,
-) -> ApiMount | None:
-    """Return the API's mount, not loaded yet; None: the settings turn it off."""
+) -> Sequence[ApiMount | ConsoleSite]:
+    """Return the mounts of API and console, not loaded yet; empty: the settings turn them off."""
     section, server, admission = settings.api, settings.server, operations.admission
     if not section.enabled:
-        return None
+        return ()
     from vixio.api.mount import ApiMount
     from vixio.api.ports import Ports
     from vixio.api.screens import Screens
+    from vixio.console.site import ConsoleSite
+
+    hosts = HostPolicy([server.public_host, *section.hosts])
 
     async def ready() -> None:
         if (loading := operations.readiness.loading) is not None:
             await asyncio.wait([loading])
 
-    return ApiMount(
+    api = ApiMount(
         section,
         Ports(
             registry=household.registry,
@@ -65,7 +69,8 @@ def make_api(
             cluster=admission.cluster,
             counters=host.counters,
             proxies=admission.proxies,
-            hosts=HostPolicy([server.public_host, *section.hosts]),
+            hosts=hosts,
             origins=own_origins(settings),
         ),
     )
+    return (api, ConsoleSite(hosts, host.counters)) if section.console else (api,)

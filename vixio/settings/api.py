@@ -13,6 +13,8 @@ class ApiSection(Section):
     """The HTTP API at ``/api/v1`` on ``server.http_port``. See docs/api-http.md."""
 
     enabled: bool = True
+    console: bool = True
+    """Whether the web console is served at ``/console/``. See docs/console.md."""
     hosts: tuple[str, ...] = ()
     """Further names of this server, as ``voice.example.org``, by which the API may be called; its
     addresses, ``server.public_host`` and the names of this machine always work."""

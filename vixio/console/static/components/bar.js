@@ -1,0 +1,27 @@
+// Where the time of a turn went: a bar with a part for each stage.
+
+import { duration } from "../lib/format.js";
+import { h } from "../lib/dom.js";
+import { t } from "../lib/i18n.js";
+
+/** @typedef {{name: string, ms: number}} Stage `ms`: how long it took */
+
+/**
+ * Makes the bar. Its widths are shares of the whole; a table with the same numbers is for everybody.
+ * @param {Stage[]} stages in their order
+ */
+export function stageBar(stages) {
+  const whole = stages.reduce((sum, each) => sum + each.ms, 0);
+  const words = stages.map((each) => `${t(`stage.${each.name}`)} ${duration(each.ms)}`).join(", ");
+  const bar = h("div", { class: "stage-bar", role: "img", "aria-label": words });
+  const legend = h("ul", { class: "stage-legend" });
+  for (const { name, ms } of stages) {
+    const piece = h("span", { class: "stage-piece", "data-stage": name, title: `${t(`stage.${name}`)}: ${duration(ms)}` });
+    piece.style.flexGrow = String(whole ? ms / whole : 1);
+    bar.append(piece);
+    legend.append(
+      h("li", { "data-stage": name }, h("span", { class: "key", "aria-hidden": "true" }), t(`stage.${name}`), " ", h("b", null, duration(ms))),
+    );
+  }
+  return h("div", { class: "stages" }, bar, legend);
+}

@@ -1,0 +1,147 @@
+// All devices with what each does now: read once, then kept up to date by the stream of events.
+
+import { get } from "./api.js";
+import { watch } from "./feed.js";
+
+/**
+ * A device as `GET /devices` shows it, and `state`: what a person wants to know of it first.
+ * @typedef {import("../types/api.js").components["schemas"]["Device"] & {state_now: string, partial: string}} KnownDevice
+ */
+
+/** @typedef {import("./feed.js").FeedEvent} FeedEvent */
+
+const PAGE = 500;
+
+/** What a device does, in one word. @param {any} device */
+export function stateNow(device) {
+  if (device.state === "blocked") return "blocked";
+  if (device.state === "unclaimed" && device.code) return "waiting";
+  if (device.live) return device.live.state;
+  return device.online ? "idle" : "asleep";
+}
+
+/** All devices, as a map that changes. Events: `changed` with the id of a device, `all`, `failed`. */
+export class Devices extends EventTarget {
+  /** @type {Map<string, any>} */
+  all = new Map();
+  /** @type {Error | null} */
+  error = null;
+  loaded = false;
+  #signal;
+  #reading = false;
+  #again = false;
+
+  /** @param {AbortSignal} signal */
+  constructor(signal) {
+    super();
+    this.#signal = signal;
+    watch(signal, (event) => this.#receive(event), () => void this.read());
+    void this.read();
+  }
+
+  /** Reads all of them. While that is under way, another wish for it is kept for its end. */
+  async read() {
+    if (this.#reading) {
+      this.#again = true;
+      return;
+    }
+    this.#reading = true;
+    try {
+      const found = new Map();
+      for (let offset = 0, total = 1; offset < total; offset += PAGE) {
+        const part = await get("/devices", { limit: PAGE, offset }, this.#signal);
+        total = part.total;
+        for (const device of part.devices) found.set(device.id, device);
+        if (!part.devices.length) break;
+      }
+      this.all = found;
+      this.error = null;
+    } catch (error) {
+      if (this.#signal.aborted) return;
+      this.error = /** @type {Error} */ (error);
+    } finally {
+      this.#reading = false;
+    }
+    this.loaded = true;
+    this.dispatchEvent(new CustomEvent("all"));
+    if (this.#again) {
+      this.#again = false;
+      void this.read();
+    }
+  }
+
+  /** Reads one device anew. @param {string} id */
+  async readOne(id) {
+    try {
+      this.all.set(id, await get(`/devices/${encodeURIComponent(id)}`, {}, this.#signal));
+    } catch (error) {
+      if (/** @type {any} */ (error).status !== 404) return;
+      this.all.delete(id);
+      this.dispatchEvent(new CustomEvent("all"));
+      return;
+    }
+    this.#tell(id);
+  }
+
+  /** @param {string} id */
+  #tell(id) {
+    this.dispatchEvent(new CustomEvent("changed", { detail: id }));
+  }
+
+  /** @param {FeedEvent} event */
+  #receive(event) {
+    const id = event.device_id;
+    if (event.type === "changed" && (event.about === "profile" || event.about === "person")) return void this.read();
+    if (!id) return;
+    const device = this.all.get(id);
+    if (!device || event.type === "changed" || event.type === "device.waiting") {
+      if (event.type !== "changed" || event.about === "device") void this.readOne(id);
+      return;
+    }
+    if (applyEvent(device, event)) this.#tell(id);
+  }
+}
+
+/**
+ * Takes an event into account. Returns whether something that is shown is another.
+ * @param {any} device @param {FeedEvent} event
+ */
+export function applyEvent(device, event) {
+  if (event.type === "session.opened") {
+    device.online = true;
+    device.last_seen = event.at;
+    device.live = { state: "idle", since: event.at, session_id: event.session_id, heard: "", said: "" };
+    return true;
+  }
+  if (event.type === "session.closed") {
+    if (device.live && device.live.session_id !== event.session_id) return false; // an older one
+    device.online = false;
+    device.live = null;
+    device.last_seen = event.at;
+    return true;
+  }
+  device.live ??= { state: "idle", since: event.at, session_id: event.session_id, heard: "", said: "" };
+  device.online = true;
+  const live = device.live;
+  switch (event.type) {
+    case "state":
+      live.state = event.after;
+      live.since = event.at;
+      return true;
+    case "transcript.partial":
+    case "transcript":
+    case "turn.started":
+      if (!event.text) return false;
+      live.heard = event.text;
+      if (event.type === "transcript") live.said = "";
+      return true;
+    case "speech.sentence":
+      live.said = event.text ?? live.said;
+      return true;
+    case "speech.played":
+    case "speech.interrupted":
+      if (event.text !== undefined) live.said = event.text;
+      return true;
+  }
+  return false;
+}

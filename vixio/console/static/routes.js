@@ -1,0 +1,23 @@
+// The pages, each in a module of its own that is loaded when it is first shown.
+
+/**
+ * `icon`: in the navigation; without one the page is reached from others. `open`: without a login.
+ *
+ * @typedef {object} Route
+ * @property {string} name the first part of the address
+ * @property {string} [icon]
+ * @property {boolean} [open]
+ * @property {() => Promise<{page: (context: import("./app.js").PageContext) => void | Promise<void>}>} load
+ */
+
+/** @type {Route[]} */
+export const ROUTES = [
+  { name: "login", open: true, load: () => import("./pages/login.js") },
+  { name: "devices", icon: "devices", load: () => import("./pages/devices.js") },
+  { name: "components", open: true, load: () => import("./pages/components.js") },
+];
+
+/** @param {string} name */
+export function routeOf(name) {
+  return ROUTES.find((route) => route.name === name);
+}
