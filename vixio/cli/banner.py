@@ -70,6 +70,7 @@ def banner(about: ServerInfo, source: str) -> str:
     tokens = "on" if about.tokens else "off"
     if about.access != "open":
         tokens += f" · access {about.access.replace('_', '-')}"
+    site = ota.removesuffix("xiaozhi/ota/")
     workers = f" · {about.workers} processes" if about.workers > 1 else ""
     return "\n".join(
         (
@@ -77,7 +78,12 @@ def banner(about: ServerInfo, source: str) -> str:
             "",
             f"  OTA URL       {ota}      ← enter this on the device",
             f"  WebSocket     {websocket}",
-            f"  health        {ota.removesuffix('xiaozhi/ota/')}healthz",
+            *(
+                [f"  console       {site}console/      ← open this in a browser, and talk"]
+                if about.console
+                else []
+            ),
+            f"  health        {site}healthz",
             "",
             f"  {parts} · language {about.language} · tokens {tokens}{workers}",
             "  These load now: the log says `all providers are ready` when they have.",

@@ -35,3 +35,5 @@ class ServerInfo:
     access: str = "open"
     """Which devices may use it; ``server.access`` of the settings."""
     workers: int = 1
+    console: bool = True
+    """Whether the web console is served."""

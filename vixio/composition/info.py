@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vixio.cluster.context import ServerInfo
+from vixio.composition.web import has_console
 
 if TYPE_CHECKING:
     from vixio.server import Server
@@ -21,4 +22,5 @@ def about(app: Server) -> ServerInfo:
         language=app.settings.assistant.language,
         tokens=server.tokens,
         access=server.access,
+        console=has_console(app.settings),
     )

@@ -40,10 +40,16 @@ def make_http(
         offers=offers,
         more=routes,
         origins=own_origins(settings()),
+        console=has_console(settings()),
     )
     return HttpServer(
         app, server.host, server.http_port, admission=admission, share_port=context.share_ports
     )
+
+
+def has_console(settings: Settings) -> bool:
+    """Return whether the web console is served."""
+    return settings.api.enabled and settings.api.console
 
 
 def own_origins(settings: Settings) -> OriginPolicy:

@@ -25,12 +25,14 @@ def create_http_app(
     more: Sequence[Route] = (),
     offers: FirmwareOffers | None = None,
     origins: OriginPolicy | None = None,
+    console: bool = False,
 ) -> Starlette:
     """Return the ASGI application. ``status`` gives the health page its gauges.
 
     ``admission``: limits, tokens and counters, which the transports have too. ``more``: further
     routes, as the one for cameras' photos. ``offers``: of firmware; None: there are none.
     ``origins``: which web pages may change things; None: those of the server's own origin.
+    ``console``: whether ``more`` has it, for the page at ``/``.
     """
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
@@ -42,7 +44,7 @@ def create_http_app(
         routes=[
             *OtaEndpoint(settings, admission, offers).routes(),
             *health_routes(status, admission.counters),
-            *front_routes(settings, admission.proxies),
+            *front_routes(settings, admission.proxies, console=console),
             *more,
         ],
         middleware=[Middleware(PageGuard, origins or OriginPolicy(), admission.counters)],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,11 @@ def test_it_says_what_is_true() -> None:
     assert "http://127.0.0.1:8003/xiaozhi/ota/ " in text
     assert "the log says `all providers are ready` when they have" in text
     assert "is ready" not in text
+    assert "console       http://127.0.0.1:8003/console/ " in text
+
+
+def test_it_names_no_console_where_there_is_none() -> None:
+    assert "console" not in banner(replace(ABOUT, console=False), "./vixio.yaml")
 
 
 def test_its_command_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

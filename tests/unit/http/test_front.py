@@ -34,6 +34,18 @@ def test_an_address_of_this_machine_alone_is_none_for_a_device() -> None:
         assert "A device cannot use this address" in text
 
 
+def test_a_browser_is_sent_to_the_console_if_there_is_one() -> None:
+    client = TestClient(create_http_app(OtaSettings(), console=True), client=("127.0.0.1", 1))
+    browser = {"accept": "text/html,application/xhtml+xml"}
+    answer = client.get("/", headers=browser, follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, "console/")
+    assert "console    http://testserver:80/console/\n" in client.get("/").text
+    without = TestClient(create_http_app(OtaSettings()), client=("127.0.0.1", 1))
+    answer = without.get("/", headers=browser)
+    assert answer.status_code == 200
+    assert "console" not in answer.text
+
+
 def test_behind_a_proxy() -> None:
     text = page(host="inner:1", x_forwarded_host="voice.example", x_forwarded_proto="https")
     assert "https://voice.example/xiaozhi/ota/" in text

@@ -1,4 +1,4 @@
-"""The page at ``/``, for a person with a browser: what this server is and what to do."""
+"""The page at ``/``: what this server is and what to do. A browser is sent to the console."""
 
 from __future__ import annotations
 
@@ -24,13 +24,17 @@ _HEADERS: Final[Mapping[str, str]] = {
     "X-Content-Type-Options": "nosniff",
 }
 
+CONSOLE_PATH: Final = "/console/"
+
+_CONSOLE: Final = "console    {}\n"
+
 _PORT_DIGITS: Final = 6
 
 _TEXT: Final = """\
 Vixio {version}: a voice-assistant server for ESP32 xiaozhi devices. It runs.
 
 OTA URL    {ota}
-health     {health}
+{console}health     {health}
 
 To use it, enter the OTA URL on the device: on the page for its Wi-Fi, which the device shows when
 it is set up, under "advanced". The device asks it at each start where its server is.{local}
@@ -45,16 +49,23 @@ A device cannot use this address, which only this machine has: open this page by
 address in your network, which `vixio serve` prints when it starts."""
 
 
-def front_routes(settings: OtaSettings, proxies: Proxies) -> Sequence[Route]:
-    """Return the page's route."""
-    from starlette.responses import PlainTextResponse
+def front_routes(
+    settings: OtaSettings, proxies: Proxies, *, console: bool = False
+) -> Sequence[Route]:
+    """Return the page's route. ``console``: whether there is one."""
+    from starlette.responses import PlainTextResponse, RedirectResponse
     from starlette.routing import Route
 
     async def front(request: Request) -> Response:
+        if console and "text/html" in request.headers.get("accept", ""):
+            return RedirectResponse(CONSOLE_PATH.lstrip("/"), 303, dict(_HEADERS))
         ota = _url(request, settings, proxies, settings.ota_path)
         text = _TEXT.format(
             version=__version__,
             ota=ota,
+            console=_CONSOLE.format(_url(request, settings, proxies, CONSOLE_PATH))
+            if console
+            else "",
             health=_url(request, settings, proxies, HEALTH_PATH),
             local=_LOCAL if _is_local(ota) else "",
         )
