@@ -1,0 +1,124 @@
+// One turn of a conversation: who said what, where the time went, tools, models, errors.
+
+import { clock, duration, number } from "../lib/format.js";
+import { fill, h } from "../lib/dom.js";
+import { has, t } from "../lib/i18n.js";
+import { stagesOf } from "../lib/turns.js";
+import "../words/turn.js";
+import { stageBar } from "./bar.js";
+import { badge } from "./controls.js";
+import { icon } from "./icon.js";
+
+/** @typedef {import("../lib/turns.js").Turn} Turn */
+
+/** `<vx-turn>`: call `show(turn)` whenever the turn has changed. */
+export class TurnElement extends HTMLElement {
+  #heard = h("p", { class: "bubble user" });
+  #said = h("p", { class: "bubble assistant" });
+  #tools = h("div", { class: "tools" });
+  #errors = h("div", { class: "errors" });
+  #foot = h("div", { class: "turn-foot" });
+  #drawn = "";
+
+  connectedCallback() {
+    if (!this.firstChild) this.append(this.#heard, this.#tools, this.#said, this.#errors, this.#foot);
+  }
+
+  /** @param {Turn} turn */
+  show(turn) {
+    const now = JSON.stringify(turn);
+    if (now === this.#drawn) return;
+    this.#drawn = now;
+    this.dataset.key = turn.key;
+    this.classList.toggle("running", !turn.over);
+    this.#heard.hidden = !turn.heard && turn.outcome !== "not_understood";
+    this.#heard.classList.toggle("partial", turn.partial);
+    fill(
+      this.#heard,
+      h("span", { class: "visually-hidden" }, t("turn.user")),
+      turn.heard || h("i", null, t("turn.not-understood")),
+      turn.partial ? h("span", { class: "muted", "aria-hidden": "true" }, " …") : null,
+    );
+    this.#said.hidden = !turn.sentences.length && !turn.cut;
+    fill(
+      this.#said,
+      h("span", { class: "visually-hidden" }, t("turn.assistant")),
+      ...turn.sentences.map((each, at) => h("span", { class: each.done ? null : "saying" }, at ? " " : "", each.text)),
+      turn.cut ? [" ", h("del", { title: t("turn.cut") }, turn.cut)] : null,
+      turn.interrupted ? [" ", badge(t("turn.interrupted"), "warn")] : null,
+    );
+    this.#showTools(turn);
+    fill(this.#errors, ...turn.errors.map((each) => h("p", { class: "turn-error" }, icon("warn"), h("span", null, each, " ", advice(each)))));
+    this.#showFoot(turn);
+  }
+
+  /** @param {Turn} turn */
+  #showTools(turn) {
+    const open = new Set([...this.#tools.querySelectorAll("details[open]")].map((each) => /** @type {HTMLElement} */ (each).dataset.id));
+    fill(
+      this.#tools,
+      ...turn.tools.map((call) =>
+        h(
+          "details",
+          { class: "tool", open: open.has(call.id), "data-id": call.id },
+          h(
+            "summary",
+            null,
+            icon("tool"), h("code", null, call.name),
+            call.success === null ? badge(t("turn.running")) : badge(call.success ? duration(call.ms) : t("turn.failed"), call.success ? "" : "bad"),
+          ),
+          h("dl", null,
+            h("dt", null, t("turn.arguments")), h("dd", null, h("pre", null, pretty(call.arguments))),
+            h("dt", null, t("turn.answer")), h("dd", null, h("pre", null, pretty(call.output)))),
+        ),
+      ),
+    );
+  }
+
+  /** @param {Turn} turn */
+  #showFoot(turn) {
+    const stages = stagesOf(turn);
+    const models = turn.models.map((use) =>
+      [use.model, use.input_tokens ? t("turn.tokens", { in: number(use.input_tokens), out: number(use.output_tokens ?? 0) }) : ""].filter(Boolean).join(" · "),
+    );
+    const odd = turn.over && !["answered", "not_understood"].includes(turn.outcome) && !turn.interrupted && turn.outcome;
+    fill(
+      this.#foot,
+      stages.length ? stageBar(stages) : null,
+      h("p", { class: "small muted" },
+        [clock(turn.at), ...models].join(" · "),
+        odd ? [" ", badge(words(turn.outcome), turn.outcome.startsWith("failed") ? "bad" : "")] : null),
+    );
+  }
+}
+
+customElements.define("vx-turn", TurnElement);
+
+/** @param {Turn} turn */
+export function turnElement(turn) {
+  const element = /** @type {TurnElement} */ (document.createElement("vx-turn"));
+  element.show(turn);
+  return element;
+}
+
+/** @param {string} outcome */
+function words(outcome) {
+  const kind = outcome.split(":")[0];
+  return has(`outcome.${kind}`) ? t(`outcome.${kind}`) : outcome;
+}
+
+/** What to do about an error, where it is known. @param {string} error */
+function advice(error) {
+  const kind = ["no_key", "refused", "unreachable", "timeout", "quota", "not_installed"].find((each) => error.includes(each));
+  return kind ? t(`advice.${kind}`) : "";
+}
+
+/** @param {string} text */
+function pretty(text) {
+  try {
+    const value = JSON.parse(text);
+    return typeof value === "object" ? JSON.stringify(value, null, 2) : String(value);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,127 @@
+// Earlier conversations: read, saved, erased.
+
+import { button, empty, field, loading, notice } from "../../components/controls.js";
+import { confirmed } from "../../components/dialog.js";
+import { time } from "../../components/time.js";
+import { toast } from "../../components/toast.js";
+import { turnElement } from "../../components/turn.js";
+import { fetchApi, get, part, remove } from "../../lib/api.js";
+import { dateTime } from "../../lib/format.js";
+import { fill, h } from "../../lib/dom.js";
+import { t } from "../../lib/i18n.js";
+import { fromRecord } from "../../lib/turns.js";
+
+const PAGE = 50;
+const EXPORT_MS = 300_000;
+const TYPED_MS = 300;
+
+/**
+ * @param {HTMLElement} panel
+ * @param {import("../device.js").DeviceContext} context
+ * @param {AbortSignal} signal
+ */
+export async function past(panel, context, signal) {
+  const list = h("div", { class: "stack" }, loading());
+  const search = h("input", { type: "search", autocomplete: "off" });
+  let offset = 0;
+  /** @type {ReturnType<typeof setTimeout>} */
+  let typed;
+  search.addEventListener("input", () => {
+    clearTimeout(typed);
+    typed = setTimeout(() => void read(true), TYPED_MS);
+  });
+  fill(
+    panel,
+    h("div", { class: "row spread" },
+      h("div", { class: "grow" }, field(t("device.past.search"), search)),
+      h("div", { class: "row" },
+        button(t("device.export"), save, { icon: "download", small: true }),
+        button(t("device.erase"), eraseAll, { icon: "trash", kind: "danger", small: true }))),
+    list,
+  );
+  await read(true);
+
+  /** @param {boolean} anew */
+  async function read(anew) {
+    if (anew) offset = 0;
+    try {
+      const query = { device: context.device.id, limit: PAGE, offset, search: search.value.trim() };
+      const { conversations } = await get("/conversations", query, signal);
+      if (anew) fill(list);
+      list.querySelector(".more-button")?.remove();
+      if (anew && !conversations.length) {
+        return fill(list, empty(search.value ? t("device.past.no-match") : t("device.past.none")));
+      }
+      list.append(...conversations.map(element));
+      offset += conversations.length;
+      if (conversations.length === PAGE) {
+        const more = button(t("device.past.more"), () => read(false), { small: true });
+        more.classList.add("more-button");
+        list.append(more);
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      fill(list, notice("bad", h("p", null, /** @type {Error} */ (error).message), button(t("retry"), () => read(true), { icon: "refresh" })));
+    }
+  }
+
+  /** @param {any} each */
+  function element(each) {
+    const turns = h("div", { class: "turns-past" });
+    const folded = h(
+      "details",
+      {
+        class: "card conversation",
+        ontoggle: async () => {
+          if (!folded.open || turns.firstChild) return;
+          fill(turns, loading());
+          try {
+            const found = await get(`/conversations/${part(each.session_id)}`, {}, signal);
+            fill(turns, ...found.turns.map((/** @type {any} */ record) => turnElement(fromRecord(record))));
+          } catch (error) {
+            if (!signal.aborted) fill(turns, notice("bad", /** @type {Error} */ (error).message));
+          }
+        },
+      },
+      h("summary", null, h("b", null, dateTime(each.began_at)), " · ", t("device.past.turns", { count: each.turns }), " · ", time(each.last_at),
+        each.found ? h("span", { class: "muted" }, " – ", each.found) : null),
+      h("div", { class: "row" }, button(t("device.erase.one"), () => eraseOne(each, folded), { icon: "trash", kind: "danger", small: true })),
+      turns,
+    );
+    return folded;
+  }
+
+  /** @param {any} each @param {HTMLElement} folded */
+  async function eraseOne(each, folded) {
+    await confirmed({
+      title: t("device.erase.one.title", { when: dateTime(each.began_at), name: context.name }),
+      text: t("device.erase.text"),
+      act: t("erase"),
+      run: async () => {
+        await remove(`${context.path}/turns`, { session: each.session_id });
+        folded.remove();
+      },
+    });
+  }
+
+  async function eraseAll() {
+    await confirmed({
+      title: t("device.erase.title", { name: context.name }),
+      text: t("device.erase.text"),
+      act: t("erase"),
+      run: async () => {
+        const { turns } = await remove(`${context.path}/turns`);
+        toast(t("device.erased", { count: turns }));
+        await read(true);
+      },
+    });
+  }
+
+  async function save() {
+    const answer = await fetchApi("GET", `${context.path}/turns`, { timeout: EXPORT_MS, signal });
+    const url = URL.createObjectURL(await answer.blob());
+    const link = h("a", { href: url, download: `${context.name.replace(/[^\p{L}\p{N}]+/gu, "-")}.json` });
+    link.click();
+    URL.revokeObjectURL(url);
+  }
+}
