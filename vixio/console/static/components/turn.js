@@ -78,9 +78,7 @@ export class TurnElement extends HTMLElement {
   /** @param {Turn} turn */
   #showFoot(turn) {
     const stages = stagesOf(turn);
-    const models = turn.models.map((use) =>
-      [use.model, use.input_tokens ? t("turn.tokens", { in: number(use.input_tokens), out: number(use.output_tokens ?? 0) }) : ""].filter(Boolean).join(" · "),
-    );
+    const models = modelWords(turn.models);
     const odd = turn.over && !["answered", "not_understood"].includes(turn.outcome) && !turn.interrupted && turn.outcome;
     fill(
       this.#foot,
@@ -99,6 +97,16 @@ export function turnElement(turn) {
   const element = /** @type {TurnElement} */ (document.createElement("vx-turn"));
   element.show(turn);
   return element;
+}
+
+/** Each model once, with its tokens of the turn. @param {import("../lib/turns.js").ModelUse[]} uses */
+function modelWords(uses) {
+  return [...new Set(uses.map((use) => use.model))].map((model) => {
+    const its = uses.filter((use) => use.model === model);
+    const read = its.reduce((sum, use) => sum + (use.input_tokens ?? 0), 0);
+    const written = its.reduce((sum, use) => sum + (use.output_tokens ?? 0), 0);
+    return read ? `${model} · ${t("turn.tokens", { in: number(read), out: number(written) })}` : model;
+  });
 }
 
 /** @param {string} outcome */

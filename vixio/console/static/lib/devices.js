@@ -110,7 +110,7 @@ export function applyEvent(device, event) {
   if (event.type === "session.opened") {
     device.online = true;
     device.last_seen = event.at;
-    device.live = { state: "idle", since: event.at, session_id: event.session_id, heard: "", said: "" };
+    device.live = { state: "idle", since: event.at, session_id: event.session_id, heard: "", said: "", listing: true };
     return true;
   }
   if (event.type === "session.closed") {
@@ -124,6 +124,10 @@ export function applyEvent(device, event) {
   device.online = true;
   const live = device.live;
   switch (event.type) {
+    case "device.tools":
+      device.tools = event.tools;
+      live.listing = false;
+      return true;
     case "state":
       live.state = event.after;
       live.since = event.at;

@@ -5,6 +5,7 @@ import { confirmed } from "../../components/dialog.js";
 import { toast } from "../../components/toast.js";
 import { fetchApi, get, post } from "../../lib/api.js";
 import { fill, h } from "../../lib/dom.js";
+import { watch } from "../../lib/feed.js";
 import { t } from "../../lib/i18n.js";
 
 const SPEECH_MS = 310_000;
@@ -85,7 +86,10 @@ function device(context) {
   }
 
   async function readVolume() {
-    if (known || !context.device.online || !context.device.tools.includes(STATUS)) return;
+    const { device } = context;
+    if (!device.online) known = false;
+    // `listing`: it has just connected, and has not said yet which tools it has.
+    if (known || !device.online || device.live?.listing || !device.tools.includes(STATUS)) return;
     known = true;
     try {
       const status = JSON.parse((await call(context, STATUS, {})).text);
@@ -100,11 +104,18 @@ function device(context) {
 
   void readVolume();
   context.addEventListener("changed", () => void readVolume());
-  const label = field(t("device.volume"), volume);
-  label.append(shown);
+  watch(
+    context.signal,
+    (event) => {
+      if (event.device_id !== context.device.id || event.type !== "tool.ended" || !event.tool.includes("volume")) return;
+      known = false; // it was changed by voice
+      void readVolume();
+    },
+    () => undefined,
+  );
   return card(
     t("device.device"),
-    label,
+    h("div", { class: "volume" }, field(t("device.volume"), volume), shown),
     h("div", { class: "row" },
       button(t("device.disconnect"), () => post(`${context.path}/disconnect`), { small: true }),
       button(t("device.reboot"), () => confirmed({
@@ -139,8 +150,9 @@ function screen(context) {
   context.signal.addEventListener("abort", () => URL.revokeObjectURL(shown), { once: true });
   return card(
     t("device.screen"),
-    field(t("device.face"), face),
-    h("div", { class: "row" }, button(t("device.face.show"), () => post(`${context.path}/face`, { emotion: face.value }), { small: true })),
+    h("div", { class: "row" },
+      h("div", { class: "grow" }, field(t("device.face"), face)),
+      button(t("device.face.show"), () => post(`${context.path}/face`, { emotion: face.value }))),
     field(t("device.notice.title"), title),
     field(t("device.notice.text"), text),
     h("div", { class: "row" },
