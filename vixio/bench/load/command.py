@@ -30,6 +30,7 @@ from vixio.bench.load.server import TUNINGS, UVLOOP
 from vixio.bench.load.services.choice import SCRIPTED, parse
 from vixio.bench.load.watched import Watcher, make_watcher, watching
 from vixio.cluster.workers.choice import SERVER_MB, Machine, choose
+from vixio.feed.feed import MAX_WATCHES
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +114,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     add(
         "--watched",
-        action="store_true",
-        help="compare: each step once more while somebody reads the stream of all events and "
-        "asks the API",
+        type=int,
+        nargs="?",
+        const=1,
+        default=0,
+        metavar="N",
+        help="compare: each step once more while N consoles read the stream of all events (1), "
+        "and one asks the API",
     )
     add(
         "--nodes",
@@ -212,6 +217,8 @@ def main(argv: Sequence[str]) -> int:
         processes = _processes(options.workers, cores)
         if options.nodes:
             _alone(options, processes)
+        if not 0 <= options.watched <= MAX_WATCHES:
+            raise ValueError(f"--watched: a server has {MAX_WATCHES} streams at most")
         nodes.check(options.nodes, kill=options.kill, mixes=[step.mix for step in steps])
         if options.plot is not None and options.plot.suffix != ".svg":
             raise ValueError("--plot writes SVG: name the file *.svg")
@@ -234,7 +241,8 @@ def main(argv: Sequence[str]) -> int:
         watcher = None
         if options.registered or options.watched:
             data = {"data": registry_of(Path(folder), options.registered or 1)}
-            watcher = asyncio.run(make_watcher(Path(folder))) if options.watched else None
+            if options.watched:
+                watcher = asyncio.run(make_watcher(Path(folder), options.watched))
             steps = _twice(steps, {} if options.registered else data, data, watcher)
         if options.nodes:
             run = replace(run, idle=nodes.IDLE_S)
@@ -339,7 +347,7 @@ def _tell(
     out.write("\n" + conclusion(results, found) + "\n")
     if options.registered or options.watched:
         what = ["the registry"] if options.registered else []
-        what += ["a reader of all events"] if watcher is not None else []
+        what += [_readers(options.watched)] if watcher is not None else []
         out.write(comparison(results, f"with {' and '.join(what)}") + "\n")
     if options.nodes:
         ways = nodes.variants(options.nodes, kill=options.kill)
@@ -351,6 +359,10 @@ def _tell(
         report.write_json(report.as_json(results, found, argv), options.json)
     if options.plot is not None:
         write_plot(results, options.plot, f"vixio bench load on {about['cpu']}")
+
+
+def _readers(number: int) -> str:
+    return "a reader of all events" if number == 1 else f"{number} readers of all events"
 
 
 class _Progress:

@@ -1,10 +1,10 @@
-"""What it costs to be watched: somebody reads the stream of all events, and asks the API."""
+"""What it costs to be watched: consoles read the stream of all events, and ask the API."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import cycle
@@ -29,21 +29,21 @@ _RETRY_S: Final = 0.1
 
 @dataclass
 class Watcher:
-    """Reads the stream of the server on ``port``, and asks its API now and then.
+    """Reads the stream of the server on ``port``, once for each token, and asks its API.
 
     ``events``: how many came. ``asked_ms``: how long each answer took, connecting included.
     """
 
-    token: str
+    tokens: Sequence[str]
     port: int
     events: int = 0
     asked_ms: list[float] = field(default_factory=list)
 
-    async def read(self) -> None:
+    async def read(self, token: str) -> None:
         """Read until it is cancelled; again where the server is not there, or ends."""
         while True:
             with suppress(OSError, EOFError):
-                async with self._got("/events") as reader:
+                async with self._got("/events", token) as reader:
                     while line := await reader.readline():
                         self.events += line.startswith(b"data:")
             await asyncio.sleep(_RETRY_S)
@@ -56,7 +56,7 @@ class Watcher:
                 continue
             before = perf_counter()
             with suppress(OSError, EOFError):
-                async with self._got(path) as reader:
+                async with self._got(path, self.tokens[0]) as reader:
                     answer = await reader.read()
                 if answer.startswith(b"HTTP/1.1 200 "):
                     self.asked_ms.append((perf_counter() - before) * 1000)
@@ -64,34 +64,42 @@ class Watcher:
     def said(self) -> str:
         """Return what it got, in words."""
         if not self.asked_ms:
-            return f"the reader got {self.events} events, and the API did not answer"
+            return f"{self._readers} got {self.events} events, and the API did not answer"
         p50, p95 = (percentile(self.asked_ms, each) for each in (0.5, 0.95))
         return (
-            f"the reader got {self.events} events; the API answered {len(self.asked_ms)} requests "
-            f"beside it, p50 {p50:.0f} ms, p95 {p95:.0f} ms"
+            f"{self._readers} got {self.events} events; the API answered {len(self.asked_ms)} "
+            f"requests beside it, p50 {p50:.0f} ms, p95 {p95:.0f} ms"
         )
 
+    @property
+    def _readers(self) -> str:
+        number = len(self.tokens)
+        return "the reader" if number == 1 else f"{number} readers together"
+
     @asynccontextmanager
-    async def _got(self, path: str) -> AsyncIterator[asyncio.StreamReader]:
+    async def _got(self, path: str, token: str) -> AsyncIterator[asyncio.StreamReader]:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         try:
             writer.write(
                 f"GET /api/v1{path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
-                f"Authorization: Bearer {self.token}\r\n\r\n".encode()
+                f"Authorization: Bearer {token}\r\n\r\n".encode()
             )
             yield reader
         finally:
             writer.close()
 
 
-async def make_watcher(folder: Path) -> Watcher:
-    """Return one with a token of the registry in ``folder``, and a port that is free."""
+async def make_watcher(folder: Path, readers: int) -> Watcher:
+    """Return one with tokens of the registry in ``folder``, and a port that is free."""
     database = make_database(folder, "")
     await database.open()
-    _, token = await Keys(database).create("bench", [Scope.ADMIN], "bench")
+    keys = Keys(database)
+    tokens = [
+        (await keys.create(f"bench {each}", [Scope.ADMIN], "bench"))[1] for each in range(readers)
+    ]
     await database.close()
     with socket.create_server(("127.0.0.1", 0)) as free:
-        return Watcher(token, free.getsockname()[1])
+        return Watcher(tokens, free.getsockname()[1])
 
 
 @asynccontextmanager
@@ -100,7 +108,8 @@ async def watching(watcher: Watcher | None) -> AsyncIterator[None]:
     if watcher is None:
         yield
         return
-    tasks = [asyncio.create_task(work) for work in (watcher.read(), watcher.ask())]
+    work = (*map(watcher.read, watcher.tokens), watcher.ask())
+    tasks = [asyncio.create_task(each) for each in work]
     try:
         yield
     finally:
