@@ -183,7 +183,7 @@ class Server:
         apis = make_api(
             settings,
             self._household,
-            self.host,
+            self._conversations,
             self.memory,
             self._operations,
             self.command,

@@ -26,10 +26,14 @@ from vixio.api.routes import (
     firmware,
     memory,
     people,
+    profile_forms,
+    profile_versions,
     profiles,
     reminders,
     server,
     tokens,
+    trials,
+    voices,
 )
 from vixio.api.service import ApiService
 from vixio.devices.records import NotKnown, RegistryError, TooManyTries
@@ -43,7 +47,11 @@ RESOURCES: Final = (
     control,
     events,
     conversations,
+    profile_forms,
     profiles,
+    profile_versions,
+    voices,
+    trials,
     people,
     memory,
     reminders,

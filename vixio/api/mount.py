@@ -77,6 +77,7 @@ class ApiMount:
         """End all tasks, and the streams of events. Idempotent."""
         self._ports.feed.close()
         await cancel_and_wait(*self._tasks)
+        await self._ports.drafts.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""

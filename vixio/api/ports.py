@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from vixio.api.drafts import ProfileDrafts
 from vixio.api.screens import Screens
 from vixio.core.cluster import COMMAND_S, Cluster
 from vixio.core.commands import Command, CommandResult
@@ -37,8 +38,7 @@ class Ports:
 
     ``status`` returns what the health page shows. ``on_command`` sets what carries out a custom
     command in this process. ``ready`` returns when the server has time to load the API.
-    ``check_profile`` raises ConfigError for a content that the settings refuse. ``memory`` None: it
-    ends with the server.
+    ``memory`` None: it ends with the server.
     """
 
     registry: DeviceRegistry
@@ -49,7 +49,7 @@ class Ports:
     on_command: Callable[[str, CustomHandler], None]
     status: Callable[[], Awaitable[dict[str, Any]]]
     ready: Callable[[], Awaitable[None]]
-    check_profile: Callable[[Mapping[str, Any]], object]
+    drafts: ProfileDrafts
     feed: EventFeed
     screens: Screens
     reminders: ReminderService

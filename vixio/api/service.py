@@ -42,6 +42,8 @@ class ApiService:
         self.hashing = asyncio.Semaphore(1)
         """One at a time: each takes 32 MB and a quarter of a second."""
         self.uploading = asyncio.Semaphore(1)
+        self.sampling: set[str] = set()
+        """Tokens that wait for a sample of a voice."""
         self.streams: Counter[str] = Counter()
         """Open streams of events, by token."""
         limits = ports.cluster.limits

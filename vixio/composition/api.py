@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from vixio.composition.conversations import Conversations
 from vixio.composition.firmware import firmware_folder
 from vixio.composition.household import Household
 from vixio.composition.operations import Operations
 from vixio.composition.registry import data_folder
 from vixio.composition.web import own_origins
-from vixio.core.host import SessionHost
+from vixio.core.device import TRIAL_PREFIX
 from vixio.memory.memory import Memory
 from vixio.settings import Settings
-from vixio.settings.profile import stored_section
 from vixio.transports.admission.hosts import HostPolicy
 
 if TYPE_CHECKING:
+    from vixio.api.drafts import DEVICE_TRIAL
     from vixio.api.mount import ApiMount
     from vixio.api.ports import SendCommand
     from vixio.console.site import ConsoleSite
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def make_api(
     settings: Settings,
     household: Household,
-    host: SessionHost,
+    conversations: Conversations,
     memory: Memory | None,
     operations: Operations,
     command: SendCommand,
@@ -41,9 +41,14 @@ def make_api(
     from vixio.api.mount import ApiMount
     from vixio.api.ports import Ports
     from vixio.api.screens import Screens
+    from vixio.composition.profile_drafts import Drafts
     from vixio.console.site import ConsoleSite
 
     hosts = HostPolicy([server.public_host, *section.hosts])
+    host = conversations.host
+    drafts = Drafts(household, conversations, admission.cluster)
+    host.commands.register(DEVICE_TRIAL, drafts.on_device)
+    host.commands.serve_keys(TRIAL_PREFIX, drafts.trials)
 
     async def ready() -> None:
         if (loading := operations.readiness.loading) is not None:
@@ -60,7 +65,7 @@ def make_api(
             on_command=host.commands.register,
             status=health,
             ready=ready,
-            check_profile=lambda content: stored_section(settings, content, os.environ),
+            drafts=drafts,
             feed=household.feed,
             screens=Screens(admission.cluster.broadcast, secret),
             reminders=household.reminders.service,

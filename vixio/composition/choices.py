@@ -51,7 +51,7 @@ class ProfileDefaults:
     """
 
     def __init__(self, settings: Settings, made: Providers) -> None:
-        self._settings = settings
+        self.settings = settings
         self.choices = Choices(
             chosen(ProviderKind.VAD, made.vad, settings.vad),
             chosen(ProviderKind.ASR, made.asr, settings.asr),
@@ -67,7 +67,7 @@ class ProfileDefaults:
         valid in a settings file.
         """
         if profile.instructions:
-            device_section(self._settings, {"instructions": profile.instructions})
+            device_section(self.settings, {"instructions": profile.instructions})
         default = self.choices
         return Choices(
             vad=self._choice("vad", profile.vad, default.vad),
@@ -80,7 +80,7 @@ class ProfileDefaults:
         """Return ``profile`` with a choice of each kind and the server's rules of a conversation
         where it has none. Raises ConfigError as :meth:`over`."""
         choices = self.over(profile)
-        assistant = self._settings.assistant
+        assistant = self.settings.assistant
         rules: dict[str, Any] = {
             name: getattr(assistant, name) for name in RULES if getattr(profile, name) is None
         }
@@ -106,7 +106,7 @@ class ProfileDefaults:
         if config is None:
             return default
         if isinstance(config, Mapping | list | tuple):
-            config = getattr(device_section(self._settings, {kind: config}), kind)
+            config = getattr(device_section(self.settings, {kind: config}), kind)
         return cast("ProviderChoice[P]", config)
 
 

@@ -10,9 +10,10 @@ from uuid import uuid4
 from vixio.composition.engine import EngineBuilder
 from vixio.core.device import Device, DeviceProfile, ProfileResolver, normalise_device_id
 from vixio.core.errors import VixioError, describe
+from vixio.core.history import History
 from vixio.core.host import SessionHost
 from vixio.core.session.conversation import Conversation, ConversationSettings
-from vixio.core.session.events import Event, SessionOpened
+from vixio.core.session.events import Event, EventBus, SessionOpened
 from vixio.core.timeouts import Timeouts
 from vixio.core.tools.runner import ToolHost
 from vixio.providers.pool.pool import ProviderPool
@@ -43,10 +44,10 @@ class Conversations:
     ) -> None:
         """``started`` returns when the tools and the memory of the server have been started."""
         self._settings = settings
-        self._pool = pool
+        self.pool = pool
         self._engines = engines
         self._tools = tools
-        self._host = host
+        self.host = host
         self._profile_of = profile_of
         self._started = started
         self._open: dict[str, Conversation | None] = {}
@@ -59,10 +60,13 @@ class Conversations:
         key: str,
         profile: DeviceProfile | None = None,
         timeouts: Timeouts | None = None,
+        *,
+        unrecorded: EventBus | None = None,
     ) -> Conversation:
         """Open the conversation of ``key``; see :meth:`vixio.server.Server.conversation`.
 
-        ``timeouts`` None: those of the settings.
+        ``timeouts`` None: those of the settings. ``unrecorded``: where its events go instead of to
+        those of the server; its history is not kept then.
         """
         key = normalise_device_id(key)
         if not key:
@@ -76,6 +80,7 @@ class Conversations:
                 key,
                 profile or self._profile_of(Device(key)),
                 timeouts or self._settings.time_limits(),
+                unrecorded,
             )
         except BaseException:
             del self._open[key]
@@ -97,7 +102,7 @@ class Conversations:
             await asyncio.wait(self._closing)
 
     def _refuse_if_connected(self, key: str) -> None:
-        if self._host.sessions.find(key) is not None:
+        if self.host.sessions.find(key) is not None:
             raise VixioError(f"the device {key} is connected: use the ask() of its session")
 
     def _take_note(self, event: Event) -> None:
@@ -116,8 +121,10 @@ class Conversations:
             fields = {"key": conversation.key, "error": describe(error)}
             _log.warning("conversation did not close", extra=fields)
 
-    async def _make(self, key: str, profile: DeviceProfile, timeouts: Timeouts) -> Conversation:
-        lease = self._pool.lease(self._engines.choices(profile).agent)
+    async def _make(
+        self, key: str, profile: DeviceProfile, timeouts: Timeouts, unrecorded: EventBus | None
+    ) -> Conversation:
+        lease = self.pool.lease(self._engines.choices(profile).agent)
         try:
             await self._started()
             lease.loader.begin()
@@ -138,14 +145,17 @@ class Conversations:
             finally:
                 lease.release()
 
+        assistant = self._settings.assistant
         return Conversation(
             key,
             agent,
-            self._host.histories.get(key),
+            self.host.histories.get(key)
+            if unrecorded is None
+            else History(assistant.history_turns, assistant.history_tokens),
             session_tools,
             session_id=session_id,
-            counters=self._host.counters,
-            events=self._host.events,
+            counters=self.host.counters,
+            events=unrecorded or self.host.events,
             settings=ConversationSettings(profile.language, timeouts),
             release=release,
         )

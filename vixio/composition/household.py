@@ -46,7 +46,8 @@ class Household:
         if settings.data.kept and (days := settings.conversations.keep_days):
             self._recorder = TurnRecorder(self.registry.link, counters, days)
         self._farewells: Farewells | None = None
-        self._updates: ProfileUpdates | None = None
+        self.updates: ProfileUpdates | None = None
+        """None until sessions are followed."""
 
     def attach(
         self, host: SessionHost, prepare: Callable[[DeviceProfile], Awaitable[None]]
@@ -55,7 +56,7 @@ class Household:
 
         ``prepare`` loads the providers of a profile.
         """
-        updates = self._updates = ProfileUpdates(self.profiles, host.sessions, prepare)
+        updates = self.updates = ProfileUpdates(self.profiles, host.sessions, prepare)
         farewells = self._farewells = Farewells(host.sessions)
         self.registry.on_unwelcome = farewells
         self.registry.on_changed = updates.look_again
@@ -78,8 +79,8 @@ class Household:
 
     async def settle(self) -> None:
         """End what is done to sessions, before these end. Idempotent."""
-        if self._updates is not None and self._farewells is not None:
-            await self._updates.close()
+        if self.updates is not None and self._farewells is not None:
+            await self.updates.close()
             await self._farewells.close()
 
     async def close(self) -> None:

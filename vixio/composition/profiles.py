@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from vixio.composition.choices import ProfileDefaults
@@ -65,6 +66,15 @@ class LiveProfiles:
         """Return the profile of a device. Raises ConfigError where it is invalid or missing."""
         return self.defaults.completed(self._given(device))
 
+    def drafted(self, device: Device, content: Mapping[str, Any]) -> DeviceProfile:
+        """Return the profile of a device if ``content`` were its profile in the registry.
+
+        Raises ConfigError.
+        """
+        if self._resolver is not None:
+            raise ConfigError("the program decides how devices are served, not profiles")
+        return self.defaults.completed(self._of_settings.drafted(device, content))
+
     def use_settings(self, settings: Settings, defaults: ProfileDefaults) -> None:
         """Complete profiles by ``defaults`` from now on. A resolver of the program stays.
 
@@ -115,6 +125,8 @@ class ProfileUpdates:
         self._resolved: WeakKeyDictionary[Session, DeviceProfile] = WeakKeyDictionary()
         """What each session's device was last resolved to. Not asked of the resolver again, whose
         data may have changed, nor of the session, which a command may have changed."""
+        self._trials: WeakKeyDictionary[Session, Mapping[str, Any]] = WeakKeyDictionary()
+        """Contents that are not saved, by which sessions are served for the time being."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     def change(self, exchange: Callable[[LiveProfiles], None]) -> None:
@@ -161,22 +173,57 @@ class ProfileUpdates:
         """Serve every device by its profile as it is now."""
         self.change(lambda _live: None)
 
+    def trial(self, session: Session) -> Mapping[str, Any] | None:
+        """Return the content that a session tries out, if there is one."""
+        return self._trials.get(session)
+
+    def try_out(self, session: Session, content: Mapping[str, Any]) -> None:
+        """Serve a device by a content that is not saved, from its next turn on.
+
+        Until :meth:`end_trial` or the end of the session; what changes meanwhile applies then.
+        Raises ConfigError.
+        """
+        profile = self._profiles.drafted(session.device, content)
+        self._trials[session] = content
+        self.spawn(self._try(profile, session, content))
+
+    def end_trial(self, session: Session) -> None:
+        """Serve a device by its own profile again. Idempotent."""
+        if self._trials.pop(session, None) is not None:
+            profile = self._resolved[session] = self._profiles(session.device)
+            self.spawn(self._apply(profile, [session]))
+
     async def close(self) -> None:
         """End what is under way."""
         await cancel_and_wait(*self._tasks)
 
     async def _apply(self, profile: DeviceProfile, sessions: list[Session]) -> None:
+        await self._load(profile)
+        for session in sessions:
+            # It may have changed once more.
+            if self._resolved.get(session) == profile and session not in self._trials:
+                _change(session, profile)
+
+    async def _try(
+        self, profile: DeviceProfile, session: Session, content: Mapping[str, Any]
+    ) -> None:
+        await self._load(profile)
+        if self._trials.get(session) is content:
+            _change(session, profile)
+
+    async def _load(self, profile: DeviceProfile) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(SWITCH_S):
                 await self._prepare(profile)
-        for session in sessions:
-            if self._resolved.get(session) == profile:  # it may have changed once more
-                session.reconfigure(profile)
-                fields = {"device": session.device_id, "session": session.session_id}
-                _log.info("profile changes", extra=fields)
 
     def spawn(self, work: Awaitable[None]) -> None:
         """Run ``work`` beside; it ends with :meth:`close`."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _change(session: Session, profile: DeviceProfile) -> None:
+    session.reconfigure(profile)
+    fields = {"device": session.device_id, "session": session.session_id}
+    _log.info("profile changes", extra=fields)

@@ -22,6 +22,9 @@ _DOTTED_MAC = re.compile(r"[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}")
 RESERVED_PREFIX = "a2a/"
 """Of the keys of conversations over A2A; no device may have such an id."""
 
+TRIAL_PREFIX = "trial/"
+"""Of the keys of typed conversations that try a profile; likewise."""
+
 PERSON_PREFIX = "person/"
 """Of the owners of facts about people; likewise."""
 

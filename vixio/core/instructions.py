@@ -32,7 +32,7 @@ NAMES: Mapping[str, str] = {
 
 _REFERENCE = re.compile(r"\{\{([A-Za-z_]+)\}\}|\{([A-Za-z_]+)\}")
 
-_LANGUAGES = {
+LANGUAGES = {
     "ar": "Arabic",
     "bg": "Bulgarian",
     "ca": "Catalan",
@@ -149,7 +149,7 @@ def check_instructions(text: str) -> None:
 def language_name(tag: str) -> str:
     """Return the English name of a language, or ``tag`` itself if none is known."""
     lower = tag.replace("_", "-").lower()
-    return _LANGUAGES.get(lower) or _LANGUAGES.get(lower.partition("-")[0]) or tag
+    return LANGUAGES.get(lower) or LANGUAGES.get(lower.partition("-")[0]) or tag
 
 
 def _mood(emotion: str) -> str:

@@ -29,6 +29,15 @@ class AssignedProfiles:
         self._known = known
         self._sections: dict[str, DeviceSection | None] = {}
 
+    def drafted(self, device_id: str, content: Mapping[str, Any]) -> Sequence[DeviceSection]:
+        """Return the sections of a device as if ``content`` were its profile, which is not kept.
+
+        Raises ConfigError.
+        """
+        section = stored_section(self._settings, content, os.environ)
+        names = self._names(self._known.standings.get(device_id, UNKNOWN))
+        return [section, *([device_section(self._settings, names)] if names else [])]
+
     def __call__(self, device_id: str) -> Sequence[DeviceSection]:
         """Return the sections of a device, the stronger ones last."""
         standing = self._known.standings.get(device_id, UNKNOWN)

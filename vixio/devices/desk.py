@@ -156,6 +156,11 @@ class Desk:
             devices = DeviceTable(transaction)
             return await devices.part(limit=limit, offset=offset), await devices.count()
 
+    async def with_profile(self, profile: str, limit: int) -> tuple[Sequence[tuple[str, str]], int]:
+        """Return id and name of devices that have a profile, and how many there are in all."""
+        async with self._database.transaction(write=False) as transaction:
+            return await DeviceTable(transaction).with_profile(profile, limit)
+
     async def rename(self, device_id: str, name: str, actor: str) -> DeviceRecord:
         """Give a device another name; empty: none. Raises RegistryError."""
         name = checked_text(name)

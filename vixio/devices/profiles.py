@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from typing import Any
 
 from vixio.core.device import Device, DeviceProfile, ToolAccess
 from vixio.devices.assigned import MAX_KEPT, AssignedProfiles
@@ -74,10 +76,25 @@ class SettingsProfiles:
             return found[0]
         if len(self._known) >= MAX_KEPT:
             self._known.clear()
+        profile = self._over_all(person, sections)
+        self._known[key] = (profile, sections)
+        return profile
+
+    def drafted(self, device: Device, content: Mapping[str, Any]) -> DeviceProfile:
+        """Return the profile of a device as if the registry had ``content`` for it.
+
+        Raises ConfigError.
+        """
+        sections = [section for key, section in self._patterns if _matches(key, device)]
+        sections += self._assigned.drafted(device.id, content)
+        if (own := self._ids.get(device.id)) is not None:
+            sections.append(own)
+        return self._over_all(self._assigned.person(device.id), sections)
+
+    def _over_all(self, person: str, sections: Sequence[DeviceSection]) -> DeviceProfile:
         profile = replace(self._general, person=person)
         for section in sections:
             profile = _over(profile, section)
-        self._known[key] = (profile, sections)
         return profile
 
 

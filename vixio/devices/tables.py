@@ -64,6 +64,18 @@ class DeviceTable:
         row = await self._in.fetch_one("SELECT COUNT(*) AS number FROM devices")
         return int(row["number"]) if row else 0
 
+    async def with_profile(self, profile: str, limit: int) -> tuple[Sequence[tuple[str, str]], int]:
+        """Return id and name of devices that have a profile, and how many there are in all."""
+        rows = await self._in.fetch(
+            "SELECT id, name FROM devices WHERE profile = :profile ORDER BY id LIMIT :limit",
+            profile=profile,
+            limit=limit,
+        )
+        total = await self._in.fetch_one(
+            "SELECT COUNT(*) AS number FROM devices WHERE profile = :profile", profile=profile
+        )
+        return [(row["id"], row["name"]) for row in rows], int(total["number"]) if total else 0
+
     async def called(self, name: str) -> Sequence[str]:
         """Return the ids of the devices with a name, whatever its case; no name: of none."""
         wanted = name.casefold()

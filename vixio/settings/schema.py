@@ -98,13 +98,21 @@ def is_secret(path: KeyPath, data: Mapping[str, Any]) -> bool:
     """Whether the value at ``path`` is secret: by its type, or by its name if it may be text."""
     for end in range(len(path), 0, -1):
         key = str(path[end - 1])
-        field = keys_at(path[: end - 1], data).get(key)
-        if field is not None and _mentions(field.annotation, SecretStr):
-            return True
-        may_be_text = field is None or _mentions(field.annotation, str)
-        if may_be_text and any(word in key.lower() for word in _SECRET_WORDS):
+        if _holds_secret(key, keys_at(path[: end - 1], data).get(key)):
             return True
     return False
+
+
+def secret_options(model: type[BaseModel]) -> set[str]:
+    """Return the keys of ``model`` whose values are secret."""
+    return {key for key, field in fields(model).items() if _holds_secret(key, field)}
+
+
+def _holds_secret(key: str, field: Any) -> bool:  # noqa: ANN401 - pydantic's FieldInfo
+    if field is not None and _mentions(field.annotation, SecretStr):
+        return True
+    may_be_text = field is None or _mentions(field.annotation, str)
+    return may_be_text and any(word in key.lower() for word in _SECRET_WORDS)
 
 
 def bounds(path: KeyPath, data: Mapping[str, Any]) -> str:

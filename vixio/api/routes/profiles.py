@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from vixio.api.fields import PRINTABLE, Body, DevicePath
 from vixio.api.problems import Problem
 from vixio.api.routing import Routes
 from vixio.api.scopes import Scope
+from vixio.api.service import ApiService
 from vixio.core.errors import ConfigError
 from vixio.devices.profile_desk import NAME_PATTERN
 from vixio.devices.records import ProfileRecord
@@ -36,6 +38,7 @@ class ProfileList(BaseModel):
     """All profiles, by name."""
 
     profiles: list[Profile]
+    removed: list[str] = Field(description="Names of removed ones that can be restored.")
 
 
 class ProfileBody(Body):
@@ -62,21 +65,22 @@ class Assigned(BaseModel):
 async def list_profiles(service: Service) -> ProfileList:
     """List the profiles."""
     found = await service.read(lambda desk: desk.profiles.all())
-    return ProfileList(profiles=[_profile(each) for each in found])
+    removed = await service.read(lambda desk: desk.profiles.removed())
+    return ProfileList(profiles=[profile_of(each) for each in found], removed=list(removed))
 
 
 async def show_profile(service: Service, profile: ProfilePath) -> Profile:
     """Show a profile."""
-    return _profile(await service.read(lambda desk: desk.profiles.find(profile)))
+    return profile_of(await service.read(lambda desk: desk.profiles.find(profile)))
 
 
 async def write_profile(
     service: Service, who: Who, profile: ProfilePath, body: ProfileBody
 ) -> Profile:
     """Write a profile, or replace it. Connected devices follow from their next turn on."""
-    _check(service.ports.check_profile, body.content)
+    await check_content(service, body.content)
     await service.at_desk(lambda desk: desk.profiles.put(profile, body.content, who.actor))
-    return _profile(await service.read(lambda desk: desk.profiles.find(profile)))
+    return profile_of(await service.read(lambda desk: desk.profiles.find(profile)))
 
 
 async def remove_profile(service: Service, who: Who, profile: ProfilePath) -> None:
@@ -92,15 +96,16 @@ async def assign_profile(
     return Assigned(device=found.id, profile=found.profile)
 
 
-def _check(check: Any, content: Mapping[str, Any]) -> None:  # noqa: ANN401 - a function of Ports
+async def check_content(service: ApiService, content: Mapping[str, Any]) -> None:
     """Raise Problem for what the settings would refuse."""
     try:
-        check(content)
+        await asyncio.to_thread(service.ports.drafts.check, content)
     except ConfigError as error:
         raise Problem(422, " ".join(str(error).split())) from None
 
 
-def _profile(record: ProfileRecord) -> Profile:
+def profile_of(record: ProfileRecord) -> Profile:
+    """Return a profile as the API shows it."""
     return Profile(name=record.name, content=dict(record.content), changed_at=record.changed_at)
 
 

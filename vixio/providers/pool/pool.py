@@ -43,11 +43,14 @@ class Lease(Generic[P]):
         self._pool = pool
         self._entry: _Entry | None = entry
 
-    def release(self) -> None:
-        """Give the provider back. Idempotent."""
+    def release(self, *, linger: float | None = None) -> None:
+        """Give the provider back. Idempotent.
+
+        ``linger``: for how many seconds it stays open without a use; None: as the pool says.
+        """
         entry, self._entry = self._entry, None
         if entry is not None:
-            self._pool.released(entry)
+            self._pool.released(entry, linger)
 
 
 class ProviderPool:
@@ -86,12 +89,14 @@ class ProviderPool:
         entry.leases += 1
         return Lease(self, entry)
 
-    def released(self, entry: _Entry) -> None:
+    def released(self, entry: _Entry, linger: float | None = None) -> None:
         """Count a lease that ended; a provider without one is closed later."""
         entry.leases -= 1
         if not entry.leases and self._entries.get(entry.loader.choice) is entry:
             loop = asyncio.get_running_loop()
-            entry.closing = loop.call_later(self.linger, self._close, entry)
+            entry.closing = loop.call_later(
+                self.linger if linger is None else linger, self._close, entry
+            )
 
     def loaders(self) -> list[ProviderLoader[Any]]:
         """Return the providers of the pool, the oldest first."""

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vixio.core.device import PERSON_PREFIX, RESERVED_PREFIX, normalise_device_id
+from vixio.core.device import (
+    PERSON_PREFIX,
+    RESERVED_PREFIX,
+    TRIAL_PREFIX,
+    normalise_device_id,
+)
 
 MAX_ID_CHARS = 128
 """Identities are MAC addresses and UUIDs; a longer one is a mistake."""
@@ -37,7 +42,9 @@ class Identity:
     @property
     def well_formed(self) -> bool:
         """Whether both ids are short enough and printable, and the device's is a device's."""
-        return not self.device_id.startswith((RESERVED_PREFIX, PERSON_PREFIX)) and all(
+        return not self.device_id.startswith(
+            (RESERVED_PREFIX, TRIAL_PREFIX, PERSON_PREFIX)
+        ) and all(
             len(value) <= MAX_ID_CHARS and value.isprintable()
             for value in (self.device_id, self.client_id)
         )
