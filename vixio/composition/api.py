@@ -18,7 +18,6 @@ from vixio.settings import Settings
 from vixio.transports.admission.hosts import HostPolicy
 
 if TYPE_CHECKING:
-    from vixio.api.drafts import DEVICE_TRIAL
     from vixio.api.mount import ApiMount
     from vixio.api.ports import SendCommand
     from vixio.console.site import ConsoleSite
@@ -38,6 +37,7 @@ def make_api(
     section, server, admission = settings.api, settings.server, operations.admission
     if not section.enabled:
         return ()
+    from vixio.api.drafts import DEVICE_TRIAL
     from vixio.api.mount import ApiMount
     from vixio.api.ports import Ports
     from vixio.api.screens import Screens

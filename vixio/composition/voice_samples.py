@@ -139,13 +139,17 @@ async def _voices_of(section: TTSSection, language: str) -> Sequence[Mapping[str
             "name": each.choice.name,
             "language": each.choice.language,
             "about": each.choice.about,
-            "options": {key: _plain(value) for key, value in each.choice.options.items()},
+            "options": _plain(each.choice.options),
         }
         for each in listed
     ]
 
 
 def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
