@@ -9,17 +9,39 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
 from firmware_test_client import SimulatedDevice
 from tests.e2e.api_client import Answer, ApiServer, Client, api_server
-from tests.support.llm_server import Call, LLMServer, calls, text
+from tests.e2e.house import House
+from tests.support.llm_server import Call, LLMServer, calls, failure, text
+from tests.support.registry_databases import postgres_url
 from tests.support.tone_voice import ToneVoice, tones
 from tests.support.waiting import until
+from vixio.api.drafts import trial_key
 from vixio.api.scopes import Scope
 from vixio.composition.text_trials import MAX_TRIALS
 
+__all__ = ["postgres_url"]
+
 SECRET = "do_not_show_this"
+
+
+KEEP_SOMETHING = {
+    "remember_fact",
+    "recall_facts",
+    "forget_fact",
+    "forget_everything",
+    "set_timer",
+    "set_reminder",
+    "set_alarm",
+    "list_timers",
+    "cancel_timer",
+    "tell_device",
+    "announce",
+}
+"""Tools that a trial has not."""
 
 
 def refused(answer: Answer, status: int, words: str = "") -> None:
@@ -307,8 +329,9 @@ async def test_a_profile_answers_in_writing(tmp_path: Path, model: LLMServer) ->
         assert request["messages"][0]["content"].startswith("Speak German.")
         offered = {each["function"]["name"] for each in model.requests[0]["tools"]}
         assert "get_time" in offered
-        assert not offered & {"remember_fact", "recall_facts", "forget_fact", "forget_everything"}
-        assert not any("remind" in name or "timer" in name for name in offered), offered
+        async with await api.server.app.conversation("kitchen-test") as other:
+            usual = {each.name for each in other.tools.definitions()}
+        assert usual - offered == KEEP_SOMETHING, "others are offered"
         await call("POST", one, {"text": "Danke."})
         assert "Zehn Uhr." in str(model.requests[-1]["messages"]), "one conversation"
         assert (await call("GET", "/conversations")).body["conversations"] == []
@@ -321,3 +344,52 @@ async def test_a_profile_answers_in_writing(tmp_path: Path, model: LLMServer) ->
         for _ in range(MAX_TRIALS):
             assert (await call("POST", "/trials", {"content": {}})).status == 201
         refused(await call("POST", "/trials", {"content": {}}), 429, "too many trials")
+
+
+async def test_a_trial_that_nobody_asks_ends(
+    tmp_path: Path, model: LLMServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vixio.composition.text_trials.IDLE_S", 0.05)
+    async with api_server(tmp_path, agent=agent(model)) as api:
+        call = await api.client(Scope.PROFILES)
+        trial = (await call("POST", "/trials", {"content": {}})).body["trial"]
+        presence = api.server.app.admission.cluster.presence
+        await until(lambda: not presence.where(trial_key(trial)), what="its end")
+        refused(await call("POST", f"/trials/{trial}", {"text": "Hello?"}), 404, "has ended")
+        assert [
+            each["sessions"]
+            for each in api.server.app.providers.pool.stats()
+            if each["kind"] == "agent"
+        ] == [1], "the agent is given back"
+
+
+async def test_a_failure_of_the_agent_is_said(tmp_path: Path, model: LLMServer) -> None:
+    async with api_server(tmp_path, agent={**agent(model), "retries": 0}) as api:
+        call = await api.client(Scope.PROFILES)
+        opened = await call("POST", "/trials", {"content": {}})
+        model.script(failure(400, "no such model"), text("Better."))
+        one = f"/trials/{opened.body['trial']}"
+        answer = await call("POST", one, {"text": "Hello?"})
+        refused(answer, 409, "the assistant could not answer")
+        assert SECRET not in str(answer.body)
+        assert (await call("POST", one, {"text": "Hello?"})).body["text"] == "Better."
+
+
+async def test_a_trial_is_reached_through_any_process(house: House) -> None:
+    house.write("activation", workers=2)
+    url = f"http://127.0.0.1:{house.http_port}"
+    connector = aiohttp.TCPConnector(force_close=True)  # each request comes to either process
+    async with house.serving(), aiohttp.ClientSession(connector=connector) as http:
+        said = await house.command("api-tokens", "create", "--name", "wall", "--scope", "profiles")
+        token = next(line for line in said.splitlines() if line.startswith("vixio_"))
+        call = Client(http, url, token)
+        opened = await call("POST", "/trials", {"content": {"language": "en"}})
+        assert opened.status == 201, opened.body
+        one = f"/trials/{opened.body['trial']}"
+        for _ in range(8):
+            answer = await call("POST", one, {"text": "what time is it"})
+            assert answer.status == 200, answer.body
+            assert answer.body["text"]
+        assert (await call("DELETE", one)).status == 204
+        for _ in range(4):
+            refused(await call("POST", one, {"text": "what time is it"}), 404, "has ended")

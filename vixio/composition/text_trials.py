@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from vixio.api.drafts import ASK, CLOSE, TooManyTrials, trial_key
 from vixio.composition.conversations import Conversations
-from vixio.core.cluster import NOT_CONNECTED, Cluster, Lease, LossReason
+from vixio.core.cluster import NOT_CONNECTED, Cluster, ClusterUnavailable, Lease, LossReason
 from vixio.core.commands import Command, CommandResult, CommandStatus, Custom
 from vixio.core.device import Device, DeviceProfile, ToolAccess
 from vixio.core.session.conversation import Conversation
@@ -60,15 +60,13 @@ class TextTrials:
         conversations: Conversations,
         cluster: Cluster,
         profile_of: Callable[[Device, Mapping[str, Any]], DeviceProfile],
-        *,
-        idle_s: float = IDLE_S,
     ) -> None:
         self._conversations = conversations
         self._cluster = cluster
         self._profile_of = profile_of
-        self._idle_s = idle_s
         self._open: dict[str, _Trial] = {}
         self._opening = 0
+        self._closed = False
         self._closing: set[asyncio.Task[None]] = set()
 
     async def open(self, content: Mapping[str, Any]) -> tuple[str, int]:
@@ -84,7 +82,7 @@ class TextTrials:
             await self._begin(trial_key(trial), content)
         finally:
             self._opening -= 1
-        return trial, now_ms() + round(self._idle_s * 1000)
+        return trial, now_ms() + round(IDLE_S * 1000)
 
     async def __call__(self, device_id: str, command: Command) -> CommandResult:
         """Carry out a command to a trial of this process."""
@@ -98,7 +96,8 @@ class TextTrials:
         return NOT_CONNECTED
 
     async def close(self) -> None:
-        """Close all trials. Idempotent."""
+        """Close all trials; no other is opened. Idempotent."""
+        self._closed = True
         for key in tuple(self._open):
             await self._end(key)
         await cancel_and_wait(*self._closing)
@@ -120,6 +119,10 @@ class TextTrials:
         except BaseException:
             await conversation.close()
             raise
+        if self._closed:
+            await conversation.close()
+            await lease.release()
+            raise ClusterUnavailable("the server is stopping")
         trial = self._open[key] = _Trial(conversation, lease)
 
         def note(event: Event) -> None:
@@ -135,7 +138,7 @@ class TextTrials:
             trial.expiry.cancel()
         try:
             reply = await trial.conversation.ask(text)
-            return _answer(reply, trial.stages, now_ms() + round(self._idle_s * 1000))
+            return _answer(reply, trial.stages, now_ms() + round(IDLE_S * 1000))
         finally:
             trial.asking -= 1
             if not trial.asking and self._open.get(key) is trial:
@@ -143,7 +146,7 @@ class TextTrials:
 
     def _expire_later(self, key: str, trial: _Trial) -> None:
         loop = asyncio.get_running_loop()
-        trial.expiry = loop.call_later(self._idle_s, self._expire, key)
+        trial.expiry = loop.call_later(IDLE_S, self._expire, key)
 
     def _expire(self, key: str) -> None:
         task = asyncio.get_running_loop().create_task(self._end(key))

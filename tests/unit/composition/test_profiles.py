@@ -12,6 +12,7 @@ import pytest
 from vixio.composition.choices import ProfileDefaults, Providers
 from vixio.composition.profiles import LiveProfiles, ProfileUpdates
 from vixio.core.device import Device, DeviceProfile, ProfileResolver
+from vixio.core.errors import ConfigError
 from vixio.core.session.directory import SessionDirectory
 from vixio.core.session.events import SessionOpened
 from vixio.core.session.session import Session
@@ -194,3 +195,51 @@ async def test_other_settings_leave_the_programs_resolver_in_effect() -> None:
     await server.settled()
     assert a.given == []
     assert server.profiles(Device("a")).language == "de"
+
+
+async def test_a_content_that_is_tried_stays_until_the_trial_ends() -> None:
+    server = Server()
+    a, other = server.connect("a"), server.connect("b")
+    session = cast("Session", a)
+    server.updates.try_out(session, {"language": "fr"})
+    await server.settled()
+    assert (a.given, other.given) == (["fr"], [])
+    assert server.updates.trial(session) == {"language": "fr"}
+    changed = Settings.model_validate({"assistant": {"language": "de"}})
+    defaults = ProfileDefaults(changed, Providers())
+    server.updates.change(lambda live: live.use_settings(changed, defaults))
+    await server.settled()
+    assert (a.given, other.given) == (["fr"], ["de"])
+    server.updates.end_trial(session)
+    server.updates.end_trial(session)
+    await server.settled()
+    assert a.given == ["fr", "de"]
+    assert server.updates.trial(session) is None
+    with pytest.raises(ConfigError, match="langage"):
+        server.updates.try_out(session, {"langage": "fr"})
+    assert server.updates.trial(session) is None
+
+
+async def test_a_trial_that_ends_while_its_providers_load_is_left_out() -> None:
+    server = Server()
+    a = server.connect("a")
+    server.loads.clear()
+    server.updates.try_out(cast("Session", a), {"language": "fr"})
+    server.updates.try_out(cast("Session", a), {"language": "it"})
+    server.loads.set()
+    await server.settled()
+    assert a.given == ["it"]
+    server.loads.clear()
+    server.updates.try_out(cast("Session", a), {"language": "es"})
+    server.updates.end_trial(cast("Session", a))
+    server.loads.set()
+    await server.settled()
+    assert a.given == ["it", "en"]
+
+
+async def test_a_programs_resolver_leaves_nothing_to_try() -> None:
+    server = Server()
+    server.resolve_by(Store(a="en"))
+    a = server.connect("a")
+    with pytest.raises(ConfigError, match="the program decides"):
+        server.updates.try_out(cast("Session", a), {"language": "fr"})

@@ -48,6 +48,24 @@ def test_a_lease_alone_makes_nothing() -> None:
     run_virtual(run())
 
 
+def test_a_lease_may_leave_its_provider_open_for_less_time() -> None:
+    async def run() -> None:
+        pool = ProviderPool(Counters(), linger=60.0)
+        choice = Choice("anna")
+        lease, other = pool.lease(choice), pool.lease(choice)
+        lease.loader.begin()
+        await lease.loader.settled()
+        lease.release(linger=5.0)
+        await asyncio.sleep(6)
+        assert choice.made[0].closes == 0, "another one uses it"
+        other.release(linger=5.0)
+        await asyncio.sleep(6)
+        assert choice.made[0].closes == 1
+        await pool.close()
+
+    run_virtual(run())
+
+
 def test_a_provider_is_closed_some_time_after_its_last_lease() -> None:
     async def run() -> None:
         counters = Counters()
