@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import Any
 
 import jsonschema
 import pytest
@@ -31,7 +32,13 @@ def test_the_schema_accepts_what_the_settings_accept() -> None:
         {"agent": {"model": "large"}},
     ):
         jsonschema.validate(content, schema)
-    for wrong in ({"langage": "de"}, {"tts": {"name": "nonesuch"}}, {"agent": []}, {"asr": 5}):
+    mistakes: tuple[dict[str, Any], ...] = (
+        {"langage": "de"},
+        {"tts": {"name": "nonesuch"}},
+        {"agent": []},
+        {"asr": 5},
+    )
+    for wrong in mistakes:
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(wrong, schema)
 
