@@ -173,7 +173,7 @@ RULES = (
     Rule("vixio.transports.admission", ("vixio.core",)),
     Rule(
         "vixio.transports.*",
-        ("vixio.core", "vixio.audio.opus", "vixio.transports.admission"),
+        ("vixio.core", "vixio.audio.opus", "vixio.audio.pcm", "vixio.transports.admission"),
         (ANY,),
     ),
     Rule(

@@ -1,4 +1,4 @@
-"""Opus in both directions through libopus (opuslib's bindings), and the resampling around it.
+"""Opus in both directions through libopus (opuslib's bindings).
 
 libopus decodes a stream of any rate to the requested rate, so the microphone comes out at
 ``LISTEN_RATE`` whatever the device sends. Each thread keeps the buffers that libopus writes to: a
@@ -17,9 +17,9 @@ from types import TracebackType
 from typing import Any, Final, Literal, Self
 
 from vixio.audio.libopus import LibopusState, load_libopus
+from vixio.audio.packets import PacketEncoder, load_resampler
 from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE, AudioFormat
 from vixio.core.errors import ConfigError
-from vixio.core.transport import AudioEncoder
 
 MAX_PACKET_MS: Final = 120
 """The longest audio that one Opus packet can hold (RFC 6716 §3.2.5)."""
@@ -57,11 +57,9 @@ def load_codec() -> None:
     Raises ConfigError with one line that says how to install libopus if it is missing.
     """
     load_decoder()
-    import numpy as np
+    load_resampler()
     import opuslib.api.encoder
-    import soxr
 
-    soxr.resample(np.zeros(160, np.int16), 16_000, 24_000)
     # A variadic function: without the types of its fixed arguments ctypes passes the rest in the
     # wrong registers on Apple silicon.
     opuslib.api.encoder.libopus_ctl.argtypes = (opuslib.api.encoder.EncoderPointer, ctypes.c_int)
@@ -107,7 +105,7 @@ class OpusDecoder:
         self.close()
 
 
-class OpusEncoder(AudioEncoder):
+class OpusEncoder(PacketEncoder):
     """The PCM of one reply to packets of ``output``.
 
     ``application``: "lowdelay" is the transform coder alone (CELT), "voip" the speech coder (SILK,
@@ -126,8 +124,7 @@ class OpusEncoder(AudioEncoder):
         load_codec()
         from opuslib.api import c_int16_pointer, encoder
 
-        self.packet_ms = output.frame_ms
-        self._output = output
+        super().__init__(output)
         self._encode = encoder.libopus_encode
         state = encoder.create_state(output.sample_rate, 1, _APPLICATIONS[application])
         self._state = LibopusState(state, encoder.destroy)
@@ -139,63 +136,24 @@ class OpusEncoder(AudioEncoder):
         if bitrate is not None:
             self._set(encoder.libopus_ctl, _SET_BITRATE, bitrate)
         self._pointer_type = c_int16_pointer
-        self._pending = bytearray()  # PCM at the output rate, less than a packet of it
-        self._resampler: _Resampler | None = None
-        self._carry = b""  # half a sample, when a provider's chunk ended inside one
-        self._rate = output.sample_rate
 
     def _set(self, ctl: Any, request: int, value: int) -> None:  # noqa: ANN401  a ctypes function
         if ctl(self._state.pointer, request, ctypes.c_int(value)) != 0:
             raise ConfigError(f"libopus refuses the value {value} for its option {request}")
 
-    def encode(self, pcm: bytes, sample_rate: int) -> list[bytes]:
-        """Take PCM at any rate (Hz) and return the packets that it completed."""
-        if sample_rate != self._rate:
-            self._pending += self._drain()
-            self._rate = sample_rate
-            if sample_rate != self._output.sample_rate:
-                self._resampler = _Resampler(sample_rate, self._output.sample_rate)
-        if self._carry:
-            pcm = self._carry + pcm
-            self._carry = b""
-        if len(pcm) % BYTES_PER_SAMPLE:
-            pcm, self._carry = pcm[:-1], pcm[-1:]
-        self._pending += self._resampler.feed(pcm) if self._resampler is not None else pcm
-        return self._whole_packets()
-
-    def flush(self) -> list[bytes]:
-        """Return the rest, padded with silence to whole packets."""
-        self._pending += self._drain()
-        missing = -len(self._pending) % self._output.frame_bytes
-        self._pending += bytes(missing)
-        return self._whole_packets()
-
     def close(self) -> None:
         """Free libopus's state; whatever is encoded later gives nothing."""
         self._state.close()
 
-    def _drain(self) -> bytes:
-        """End the stream of the present rate and return what its resampler still held."""
-        self._carry = b""
-        resampler, self._resampler = self._resampler, None
-        self._rate = self._output.sample_rate
-        return resampler.finish() if resampler is not None else b""
-
-    def _whole_packets(self) -> list[bytes]:
-        size = self._output.frame_bytes
-        whole = len(self._pending) // size * size
-        if not whole or self._state.pointer is None:
-            return []
-        pcm = bytes(self._pending[:whole])
-        del self._pending[:whole]
-        return [self._encode_packet(pcm[start : start + size]) for start in range(0, whole, size)]
-
-    def _encode_packet(self, pcm: bytes) -> bytes:
+    def encode_frame(self, pcm: bytes) -> bytes | None:
+        """Return the packet of one frame; None once the state is freed."""
+        if self._state.pointer is None:
+            return None
         out = _buffers.packet
         count: int = self._encode(
             self._state.pointer,
             ctypes.cast(ctypes.c_char_p(pcm), self._pointer_type),
-            self._output.frame_samples,
+            self.output.frame_samples,
             out,
             MAX_PACKET_BYTES,
         )
@@ -213,22 +171,3 @@ class _Buffers(threading.local):
 
 
 _buffers: Final = _Buffers()
-
-
-class _Resampler:
-    """A stream of PCM from one rate to another (libsoxr, "HQ": flat to 0.91 of Nyquist)."""
-
-    def __init__(self, rate_in: int, rate_out: int) -> None:
-        import numpy as np
-        import soxr
-
-        self._np = np
-        self._stream = soxr.ResampleStream(rate_in, rate_out, 1, dtype="int16", quality="HQ")
-
-    def feed(self, pcm: bytes, *, last: bool = False) -> bytes:
-        samples = self._np.frombuffer(pcm, "<i2")
-        resampled: bytes = self._stream.resample_chunk(samples, last=last).tobytes()
-        return resampled
-
-    def finish(self) -> bytes:
-        return self.feed(b"", last=True)

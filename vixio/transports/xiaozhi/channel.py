@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import ClassVar, Protocol
 
 from vixio.transports.admission.identity import Identity
-from vixio.transports.xiaozhi.framing import Version
+from vixio.transports.xiaozhi.framing import Codec, Version
 from vixio.transports.xiaozhi.inbox import Inbox
 
 ADDRESS_HEADERS = frozenset({"host", "x-forwarded-host", "x-forwarded-proto"})
@@ -58,8 +58,8 @@ class Channel(ABC):
     listener: ChannelListener | None = None
 
     @abstractmethod
-    def agree(self, version: Version) -> None:
-        """The hello has arrived: binary frames have this version from now on."""
+    def agree(self, version: Version, codec: Codec) -> None:
+        """The hello has arrived: binary frames have this version, and this audio, from now on."""
 
     @abstractmethod
     def send_now(self, *messages: str | bytes) -> bool:

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Sequence
 
 from vixio.audio.opus import OpusDecoder, OpusEncoder
+from vixio.audio.pcm import PcmDecoder, PcmEncoder
 from vixio.core.chunk import AudioIn, Chunk
 from vixio.core.clock import now
 from vixio.core.device import Device
@@ -24,6 +25,7 @@ from vixio.transports.admission.admission import Admission
 from vixio.transports.admission.limits import Bucket, share
 from vixio.transports.xiaozhi import messages
 from vixio.transports.xiaozhi.channel import Channel
+from vixio.transports.xiaozhi.framing import Codec
 from vixio.transports.xiaozhi.hello import DEFAULT_FRAME_MS, server_hello
 from vixio.transports.xiaozhi.protocol import (
     AudioPacket,
@@ -68,8 +70,10 @@ class XiaozhiConnection(DeviceConnection):
         admission: Admission,
         *,
         frame_ms: int = DEFAULT_FRAME_MS,
+        codec: Codec = "opus",
     ) -> None:
-        """``frame_ms``: the length of the packets that the device sends."""
+        """``frame_ms``: the length of the packets that the device sends. ``codec``: of both
+        directions."""
         self.session_id = protocol.session_id
         self.device = device
         self.output = settings.output
@@ -81,7 +85,8 @@ class XiaozhiConnection(DeviceConnection):
         self._counters = admission.counters
         self._limits = admission.limits
         self._fields = {"device": device.id, "session": self.session_id}
-        self._decoder = OpusDecoder()
+        self._codec: Codec = codec
+        self._decoder = PcmDecoder() if codec == "pcm" else OpusDecoder()
         self._tools: ToolFeed | None = None
         self._closed = False
         self._why = ""
@@ -119,7 +124,7 @@ class XiaozhiConnection(DeviceConnection):
                 pcm = self._decoder.decode(event.payload)
                 if pcm:
                     return AudioIn(pcm, at=now())
-                self._ignore("bad_opus")
+                self._ignore(f"bad_{self._codec}")
             elif isinstance(event, Reply):
                 await self._send(event.message)
             elif isinstance(event, McpFrame):
@@ -160,6 +165,8 @@ class XiaozhiConnection(DeviceConnection):
     def new_encoder(self) -> AudioEncoder:
         """Return an encoder with a fresh state, as the device's decoder has after "tts start"."""
         settings = self._settings
+        if self._codec == "pcm":
+            return PcmEncoder(self.output)
         return OpusEncoder(
             self.output,
             settings.opus_complexity,
@@ -200,7 +207,8 @@ class XiaozhiConnection(DeviceConnection):
 
     async def send_hello(self) -> None:
         """Answer the device's hello."""
-        await self._send(server_hello(self.session_id, self.output, self._channel.transport))
+        transport = self._channel.transport
+        await self._send(server_hello(self.session_id, self.output, transport, self._codec))
 
     async def _send(self, message: JsonObject) -> None:
         await self._write(self._protocol.encode_message(message))

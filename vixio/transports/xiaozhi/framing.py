@@ -3,7 +3,7 @@
 ====== =========================================================================== =========
 version layout                                                                      header
 ====== =========================================================================== =========
-1      the Opus packet                                                             none
+1      the packet                                                                  none
 2      version:u16 type:u16 reserved:u32 timestamp:u32(ms) size:u32 payload        16 bytes
 3      type:u8 reserved:u8 size:u16 payload                                        4 bytes
 ====== =========================================================================== =========
@@ -22,7 +22,12 @@ from typing import Final, Literal
 Version = Literal[1, 2, 3]
 VERSIONS: Final[tuple[Version, ...]] = (1, 2, 3)
 
+Codec = Literal["opus", "pcm"]
+CODECS: Final[tuple[Codec, ...]] = ("opus", "pcm")
+"""What the payload of audio is. The firmware has Opus only; PCM is for clients without it."""
+
 TYPE_OPUS: Final = 0
+"""Of audio, also where that is PCM."""
 TYPE_JSON: Final = 1
 
 _HEADER_2: Final = struct.Struct(">HHIII")
@@ -47,7 +52,7 @@ class BinaryFrame:
 
 
 def build_frame(version: Version, payload: bytes, timestamp_ms: int = 0) -> bytes:
-    """Return the frame that carries an Opus packet. Raises ValueError if it cannot hold it."""
+    """Return the frame that carries a packet of audio. Raises ValueError if it cannot hold it."""
     if version == 2:
         return _HEADER_2.pack(2, TYPE_OPUS, 0, timestamp_ms & 0xFFFF_FFFF, len(payload)) + payload
     if version == 3:

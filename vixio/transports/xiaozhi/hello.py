@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from vixio.core.audio import AudioFormat
+from vixio.core.audio import LISTEN_RATE, AudioFormat
 from vixio.core.tools.types import JsonObject
-from vixio.transports.xiaozhi.framing import VERSIONS, Version
+from vixio.transports.xiaozhi.framing import CODECS, VERSIONS, Codec, Version
 
 SAMPLE_RATES = (8_000, 12_000, 16_000, 24_000, 48_000)
 """Rates (Hz) of Opus streams (RFC 6716 §2.1.3)."""
 
 FRAME_DURATIONS_MS = (20, 40, 60)
+
+PCM_RATES = (LISTEN_RATE,)
+"""Rates (Hz) of PCM from a client, which no decoder resamples."""
+
+PCM_FRAME_DURATIONS_MS = (*FRAME_DURATIONS_MS, 80, 100, 120)
 
 # What the firmware sends (websocket_protocol.cc, GetHelloMessage); these are the defaults for
 # a client that leaves one out.
@@ -22,11 +27,15 @@ DEFAULT_FRAME_MS = 60
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """A device's hello. ``audio``: the format it sends; ``features``: those that are on."""
+    """A device's hello. ``audio``: the format it sends; ``features``: those that are on.
+
+    ``codec``: of both directions.
+    """
 
     version: Version
     audio: AudioFormat
     features: frozenset[str]
+    codec: Codec = "opus"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +62,13 @@ def negotiated_version(header: str, stated: object) -> Version:
 
 def parse_hello(message: JsonObject, version_header: str = "") -> Hello | HelloRefused:
     """Read a device's hello; never raises."""
-    audio = _parse_audio(message.get("audio_params"))
+    params = message.get("audio_params")
+    if not isinstance(params, dict):
+        return HelloRefused("audio_params", "hello needs audio_params with format opus")
+    codec = next((known for known in CODECS if params.get("format") == known), None)
+    if codec is None:
+        return HelloRefused("audio_format", "hello needs audio_params.format opus, or pcm")
+    audio = _parse_audio(params, codec)
     if isinstance(audio, HelloRefused):
         return audio
     features = message.get("features")
@@ -65,26 +80,31 @@ def parse_hello(message: JsonObject, version_header: str = "") -> Hello | HelloR
         )
         if isinstance(features, dict)
         else frozenset(),
+        codec=codec,
     )
 
 
-def _parse_audio(params: Any) -> AudioFormat | HelloRefused:  # noqa: ANN401  any JSON value
-    if not isinstance(params, dict):
-        return HelloRefused("audio_params", "hello needs audio_params with format opus")
-    if params.get("format") != "opus":
-        return HelloRefused("audio_format", "hello needs audio_params.format opus")
+def _parse_audio(params: JsonObject, codec: Codec) -> AudioFormat | HelloRefused:
+    rates = PCM_RATES if codec == "pcm" else SAMPLE_RATES
+    durations = PCM_FRAME_DURATIONS_MS if codec == "pcm" else FRAME_DURATIONS_MS
     sample_rate = params.get("sample_rate", DEFAULT_SAMPLE_RATE)
-    if type(sample_rate) is not int or sample_rate not in SAMPLE_RATES:
-        known = "/".join(str(rate) for rate in SAMPLE_RATES)
-        return HelloRefused("sample_rate", f"hello needs audio_params.sample_rate {known}")
+    if type(sample_rate) is not int or sample_rate not in rates:
+        return _wanted("sample_rate", codec, rates)
     frame_ms = params.get("frame_duration", DEFAULT_FRAME_MS)
-    if type(frame_ms) is not int or frame_ms not in FRAME_DURATIONS_MS:
-        known = "/".join(str(duration) for duration in FRAME_DURATIONS_MS)
-        return HelloRefused("frame_duration", f"hello needs audio_params.frame_duration {known}")
+    if type(frame_ms) is not int or frame_ms not in durations:
+        return _wanted("frame_duration", codec, durations)
     return AudioFormat(sample_rate, frame_ms)
 
 
-def server_hello(session_id: str, output: AudioFormat, transport: str) -> JsonObject:
+def _wanted(field: str, codec: Codec, values: Sequence[int]) -> HelloRefused:
+    known = "/".join(str(value) for value in values)
+    with_codec = " with format pcm" if codec == "pcm" else ""
+    return HelloRefused(field, f"hello needs audio_params.{field} {known}{with_codec}")
+
+
+def server_hello(
+    session_id: str, output: AudioFormat, transport: str, codec: Codec = "opus"
+) -> JsonObject:
     """Return the server's hello. ``output``: the format the server sends, for the device's decoder.
 
     ``transport``, the carrier's name, is not optional: a firmware that misses it reads through a
@@ -95,7 +115,7 @@ def server_hello(session_id: str, output: AudioFormat, transport: str) -> JsonOb
         "transport": transport,
         "session_id": session_id,
         "audio_params": {
-            "format": "opus",
+            "format": codec,
             "sample_rate": output.sample_rate,
             "channels": 1,
             "frame_duration": output.frame_ms,

@@ -40,7 +40,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 @dataclass(frozen=True, slots=True)
 class AudioPacket:
-    """An Opus packet from the microphone."""
+    """A packet from the microphone, of the agreed codec."""
 
     payload: bytes
 

@@ -145,7 +145,7 @@ class XiaozhiTransport(TransportBase):
         return parse_hello(message, channel.version)
 
     def _open(self, channel: Channel, hello: Hello) -> XiaozhiConnection:
-        channel.agree(hello.version)
+        channel.agree(hello.version, hello.codec)
         identity = channel.identity
         stated = self.admission.firmware.get(identity.device_id)
         device = Device(
@@ -168,6 +168,7 @@ class XiaozhiTransport(TransportBase):
             self._settings,
             self.admission,
             frame_ms=hello.audio.frame_ms,
+            codec=hello.codec,
         )
 
     async def _converse(

@@ -63,7 +63,7 @@ def test_rate_and_frame_may_be_left_out() -> None:
         ({"type": "hello", "audio_params": None}, "audio_params"),
         ({"type": "hello", "audio_params": []}, "audio_params"),
         ({"type": "hello", "audio_params": {"sample_rate": 16000}}, "audio_format"),
-        (hello_with(format="pcm"), "audio_format"),
+        (hello_with(format="mp3"), "audio_format"),
         (hello_with(format=["opus"]), "audio_format"),
         (hello_with(sample_rate=44100), "sample_rate"),
         (hello_with(sample_rate="16000"), "sample_rate"),

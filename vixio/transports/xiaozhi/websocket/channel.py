@@ -19,7 +19,7 @@ from vixio.transports.admission.connection_tracker import TrackedConnection
 from vixio.transports.admission.identity import Identity
 from vixio.transports.admission.refusal import Refusal
 from vixio.transports.xiaozhi.channel import Channel, ChannelListener
-from vixio.transports.xiaozhi.framing import Version
+from vixio.transports.xiaozhi.framing import Codec, Version
 from vixio.transports.xiaozhi.inbox import Inbox
 from vixio.transports.xiaozhi.protocol import MAX_MESSAGE_BYTES
 from vixio.transports.xiaozhi.websocket.link import WebSocketLink
@@ -102,9 +102,9 @@ class WebSocketChannel(WebSocketLink, Channel):
         """The client's address, behind a proxy as the proxy states it."""
         return self.tracked.address
 
-    def agree(self, version: Version) -> None:
-        """Count audio behind the header of this version from now on."""
-        self.quota.agree(version)
+    def agree(self, version: Version, codec: Codec) -> None:
+        """Count audio of this codec behind the header of this version from now on."""
+        self.quota.agree(version, codec)
         self._owner.agreed(self)
 
     def cut(self, why: str) -> None:

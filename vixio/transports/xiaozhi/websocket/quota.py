@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum, auto
 from typing import Final
 
 from websockets.frames import Frame, Opcode
 
+from vixio.core.audio import BYTES_PER_SAMPLE, LISTEN_RATE
 from vixio.transports.admission.limits import Bucket, Limits, share
-from vixio.transports.xiaozhi.framing import Version
+from vixio.transports.xiaozhi.framing import Codec, Version
+
+Packet = bytes | bytearray | memoryview
 
 MAX_FRAGMENTS = 1_024
 """Fragments of one message; devices send none. The library bounds their bytes, not their number."""
@@ -40,7 +44,7 @@ def _frame_seconds(toc: int) -> float:
 _PACKET_SECONDS: Final = tuple(_frame_seconds(toc) * (1, 2, 2, 1)[toc & 3] for toc in range(256))
 
 
-def packet_seconds(packet: bytes | bytearray | memoryview, start: int = 0) -> float:
+def packet_seconds(packet: Packet, start: int = 0) -> float:
     """Return how much audio the Opus packet in ``packet[start:]`` states; no more than one holds.
 
     A packet that is cut short states what its first byte says, an empty one nothing.
@@ -52,6 +56,11 @@ def packet_seconds(packet: bytes | bytearray | memoryview, start: int = 0) -> fl
     if toc & 3 == 3 and len(packet) > start + 1:
         seconds *= packet[start + 1] & 0x3F
     return seconds if seconds < MAX_PACKET_S else MAX_PACKET_S
+
+
+def _pcm_packet_seconds(packet: Packet, start: int) -> float:
+    """Return how much PCM at ``LISTEN_RATE`` stands in ``packet[start:]``, however much it is."""
+    return max(0, len(packet) - start) / (BYTES_PER_SAMPLE * LISTEN_RATE)
 
 
 class Verdict(Enum):
@@ -77,12 +86,14 @@ class InputQuota:
         "_per_frame",
         "_per_message",
         "_per_message_byte",
+        "_seconds",
         "excess",
     )
 
     def __init__(self, limits: Limits) -> None:
         self.excess = ""
         self._offset = 0
+        self._seconds: Callable[[Packet, int], float] = packet_seconds
         self._fragments = 0
         self._audio = Bucket(limits.audio_burst)
         self._audio_patience = Bucket(limits.audio_burst * PATIENCE)
@@ -96,9 +107,16 @@ class InputQuota:
         self._per_message = share(limits.messages_per_second) * on
         self._per_message_byte = share(limits.message_bytes_per_second) * on
 
-    def agree(self, version: Version) -> None:
-        """Read packets behind the header of this version from now on."""
+    def agree(self, version: Version, codec: Codec = "opus") -> None:
+        """Read packets of this codec behind the header of this version from now on.
+
+        The bytes of PCM are its seconds. The limit of bytes is one of Opus: PCM in real time
+        would use up all of it.
+        """
         self._offset = _HEADER_BYTES[version]
+        if codec == "pcm":
+            self._seconds = _pcm_packet_seconds
+            self._per_byte = 0.0
 
     def judge(self, frame: Frame, at: float) -> Verdict:
         """Charge a frame. A dropped one is charged as well, towards closing the connection."""
@@ -117,9 +135,9 @@ class InputQuota:
         taken = self._messages_patience.take(cost * PATIENCE, at)
         return Verdict.DROP if taken else Verdict.CLOSE
 
-    def judge_packet(self, data: bytes | bytearray | memoryview, at: float) -> Verdict:
+    def judge_packet(self, data: Packet, at: float) -> Verdict:
         """Charge a whole binary message, as :meth:`judge` does."""
-        cost = packet_seconds(data, self._offset) * self._per_audio_second
+        cost = self._seconds(data, self._offset) * self._per_audio_second
         cost = max(cost, len(data) * self._per_byte, self._per_frame)
         if self._audio.take(cost, at):
             return Verdict.TAKE
