@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from firmware_test_client.boot import Boot
-from firmware_test_client.config import DeviceConfig, ListeningMode
+from firmware_test_client.config import Codec, DeviceConfig, ListeningMode
 from firmware_test_client.errors import DeviceError
 from firmware_test_client.framing import AudioPacket
 from firmware_test_client.life import Life
@@ -19,7 +19,7 @@ from firmware_test_client.mcp.faults import FaultyOutbox
 from firmware_test_client.mcp.hardware import Hardware
 from firmware_test_client.mcp.server import McpServer
 from firmware_test_client.microphone import Microphone
-from firmware_test_client.opus import OpusError, packet_duration_ms
+from firmware_test_client.opus import OpusError
 from firmware_test_client.ota import running_app
 from firmware_test_client.pcm import Pcm
 from firmware_test_client.playout import Heard, Playout
@@ -260,10 +260,10 @@ class Application:
 
     # ProtocolObserver
 
-    def on_server_hello(self, rate: int, frame_ms: int) -> None:
+    def on_server_hello(self, rate: int, frame_ms: int, codec: Codec) -> None:
         """The decoder follows the server's hello."""
         try:
-            self.playout.configure(rate, frame_ms)
+            self.playout.configure(rate, frame_ms, codec)
         except OpusError as error:
             self._records.violations.append(f"server hello: {error}")
 
@@ -277,7 +277,7 @@ class Application:
             return
         self._records.counters.audio_outside_speaking += 1
         try:
-            duration = packet_duration_ms(packet.payload)
+            duration = self.playout.duration_ms(packet.payload)
         except OpusError:
             duration = 0.0  # not decodable, so nothing is lost
         if self._speaking.pending:

@@ -57,6 +57,9 @@ def build_parser() -> argparse.ArgumentParser:
     )
     talk.add_argument("--frame-ms", type=int, choices=(20, 40, 60), default=60)
     talk.add_argument(
+        "--pcm", action="store_true", help="send and play PCM instead of Opus, as some web pages do"
+    )
+    talk.add_argument(
         "--speaking-delay-ms",
         type=float,
         default=SPEAKING_DELAY_MS,
@@ -101,6 +104,7 @@ async def _talk(options: argparse.Namespace) -> int:
         mode=options.mode,
         version=options.protocol,
         uplink_frame_ms=options.frame_ms,
+        codec="pcm" if options.pcm else "opus",
         speaking_delay_ms=options.speaking_delay_ms,
         voice=Voice(name=options.voice, variant=options.variant, speed=options.speed),
         device_id=options.device_id or random_mac(),

@@ -17,6 +17,10 @@ Client = Literal["firmware", "py-xiaozhi"]
 polls 60 times every 5 s with the body wrapped in `Payload`, ignores activation without a serial
 number, and goes on with the stored address where the answer has none."""
 
+Codec = Literal["opus", "pcm"]
+"""What the device sends, and asks for. `pcm` (16-bit little-endian mono) is for web pages without
+an Opus encoder; the firmware has Opus only."""
+
 HelloFault = Literal["normal", "none", "twice", "wrong_text", "wrong_binary"]
 
 
@@ -97,6 +101,7 @@ class DeviceConfig:
 
     mode: ListeningMode = "auto"
     version: Literal[1, 2, 3] | None = None  # binary framing; None: as OTA states, else 1
+    codec: Codec = "opus"
     uplink_rate: int = 16_000  # Hz; 8000, 12000, 16000, 24000 or 48000
     uplink_frame_ms: int = 60  # 20, 40 or 60
     server_aec: bool = False  # hello has `aec`; timestamps of played frames are echoed

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from firmware_test_client.opus import Encoder
 from firmware_test_client.pcm import Pcm
+from firmware_test_client.pcm_codec import PcmEncoder
 from firmware_test_client.speech import (
     StreamFormat,
     Utterance,
@@ -82,7 +83,7 @@ class Microphone:
         self._shared = shared
         self._noise_packets: tuple[bytes, ...] = ()
         self._frame = format_.frame_ms / 1000
-        self._encoder: Encoder | None = None
+        self._encoder: Encoder | PcmEncoder | None = None
         self._noise = noise_samples(format_.rate, format_.noise_dbfs).samples
         self._voices: list[_Voice] = []
         self._echoes: list[_Echo] = []

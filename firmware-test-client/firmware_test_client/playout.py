@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from firmware_test_client.config import Codec
 from firmware_test_client.framing import AudioPacket
 from firmware_test_client.opus import Decoder, OpusError, packet_duration_ms
+from firmware_test_client.pcm_codec import PcmDecoder
 from firmware_test_client.replies import Reply
 
 DECODE_QUEUE_PACKETS: Final = 40  # MAX_DECODE_PACKETS_IN_QUEUE, whatever a packet's duration
@@ -73,9 +76,10 @@ class Playout:
         self._loop = loop
         self._observer = observer
         self._decode = decode
-        self._decoder: Decoder | None = None
+        self._decoder: Decoder | PcmDecoder | None = None
         self._rate, self._frame_ms = 24_000, 60
-        self._configured: tuple[int, int] | None = None
+        self._configured: tuple[int, int, Codec] | None = None
+        self._measure: Callable[[bytes], float] = packet_duration_ms
         self._queue: deque[_Queued] = deque()
         self._playback: deque[_Ready] = deque()
         self._sounding: _Ready | None = None
@@ -95,25 +99,38 @@ class Playout:
         """Packets in the decode queue."""
         return len(self._queue)
 
-    def configure(self, rate: int, frame_ms: int) -> None:
+    def configure(self, rate: int, frame_ms: int, codec: Codec = "opus") -> None:
         """Use the format that the server's hello announced (SetDecodeSampleRate).
 
         Raises:
             OpusError: no decoder can be made; every packet is then refused, as on the firmware.
         """
-        if self._configured == (rate, frame_ms):
+        if self._configured == (rate, frame_ms, codec):
             return
         self._configured, self._decoder = None, None
-        decoder = Decoder(rate, frame_ms)
-        self._configured = (rate, frame_ms)
+        decoder: Decoder | PcmDecoder
+        if codec == "pcm":
+            decoder = pcm = PcmDecoder(rate, frame_ms)
+            self._measure = pcm.duration_ms
+        else:
+            decoder, self._measure = Decoder(rate, frame_ms), packet_duration_ms
+        self._configured = (rate, frame_ms, codec)
         self._rate, self._frame_ms = rate, frame_ms
         if self._decode:
             self._decoder = decoder
 
+    def duration_ms(self, payload: bytes) -> float:
+        """How long a packet plays.
+
+        Raises:
+            OpusError: the decoder will refuse it.
+        """
+        return self._measure(payload)
+
     def push(self, packet: AudioPacket, reply: Reply, now: float) -> bool:
         """Queue an arriving packet; False if the queue is full and the packet is lost."""
         try:
-            duration = packet_duration_ms(packet.payload) / 1000
+            duration = self.duration_ms(packet.payload) / 1000
         except OpusError:
             duration = 0.0  # the decoder will report the error
         reply.arrived(now, duration, self._lead(now))
@@ -172,7 +189,7 @@ class Playout:
                 pcm = self._decoder.decode(queued.packet.payload)
                 duration = len(pcm) / 2 / self._rate
             else:
-                pcm, duration = b"", packet_duration_ms(queued.packet.payload) / 1000
+                pcm, duration = b"", self.duration_ms(queued.packet.payload) / 1000
                 if duration * 1000 > self._frame_ms:
                     raise OpusError(f"{duration * 1000} ms where {self._frame_ms} were announced")
         except OpusError as error:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from firmware_test_client.channel import Channel
-from firmware_test_client.config import DeviceConfig, ListeningMode
+from firmware_test_client.config import Codec, DeviceConfig, ListeningMode
 from firmware_test_client.errors import HelloError
 from firmware_test_client.framing import AudioPacket, FramingError, pack, unpack
 from firmware_test_client.records import CloseInfo, Records, parse_object
@@ -24,11 +24,11 @@ _HELLO_NOT_AWAITED: Final = ("none", "wrong_text", "wrong_binary")
 class ProtocolObserver(Protocol):
     """Handles the server's messages (the callbacks of Application::InitializeProtocol)."""
 
-    def on_server_hello(self, rate: int, frame_ms: int) -> None:
+    def on_server_hello(self, rate: int, frame_ms: int, codec: Codec) -> None:
         """The audio format of the server's hello."""
 
     def on_audio(self, packet: AudioPacket, now: float) -> None:
-        """An Opus packet."""
+        """A packet of audio."""
 
     def on_json(self, kind: str, body: dict[str, Any], now: float) -> None:
         """Any message except hello."""
@@ -56,6 +56,7 @@ class WebsocketProtocol:
         self.version: int = config.version or 1
         self.session_id = ""
         self.server_rate, self.server_frame_ms = 24_000, 60  # Protocol's initial values
+        self.server_codec: Codec = "opus"
         self.last_incoming = clock()
 
     @property
@@ -139,7 +140,7 @@ class WebsocketProtocol:
             "features": features,
             "transport": "websocket",
             "audio_params": {
-                "format": "opus",
+                "format": config.codec,
                 "sample_rate": config.uplink_rate,
                 "channels": 1,
                 "frame_duration": config.uplink_frame_ms,
@@ -251,5 +252,9 @@ class WebsocketProtocol:
                 self.server_rate = rate
             if isinstance(frame_ms, int):
                 self.server_frame_ms = frame_ms
-        self._observer.on_server_hello(self.server_rate, self.server_frame_ms)
+            # The firmware does not read it: what it is sent is Opus.
+            self.server_codec = "pcm" if audio.get("format") == "pcm" else "opus"
+            if self.server_codec != self._config.codec:
+                self._records.violations.append(f"hello with format {audio.get('format')!r}")
+        self._observer.on_server_hello(self.server_rate, self.server_frame_ms, self.server_codec)
         self._hello.set()

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from firmware_test_client.config import DeviceConfig, Voice
+from firmware_test_client.config import Codec, DeviceConfig, Voice
 from firmware_test_client.espeak import synthesise
 from firmware_test_client.opus import Encoder
 from firmware_test_client.pcm import Pcm, read_wav, room_noise
+from firmware_test_client.pcm_codec import PcmEncoder
 
 Speech = str | Path | Pcm
 _VOICE_LEVEL = 330  # of 32768, about -40 dBFS: below it a 10 ms block counts as silence
@@ -36,6 +37,7 @@ class StreamFormat:
     application: str
     complexity: int
     noise_dbfs: float | None
+    codec: Codec = "opus"
 
     @classmethod
     def of(cls, config: DeviceConfig) -> StreamFormat:
@@ -46,6 +48,7 @@ class StreamFormat:
             config.opus_application,
             config.opus_complexity,
             config.noise_dbfs,
+            config.codec,
         )
 
     @property
@@ -53,8 +56,10 @@ class StreamFormat:
         """Samples per packet."""
         return self.rate * self.frame_ms // 1000
 
-    def encoder(self) -> Encoder:
+    def encoder(self) -> Encoder | PcmEncoder:
         """A fresh encoder of this format."""
+        if self.codec == "pcm":
+            return PcmEncoder()
         return Encoder(self.rate, self.frame_ms, self.application, self.complexity)
 
 
