@@ -49,6 +49,7 @@ from vixio.core.transport import TransportBase
 from vixio.core.turns.endpointing import EndpointingFactory
 from vixio.core.turns.interruption import InterruptionFactory
 from vixio.http.server import HttpServer
+from vixio.http.upgrade import Upgrades
 from vixio.logging.setup import configure_logging, flush_logs
 from vixio.settings import Settings
 from vixio.tools.from_settings import make_runtime
@@ -56,6 +57,7 @@ from vixio.tools.local import LocalTool, app_source
 from vixio.tools.source import ToolSource
 from vixio.transports.admission.admission import Admission
 from vixio.transports.xiaozhi.transport import XiaozhiTransport
+from vixio.transports.xiaozhi.websocket.carrier import WebSocketCarrier
 
 TransportFactory = Callable[[Admission], TransportBase]
 """Makes a transport that shares the server's limits."""
@@ -130,12 +132,12 @@ class Server:
         self.vision = make_vision(
             settings, self.providers.vision, self.counters, self._context.secret
         )
-        self.transport = XiaozhiTransport(
-            xiaozhi_settings(
-                settings, self.vision, self._http_port, share_port=self._context.share_ports
-            ),
-            self.admission,
+        wire = xiaozhi_settings(
+            settings, self.vision, self._http_port, share_port=self._context.share_ports
         )
+        carrier = WebSocketCarrier(wire, self.admission)
+        self.transport = XiaozhiTransport(wire, self.admission, carrier)
+        self._upgrades = Upgrades({wire.path: carrier.take_over})
         self.host = SessionHost(
             (self.transport, *(make(self.admission) for make in transports)),
             create_engine=self.create_engine,
@@ -264,6 +266,7 @@ class Server:
                     *(route for mount in self._mounts for route in mount.routes()),
                 ],
                 self._context,
+                self._upgrades,
             )
             await self.http.start()
         except BaseException:

@@ -14,6 +14,7 @@ from tests.e2e.doubles import WaveformASR
 from tests.e2e.harness import serving
 from tests.e2e.stages import LONG_STORY, STAGES, Bench, bench, drill, knows_tool
 from tests.support.waiting import until
+from vixio.audio.opus import OpusDecoder
 from vixio.core.session.session import Session
 from vixio.testing import ScriptedTTS
 from vixio.transports.xiaozhi.connection import XiaozhiConnection
@@ -86,6 +87,7 @@ async def test_nothing_is_left_of_a_device_that_vanished(how: How) -> None:
             )
             for connection in connections:
                 assert not _pending(connection)
+                assert isinstance(connection._decoder, OpusDecoder)
                 assert connection._decoder._state.pointer is None
         finally:
             for device in devices.values():

@@ -10,6 +10,7 @@ from vixio.composition.conversations import Conversations
 from vixio.composition.firmware import firmware_folder
 from vixio.composition.household import Household
 from vixio.composition.operations import Operations
+from vixio.composition.ports import own_names
 from vixio.composition.registry import data_folder
 from vixio.composition.web import own_origins
 from vixio.core.device import TRIAL_PREFIX
@@ -34,7 +35,7 @@ def make_api(
     secret: str,
 ) -> Sequence[ApiMount | ConsoleSite]:
     """Return the mounts of API and console, not loaded yet; empty: the settings turn them off."""
-    section, server, admission = settings.api, settings.server, operations.admission
+    section, admission = settings.api, operations.admission
     if not section.enabled:
         return ()
     from vixio.api.drafts import DEVICE_TRIAL
@@ -44,7 +45,7 @@ def make_api(
     from vixio.composition.profile_drafts import Drafts
     from vixio.console.site import ConsoleSite
 
-    hosts = HostPolicy([server.public_host, *section.hosts])
+    hosts = HostPolicy(own_names(settings))
     host = conversations.host
     drafts = Drafts(household, conversations, admission.cluster)
     host.commands.register(DEVICE_TRIAL, drafts.on_device)

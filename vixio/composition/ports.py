@@ -43,6 +43,7 @@ def xiaozhi_settings(
         port=settings.server.port,
         share_port=share_port,
         allowed_origins=settings.server.allowed_origins,
+        hosts=own_names(settings),
         output_sample_rate=settings.output.sample_rate,
         output_frame_ms=settings.output.frame_ms,
         opus_application=settings.output.opus_application,
@@ -53,6 +54,11 @@ def xiaozhi_settings(
         vision=vision.offer if vision is not None else None,
         http_address=HttpAddress(http_port, host) if http_port is not None else None,
     )
+
+
+def own_names(settings: Settings) -> tuple[str, ...]:
+    """Return the names of the server that the settings name, under which browsers may call it."""
+    return (settings.server.public_host, *settings.api.hosts)
 
 
 def wake_words(settings: Settings) -> tuple[str, ...]:

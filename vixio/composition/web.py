@@ -11,6 +11,7 @@ from vixio.http.app import create_http_app
 from vixio.http.firmware_offer import FirmwareOffers
 from vixio.http.routes.health import Status
 from vixio.http.server import HttpServer
+from vixio.http.upgrade import Upgrades
 from vixio.settings import Settings
 from vixio.transports.admission.admission import Admission
 from vixio.transports.admission.origin import ANY, OriginPolicy
@@ -27,10 +28,12 @@ def make_http(
     offers: FirmwareOffers,
     routes: Sequence[Route],
     context: ClusterContext,
+    upgrades: Upgrades,
 ) -> HttpServer:
     """Return the server, not started. ``settings`` returns those in effect.
 
     ``device_port``: of the WebSocket. ``routes``: beside OTA, health and the page at ``/``.
+    ``upgrades``: the WebSockets on the HTTP port.
     """
     server = settings().server
     app = create_http_app(
@@ -43,7 +46,12 @@ def make_http(
         console=has_console(settings()),
     )
     return HttpServer(
-        app, server.host, server.http_port, admission=admission, share_port=context.share_ports
+        app,
+        server.host,
+        server.http_port,
+        admission=admission,
+        share_port=context.share_ports,
+        upgrades=upgrades,
     )
 
 

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from http import HTTPStatus
 from typing import Any, ClassVar
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
+from vixio.http.upgrade import Upgrades, request_bytes
 from vixio.transports.admission.admission import Admission
 from vixio.transports.admission.connection_tracker import ConnectionTracker, TrackedConnection
 from vixio.transports.admission.listener import NO_DESCRIPTORS, descriptor_ceiling
@@ -35,16 +38,26 @@ MAX_HEAD_BYTES = 16 * 1024
 
 BACKLOG = 256
 
+EARLY = Refusal(
+    HTTPStatus.BAD_REQUEST,
+    "early_frames",
+    "A WebSocket begins when the server has answered (RFC 6455 section 4.1).\n",
+)
+
 _log = logging.getLogger("uvicorn.error.connections")
 # uvicorn logs each malformed request, so clients could fill the log. They are counted instead.
 _log.setLevel(logging.ERROR)
 
 
 class GuardedProtocol(H11Protocol):
-    """One HTTP connection; :func:`guarded` sets tracker and admission."""
+    """One HTTP connection; :func:`guarded` sets tracker, admission and upgrades."""
 
     tracker: ClassVar[ConnectionTracker]
     admission: ClassVar[Admission]
+    upgrades: ClassVar[Upgrades | None]
+
+    handed_over = False
+    """Whether the connection is another protocol's: nothing of it is touched any more."""
 
     _tracked: TrackedConnection | None = None
     _timer: asyncio.TimerHandle | None = None
@@ -75,12 +88,36 @@ class GuardedProtocol(H11Protocol):
         super().data_received(data)
         self._watch()
 
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        """Hand the connection over to the protocol of the path, or refuse it."""
+        upgrades = self.upgrades
+        assert upgrades is not None  # noqa: S101  else uvicorn is given no protocol for WebSockets
+        path = self.scope["raw_path"].decode("ascii")
+        protocol = EARLY if self.conn.trailing_data[0] else upgrades.make(path)
+        if isinstance(protocol, Refusal):
+            self._refuse(protocol)
+            return
+        transport, flow = self.transport, self.flow
+        self._unset_keepalive_if_required()
+        self._let_go()
+        transport.set_protocol(protocol)  # type: ignore[arg-type]  # it has asyncio's methods
+        protocol.connection_made(transport)
+        if flow.write_paused:  # by an answer before this request, which is not all taken yet
+            protocol.pause_writing()
+        protocol.request_received(request_bytes(event.method, event.target, self.headers))
+
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """End what belongs to the connection here: its place among the others, and its timers."""
+        self.handed_over = True
+        self.connections.discard(self)
         self._stop_watching()
         self._stop_stall()
         if self._tracked is not None:
@@ -108,11 +145,14 @@ class GuardedProtocol(H11Protocol):
     def _refuse(self, refusal: Refusal) -> None:
         self.admission.counters.add(refusal.counter("http"))
         self.admission.refused(f"http_{refusal.reason}", self.client[0] if self.client else "")
+        self._stop_watching()
         self.transport.write(refusal.raw())
         self.transport.close()
 
     def _watch(self) -> None:
         """Run the timer while a request is awaited, not while it is answered."""
+        if self.handed_over:
+            return
         # None until the first request arrives, whatever its annotation says.
         cycle: RequestResponseCycle | None = self.cycle
         awaited = cycle is None or cycle.response_complete or cycle.more_body
@@ -142,12 +182,18 @@ class GuardedProtocol(H11Protocol):
         self.transport.abort()
 
 
-def guarded(tracker: ConnectionTracker, admission: Admission) -> type[GuardedProtocol]:
-    """Return the protocol class of a server whose connections ``tracker`` counts."""
+def guarded(
+    tracker: ConnectionTracker, admission: Admission, upgrades: Upgrades | None = None
+) -> type[GuardedProtocol]:
+    """Return the protocol class of a server whose connections ``tracker`` counts.
+
+    ``upgrades``: the WebSockets of its port; None: it has none.
+    """
 
     class Protocol(GuardedProtocol):
         pass
 
     Protocol.tracker = tracker
     Protocol.admission = admission
+    Protocol.upgrades = upgrades
     return Protocol

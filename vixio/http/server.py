@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import uvicorn
     from starlette.applications import Starlette
 
+    from vixio.http.upgrade import Upgrades
+
 _log = logging.getLogger(__name__)
 
 
@@ -28,7 +30,8 @@ class HttpServer:
     """Serves an ASGI application inside the running loop; the process keeps its own signals.
 
     ``admission`` bounds the connections of one address, unless it is a trusted proxy's.
-    ``share_port``: let other processes listen on the same port.
+    ``share_port``: let other processes listen on the same port. ``upgrades``: the WebSockets of the
+    port. Their connections are those of whom they were handed over to: :meth:`stop` leaves them.
     """
 
     def __init__(
@@ -39,6 +42,7 @@ class HttpServer:
         *,
         admission: Admission | None = None,
         share_port: bool = False,
+        upgrades: Upgrades | None = None,
     ) -> None:
         admission = admission or Admission()
         self._admission = admission
@@ -51,6 +55,7 @@ class HttpServer:
             cluster=admission.cluster,
         )
         self._share_port = share_port
+        self._upgrades = upgrades
         self._app = app
         self._host = host
         self._port = port
@@ -66,7 +71,9 @@ class HttpServer:
         """Listen; requests are answered when this returns. Raises ConfigError if it cannot."""
         server_class = await asyncio.to_thread(_load_server)
         sock = self._bind()
-        self._server, started = server_class(self._app, self._tracker, self._admission)
+        self._server, started = server_class(
+            self._app, self._tracker, self._admission, self._upgrades
+        )
         self._port = sock.getsockname()[1]
         self._task = asyncio.create_task(self._server.serve(sockets=[sock]))
         starting = asyncio.create_task(started.wait())
@@ -116,18 +123,30 @@ def _load_server() -> Callable[..., tuple[uvicorn.Server, asyncio.Event]]:
             await super().startup(sockets=sockets)
             self.listening.set()
 
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            for server in self.servers:
+                server.close()
+            # From Python 3.12 on asyncio's wait_closed() would wait for connections that were
+            # handed over, too. uvicorn counts those that are its own.
+            self.servers = []
+            await super().shutdown(sockets=sockets)
+
     def make(
-        app: Starlette, tracker: ConnectionTracker, admission: Admission
+        app: Starlette,
+        tracker: ConnectionTracker,
+        admission: Admission,
+        upgrades: Upgrades | None,
     ) -> tuple[uvicorn.Server, asyncio.Event]:
         config = uvicorn.Config(
             app,
-            http=http_guard.guarded(tracker, admission),
+            http=http_guard.guarded(tracker, admission, upgrades),
             limit_concurrency=http_guard.MAX_CONNECTIONS,
             timeout_keep_alive=http_guard.KEEP_ALIVE_S,
             h11_max_incomplete_event_size=http_guard.MAX_HEAD_BYTES,
             backlog=http_guard.BACKLOG,
             lifespan="off",
-            ws="none",
+            # GuardedProtocol hands connections over by itself, so this one is never made.
+            ws="none" if upgrades is None else asyncio.Protocol,
             log_config=None,
             access_log=False,
             server_header=False,

@@ -29,6 +29,7 @@ DROPS: Final = {
     "xiaozhi.limited.too_many_messages": "messages_over_limit",
     "xiaozhi.limited.too_many_fragments": "fragments_over_limit",
     "xiaozhi.ignored.bad_opus": "bad_opus",
+    "xiaozhi.ignored.bad_pcm": "bad_pcm",
     "pacer.starved": "late_audio",
 }
 """Counters of what was dropped, and their names as a label."""

@@ -45,6 +45,10 @@ class XiaozhiSettings:
     allowed_origins: Sequence[str] = ()
     """Web pages that may connect besides those of the server's own origin; ``*``: every page."""
 
+    hosts: Sequence[str] = ()
+    """Names of this server, besides its addresses and those of the machine, under which web pages
+    of its own origin may connect."""
+
     output_sample_rate: int = 24_000
     """Rate (Hz) of the speech sent; most devices' loudspeakers run at 24 kHz."""
     output_frame_ms: int = 60

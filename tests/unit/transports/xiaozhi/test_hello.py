@@ -10,6 +10,7 @@ from tests.unit.transports.xiaozhi.support import HELLO
 from vixio.core.audio import AudioFormat
 from vixio.transports.xiaozhi.hello import (
     FRAME_DURATIONS_MS,
+    PCM_FRAME_DURATIONS_MS,
     SAMPLE_RATES,
     Hello,
     HelloRefused,
@@ -51,6 +52,13 @@ def test_features_of_another_type_are_none(features: object) -> None:
     assert hello.features == frozenset()
 
 
+@pytest.mark.parametrize("frame_ms", PCM_FRAME_DURATIONS_MS)
+def test_pcm_is_taken_at_16_khz(frame_ms: int) -> None:
+    hello = parse_hello(hello_with(format="pcm", sample_rate=16_000, frame_duration=frame_ms))
+    assert isinstance(hello, Hello)
+    assert (hello.codec, hello.audio) == ("pcm", AudioFormat(16_000, frame_ms))
+
+
 def test_rate_and_frame_may_be_left_out() -> None:
     hello = parse_hello({"type": "hello", "audio_params": {"format": "opus"}})
     assert hello == Hello(1, AudioFormat(16_000, 60), frozenset())
@@ -66,6 +74,9 @@ def test_rate_and_frame_may_be_left_out() -> None:
         (hello_with(format="mp3"), "audio_format"),
         (hello_with(format=["opus"]), "audio_format"),
         (hello_with(sample_rate=44100), "sample_rate"),
+        (hello_with(format="pcm", sample_rate=48000), "sample_rate"),
+        (hello_with(format="pcm", frame_duration=10), "frame_duration"),
+        (hello_with(frame_duration=120), "frame_duration"),
         (hello_with(sample_rate="16000"), "sample_rate"),
         (hello_with(sample_rate=[16000]), "sample_rate"),
         (hello_with(frame_duration=30), "frame_duration"),

@@ -12,7 +12,9 @@ from websockets.http11 import Request, Response
 
 from vixio.core.tasks import cancel_and_wait
 from vixio.core.transport import GOING_AWAY
+from vixio.transports.admission.admission import STOPPING as REFUSED_AT_STOP
 from vixio.transports.admission.admission import Admission
+from vixio.transports.admission.hosts import HostPolicy
 from vixio.transports.admission.listener import BACKLOG, NO_DESCRIPTORS, Listener
 from vixio.transports.admission.origin import OriginPolicy
 from vixio.transports.admission.port_errors import port_error
@@ -36,12 +38,14 @@ _log = logging.getLogger(__name__)
 
 
 class WebSocketCarrier(Carrier):
-    """One port. It owns its channels: their tasks end with :meth:`stop`."""
+    """One port, and what comes to :meth:`take_over` by another one. It owns its channels: their
+    tasks end with :meth:`stop`."""
 
     def __init__(self, settings: XiaozhiSettings, admission: Admission) -> None:
         self._settings = settings
         self._admission = admission
         self._origins = OriginPolicy(settings.allowed_origins)
+        self._hosts = HostPolicy(settings.hosts)
         self._counters = admission.counters
         self._handshakes = Handshakes(admission.limits, admission.counters)
         self._server: asyncio.Server | None = None
@@ -89,6 +93,13 @@ class WebSocketCarrier(Carrier):
             _, hanging = await asyncio.wait(self._tasks, timeout=SERVE_GRACE_S)
             await cancel_and_wait(*hanging)
         await server.wait_closed()
+
+    def take_over(self) -> WebSocketChannel | Refusal:
+        """Make the channel of a connection that came to another port, where a request to this
+        path was read. It counts as one of this port's; while that is closed it is refused."""
+        if self._server is None:
+            return REFUSED_AT_STOP
+        return self._make_channel()
 
     def stats(self) -> dict[str, int]:
         """Return how many connections have not said hello yet."""
@@ -167,7 +178,7 @@ class WebSocketCarrier(Carrier):
         admission.tracker.announce(channel.tracked, forwarded)
         behind_proxy = admission.proxies.trusts(channel.tracked.peer)
         refusal = check_request(
-            request, self._settings.path, self._origins, behind_proxy=behind_proxy
+            request, self._settings.path, self._origins, self._hosts, behind_proxy=behind_proxy
         )
         if refusal is not None:
             self._counters.add(refusal.counter("xiaozhi"))

@@ -186,6 +186,12 @@ class WebSocketLink(asyncio.BufferedProtocol):
         self._timer = self.loop.call_later(self._open_timeout, self.abort)
         self.connected()
 
+    def request_received(self, request: bytes) -> None:
+        """Take a request that another protocol has read from this connection, and answer it."""
+        self.last_heard = self.loop.time()
+        if not self.tcp.is_closing():
+            self.feed(bytearray(request))
+
     def get_buffer(self, sizehint: int) -> bytearray:
         """Return where the next bytes are to be written."""
         return self._read_buffer

@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from websockets.http11 import Request
 
+from vixio.transports.admission.hosts import HostPolicy
 from vixio.transports.admission.identity import Identity
 from vixio.transports.admission.origin import OriginPolicy
 from vixio.transports.admission.refusal import Refusal
@@ -35,11 +36,18 @@ def read_field(request: Request, name: str) -> str:
 
 
 def check_request(
-    request: Request, path: str, origins: OriginPolicy, *, behind_proxy: bool = False
+    request: Request,
+    path: str,
+    origins: OriginPolicy,
+    names: HostPolicy,
+    *,
+    behind_proxy: bool = False,
 ) -> Refusal | None:
     """Return why the request is not served: another path, no WebSocket, a page of another origin.
 
-    ``behind_proxy``: whether the connection comes from a trusted proxy.
+    A page's own origin counts if it is one of the server's ``names``: else any name that resolves
+    to this server would do (DNS rebinding). ``behind_proxy``: whether the connection comes from a
+    trusted proxy.
     """
     if urlsplit(request.path).path.rstrip("/") != path.rstrip("/"):
         return Refusal(
@@ -59,11 +67,19 @@ def check_request(
     if behind_proxy:
         forwarded = (entry.partition(",")[0] for entry in headers.get_all("X-Forwarded-Host"))
         hosts = [*hosts, *forwarded]
-    if not origins.allows(headers.get_all("Origin"), hosts):
+    pages = headers.get_all("Origin")
+    if not origins.allows(pages, hosts):
         return Refusal(
             HTTPStatus.FORBIDDEN,
             "origin",
             "Web pages of another origin may not connect. "
             "To allow one, list its origin in server.allowed_origins.\n",
+        )
+    if not origins.allows(pages, [host for host in hosts if names.allows(host)]):
+        return Refusal(
+            HTTPStatus.FORBIDDEN,
+            "host",
+            "This name is none of the server's: "
+            "open the page by the server's address, or list the name in api.hosts.\n",
         )
     return None

@@ -51,11 +51,39 @@ async def test_the_servers_own_origin_is_let_in() -> None:
 
 async def test_behind_a_proxy_its_own_name_is_the_origin() -> None:
     forwarded = {"X_Forwarded_Host": "page.example"}
-    async with running() as server:  # loopback is trusted by default
+    async with running(hosts=("page.example",)) as server:  # loopback is trusted by default
         assert (await status(server, PAGE, **forwarded))[0] == 101
         assert (await status(server, "https://evil.example", **forwarded))[0] == 403
     async with running(trusted_proxies=()) as server:
         assert (await status(server, PAGE, **forwarded))[0] == 403
+
+
+EVIL = "http://evil.example:8000"
+
+
+async def test_a_name_that_was_made_to_resolve_to_the_server_is_not_its_own() -> None:
+    async with running() as server:
+        code, body = await status(server, EVIL, Host="evil.example:8000")
+        assert code == 403
+        assert "api.hosts" in body
+        # A proxy that passes on what it gets adds nothing.
+        proxied = {"Host": "127.0.0.1:8000", "X_Forwarded_Host": "evil.example:8000"}
+        assert (await status(server, EVIL, **proxied))[0] == 403
+        assert server.counters.get("xiaozhi.refused.host") == 2
+        assert server.counters.get("xiaozhi.refused.origin") == 0
+        assert (await status(server, None, Host="evil.example:8000"))[0] == 101, "no page"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost:8000", "voice.example"])
+async def test_the_servers_names_are_let_in(host: str) -> None:
+    async with running(hosts=("voice.example",)) as server:
+        assert (await status(server, f"http://{host}", Host=host))[0] == 101
+
+
+@pytest.mark.parametrize("allowed", [EVIL, "*"])
+async def test_a_listed_origin_needs_no_name(allowed: str) -> None:
+    async with running(allowed_origins=(allowed,)) as server:
+        assert (await status(server, EVIL, Host="evil.example:8000"))[0] == 101
 
 
 @pytest.mark.parametrize("allowed", [PAGE, "https://PAGE.example:443/", "*"])

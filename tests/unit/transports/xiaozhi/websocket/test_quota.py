@@ -177,3 +177,33 @@ def test_noise_as_opus_is_bounded_too() -> None:
     quota = InputQuota(Limits())
     frames = [binary(os.urandom(100)) for _ in range(3_000)]
     assert [quota.judge(frame, 0.0) for frame in frames].count(TAKE) <= 1_500
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("frame_ms", [20, 60, 120])
+def test_pcm_in_real_time_is_never_limited(version: Version, frame_ms: int) -> None:
+    quota = InputQuota(Limits())
+    quota.agree(version, "pcm")
+    frame = binary(build_frame(version, bytes(32 * frame_ms)))
+    at = 0.0
+    for _ in range(2_000_000 // frame_ms):  # more than half an hour
+        assert quota.judge(frame, at) is TAKE
+        at += frame_ms / 1000 * 0.999
+
+
+def test_a_stall_of_pcm_passes_and_more_does_not() -> None:
+    quota = InputQuota(Limits())
+    quota.agree(1, "pcm")
+    frame = binary(bytes(32 * 60))
+    verdicts = [quota.judge(frame, 5.0) for _ in range(10_000)]
+    # 20 s of burst hold 25 s of audio, at 1.25 s a second; then a patience of ten times as much.
+    assert verdicts.count(TAKE) == pytest.approx(25 / 0.06, abs=1)
+    assert verdicts.count(DROP) == pytest.approx(25 / 0.06, abs=1)
+    assert CLOSE in verdicts
+
+
+def test_a_long_message_of_pcm_costs_what_it_holds() -> None:
+    quota = InputQuota(Limits())
+    quota.agree(1, "pcm")
+    message = binary(bytes(64_000))  # two seconds
+    assert [quota.judge(message, 5.0) for _ in range(13)].count(TAKE) == 12

@@ -1,0 +1,73 @@
+"""The seam to what else is served on the HTTP port: WebSockets of other parts of the server.
+
+The HTTP server reads a request that asks for a WebSocket, and hands its connection over to the
+protocol of its path, which answers the request. Nothing of it is the HTTP server's after that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from http import HTTPStatus
+from typing import Protocol
+
+from vixio.transports.admission.refusal import Refusal
+
+
+class UpgradedProtocol(Protocol):
+    """What takes a connection over: an ``asyncio.BufferedProtocol`` that was not connected yet."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the connection."""
+
+    def request_received(self, request: bytes) -> None:
+        """Take the request, from its first line to the empty one, and answer it."""
+
+    def get_buffer(self, sizehint: int) -> bytearray:
+        """Return where the next bytes are to be written."""
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Take the bytes that were written."""
+
+    def eof_received(self) -> bool | None:
+        """The peer sends no more."""
+
+    def pause_writing(self) -> None:
+        """The transport's buffer is full."""
+
+    def resume_writing(self) -> None:
+        """The transport's buffer has room again."""
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection is gone."""
+
+
+MakeProtocol = Callable[[], UpgradedProtocol | Refusal]
+"""Makes the protocol of one connection, or says why it takes none now."""
+
+
+class Upgrades:
+    """Which paths of the HTTP port are WebSockets; a slash at a path's end does not matter."""
+
+    def __init__(self, paths: Mapping[str, MakeProtocol]) -> None:
+        self._paths = {path.rstrip("/"): make for path, make in paths.items()}
+        self._nothing = Refusal(
+            HTTPStatus.NOT_FOUND, "upgrade", f"No WebSocket is here, but at {_listed(paths)}\n"
+        )
+
+    def make(self, path: str) -> UpgradedProtocol | Refusal:
+        """Return the protocol for a request to ``path``, without its query."""
+        make = self._paths.get(path.rstrip("/"))
+        return self._nothing if make is None else make()
+
+
+def _listed(paths: Iterable[str]) -> str:
+    return " and ".join(paths)
+
+
+def request_bytes(method: bytes, target: bytes, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """Return the head of a request as it came, but for the case and the spaces of its headers."""
+    head = [method, b" ", target, b" HTTP/1.1\r\n"]
+    for name, value in headers:
+        head += [name, b": ", value, b"\r\n"]
+    return b"".join([*head, b"\r\n"])
