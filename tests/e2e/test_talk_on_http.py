@@ -171,6 +171,21 @@ async def test_foreign_pages_and_other_paths_are_refused() -> None:
         assert (await refusal(server, name=local, Origin=f"http://{local}"))[0] == 101
 
 
+async def test_a_plain_request_is_told_what_is_missing() -> None:
+    def ask(url: str) -> tuple[int, str]:
+        try:
+            urllib.request.urlopen(url, timeout=BOUND_S)  # noqa: S310  of this machine
+        except urllib.error.HTTPError as answer:
+            return answer.code, answer.read().decode()
+        return 200, ""
+
+    async with serving() as server:
+        for path in ("/xiaozhi/v1/", "/xiaozhi/v1"):
+            code, text = await asyncio.to_thread(ask, server.http_url + path)
+            assert code == 426
+            assert "proxy" in text
+
+
 async def test_behind_a_proxy() -> None:
     """Its clients are counted, and its own name is the page's origin where it is listed."""
     proxied = {"X_Forwarded_For": "203.0.113.7", "X_Forwarded_Host": "voice.example"}

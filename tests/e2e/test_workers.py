@@ -108,6 +108,7 @@ async def test_two_processes_are_one_server(tmp_path: Path) -> None:
         async with two_processes(tmp_path, agent) as served:
             await is_known_in_another_process(served, llm)
             await is_connected_once(served)
+            await talks_at_the_http_port(served, llm)
             pids = await survives_a_killed_process(served, llm)
     assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]  # noqa: ASYNC240 - no disk
     assert any("worker ended, restarting" in line for line in served.server.err)
@@ -130,6 +131,23 @@ async def is_known_in_another_process(served: Served, llm: LLMServer) -> None:
     assert "I am Ann" in said
     assert "Nice to meet you." in said
     await served.until(lambda found: found["connected"] == 0, "no device")
+
+
+async def talks_at_the_http_port(served: Served, llm: LLMServer) -> None:
+    """Any process takes it there too, and takes it over from another one."""
+    llm.script(text("Hello."), text("Still here."))
+    url = f"ws://127.0.0.1:{served.http_port}/xiaozhi/v1/"
+    config = DeviceConfig(ws_url=url, mode="manual", codec="pcm")
+    async with SimulatedDevice(config) as device:
+        assert (await device.type_text("Hello")).text == "Hello."
+        first = await served.place()
+    await served.until(lambda found: found["connected"] == 0, "the end of the first")
+    again = await other_place(served, config, first)
+    try:
+        assert (await again.type_text("And now")).text == "Still here."
+    finally:
+        await again.close()
+    await served.until(lambda found: found["connected"] == 0, "the end of the second")
 
 
 async def is_connected_once(served: Served) -> None:

@@ -41,7 +41,7 @@ def make_http(
         health,
         admission,
         offers=offers,
-        more=routes,
+        more=[*routes, *upgrades.routes()],
         origins=own_origins(settings()),
         console=has_console(settings()),
     )

@@ -9,9 +9,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
-from typing import Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from vixio.transports.admission.refusal import Refusal
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+NO_UPGRADE: Final = (
+    "This is a WebSocket, not a page. Where a proxy stands in front, "
+    "it has to pass on the headers Upgrade and Connection.\n"
+)
 
 
 class UpgradedProtocol(Protocol):
@@ -59,6 +69,22 @@ class Upgrades:
         """Return the protocol for a request to ``path``, without its query."""
         make = self._paths.get(path.rstrip("/"))
         return self._nothing if make is None else make()
+
+    def routes(self) -> list[Route]:
+        """Return routes that answer plain requests to these paths with 426."""
+        from starlette.routing import Route
+
+        return [
+            Route(path + end, _upgrade_required, include_in_schema=False)
+            for path in self._paths
+            for end in ("", "/")
+        ]
+
+
+async def _upgrade_required(request: Request) -> Response:
+    from starlette.responses import PlainTextResponse
+
+    return PlainTextResponse(NO_UPGRADE, 426, {"Upgrade": "websocket"})
 
 
 def _listed(paths: Iterable[str]) -> str:

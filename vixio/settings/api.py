@@ -16,8 +16,9 @@ class ApiSection(Section):
     console: bool = True
     """Whether the web console is served at ``/console/``. See docs/console.md."""
     hosts: tuple[str, ...] = ()
-    """Further names of this server, as ``voice.example.org``, by which the API may be called; its
-    addresses, ``server.public_host`` and the names of this machine always work."""
+    """Further names of this server, as ``voice.example.org``, by which the API may be called and
+    pages of the server may open its WebSocket; its addresses, ``server.public_host`` and the names
+    of this machine always work."""
     requests_per_minute: int = Field(default=600, ge=0, le=1_000_000)
     """Of each token, and of each address; 0: no limit."""
     logins_per_minute: int = Field(default=10, ge=1, le=1_000)
