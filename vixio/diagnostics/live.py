@@ -19,12 +19,12 @@ from vixio.core.streams import closing
 from vixio.diagnostics.live_speech import SpeechProbe
 from vixio.diagnostics.phrases import greeting
 from vixio.diagnostics.pictures import RED, plain_png
-from vixio.diagnostics.providers import bounded, started
-from vixio.diagnostics.row import Row, numbered, quoted, tried
+from vixio.diagnostics.providers import bounded
+from vixio.diagnostics.row import Row, quoted, tried
+from vixio.diagnostics.trials import Trial, Trials, trials_of
 from vixio.providers.agent import AgentBackend, AgentRequest
-from vixio.providers.vision import Photo
+from vixio.providers.vision import Photo, VisionProvider
 from vixio.settings import Settings
-from vixio.settings.provider import VisionSection
 
 LIMIT_S = 120.0
 """For one part, its start included; a model that is loaded for the first time takes a minute."""
@@ -45,37 +45,38 @@ async def check_live(
     ``progress`` is called with the current step; ``limit``: seconds for one part.
     """
     all_ok = True
-    async with closing(_rows(settings, progress, limit)) as rows:
+    async with closing(rows_of(settings, trials_of(settings, limit), progress, limit)) as rows:
         async for row in rows:
             all_ok = all_ok and row.ok
             report(row)
     return all_ok
 
 
-async def _rows(
-    settings: Settings, progress: Callable[[str], None], limit: float
+async def rows_of(
+    settings: Settings, trials: Trials, progress: Callable[[str], None], limit: float
 ) -> AsyncIterator[Row]:
-    async with closing(SpeechProbe(settings, limit).rows(progress)) as probe:
-        async for row in probe:
-            yield row
-    progress("asking the model")
-    answered = Row("agent")
-    await tried(answered, partial(_ask, settings, limit), None, limit)
-    yield answered
-    if settings.vision is None:
-        return
-    progress("showing a picture")
-    for part, section in numbered(settings.vision):
-        seen = Row(part)
-        look = partial(_look, section, settings.timeouts.vision, limit)
-        await tried(seen, look, None, limit)
+    """Use each provider of ``trials`` once; yield its row as soon as it is known.
+
+    A kind without a trial has no row; VAD and ASR hear eSpeak NG where there is no TTS.
+    """
+    if trials.tts or trials.vad or trials.asr:
+        async with closing(SpeechProbe(settings, trials, limit).rows(progress)) as probe:
+            async for row in probe:
+                yield row
+    for asked in trials.agent:
+        progress("asking the model")
+        answered = Row(asked.part)
+        await tried(answered, partial(_ask, settings, asked), None, limit)
+        yield answered
+    for shown in trials.vision:
+        progress("showing a picture")
+        seen = Row(shown.part)
+        await tried(seen, partial(_look, shown, settings.timeouts.vision), None, limit)
         yield seen
 
 
-async def _ask(settings: Settings, limit: float, row: Row) -> None:
-    backend = settings.agent.create()
-    row.provider = backend.name
-    async with started(backend, limit):
+async def _ask(settings: Settings, trial: Trial[AgentBackend], row: Row) -> None:
+    async with trial.use(row) as backend:
         used: list[ModelUse] = []
         words = await _answer(settings, backend, row, used)
         reasons = {each["model"]: str(each.get("reason", "")) for each in backend.stats()}
@@ -126,11 +127,9 @@ async def _answer(settings: Settings, backend: AgentBackend, row: Row, used: lis
         await agent.close()
 
 
-async def _look(section: VisionSection, patience: float, limit: float, row: Row) -> None:
-    vision = section.create()
-    row.provider = vision.name
+async def _look(trial: Trial[VisionProvider], patience: float, row: Row) -> None:
     photo = Photo(plain_png(RED), "image/png")
-    async with started(vision, limit):
+    async with trial.use(row) as vision:
         row.is_ready()
         looking = vision.explain(photo, QUESTION)
         answer = await bounded(looking, vision.name, "answer", patience)

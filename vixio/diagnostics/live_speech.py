@@ -14,15 +14,16 @@ from vixio.core.errors import ProviderError
 from vixio.core.streams import bounded as bounded_stream
 from vixio.core.streams import closing
 from vixio.diagnostics.phrases import sentence
-from vixio.diagnostics.providers import bounded, started, usual_hints
-from vixio.diagnostics.row import Row, numbered, quoted, tried
+from vixio.diagnostics.providers import bounded, usual_hints
+from vixio.diagnostics.row import Row, quoted, tried
 from vixio.diagnostics.spoken import as_heard, resampled, spoken
 from vixio.diagnostics.transcribe import CHUNK_MS, VAD_TIMEOUT_S, Hearing, longest_utterance
+from vixio.diagnostics.trials import Trial, Trials
 from vixio.diagnostics.utterances import UtteranceCutter
 from vixio.providers.asr import ASRProvider, Recognition
+from vixio.providers.tts import TTSProvider
 from vixio.providers.vad import VADProvider
 from vixio.settings import Settings
-from vixio.settings.provider import ASRSection, TTSSection, VADSection
 
 ALIKE = 0.6
 """Of the letters, in order, for words that were understood: spelling and endings may differ."""
@@ -36,15 +37,16 @@ class SpeechProbe:
     Every provider of a fallback list is tried. ``limit``: seconds for each.
     """
 
-    def __init__(self, settings: Settings, limit: float) -> None:
+    def __init__(self, settings: Settings, trials: Trials, limit: float) -> None:
         self._settings = settings
+        self._trials = trials
         self._limit = limit
         self._language = settings.assistant.language
         self._sentence = sentence(self._language)
         self._speech = b""
         """The configured voice's, as a device hears it."""
-        self._reserve = b""
-        """eSpeak NG's."""
+        self._reserve: bytes | None = None
+        """eSpeak NG's, once it was needed."""
         self._found = b""
         """What the detector found in the configured voice's speech."""
         self._odd_voice = False
@@ -52,12 +54,11 @@ class SpeechProbe:
     async def rows(self, progress: Callable[[str], None]) -> AsyncIterator[Row]:
         """Yield the result of each; ``progress`` is called with the current step."""
         progress("speaking a sentence")
-        voices = [await self._voice(part, voice) for part, voice in numbered(self._settings.tts)]
-        speaker, self._speech = next((each for each in voices if each[1]), voices[0])
-        self._reserve = await self._made_up()
+        voices = [await self._voice(each) for each in self._trials.tts]
+        speaker, self._speech = next((each for each in voices if each[1]), (None, b""))
         progress("finding the speech")
-        detectors = [await self._detector(part, vad) for part, vad in numbered(self._settings.vad)]
-        if self._odd_voice and not self._found:
+        detectors = [await self._detector(each) for each in self._trials.vad]
+        if speaker is not None and self._odd_voice and not self._found:
             speaker.fail(
                 "no speech was found in what it says, but in eSpeak's: listen to it with "
                 "`vixio say`; does the voice fit the language?"
@@ -67,34 +68,34 @@ class SpeechProbe:
         for row in detectors:
             yield row
         progress("hearing the words")
-        for part, recogniser in numbered(self._settings.asr):
-            row = Row(part)
-            await tried(row, partial(self._recognise, recogniser), None, self._limit)
+        for trial in self._trials.asr:
+            row = Row(trial.part)
+            await tried(row, partial(self._recognise, trial), None, self._limit)
             yield row
 
-    async def _voice(self, part: str, section: TTSSection) -> tuple[Row, bytes]:
-        row = Row(part)
-        return row, await tried(row, partial(self._speak, section), b"", self._limit)
+    async def _voice(self, trial: Trial[TTSProvider]) -> tuple[Row, bytes]:
+        row = Row(trial.part)
+        return row, await tried(row, partial(self._speak, trial), b"", self._limit)
 
-    async def _detector(self, part: str, section: VADSection) -> Row:
-        row = Row(part)
-        found = await tried(row, partial(self._detect, section), b"", self._limit)
+    async def _detector(self, trial: Trial[VADProvider]) -> Row:
+        row = Row(trial.part)
+        found = await tried(row, partial(self._detect, trial), b"", self._limit)
         self._found = self._found or found
         return row
 
     async def _made_up(self) -> bytes:
-        try:
-            speech = await spoken(self._sentence, language=self._language)
-        except ProviderError:
-            return b""  # eSpeak NG may have been uninstalled
-        return as_heard(speech)
+        if self._reserve is None:
+            try:
+                speech = await spoken(self._sentence, language=self._language)
+            except ProviderError:
+                speech = b""  # eSpeak NG may have been uninstalled
+            self._reserve = await asyncio.to_thread(as_heard, speech) if speech else b""
+        return self._reserve
 
-    async def _speak(self, section: TTSSection, row: Row) -> bytes:
-        tts = section.create()
-        row.provider = tts.name
+    async def _speak(self, trial: Trial[TTSProvider], row: Row) -> bytes:
         limits = self._settings.time_limits()
         pcm = bytearray()
-        async with started(tts, self._limit):
+        async with trial.use(row) as tts:
             row.is_ready()
             pieces = bounded_stream(
                 tts.synthesize(self._sentence, language=self._language),
@@ -116,18 +117,17 @@ class SpeechProbe:
         row.detail = f"{pcm_seconds(bytes(pcm), rate):.1f} s of audio at {rate} Hz for {said}"
         return await asyncio.to_thread(lambda: as_heard(resampled(bytes(pcm), rate)))
 
-    async def _detect(self, section: VADSection, row: Row) -> bytes:
-        vad = section.create()
-        row.provider = vad.name
-        async with started(vad, self._limit):
+    async def _detect(self, trial: Trial[VADProvider], row: Row) -> bytes:
+        async with trial.use(row) as vad:
             if found := await self._utterance(row, vad, self._speech):
                 row.detail = self._length(found, self._speech)
                 return found
-            if found := await self._utterance(row, vad, self._reserve):
+            reserve = await self._made_up()
+            if found := await self._utterance(row, vad, reserve):
                 self._odd_voice = bool(self._speech)
-                row.detail = f"{self._length(found, self._reserve)} of eSpeak's"
+                row.detail = f"{self._length(found, reserve)} of eSpeak's"
                 return b""
-        if self._speech or self._reserve:
+        if self._speech or reserve:
             row.fail("finds no speech where there is some: see listening.threshold in the settings")
         else:
             row.fail(NO_SPEECH)
@@ -165,20 +165,19 @@ class SpeechProbe:
         row.is_done()
         return bytes(found)
 
-    async def _recognise(self, section: ASRSection, row: Row) -> None:
-        asr = section.create()
-        row.provider = asr.name
-        async with started(asr, self._limit):
+    async def _recognise(self, trial: Trial[ASRProvider], row: Row) -> None:
+        async with trial.use(row) as asr:
             heard: Recognition | None = None
             if self._found:
                 heard = await self._words(row, asr, self._found)
                 if alike(heard.text, self._sentence):
                     row.detail = f"understood {quoted(heard.text)}"
                     return
-            if not self._reserve:
+            speech = await self._made_up()
+            if not speech:
                 row.fail(NO_SPEECH if heard is None else self._misheard(heard))
                 return
-            reserve = await self._words(row, asr, self._reserve)
+            reserve = await self._words(row, asr, speech)
         if not alike(reserve.text, self._sentence):
             row.fail(self._misheard(reserve if heard is None else heard))
         elif heard is None:
