@@ -183,14 +183,7 @@ class Server:
         self.readiness.add("cluster", cluster.problem)
         self.readiness.add("memory", self._shared.memory_opening)
         apis = make_api(
-            settings,
-            self._household,
-            self._conversations,
-            self.memory,
-            self._operations,
-            self.command,
-            self.cluster_health,
-            self._context.secret,
+            self, self._household, self._conversations, self._operations, self._context.secret
         )
         self._mounts = [*([self.a2a] if self.a2a else []), *apis]
         self._updates = self._household.attach(self.host, self._prepare)

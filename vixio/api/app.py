@@ -24,7 +24,11 @@ from vixio.api.routes import (
     devices,
     events,
     firmware,
+    load,
+    log,
+    logins,
     memory,
+    parts,
     people,
     profile_forms,
     profile_versions,
@@ -57,7 +61,11 @@ RESOURCES: Final = (
     reminders,
     firmware,
     tokens,
+    logins,
     server,
+    parts,
+    load,
+    log,
 )
 
 _DESCRIPTION: Final = """\

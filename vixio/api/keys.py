@@ -34,6 +34,9 @@ MAX_NAME: Final = 64
 MAX_TOKENS: Final = 1_000
 """Personal tokens that are not revoked, and sessions that are not over."""
 
+MAX_USER_AGENT: Final = 100
+"""Characters of it that are kept."""
+
 LOCK: Final = "vixio.api"
 
 
@@ -62,6 +65,10 @@ class KeyRecord:
     used_at: int | None
     """Last use, to the minute."""
     revoked_at: int | None
+    address: str = ""
+    """Of a login: from which it was made."""
+    user_agent: str = ""
+    """Of a login: what the browser said of itself, clipped."""
 
     @classmethod
     def of(cls, row: Row) -> KeyRecord:
@@ -99,10 +106,14 @@ class Keys:
         expires = None if days is None else self._clock() + days * DAY_MS
         return await self._add(TokenKind.PERSONAL, name, scopes, actor, expires)
 
-    async def open_session(self) -> tuple[KeyRecord, str]:
-        """Make the token of a login, for everything; its password was right."""
+    async def open_session(self, address: str = "", user_agent: str = "") -> tuple[KeyRecord, str]:
+        """Make the token of a login, for everything; its password was right.
+
+        ``address``: of the client. ``user_agent``: anything; it is clipped.
+        """
         expires = self._clock() + SESSION_MS
-        return await self._add(TokenKind.SESSION, USER, ALL, f"api:{USER}", expires)
+        origin = (address, _printable(user_agent))
+        return await self._add(TokenKind.SESSION, USER, ALL, f"api:{USER}", expires, origin)
 
     async def _add(
         self,
@@ -111,6 +122,7 @@ class Keys:
         scopes: Collection[Scope],
         actor: str,
         expires_at: int | None,
+        origin: tuple[str, str] = ("", ""),
     ) -> tuple[KeyRecord, str]:
         text = _PREFIXES[kind] + secrets.token_urlsafe(32)
         token_id, at = secrets.token_hex(8), self._clock()
@@ -130,8 +142,8 @@ class Keys:
                 raise RegistryError(f"there are {MAX_TOKENS} tokens already: revoke some first")
             await transaction.execute(
                 "INSERT INTO api_tokens (id, digest, kind, name, scopes, created_at, created_by, "
-                "expires_at) VALUES (:id, :digest, :kind, :name, :scopes, :at, :actor, "
-                ":expires_at)",
+                "expires_at, address, user_agent) VALUES (:id, :digest, :kind, :name, :scopes, "
+                ":at, :actor, :expires_at, :address, :user_agent)",
                 id=token_id,
                 digest=_digest(text),
                 kind=str(kind),
@@ -140,6 +152,8 @@ class Keys:
                 at=at,
                 actor=actor,
                 expires_at=expires_at,
+                address=origin[0],
+                user_agent=origin[1],
             )
             action = "created" if kind is TokenKind.PERSONAL else "logged in"
             detail = {"name": name, "scopes": sorted(scopes)}
@@ -163,6 +177,30 @@ class Keys:
                 "SELECT * FROM api_tokens WHERE kind = 'personal' ORDER BY created_at DESC, id"
             )
         return [KeyRecord.of(row) for row in rows]
+
+    async def sessions(self) -> Sequence[KeyRecord]:
+        """Return the logins that are not over, the newest first."""
+        async with self._database.transaction(write=False) as transaction:
+            rows = await transaction.fetch(
+                "SELECT * FROM api_tokens WHERE kind = 'session' AND revoked_at IS NULL "
+                "AND expires_at > :at ORDER BY created_at DESC, id",
+                at=self._clock(),
+            )
+        return [KeyRecord.of(row) for row in rows]
+
+    async def end_session(self, token_id: str, actor: str) -> None:
+        """End a login at once. Raises NotKnown, also for one that is over."""
+        at = self._clock()
+        async with self._database.transaction() as transaction:
+            changed = await transaction.execute(
+                "UPDATE api_tokens SET revoked_at = :at WHERE id = :id AND kind = 'session' "
+                "AND revoked_at IS NULL AND expires_at > :at",
+                at=at,
+                id=token_id,
+            )
+            if not changed:
+                raise NotKnown(f"there is no login {token_id!r}, or it is over")
+            await AuditTable(transaction).add(at, actor, "revoked", f"api-token:{token_id}")
 
     async def revoke(self, token_id: str, actor: str) -> None:
         """Make a token void at once. Raises NotKnown, RegistryError."""
@@ -221,14 +259,16 @@ class Keys:
             await _put_password(transaction, hashed, at)
         return True
 
-    async def set_password(self, hashed: str, actor: str) -> None:
-        """Set the password, and end all logins."""
+    async def set_password(self, hashed: str, actor: str, *, keep: str = "") -> None:
+        """Set the password, and end all logins but ``keep``."""
         at = self._clock()
         async with self._database.transaction() as transaction:
             await transaction.lock(LOCK)
             await transaction.execute("DELETE FROM api_users WHERE name = :name", name=USER)
             await _put_password(transaction, hashed, at)
-            await transaction.execute("DELETE FROM api_tokens WHERE kind = 'session'")
+            await transaction.execute(
+                "DELETE FROM api_tokens WHERE kind = 'session' AND id <> :keep", keep=keep
+            )
             await AuditTable(transaction).add(at, actor, "password set", f"api-user:{USER}")
 
 
@@ -239,6 +279,10 @@ async def _put_password(transaction: Transaction, hashed: str, at: int) -> None:
         password=hashed,
         at=at,
     )
+
+
+def _printable(text: str) -> str:
+    return "".join(each if each.isprintable() else " " for each in text[:MAX_USER_AGENT])
 
 
 def _digest(text: str) -> str:

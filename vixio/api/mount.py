@@ -68,6 +68,7 @@ class ApiMount:
         if find_spec("fastapi") is None:
             _log.warning("the HTTP API is not available, install fastapi")
             return
+        self._ports.view.begin()
         self._tasks = (
             asyncio.create_task(self._load(), name="api load"),
             asyncio.create_task(self._make_login(), name="api login"),
@@ -78,6 +79,7 @@ class ApiMount:
         self._ports.feed.close()
         await cancel_and_wait(*self._tasks)
         await self._ports.drafts.close()
+        await self._ports.view.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""

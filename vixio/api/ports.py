@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from vixio.api.drafts import ProfileDrafts
 from vixio.api.screens import Screens
+from vixio.api.server_view import ServerView
 from vixio.core.cluster import COMMAND_S, Cluster
 from vixio.core.commands import Command, CommandResult
 from vixio.core.metrics import Counters
@@ -38,7 +39,7 @@ class Ports:
 
     ``status`` returns what the health page shows. ``on_command`` sets what carries out a custom
     command in this process. ``ready`` returns when the server has time to load the API.
-    ``memory`` None: it ends with the server.
+    ``memory`` None: it ends with the server. ``view``: what an operator sees of the server.
     """
 
     registry: DeviceRegistry
@@ -60,3 +61,4 @@ class Ports:
     proxies: Proxies
     hosts: HostPolicy
     origins: OriginPolicy
+    view: ServerView

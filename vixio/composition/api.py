@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from vixio.composition.conversations import Conversations
 from vixio.composition.firmware import firmware_folder
@@ -14,28 +14,28 @@ from vixio.composition.ports import own_names
 from vixio.composition.registry import data_folder
 from vixio.composition.web import own_origins
 from vixio.core.device import TRIAL_PREFIX
-from vixio.memory.memory import Memory
-from vixio.settings import Settings
 from vixio.transports.admission.hosts import HostPolicy
 
 if TYPE_CHECKING:
     from vixio.api.mount import ApiMount
-    from vixio.api.ports import SendCommand
     from vixio.console.site import ConsoleSite
+    from vixio.server import Server
 
 
 def make_api(
-    settings: Settings,
+    app: Server,
     household: Household,
     conversations: Conversations,
-    memory: Memory | None,
     operations: Operations,
-    command: SendCommand,
-    health: Callable[[], Awaitable[dict[str, Any]]],
     secret: str,
 ) -> Sequence[ApiMount | ConsoleSite]:
-    """Return the mounts of API and console, not loaded yet; empty: the settings turn them off."""
-    section, admission = settings.api, operations.admission
+    """Return the mounts of API and console, not loaded yet; empty: the settings turn them off.
+
+    ``app``: its other parts are made. ``secret``: that of all processes; empty: there is only this
+    one.
+    """
+    settings, host, admission = app.settings, app.host, operations.admission
+    section = settings.api
     if not section.enabled:
         return ()
     from vixio.api.drafts import DEVICE_TRIAL
@@ -43,10 +43,10 @@ def make_api(
     from vixio.api.ports import Ports
     from vixio.api.screens import Screens
     from vixio.composition.profile_drafts import Drafts
+    from vixio.composition.view import OperatorView
     from vixio.console.site import ConsoleSite
 
     hosts = HostPolicy(own_names(settings))
-    host = conversations.host
     drafts = Drafts(household, conversations, admission.cluster)
     host.commands.register(DEVICE_TRIAL, drafts.on_device)
     host.commands.serve_keys(TRIAL_PREFIX, drafts.trials)
@@ -62,21 +62,22 @@ def make_api(
             firmware=firmware_folder(settings),
             folder=data_folder(settings),
             kept=settings.data.kept,
-            command=command,
+            command=app.command,
             on_command=host.commands.register,
-            status=health,
+            status=app.cluster_health,
             ready=ready,
             drafts=drafts,
             feed=household.feed,
             screens=Screens(admission.cluster.broadcast, secret),
             reminders=household.reminders.service,
             listeners=household.reminders.listeners,
-            memory=memory,
+            memory=app.memory,
             cluster=admission.cluster,
             counters=host.counters,
             proxies=admission.proxies,
             hosts=hosts,
             origins=own_origins(settings),
+            view=OperatorView(app, admission),
         ),
     )
     return (api, ConsoleSite(hosts, host.counters)) if section.console else (api,)

@@ -58,6 +58,10 @@ class ServerProviders:
         """Return the names of the default profile's providers by kind."""
         return {str(loader.choice.kind): loader.name for loader in self._loaders()}
 
+    def default_loaders(self) -> list[ProviderLoader[Any]]:
+        """Return the loaders of the default profile's providers, and of vision."""
+        return self._loaders()
+
     def unusable(self) -> list[str]:
         """Return the kinds of which a provider cannot serve, other than because it loads."""
         return sorted({str(each.choice.kind) for each in self.pool.loaders() if each.failed})

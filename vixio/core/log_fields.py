@@ -18,6 +18,9 @@ SESSION = "session"
 """The id of its connection."""
 TURN = "turn"
 """The number of the turn within the device's conversation."""
+PRIVATE = "vixio_private"
+"""True in ``extra`` of a line with words of users, which settings may ask for. No field of the
+line: it keeps the line out of what the API shows."""
 
 _NONE: Mapping[str, object] = MappingProxyType({})
 

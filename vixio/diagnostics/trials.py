@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from dataclasses import dataclass, fields
+from typing import Any, Generic, Protocol, TypeVar
 
 from vixio.diagnostics.providers import Startable, started
 from vixio.diagnostics.row import Row, numbered
@@ -44,6 +44,14 @@ class Trials:
     asr: Sequence[Trial[ASRProvider]]
     agent: Sequence[Trial[AgentBackend]]
     vision: Sequence[Trial[VisionProvider]]
+
+
+def sorted_by_kind(trials: Iterable[tuple[str, Trial[Any]]]) -> Trials:
+    """Return trials by the names of their kinds; a kind may have none."""
+    found: dict[str, list[Trial[Any]]] = {each.name: [] for each in fields(Trials)}
+    for kind, trial in trials:
+        found[kind].append(trial)
+    return Trials(**found)
 
 
 def trials_of(settings: Settings, limit: float) -> Trials:

@@ -16,6 +16,7 @@ from loguru import logger
 
 from vixio.logging.formats import format_json, format_text
 from vixio.logging.intercept import CHATTY, LEVELS, InterceptHandler
+from vixio.logging.recent import RECENT
 from vixio.logging.writer import LogWriter
 
 _writer = LogWriter()
@@ -49,7 +50,7 @@ def configure_logging(
         diagnose=False,  # it would print the values of variables: words, tokens
     )
     root = logging.getLogger()
-    root.handlers = [InterceptHandler()]
+    root.handlers = [InterceptHandler(), RECENT]
     root.setLevel(max(number, logging.WARNING))
     logging.getLogger("vixio").setLevel(number)
     for name in CHATTY:

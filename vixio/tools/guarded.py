@@ -55,6 +55,16 @@ class GuardedSource:
         """What does not work now."""
         return (*self._failed.values(), *self.source.faults)
 
+    @property
+    def pending(self) -> bool:
+        """Whether it is not known yet if it works."""
+        if self._starting is None or not self._starting.done():
+            return True
+        try:
+            return bool(self.source.pending)
+        except Exception:  # noqa: BLE001 - third-party code
+            return False
+
     async def start(self) -> None:
         """Start the source. Returns at its limit at the latest; the start goes on then."""
         if self._starting is None or self._starting.done():

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from vixio.core.device import DeviceProfile
 from vixio.core.errors import ToolError
+from vixio.core.log_fields import PRIVATE
 from vixio.core.metrics import Counters
 from vixio.core.tasks import cancel_and_wait
 from vixio.core.timeouts import Timeouts
@@ -53,6 +54,16 @@ class RuntimeSettings:
     source_concurrency: Mapping[str, int] = field(default_factory=dict)
     log_content: bool = False
     timeouts: Timeouts = field(default_factory=Timeouts)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReport:
+    """How a source is now. ``pending``: it is not known yet whether it works."""
+
+    name: str
+    pending: bool
+    faults: Sequence[Fault]
+    tools: Sequence[ToolDefinition]
 
 
 class ToolRuntime(ToolHost):
@@ -106,6 +117,14 @@ class ToolRuntime(ToolHost):
                 self._source_changed(each.source)
         return {name: each.tools for name, each in self._guarded.items()}
 
+    def reports(self) -> Sequence[SourceReport]:
+        """Return how each source is, from what is known already."""
+        listed = self.listed()
+        return [
+            SourceReport(name, each.pending, tuple(each.faults), listed[name])
+            for name, each in self._guarded.items()
+        ]
+
     async def close(self) -> None:
         """Close all sources, within a limit. Sessions are closed by their owner."""
         await cancel_and_wait(self._following)
@@ -151,7 +170,8 @@ class ToolRuntime(ToolHost):
         self.count(tool, result.error_type or "", time.perf_counter() - began, retries)
         if self.settings.log_content:
             fields = {"tool": tool.name, "source": tool.source, "arguments": arguments}
-            _log.debug("tool called", extra={**fields, "result": result.for_model()})
+            content = {**fields, "result": result.for_model(), PRIVATE: True}
+            _log.debug("tool called", extra=content)
         return result
 
     def count(self, tool: ToolDefinition, outcome: str, seconds: float, retries: int = 0) -> None:

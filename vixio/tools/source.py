@@ -50,6 +50,11 @@ class ToolSource(ABC):
     async def ready(self) -> None:  # noqa: B027 - most sources know when they have started
         """Wait until it is known whether it works; :meth:`start` need not wait for this."""
 
+    @property
+    def pending(self) -> bool:
+        """Whether it is not known yet if it works; :meth:`ready` waits for that."""
+        return False
+
     @abstractmethod
     def tools(self) -> Sequence[ToolDefinition]:
         """Return the tools that it offers now; cheap, and equal while nothing changed.

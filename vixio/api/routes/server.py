@@ -24,6 +24,11 @@ class ServerStatus(BaseModel):
     connected: int = Field(description="Devices that are connected now, to all its processes.")
     devices_known: int
     devices_claimed: int
+    ota_url: str = Field(description="To be entered on a device.")
+    uptime_s: float = Field(description="Of the process that answers.")
+    processes: int
+    language: str = Field(description="Of the assistant, where a device has none of its own.")
+    access: str = Field(description="Which devices may use it: open, allow_list or activation.")
 
 
 class AuditEntry(BaseModel):
@@ -46,7 +51,13 @@ class Audit(BaseModel):
 async def show_server(service: Service) -> ServerStatus:
     """Show how the server is."""
     found = await service.ports.status()
+    facts = service.ports.view.facts()
     return ServerStatus(
+        ota_url=facts.ota_url,
+        uptime_s=facts.uptime_s,
+        processes=max(1, len(found.get("workers", ()))),
+        language=facts.language,
+        access=facts.access,
         version=__version__,
         status=str(found.get("status", "")),
         **{

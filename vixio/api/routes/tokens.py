@@ -11,12 +11,12 @@ from vixio.api.access import SCOPED, Service, Who, any_token, public
 from vixio.api.fields import Body, Name, TokenPath
 from vixio.api.front import client
 from vixio.api.keys import KeyRecord, Keys
-from vixio.api.passwords import MAX_CHARS, is_password
-from vixio.api.problems import Problem, too_many
+from vixio.api.password_check import is_right
+from vixio.api.passwords import MAX_CHARS
+from vixio.api.problems import Problem
 from vixio.api.routing import Routes
 from vixio.api.scopes import Scope, read_scopes
 from vixio.core.wall_clock import now_ms
-from vixio.transports.admission.addresses import address_key
 
 ScopeName = Literal[
     "devices:read",
@@ -91,23 +91,15 @@ class Caller(BaseModel):
 
 async def log_in(service: Service, request: Request, body: LoginBody) -> Login:
     """Exchange the password for a token. Attempts are limited."""
-    address = client(request, service.ports)
-    wait = service.take_login(address_key(address) if address else "unknown")
-    if wait:
-        raise too_many("too many logins, try again later", wait)
-    if service.hashing.locked():
-        raise too_many("another login is under way, try again", 1)
-    async with service.hashing:
-        stored = await service.use(lambda database: Keys(database).password())
-        right = await is_password(body.password, stored)
-    if not right:
-        service.ports.counters.add("api.wrong_password")
+    if not await is_right(service, request, body.password):
         raise Problem(
             401,
             "the password is wrong; `vixio api-password` sets another one",
             headers={"WWW-Authenticate": "Bearer"},
         )
-    record, text = await service.use(lambda database: Keys(database).open_session())
+    address = str(client(request, service.ports) or "")
+    agent = request.headers.get("user-agent", "")
+    record, text = await service.use(lambda database: Keys(database).open_session(address, agent))
     return Login(token=text, expires_at=record.expires_at or 0)
 
 

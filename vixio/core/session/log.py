@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-from vixio.core.log_fields import DEVICE, SESSION, TURN
+from vixio.core.log_fields import DEVICE, PRIVATE, SESSION, TURN
 from vixio.core.metrics import Counters
 from vixio.core.session.events import (
     Event,
@@ -105,11 +105,11 @@ class WordsLog:
             case FinalTranscript(understood=False):
                 _log.info("user not understood", extra=_ids(event, event.turn_id))
             case TurnStarted(text=text) if text:
-                _log.info("user said", extra={**_ids(event, event.turn_id), "text": text})
+                _log.info("user said", extra=_words(event, event.turn_id, text))
             case SpeechPlayed(text=text):
-                _log.info("assistant said", extra={**_ids(event, event.turn_id), "text": text})
+                _log.info("assistant said", extra=_words(event, event.turn_id, text))
             case SpeechInterrupted(heard=heard):
-                fields = {**_ids(event, event.turn_id), "text": heard, "cut": True}
+                fields = {**_words(event, event.turn_id, heard), "cut": True}
                 _log.info("assistant said", extra=fields)
             case _:
                 pass
@@ -118,6 +118,10 @@ class WordsLog:
 def _ids(event: Event, turn_id: int | None = None) -> dict[str, object]:
     ids: dict[str, object] = {DEVICE: event.device_id, SESSION: event.session_id}
     return ids if turn_id is None else {**ids, TURN: turn_id}
+
+
+def _words(event: Event, turn_id: int | None, text: str) -> dict[str, object]:
+    return {**_ids(event, turn_id), "text": text, PRIVATE: True}
 
 
 def _of_device(event: SessionOpened) -> dict[str, object]:

@@ -22,6 +22,8 @@ T = TypeVar("T")
 class CombinedASRProvider(FallbackProvider[ASRProvider], ASRProvider):
     """``seconds``: from the end of the audio to the words."""
 
+    alternatives = False
+
     def __init__(
         self,
         commands: ASRProvider,

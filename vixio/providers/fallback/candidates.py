@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from vixio.core.errors import ProviderError, ProviderUnavailable, as_provider_error
 from vixio.core.log_fields import shared_context
@@ -264,6 +264,8 @@ class FallbackProvider(Generic[P]):
     """What the fallback lists of all kinds do as one provider."""
 
     candidates: Candidates[P]
+    alternatives: ClassVar[bool] = True
+    """Whether each does the whole work; not, where several do it together."""
 
     async def start(self) -> None:
         """Start all; raises ProviderError if none can be used."""

@@ -56,6 +56,11 @@ class A2aSource(ToolSource):
         """Return the agent's skills; none while it is away."""
         return self._tools
 
+    @property
+    def pending(self) -> bool:
+        """Whether the first attempt is not over."""
+        return not self._known.is_set()
+
     async def start(self) -> None:
         """Begin to read the card in the background."""
         if self._task is None and not self._closed:

@@ -62,6 +62,11 @@ class BrokerSource(ToolSource):
         """Return the tools of all services; none while the broker is not connected."""
         return self._tools
 
+    @property
+    def pending(self) -> bool:
+        """Whether the first attempt is not over."""
+        return not self._started.is_set()
+
     async def start(self) -> None:
         """Begin to connect in the background. Idempotent."""
         if self._starting is None and not self._closed:

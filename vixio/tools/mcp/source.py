@@ -48,6 +48,11 @@ class McpSource(ToolSource):
         """Return the server's tools; none while it is not connected."""
         return self._tools
 
+    @property
+    def pending(self) -> bool:
+        """Whether the first attempt is not over."""
+        return not self._known.is_set()
+
     async def start(self) -> None:
         """Begin to connect in the background."""
         if self._task is None:

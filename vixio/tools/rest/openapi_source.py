@@ -41,6 +41,11 @@ class OpenApiSource(ToolSource):
         """Return the operations; none until the document is loaded."""
         return self._tools
 
+    @property
+    def pending(self) -> bool:
+        """Whether the first attempt is not over."""
+        return not self._known.is_set()
+
     async def start(self) -> None:
         """Begin to load the document in the background."""
         if self._task is None:

@@ -1,0 +1,3 @@
+ALTER TABLE api_tokens ADD COLUMN address TEXT NOT NULL DEFAULT '';
+
+ALTER TABLE api_tokens ADD COLUMN user_agent TEXT NOT NULL DEFAULT '';
