@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -87,13 +87,20 @@ class ApiServer:
 
 @asynccontextmanager
 async def api_server(
-    folder: Path, *, loaded: bool = True, **sections: dict[str, Any]
+    folder: Path,
+    *,
+    loaded: bool = True,
+    made: Mapping[str, Any] | None = None,
+    **sections: dict[str, Any],
 ) -> AsyncIterator[ApiServer]:
-    """Run a server with a registry in ``folder``; ``loaded`` false: do not wait for it to load."""
+    """Run a server with a registry in ``folder``; ``loaded`` false: do not wait for it to load.
+
+    ``made``: providers in the place of those of the settings, as for ``serving``.
+    """
     sections["data"] = {"folder": str(folder / "data"), "database": ""}
     sections["api"] = {"enabled": True, **sections.get("api", {})}
     async with (
-        serving(settings(**sections), loaded=loaded) as server,
+        serving(settings(**sections), loaded=loaded, **(made or {})) as server,
         aiohttp.ClientSession() as http,
     ):
         yield ApiServer(server, http)
