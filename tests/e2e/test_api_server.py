@@ -26,7 +26,7 @@ from vixio.testing import ScriptedAgentBackend, ScriptedASR, ScriptedTTS, Script
 SENTENCE = "please turn on the lamp"
 PRIVATE_WORDS = "my grandmother's birthday cake"
 
-READERS = ("/server/parts", "/server/log", "/logins")
+READERS = ("/server/parts", "/server/log", "/server/settings", "/logins")
 """For admin only."""
 
 
@@ -313,3 +313,23 @@ async def test_the_banner_and_who_may_see_what(tmp_path: Path) -> None:
             refused(await reader("GET", path), 403, "admin")
         refused(await reader("POST", "/server/check"), 403, "admin")
         assert (await reader("GET", "/server/load")).status == 200
+
+
+async def test_the_settings_in_force_without_secrets(tmp_path: Path) -> None:
+    planted = "Zq7aPlantedSecretOfTheTest"
+    agent = {"name": "openai", "model": "m", "api_key": planted, "base_url": "http://127.0.0.1:1"}
+    servers = {
+        "house": {"url": f"http://me:{planted}@127.0.0.1:1/mcp", "headers": {"X-Any": planted}}
+    }
+    made = {"agent": ScriptedAgentBackend()}
+    async with api_server(tmp_path, made=made, agent=agent, mcp_servers=servers) as api:
+        call = await api.client(Scope.ADMIN)
+        found = (await call("GET", "/server/settings")).body
+        assert planted not in str(found)
+        assert found["settings"]["agent"]["api_key"] == "***"
+        assert found["settings"]["mcp_servers"]["house"]["url"] == "http://***@127.0.0.1:1/mcp"
+        assert found["settings"]["server"]["host"] == "127.0.0.1"
+        assert found["sources"]["server.host"] == "program"
+        assert "server.max_connections" not in found["sources"]
+        assert planted not in str((await call("GET", "/server/parts")).body)
+        assert planted not in str((await call("GET", "/server/log?limit=500")).body)

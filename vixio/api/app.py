@@ -39,6 +39,7 @@ from vixio.api.routes import (
     trials,
     voices,
 )
+from vixio.api.routes import settings as settings_route
 from vixio.api.service import ApiService
 from vixio.devices.records import NotKnown, RegistryError, TooManyTries
 from vixio.settings.api import ApiSection
@@ -66,6 +67,7 @@ RESOURCES: Final = (
     parts,
     load,
     log,
+    settings_route,
 )
 
 _DESCRIPTION: Final = """\

@@ -142,6 +142,15 @@ class LogTail(BaseModel):
     )
 
 
+class SettingsInForce(BaseModel):
+    """The settings, with all defaults; `***` stands for a value that is not shown."""
+
+    settings: dict[str, Any]
+    sources: dict[str, Literal["file", "environment", "program"]] = Field(
+        description="By key path, for what is no default; program: also the command line."
+    )
+
+
 class ServerView(Protocol):
     """The server as its operator sees it. What is not async returns at once."""
 
@@ -157,6 +166,10 @@ class ServerView(Protocol):
 
     def parts(self) -> PartList:
         """Return all parts, from what is known already."""
+        ...
+
+    async def settings(self) -> SettingsInForce:
+        """Return the settings in force, without secrets."""
         ...
 
     async def check(self, part: PartName | None) -> Sequence[TriedPart]:

@@ -33,7 +33,8 @@ def reloaded(current: Settings, read: Settings) -> Settings:
     ]
     if others:
         _log.warning("changed settings need a restart", extra={"sections": ", ".join(others)})
-    return current.model_copy(update={key: getattr(read, key) for key in RELOADED})
+    merged = current.model_copy(update={key: getattr(read, key) for key in RELOADED})
+    return merged.of_origin(current.origin.joined(read.origin))
 
 
 class Reloader:

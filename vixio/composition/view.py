@@ -17,6 +17,7 @@ from vixio.api.server_view import (
     PartList,
     PartName,
     ServerFacts,
+    SettingsInForce,
     TriedPart,
 )
 from vixio.cli.banner import urls
@@ -26,6 +27,7 @@ from vixio.composition.part_trials import PartTrials
 from vixio.composition.parts import parts_of
 from vixio.core.tasks import cancel_and_wait
 from vixio.logging.recent import RECENT
+from vixio.settings.shown import shown
 
 if TYPE_CHECKING:
     from vixio.server import Server
@@ -88,6 +90,11 @@ class OperatorView:
     def parts(self) -> PartList:
         """Return all parts, from what is known already."""
         return parts_of(self._app)
+
+    async def settings(self) -> SettingsInForce:
+        """Return the settings in force, without secrets."""
+        found = await asyncio.to_thread(shown, self._app.settings)
+        return SettingsInForce.model_validate({"settings": found.values, "sources": found.sources})
 
     async def check(self, part: PartName | None) -> Sequence[TriedPart]:
         """Use each part once, or one. Raises CheckBusy, CheckEnded."""

@@ -18,6 +18,7 @@ import yaml
 from vixio.core.errors import ConfigError
 from vixio.settings.env_file import ENV_NAME, env_file, read_env
 from vixio.settings.key_path import KeyPath, show_path
+from vixio.settings.origin import Origin
 from vixio.settings.slips import find_slip, odd_quotes
 from vixio.settings.source import read_text
 from vixio.settings.variables import expanded
@@ -44,6 +45,15 @@ class Document:
     """The first and last line of each plain scalar."""
     texts: dict[KeyPath, str] = field(default_factory=dict)
     """The text of each plain scalar, before YAML converted it to a number or a boolean."""
+
+    expanded: set[KeyPath] = field(default_factory=set)
+    """The places of the values with ``${VAR}``."""
+    given: set[str] = field(default_factory=set)
+    """These values, where the environment gave something of them, and those of the variables."""
+
+    def origin(self) -> Origin:
+        """Return where the values come from."""
+        return Origin(frozenset(self.lines), frozenset(self.expanded), frozenset(self.given))
 
     def line(self, path: KeyPath) -> int:
         """Return the line of ``path``, or of the nearest key above it; 0: there is none."""
@@ -187,7 +197,12 @@ class _Reader:
         def error(message: str) -> ConfigError:
             return self._document.error(path, message)
 
-        return expanded(text, self._environment, error, remedy)
+        values: set[str] = set()
+        found = expanded(text, self._environment, error, remedy, values.add)
+        self._document.expanded.add(path)
+        if values:
+            self._document.given |= {found, *values}
+        return found
 
 
 def _remedy(name: str, path: Path) -> str:

@@ -43,7 +43,7 @@ def load_settings(path: Path | None, environment: Mapping[str, str] | None = Non
     }
     try:
         sections = inherit_providers(sections)
-        return _validate(sections, document)
+        return _validate(sections, document).of_origin(document.origin())
     except ValidationError as error:
         raise _explain(error, sections, document) from None
 

@@ -10,6 +10,7 @@ from typing import Annotated, Self
 from pydantic import (
     AfterValidator,
     Field,
+    PrivateAttr,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -31,6 +32,7 @@ from vixio.settings.data import DataSection
 from vixio.settings.devices import DeviceSection, check_ids, inherit_providers
 from vixio.settings.memory import MemorySection
 from vixio.settings.metrics import MetricsSection
+from vixio.settings.origin import Origin
 from vixio.settings.provider import (
     AgentSection,
     ASRSection,
@@ -99,6 +101,19 @@ class Settings(Section):
     """The other nodes; None: this is the only one."""
     metrics: MetricsSection = MetricsSection()
     logging: LoggingSettings = LoggingSettings()
+
+    _origin: Origin = PrivateAttr(default_factory=Origin)
+
+    @property
+    def origin(self) -> Origin:
+        """Where the values come from, as far as that is known."""
+        return self._origin
+
+    def of_origin(self, origin: Origin) -> Self:
+        """Return a copy whose values come from ``origin``."""
+        copy = self.model_copy()
+        copy._origin = origin  # noqa: SLF001 - of the same class
+        return copy
 
     @model_validator(mode="after")
     def _registry_is_kept(self) -> Self:

@@ -15,8 +15,11 @@ def expanded(
     environment: Mapping[str, str],
     error: Callable[[str], ConfigError],
     remedy: Callable[[str], str],
+    note: Callable[[str], None] = lambda _: None,
 ) -> str:
     """Return ``text`` with the values of its variables, which are not expanded again.
+
+    ``note`` is called with each value that the environment has given.
 
     Raises what ``error`` makes of a message, for a variable without a value (``remedy`` of its name
     says what to do) and for what is no reference.
@@ -28,7 +31,10 @@ def expanded(
             return "${"
         if not name:
             raise error("expected ${VAR} or ${VAR:default}; to mean ${ itself write $${")
-        found = environment.get(name) or default
+        given = environment.get(name)
+        if given:
+            note(given)
+        found = given or default
         if found is None:
             state = "is empty" if name in environment else "is not set"
             raise error(f"the environment variable {name} {state}: {remedy(name)}")

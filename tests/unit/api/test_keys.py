@@ -12,7 +12,7 @@ import pytest
 from tests.support.registry import using
 from tests.support.registry_databases import Make, make, postgres_url
 from vixio.api.first_login import FILE_NAME, forget_first_password, make_first_login
-from vixio.api.keys import SESSION_MS, USED_MS, Keys, TokenKind
+from vixio.api.keys import MAX_USER_AGENT, SESSION_MS, USED_MS, Keys, TokenKind
 from vixio.api.passwords import hash_password, is_password, new_password
 from vixio.api.scopes import ALL, Scope, read_scopes
 from vixio.database.database import Database
@@ -116,6 +116,29 @@ async def test_a_login_lasts_for_hours_and_ends_with_the_password(make: Make) ->
         assert await is_password("another password", stored)
         assert not await is_password("a long password", stored)
         assert not await is_password("another password", None)
+
+
+async def test_logins_are_listed_and_ended_one_by_one(make: Make) -> None:
+    async with opened(make) as (_, keys, clock):
+        await keys.set_password(await hash_password("a long password"), ME)
+        old, _ = await keys.open_session("192.0.2.1", "first")
+        clock.at += SESSION_MS // 2
+        kept, text = await keys.open_session("192.0.2.2", "second\n" + "x" * 300)
+        phone, _ = await keys.create("phone", {Scope.ADMIN}, ME)
+        assert [each.id for each in await keys.sessions()] == [kept.id, old.id]
+        assert (kept.address, len(kept.user_agent)) == ("192.0.2.2", MAX_USER_AGENT)
+        assert kept.user_agent.isprintable()
+        await keys.end_session(old.id, ME)
+        for over in (old.id, phone.id, "0" * 16):
+            with pytest.raises(NotKnown):
+                await keys.end_session(over, ME)
+        _, other = await keys.open_session()
+        await keys.set_password(await hash_password("another password"), ME, keep=kept.id)
+        assert await keys.holder(other) is None
+        assert await keys.holder(text) is not None
+        assert [each.id for each in await keys.sessions()] == [kept.id]
+        clock.at += SESSION_MS
+        assert await keys.sessions() == []
 
 
 async def test_the_first_login_is_made_once_in_a_file_for_its_owner(
