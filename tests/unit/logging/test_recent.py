@@ -18,7 +18,7 @@ WORDS = "my grandmother's birthday"
 
 @pytest.fixture
 def kept() -> Iterator[RecentLines]:
-    """Lines of the loggers ``vixio.test`` and ``other``."""
+    """Lines of a logger of ours, and of another library's."""
     recent = RecentLines(size=5)
     loggers = [logging.getLogger(name) for name in ("vixio.test", "other")]
     before = [each.level for each in loggers]
