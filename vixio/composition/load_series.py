@@ -85,6 +85,8 @@ class LoadSeries:
         loop = asyncio.get_running_loop()
         while True:
             pause = INTERVAL_S - self._clock() % INTERVAL_S
+            if pause < INTERVAL_S / 2:  # the last sleep ended a bit early
+                pause += INTERVAL_S
             due = loop.time() + pause
             await asyncio.sleep(pause)
             late = (loop.time() - due) * 1000
@@ -120,10 +122,9 @@ def added_up(parts: Sequence[Mapping[str, Any]], samples: int) -> dict[str, list
     """Return the last samples of several processes as one; of the loop's lag, the worst."""
     sums: dict[int, dict[str, float]] = {}
     for part in parts:
-        for index, tick in enumerate(part.get("ticks", ())):
-            total = sums.setdefault(int(tick), dict.fromkeys(NAMES, 0))
-            for name in NAMES:
-                value = part[name][index]
+        for tick, sample in _by_tick(part).items():
+            total = sums.setdefault(tick, dict.fromkeys(NAMES, 0))
+            for name, value in sample.items():
                 total[name] = max(total[name], value) if name == "lag_ms" else total[name] + value
     last = sorted(sums)[-samples:]
     return {
@@ -131,6 +132,19 @@ def added_up(parts: Sequence[Mapping[str, Any]], samples: int) -> dict[str, list
         **{name: [round(sums[tick][name]) for tick in last] for name in INTEGERS},
         **{name: [round(sums[tick][name], 3) for tick in last] for name in REALS},
     }
+
+
+def _by_tick(part: Mapping[str, Any]) -> dict[int, dict[str, float]]:
+    """Return the samples of a process by their time; two of one time, after the clock was set, are
+    one."""
+    found: dict[int, dict[str, float]] = {}
+    for index, tick in enumerate(part.get("ticks", ())):
+        sample = {name: part[name][index] for name in NAMES}
+        if (before := found.get(int(tick))) is not None:
+            for name in ("turns", "failures"):
+                sample[name] += before[name]
+        found[int(tick)] = sample
+    return found
 
 
 def resident_bytes() -> int:

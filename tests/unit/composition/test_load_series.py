@@ -82,6 +82,15 @@ def test_processes_are_added_up_where_their_samples_are_of_one_time() -> None:
     assert added_up([], 5) == {name: [] for name in ("at", *NAMES)}
 
 
+def test_two_samples_of_one_time_are_one() -> None:
+    series = LoadSeries(lambda: 1, lambda: 0.0, Clock())
+    for turn in range(2):
+        series(TurnStarted("d", "s", 0.0, turn, "hello"))
+        series.sample()
+    found = added_up([series.status()], 10)
+    assert (found["connected"], found["turns"]) == ([1], [2])
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="of /proc")
 def test_the_memory_is_that_of_the_process() -> None:
     size = resident_bytes()
