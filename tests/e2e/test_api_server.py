@@ -193,7 +193,7 @@ async def test_the_load_is_a_series_of_samples(tmp_path: Path) -> None:
         async with SimulatedDevice(api.server.device()) as device:
             await device.type_text("set the volume to thirty percent")
             series.sample()
-        load = (await call("GET", "/server/load?minutes=1")).body
+            load = (await call("GET", "/server/load?minutes=1")).body
         assert (load["interval_s"], load["processes"]) == (10, 1)
         names = ("connected", "turns", "failures", "lag_ms", "rss_bytes", "cpu")
         assert {len(load[name]) for name in names} == {len(load["at"])}
