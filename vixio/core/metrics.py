@@ -33,6 +33,11 @@ _CAUSE: Final = re.compile(r"[\w.-]{1,40}")
 """Why a turn was interrupted, as firmwares and this program state it (``wake_word_detected``)."""
 
 
+def one_word(cause: str) -> str:
+    """Return a cause as it may be shown; ``other`` for anything but a word, or none."""
+    return cause if not cause or _CAUSE.fullmatch(cause) else "other"
+
+
 @dataclass(frozen=True, slots=True)
 class ToolTiming:
     """One tool call of a turn, in seconds.
@@ -93,7 +98,7 @@ class TurnTimeline:
         An abort's cause is what the device states: anything, also words. Then it is ``other``.
         """
         outcome, _, cause = self.outcome.partition(":")
-        return outcome or "unfinished", cause if not cause or _CAUSE.fullmatch(cause) else "other"
+        return outcome or "unfinished", one_word(cause)
 
     @property
     def input_tokens(self) -> int:

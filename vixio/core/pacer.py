@@ -90,6 +90,8 @@ class Pacer:
         self._send_ended = Waiters()
         self.more: Callable[[], list[bytes]] = list
         """Returns further packets of the last sentence, at once; none if nothing is held back."""
+        self.on_sentence: Callable[[str, bool], None] = lambda _text, _kept: None
+        """Called with a sentence when the device is told that it begins, and whether it is kept."""
         self.put_sentences = 0
         """Sentences that were queued so far."""
         self._sentences: list[_Spoken] = []
@@ -313,6 +315,8 @@ class Pacer:
         sentence.start_ms = self._sent_ms
         self._sentences.append(sentence)
         await self._send(self._connection.send_sentence(sentence.text))
+        if not self._stopped:
+            self.on_sentence(sentence.text, sentence.kept)
 
     async def _send_packets(self, first: bytes) -> None:
         """Send ``first`` when it is due, and what is due with it by the same write."""

@@ -114,6 +114,8 @@ class DeviceRecord:
     """Of the person that it belongs to; None: nobody."""
     person: str | None
     """The name of that person."""
+    rssi: int | None
+    """Strength of its Wi-Fi signal when it last stated one to OTA, in dBm."""
 
     @classmethod
     def of(cls, row: Row) -> DeviceRecord:

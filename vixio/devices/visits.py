@@ -63,9 +63,9 @@ class Visits:
             if device is None:
                 await devices.add(visit.device_id, at)
                 await devices.shed(UNCLAIMED)
-            changed = {
+            changed: dict[str, Any] = {
                 name: value
-                for name in ("address", "board", "chip", "firmware", "serial", "language")
+                for name in ("address", "board", "chip", "firmware", "serial", "language", "rssi")
                 if (value := getattr(visit, name))
             }
             if device is not None and device.standing.lets_in(mode, visit.client_id):

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
+from vixio.core.device import Device
+from vixio.core.metrics import one_word
 from vixio.core.session import events
 from vixio.database.audit import Change
 from vixio.feed.entry import DEVICE, Entry
@@ -31,8 +34,8 @@ class Content(NamedTuple):
 def content(event: events.Event) -> Content | None:
     """Return what the stream says of an event of a session; None: nothing."""
     match event:
-        case events.SessionOpened():
-            return Content("session.opened", {})
+        case events.SessionOpened(device=device):
+            return Content("session.opened", _stated(device) if device is not None else {})
         case events.SessionClosed(seconds=seconds, reason=reason):
             return Content("session.closed", {"seconds": round(seconds, 1), "reason": reason})
         case events.DeviceToolsListed(names=names):
@@ -43,6 +46,16 @@ def content(event: events.Event) -> Content | None:
             fields = {"stage": event.stage, "reason": event.reason, "detail": event.detail}
             return Content("failure", {"turn": event.turn_id, **fields, "partial": event.partial})
     return _of_turn(event) or _of_tool(event)
+
+
+def _stated(device: Device) -> dict[str, Any]:
+    """Return what a device says of itself; not from where it comes."""
+    return {
+        "board": device.board,
+        "firmware": device.firmware,
+        "transport": device.transport,
+        "features": sorted(device.features),
+    }
 
 
 def _of_turn(event: events.Event) -> Content | None:
@@ -56,14 +69,19 @@ def _of_turn(event: events.Event) -> Content | None:
             return Content("turn.started", {"turn": turn}, {"text": _clip(text)})
         case events.TurnEnded(turn_id=turn, timeline=timeline):
             outcome = ":".join(filter(None, timeline.result))
-            stages = timeline.since_turn_end()
-            return Content("turn.ended", {"turn": turn, "outcome": outcome, "stages": stages})
+            fields = {"turn": turn, "outcome": outcome, "stages": timeline.since_turn_end()}
+            models = [asdict(use) for use in timeline.models]
+            return Content("turn.ended", {**fields, "models": models})
         case events.SpeechStarted(turn_id=turn):
             return Content("speech.started", {"turn": turn})
+        case events.SpeechSentence(turn_id=turn, text=text, filler=filler):
+            fields = {"turn": turn, "filler": filler}
+            return Content("speech.sentence", fields, {"text": _clip(text)})
         case events.SpeechPlayed(turn_id=turn, text=text):
             return Content("speech.played", {"turn": turn}, {"text": _clip(text)})
-        case events.SpeechInterrupted(turn_id=turn, heard=heard):
-            return Content("speech.interrupted", {"turn": turn}, {"text": _clip(heard)})
+        case events.SpeechInterrupted(turn_id=turn, heard=heard, cause=cause):
+            fields = {"turn": turn, "cause": one_word(cause)}
+            return Content("speech.interrupted", fields, {"text": _clip(heard)})
     return None
 
 

@@ -129,6 +129,7 @@ def read_visit(identity: Identity, headers: Mapping[str, str], body: bytes, addr
         firmware=firmware.version,
         serial=serial if _NAME.fullmatch(serial) else "",
         language=tag[0] if tag else "",
+        rssi=_rssi(document),
     )
 
 
@@ -146,6 +147,14 @@ def _firmware(document: Any, user_agent: str) -> Firmware:  # noqa: ANN401  any 
     version = _text(document, "application", "version") or (agent[2] if agent else "")
     match = _VERSION.match(version)
     return Firmware(board if _NAME.fullmatch(board) else "", match[0] if match else "")
+
+
+def _rssi(document: Any) -> int | None:  # noqa: ANN401  any JSON value
+    """Return the signal's strength that the body's ``board`` states (wifi_board.cc, GetBoardJson):
+    below 0 dBm; None for anything else."""
+    board = document.get("board") if isinstance(document, dict) else None
+    rssi = board.get("rssi") if isinstance(board, dict) else None
+    return rssi if isinstance(rssi, int) and -128 <= rssi < 0 else None
 
 
 def _text(document: Any, *keys: str) -> str:  # noqa: ANN401  any JSON value

@@ -129,6 +129,18 @@ class SpeechStarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class SpeechSentence(Event):
+    """A sentence of the speech begins: the device was told to show it, and its audio follows.
+
+    ``filler``: it only bridges a pause, and is no part of what :class:`SpeechPlayed` says.
+    """
+
+    turn_id: int
+    text: str
+    filler: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class SpeechPlayed(Event):
     """The speech was played to its end. ``text``: all of it."""
 

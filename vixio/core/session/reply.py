@@ -29,16 +29,11 @@ from vixio.core.metrics import TurnTimeline
 from vixio.core.pacer import Pacer
 from vixio.core.session.emitter import Emitter
 from vixio.core.session.engine import Engine
-from vixio.core.session.events import (
-    Failure,
-    SpeechInterrupted,
-    SpeechPlayed,
-    SpeechStarted,
-)
 from vixio.core.session.fault_screen import show_apology, show_reason
 from vixio.core.session.filler import Filler
 from vixio.core.session.reply_audio import ReplyAudio
 from vixio.core.session.reply_length import ReplyLength
+from vixio.core.session.reply_record import ReplyRecord
 from vixio.core.session.settings import SessionSettings
 from vixio.core.session.speech import SpeechHandle, SpeechStatus, SpeechWithdrawn
 from vixio.core.session.speech_start import SpeechStart
@@ -76,7 +71,6 @@ class Reply:
         self.timeline: TurnTimeline = context.timeline(turn.turn_id)
         self._farewell = speech is not None and speech.farewell is not None
         self._engine = engine
-        self._emit = emit
         self._connection = connection
         self._context = context
         self._settings = settings
@@ -87,6 +81,7 @@ class Reply:
             settings.pacer,
             before,
         )
+        self._record = ReplyRecord(self.timeline, emit, self._pacer)
         self._audio = ReplyAudio(connection, self._pacer, context.encoders)
         lead = settings.pacer.start_lead_ms / 1000
         # Audio that is kept says nothing of how long the voice takes.
@@ -191,7 +186,7 @@ class Reply:
             self._context.history.close(self.turn.turn_id)
         self._end(self.timeline.outcome or "answered")
         if self.start.taken:
-            self._emit(SpeechPlayed, self.turn.turn_id, self._pacer.heard_text())
+            self._record.played()
         if self.speech is not None:
             status = SpeechStatus.FAILED if self._failed else SpeechStatus.PLAYED
             self.speech.end(status, self._heard_text())
@@ -220,7 +215,7 @@ class Reply:
         self._owes_stop = False
         self._end(f"interrupted:{cause}")
         if self.start.taken:
-            self._emit(SpeechInterrupted, self.turn.turn_id, played, cause)
+            self._record.interrupted(played, cause)
         if self.speech is not None:
             self.speech.follow(None)
             if self.start.taken or self.speech.question:
@@ -236,7 +231,7 @@ class Reply:
             self._filler.start(group, after, limit, self._engine, self._context)
 
     def _floor_taken(self) -> None:
-        self._emit(SpeechStarted, self.turn.turn_id)
+        self._record.started()
         tools = self._context.session_tools
         if tools is not None and self.speech is not None and not self.speech.question:
             tools.withdraw()
@@ -250,13 +245,7 @@ class Reply:
 
     def _end(self, outcome: str) -> None:
         self._over = True
-        self.timeline.outcome = outcome
-        self.timeline.heard_ms = self._pacer.heard_ms()
-        if self._pacer.started_at is not None:
-            self.timeline.mark("speech_start", self._pacer.started_at)
-        if self._pacer.first_frame_at is not None:
-            self.timeline.mark("first_frame", self._pacer.first_frame_at)
-            self.timeline.held = self._pacer.held
+        self._record.ended(outcome)
 
     async def _make(self, failed: Fault | None) -> None:
         if failed is None:
@@ -302,7 +291,7 @@ class Reply:
     def _failure(self, fault: Fault, detail: str) -> Fault:
         self._context.counters.add(f"turn.{fault.key}")
         self._fault = fault
-        self._emit(Failure, self.turn.turn_id, "reply", fault.reason or fault.key, detail)
+        self._record.failed("reply", fault.reason or fault.key, detail)
         return fault
 
     async def _apologise(self, fault: Fault) -> None:
@@ -380,7 +369,7 @@ class Reply:
             self._pacer.break_off()
         self._subtitle = None
         self._misses_words |= not self._context.history.unsaid(failed.turn_id, failed.text)
-        self._emit(Failure, failed.turn_id, "tts", failed.reason, failed.detail, partial=True)
+        self._record.failed("tts", failed.reason, failed.detail, partial=True)
 
     def _expect_audio(self) -> None:
         """Get the device ready: words to be spoken have come."""

@@ -26,6 +26,8 @@ class Visit:
     firmware: str = ""
     serial: str = ""
     language: str = ""
+    rssi: int | None = None
+    """Strength of its Wi-Fi signal, in dBm; None: not stated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

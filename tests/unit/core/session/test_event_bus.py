@@ -115,6 +115,7 @@ def test_there_are_the_events_that_the_documents_name() -> None:
         "ToolStarted",
         "ToolEnded",
         "SpeechStarted",
+        "SpeechSentence",
         "SpeechPlayed",
         "SpeechInterrupted",
         "Failure",
