@@ -12,11 +12,13 @@ from vixio.api.screens import Screens
 from vixio.api.server_view import ServerView
 from vixio.core.cluster import COMMAND_S, Cluster
 from vixio.core.commands import Command, CommandResult
+from vixio.core.device import ProfileResolver
 from vixio.core.metrics import Counters
 from vixio.core.session.commands import CustomHandler
 from vixio.devices.firmware.folder import FirmwareFolder
 from vixio.devices.registry import DeviceRegistry
 from vixio.feed.feed import EventFeed
+from vixio.feed.live import LiveDevices
 from vixio.memory.memory import Memory
 from vixio.reminders.names import Listeners
 from vixio.reminders.service import ReminderService
@@ -39,7 +41,8 @@ class Ports:
 
     ``status`` returns what the health page shows. ``on_command`` sets what carries out a custom
     command in this process. ``ready`` returns when the server has time to load the API.
-    ``memory`` None: it ends with the server. ``view``: what an operator sees of the server.
+    ``profile_of`` says how a device is, or would be, served; cheap. ``memory`` None: it ends with
+    the server. ``view``: what an operator sees of the server.
     """
 
     registry: DeviceRegistry
@@ -52,6 +55,8 @@ class Ports:
     ready: Callable[[], Awaitable[None]]
     drafts: ProfileDrafts
     feed: EventFeed
+    live: LiveDevices
+    profile_of: ProfileResolver
     screens: Screens
     reminders: ReminderService
     listeners: Listeners

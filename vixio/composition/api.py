@@ -68,6 +68,8 @@ def make_api(
             ready=ready,
             drafts=drafts,
             feed=household.feed,
+            live=household.live,
+            profile_of=household.profiles.outline,
             screens=Screens(admission.cluster.broadcast, secret),
             reminders=household.reminders.service,
             listeners=household.reminders.listeners,

@@ -17,6 +17,7 @@ from vixio.core.metrics import Counters
 from vixio.feed.changes import Past, read_past
 from vixio.feed.feed import EventFeed
 from vixio.feed.happenings import waiting
+from vixio.feed.live import COMMAND, LiveBoard, LiveDevices
 from vixio.settings import Settings
 
 
@@ -42,6 +43,8 @@ class Household:
         )
         self.firmware = make_firmware(settings, self.registry.link, counters, http_port, secret)
         self.feed = EventFeed(cluster, self._read_changes)
+        self._board = LiveBoard()
+        self.live = LiveDevices(self._board, cluster)
         self._recorder: TurnRecorder | None = None
         if settings.data.kept and (days := settings.conversations.keep_days):
             self._recorder = TurnRecorder(self.registry.link, counters, days)
@@ -65,6 +68,8 @@ class Household:
         self.firmware.tell = self.feed.tell
         self.reminders.tell = self.feed.tell
         host.events.attach(self.feed)
+        host.events.attach(self._board)
+        host.commands.register(COMMAND, self._board.answer)
         host.events.attach(updates)
         host.events.attach(self.registry)
         if self._recorder is not None:

@@ -75,6 +75,17 @@ class LiveProfiles:
             raise ConfigError("the program decides how devices are served, not profiles")
         return self.defaults.completed(self._of_settings.drafted(device, content))
 
+    def outline(self, device: Device) -> DeviceProfile:
+        """Return the profile of a device that need not be connected, for lists: cheap.
+
+        Defaults are not filled in. Nothing is logged: an invalid profile is in the log when its
+        device connects.
+        """
+        try:
+            return self._given(device)
+        except ConfigError:
+            return self._of_settings(device)
+
     def use_settings(self, settings: Settings, defaults: ProfileDefaults) -> None:
         """Complete profiles by ``defaults`` from now on. A resolver of the program stays.
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import Final, Literal, NamedTuple, Self
+from typing import Any, Final, Literal, NamedTuple, Self
 
-from vixio.conversations.records import ConversationRecord, TurnRecord
+from vixio.conversations.records import ConversationRecord, Match, TurnRecord
 from vixio.database.database import Database
 
 _COLUMNS = "id, device_id, session_id, turn, at, heard, said, outcome, error, stages, tools, models"
@@ -27,6 +28,27 @@ _LISTED: Final = (
 )
 _OF_ALL: Final = _LISTED.format(which="")
 _OF_DEVICE: Final = _LISTED.format(which="device_id = :device_id AND ")
+
+SEARCHED: Final = 50_000
+"""Turns that a search goes through, the newest: @@ in the database's thread."""
+
+# LOWER, since PostgreSQL's LIKE minds the case; SQLite folds that of ASCII alone.
+_FOUND: Final = (
+    "SELECT found.turn, first.heard, first.said, turns.session_id, turns.device_id, "
+    "MIN(turns.at) AS began_at, MAX(turns.at) AS last_at, COUNT(*) AS turns FROM ("
+    "SELECT session_id, MIN(turn) AS turn, MAX(at) AS at FROM ("
+    "SELECT session_id, turn, at, heard, said FROM turns {which}ORDER BY at DESC LIMIT :searched"
+    ") AS recent WHERE LOWER(heard) LIKE LOWER(:like) ESCAPE '!' "
+    "OR LOWER(said) LIKE LOWER(:like) ESCAPE '!' "
+    "GROUP BY session_id ORDER BY MAX(at) DESC, session_id LIMIT :limit OFFSET :offset"
+    ") AS found "
+    "JOIN turns AS first ON first.session_id = found.session_id AND first.turn = found.turn "
+    "JOIN turns ON turns.session_id = found.session_id "
+    "GROUP BY turns.session_id, turns.device_id, found.turn, first.heard, first.said "
+    "ORDER BY MAX(turns.at) DESC, turns.session_id"
+)
+_FOUND_ALL: Final = _FOUND.format(which="")
+_FOUND_OF_DEVICE: Final = _FOUND.format(which="WHERE device_id = :device_id ")
 
 _PART: Final = (
     "SELECT * FROM turns WHERE {column} = :key AND (at, turn, session_id) > (:at, :turn, :session) "
@@ -83,6 +105,22 @@ class ConversationDesk:
             )
         return [ConversationRecord.of(row) for row in rows]
 
+    async def search(
+        self, words: str, device_id: str = "", *, limit: int = 100, offset: int = 0
+    ) -> Sequence[ConversationRecord]:
+        """Return the conversations in which the words were heard or said, the newest first."""
+        like = re.sub("([!%_])", r"!\1", words)
+        async with self._database.transaction(write=False) as transaction:
+            rows = await transaction.fetch(
+                _FOUND_OF_DEVICE if device_id else _FOUND_ALL,
+                like=f"%{like}%",
+                searched=SEARCHED,
+                limit=limit,
+                offset=offset,
+                **({"device_id": device_id} if device_id else {}),
+            )
+        return [_found(dict(row), words) for row in rows]
+
     async def part(
         self, turns: Turns, after: TurnRecord | None = None, limit: int = PART
     ) -> Sequence[TurnRecord]:
@@ -115,3 +153,8 @@ class ConversationDesk:
                 device_id=device_id,
                 session_id=session_id,
             )
+
+
+def _found(row: dict[str, Any], words: str) -> ConversationRecord:
+    match = Match.of(row.pop("turn"), row.pop("heard"), row.pop("said"), words)
+    return ConversationRecord(**row, match=match)

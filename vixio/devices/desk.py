@@ -16,6 +16,7 @@ from vixio.database.database import Database
 from vixio.devices.people_desk import PeopleDesk
 from vixio.devices.profile_desk import ProfileDesk
 from vixio.devices.records import (
+    DeviceLine,
     DeviceRecord,
     NotKnown,
     RegistryError,
@@ -160,6 +161,16 @@ class Desk:
         """Return id and name of devices that have a profile, and how many there are in all."""
         async with self._database.transaction(write=False) as transaction:
             return await DeviceTable(transaction).with_profile(profile, limit)
+
+    async def lines(self) -> Sequence[DeviceLine]:
+        """Return a line of each device, to be searched; the last seen first."""
+        async with self._database.transaction(write=False) as transaction:
+            return await DeviceTable(transaction).lines()
+
+    async def these_devices(self, ids: Sequence[str]) -> Sequence[DeviceRecord]:
+        """Return devices by their ids, in this order; unknown ones are left out."""
+        async with self._database.transaction(write=False) as transaction:
+            return await DeviceTable(transaction).some(ids)
 
     async def rename(self, device_id: str, name: str, actor: str) -> DeviceRecord:
         """Give a device another name; empty: none. Raises RegistryError."""

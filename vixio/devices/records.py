@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from vixio.core.errors import VixioError
 from vixio.database.database import Row
@@ -145,6 +145,16 @@ class DeviceRecord:
             profile=self.profile or "",
             person=self.person_id or "",
         )
+
+
+class DeviceLine(NamedTuple):
+    """What devices are searched by; as in :class:`DeviceRecord`."""
+
+    id: str
+    client_id: str
+    name: str
+    board: str
+    state: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from vixio.database.database import Transaction, Value
-from vixio.devices.records import DeviceRecord, PersonRecord, ProfileRecord, Standing, TokenRecord
+from vixio.devices.records import (
+    DeviceLine,
+    DeviceRecord,
+    PersonRecord,
+    ProfileRecord,
+    Standing,
+    TokenRecord,
+)
 from vixio.devices.tokens import IssuedToken
 
 CODES: Final = "vixio.codes"
@@ -18,6 +25,9 @@ PEOPLE: Final = "vixio.people"
 
 MOST: Final = 2**31 - 1
 """Rows: all of them, in the words of both databases."""
+
+PART: Final = 100
+"""Ids in one statement."""
 
 _DEVICES: Final = (
     "SELECT devices.*, people.name AS person FROM devices "
@@ -58,6 +68,25 @@ class DeviceTable:
             offset=offset,
         )
         return [DeviceRecord.of(row) for row in rows]
+
+    async def lines(self) -> Sequence[DeviceLine]:
+        """Return a line of each device, the last seen first."""
+        rows = await self._in.fetch(
+            "SELECT id, client_id, name, board, CASE WHEN blocked_at IS NOT NULL THEN 'blocked' "
+            "WHEN claimed_at IS NOT NULL THEN 'claimed' ELSE 'unclaimed' END AS state "
+            "FROM devices ORDER BY last_seen DESC, id"
+        )
+        return [DeviceLine(**row) for row in rows]
+
+    async def some(self, ids: Sequence[str]) -> Sequence[DeviceRecord]:
+        """Return these devices in this order; those that are no longer there are left out."""
+        found: dict[str, DeviceRecord] = {}
+        for start in range(0, len(ids), PART):
+            part = {f"id{place}": each for place, each in enumerate(ids[start : start + PART])}
+            named = ", ".join(f":{name}" for name in part)
+            rows = await self._in.fetch(f"{_DEVICES} WHERE devices.id IN ({named})", **part)
+            found |= {row["id"]: DeviceRecord.of(row) for row in rows}
+        return [found[each] for each in ids if each in found]
 
     async def count(self) -> int:
         """Return how many devices there are."""

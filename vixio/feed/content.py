@@ -45,7 +45,7 @@ def content(event: events.Event) -> Content | None:
         case events.Failure():
             fields = {"stage": event.stage, "reason": event.reason, "detail": event.detail}
             return Content("failure", {"turn": event.turn_id, **fields, "partial": event.partial})
-    return _of_turn(event) or _of_tool(event)
+    return _of_turn(event) or _of_speech(event) or _of_tool(event)
 
 
 def _stated(device: Device) -> dict[str, Any]:
@@ -69,19 +69,24 @@ def _of_turn(event: events.Event) -> Content | None:
             return Content("turn.started", {"turn": turn}, {"text": _clip(text)})
         case events.TurnEnded(turn_id=turn, timeline=timeline):
             outcome = ":".join(filter(None, timeline.result))
-            fields = {"turn": turn, "outcome": outcome, "stages": timeline.since_turn_end()}
+            ended = {"turn": turn, "outcome": outcome, "stages": timeline.since_turn_end()}
             models = [asdict(use) for use in timeline.models]
-            return Content("turn.ended", {**fields, "models": models})
+            return Content("turn.ended", {**ended, "models": models})
+    return None
+
+
+def _of_speech(event: events.Event) -> Content | None:
+    match event:
         case events.SpeechStarted(turn_id=turn):
             return Content("speech.started", {"turn": turn})
         case events.SpeechSentence(turn_id=turn, text=text, filler=filler):
-            fields = {"turn": turn, "filler": filler}
-            return Content("speech.sentence", fields, {"text": _clip(text)})
+            begun = {"turn": turn, "filler": filler}
+            return Content("speech.sentence", begun, {"text": _clip(text)})
         case events.SpeechPlayed(turn_id=turn, text=text):
             return Content("speech.played", {"turn": turn}, {"text": _clip(text)})
         case events.SpeechInterrupted(turn_id=turn, heard=heard, cause=cause):
-            fields = {"turn": turn, "cause": one_word(cause)}
-            return Content("speech.interrupted", fields, {"text": _clip(heard)})
+            cut = {"turn": turn, "cause": one_word(cause)}
+            return Content("speech.interrupted", cut, {"text": _clip(heard)})
     return None
 
 

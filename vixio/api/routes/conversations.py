@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import Path
+from fastapi import Path, Query
 from pydantic import BaseModel, Field
 
 from vixio.api.access import SCOPED, Service, Who
@@ -15,10 +16,31 @@ from vixio.api.routing import Routes
 from vixio.api.scopes import Scope
 from vixio.api.turn_stream import TurnStream
 from vixio.conversations.desk import ConversationDesk, Turns
+from vixio.conversations.records import ConversationRecord
+from vixio.database.database import Database
 
 SessionPath = Annotated[
     str, Path(description="A session's id.", min_length=1, max_length=128, pattern=PRINTABLE)
 ]
+
+
+Search = Annotated[
+    str,
+    Query(
+        max_length=128,
+        pattern=PRINTABLE,
+        description="Words that were heard or said, as they follow each other; among the newest "
+        "50,000 turns.",
+    ),
+]
+
+
+class Found(BaseModel):
+    """Where the words that were searched for come first in a conversation."""
+
+    turn: int
+    by: str = Field(description="user or assistant")
+    text: str = Field(description="The words with those around them.")
 
 
 class Conversation(BaseModel):
@@ -29,6 +51,7 @@ class Conversation(BaseModel):
     began_at: int
     last_at: int
     turns: int
+    match: Found | None = Field(description="null: nothing was searched for.")
 
 
 class ConversationList(BaseModel):
@@ -68,15 +91,23 @@ class Erased(BaseModel):
 
 
 async def list_conversations(
-    service: Service, device: Filter = "", limit: Limit = 100, offset: Offset = 0
+    service: Service,
+    device: Filter = "",
+    search: Search = "",
+    limit: Limit = 100,
+    offset: Offset = 0,
 ) -> ConversationList:
-    """List conversations, of all devices or of one."""
+    """List conversations, of all devices or of one, or those in which words were heard or said."""
     device_id = (await service.device(device)).id if device else ""
-    found = await service.use(
-        lambda database: ConversationDesk(database).conversations(
-            device_id, limit=limit, offset=offset
-        )
-    )
+    words = " ".join(search.split())
+
+    def listed(database: Database) -> Awaitable[Sequence[ConversationRecord]]:
+        desk = ConversationDesk(database)
+        if words:
+            return desk.search(words, device_id, limit=limit, offset=offset)
+        return desk.conversations(device_id, limit=limit, offset=offset)
+
+    found = await service.use(listed)
     return ConversationList(conversations=[Conversation(**asdict(each)) for each in found])
 
 

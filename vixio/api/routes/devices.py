@@ -3,52 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Final
+from typing import Annotated, Literal
 
+from fastapi import Query
 from pydantic import BaseModel, Field
 
 from vixio.api.access import SCOPED, Service, Who, own_device
-from vixio.api.fields import PRINTABLE, Body, DevicePath, Limit, Name, Offset, TokenPath
+from vixio.api.device_views import Device, DeviceList, DeviceStream, matching, shown
+from vixio.api.fields import PRINTABLE, Body, DevicePath, Name, Offset, TokenPath
 from vixio.api.routing import Routes
 from vixio.api.scopes import Scope
-from vixio.api.service import ApiService
 from vixio.core.wall_clock import now_ms
-from vixio.devices.records import DeviceRecord
 
+State = Annotated[
+    Literal["", "claimed", "unclaimed", "blocked"], Query(description="Empty: any state.")
+]
 
-class Device(BaseModel):
-    """A device. Times are milliseconds since 1970; null: it has not happened."""
+Search = Annotated[
+    str,
+    Query(
+        max_length=128,
+        pattern=PRINTABLE,
+        description="Words in the name, the id, the board or the place, in any case.",
+    ),
+]
 
-    id: str
-    name: str
-    state: str = Field(description="claimed, unclaimed or blocked")
-    online: bool = Field(description="Whether it is connected now.")
-    profile: str | None = Field(description="null: none but what the settings say.")
-    person: str | None = Field(description="Whom it belongs to; null: nobody.")
-    board: str
-    chip: str
-    firmware: str
-    serial: str
-    address: str = Field(description="The IP address of its last request.")
-    language: str
-    features: list[str]
-    tools: list[str]
-    code: str | None = Field(description="The code that it shows while it waits for its claim.")
-    first_seen: int
-    last_seen: int = Field(description="0: never, it was added by hand.")
-    claimed_at: int | None
-    claimed_by: str
-    blocked_at: int | None
-    block_reason: str
-    proves: bool = Field(description="Whether it has to prove that it has the key in its eFuse.")
-    verified_at: int | None
+Online = Annotated[bool | None, Query(description="Whether it is connected. Without it, either.")]
 
-
-class DeviceList(BaseModel):
-    """A part of the devices, the last seen first."""
-
-    devices: list[Device]
-    total: int
+ListLimit = Annotated[int, Query(ge=1, le=1_000)]
 
 
 class DeviceToken(BaseModel):
@@ -108,26 +90,41 @@ class BlockBody(Body):
     reason: Name = Field(default="", description="Shown by the device.")
 
 
-async def list_devices(service: Service, limit: Limit = 100, offset: Offset = 0) -> DeviceList:
-    """List the devices, the last seen first."""
-    part, total = await service.read(lambda desk: desk.some_devices(limit=limit, offset=offset))
-    return DeviceList(devices=[_device(service, each) for each in part], total=total)
+async def list_devices(
+    service: Service,
+    who: Who,
+    search: Search = "",
+    state: State = "",
+    online: Online = None,
+    limit: ListLimit = 100,
+    offset: Offset = 0,
+) -> DeviceStream:
+    """List the devices, the last seen first, with what each does now."""
+    rows = await service.ports.live.all()
+    if not (search.strip() or state or online is not None):
+        part, total = await service.read(lambda desk: desk.some_devices(limit=limit, offset=offset))
+        return DeviceStream(service, who, part, total, rows)
+    lines = await service.read(lambda desk: desk.lines())
+    ids = await matching(service, lines, rows, search=search, state=state, online=online)
+    page = ids[offset : offset + limit]
+    part = await service.read(lambda desk: desk.these_devices(page))
+    return DeviceStream(service, who, part, len(ids), rows)
 
 
-async def show_device(service: Service, device: DevicePath) -> Device:
-    """Show a device."""
-    return _device(service, await service.device(device))
+async def show_device(service: Service, who: Who, device: DevicePath) -> Device:
+    """Show a device, with what it does now."""
+    return await shown(service, who, await service.device(device))
 
 
 async def show_own(service: Service, who: Who) -> Device:
     """Show a device what is known of itself."""
-    return _device(service, await service.device(who.device_id))
+    return await shown(service, who, await service.device(who.device_id))
 
 
 async def claim_device(service: Service, who: Who, body: ClaimBody) -> Device:
     """Let the device in that shows a code. Wrong codes are limited."""
     found = await service.at_desk(lambda desk: desk.claim(body.code, who.actor, body.name))
-    return _device(service, found)
+    return await shown(service, who, found)
 
 
 async def add_device(service: Service, who: Who, body: AddBody) -> Device:
@@ -135,25 +132,26 @@ async def add_device(service: Service, who: Who, body: AddBody) -> Device:
     found = await service.at_desk(
         lambda desk: desk.add(body.id, who.actor, name=body.name, serial=body.serial, key=body.key)
     )
-    return _device(service, found)
+    return await shown(service, who, found)
 
 
 async def rename_device(service: Service, who: Who, device: DevicePath, body: RenameBody) -> Device:
     """Give a device another name; an empty one takes it away."""
     known = await service.device(device)
     found = await service.at_desk(lambda desk: desk.rename(known.id, body.name, who.actor))
-    return _device(service, found)
+    return await shown(service, who, found)
 
 
 async def block_device(service: Service, who: Who, device: DevicePath, body: BlockBody) -> Device:
     """Refuse a device; one that is connected is disconnected."""
     found = await service.at_desk(lambda desk: desk.block(device, body.reason, who.actor))
-    return _device(service, found)
+    return await shown(service, who, found)
 
 
 async def unblock_device(service: Service, who: Who, device: DevicePath) -> Device:
     """Let a device in again, as before."""
-    return _device(service, await service.at_desk(lambda desk: desk.unblock(device, who.actor)))
+    found = await service.at_desk(lambda desk: desk.unblock(device, who.actor))
+    return await shown(service, who, found)
 
 
 async def forget_device(service: Service, who: Who, device: DevicePath) -> None:
@@ -180,27 +178,19 @@ async def revoke_device_token(service: Service, who: Who, token: TokenPath) -> N
     await service.at_desk(lambda desk: desk.revoke_token(token, who.actor))
 
 
-_OF_ITS_OWN: Final = {"online", "proves"}
-
-_FROM_RECORD: Final = Device.model_fields.keys() - _OF_ITS_OWN
-"""Fields and properties of a DeviceRecord. Read one by one: ``asdict`` copies all that is in it,
-which took the event loop 3 ms for a hundred devices."""
-
-
-def _device(service: ApiService, record: DeviceRecord) -> Device:
-    return Device(
-        **{name: getattr(record, name) for name in _FROM_RECORD},
-        online=service.online(record.id),
-        proves=bool(record.hmac_key),
-    )
-
-
 def make_routes() -> Routes:
     """Return the routes."""
     routes = Routes("devices")
     read, write = SCOPED[Scope.DEVICES_READ], SCOPED[Scope.DEVICES_WRITE]
     one = "/devices/{device}"
-    routes.add("GET", "/devices", list_devices, read)
+    routes.add(
+        "GET",
+        "/devices",
+        list_devices,
+        read,
+        response_class=DeviceStream,
+        documented={200: {"model": DeviceList}},
+    )
     routes.add("POST", "/devices", add_device, write, status=201, errors=(409,))
     routes.add("POST", "/devices/claim", claim_device, write, errors=(404, 409))
     routes.add("GET", one, show_device, read, errors=(404, 409))
