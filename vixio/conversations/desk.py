@@ -30,7 +30,7 @@ _OF_ALL: Final = _LISTED.format(which="")
 _OF_DEVICE: Final = _LISTED.format(which="device_id = :device_id AND ")
 
 SEARCHED: Final = 50_000
-"""Turns that a search goes through, the newest: @@ in the database's thread."""
+"""Turns that a search goes through, the newest: 0.1 s in the database's thread."""
 
 # LOWER, since PostgreSQL's LIKE minds the case; SQLite folds that of ASCII alone.
 _FOUND: Final = (
