@@ -8,6 +8,7 @@ import aiohttp
 
 from firmware_test_client import SimulatedDevice
 from firmware_test_client.image import firmware_image
+from tests.e2e.api_client import Client
 from tests.e2e.event_stream import Event, streaming
 from tests.e2e.house import House
 from tests.support.registry_databases import postgres_url
@@ -75,6 +76,35 @@ async def test_a_life_is_followed_whichever_process_it_is_led_in(house: House) -
             assert "Reminder: feed the cat." in [event.get("text") for event in rest]
         await same_everywhere(http, url, token, known, rest)
         await device.close()
+
+
+async def test_every_process_lists_the_devices_of_all_as_they_are(house: House) -> None:
+    house.write("open", workers=2)
+    url = f"http://127.0.0.1:{house.http_port}"
+    connector = aiohttp.TCPConnector(force_close=True)
+    async with house.serving(), aiohttp.ClientSession(connector=connector) as http:
+        call = Client(http, url, await token_of(house))
+        devices = [SimulatedDevice(house.device()) for _ in range(CONNECTIONS)]
+        replies = {}
+        for device in devices:
+            await device.start()
+            reply = await device.type_text("hello")
+            replies[device.config.device_id] = reply.text
+        for _ in range(CONNECTIONS):
+            listed = (await call("GET", "/devices", params={"online": "true"})).body["devices"]
+            assert {each["id"]: each["live"]["said"] for each in listed} == replies
+            assert {each["live"]["heard"] for each in listed} == {"hello"}
+            for each in listed:
+                assert (await call("GET", f"/devices/{each['id']}")).body["live"] == each["live"]
+        for device in devices:
+            await device.close()
+        async with asyncio.timeout(60):
+            while True:
+                if not (await call("GET", "/devices", params={"online": "true"})).body["total"]:
+                    break
+                await asyncio.sleep(0.02)
+        listed = (await call("GET", "/devices")).body["devices"]
+        assert [each["live"] for each in listed] == [None] * len(devices)
 
 
 def happened(events: list[Event]) -> list[str]:

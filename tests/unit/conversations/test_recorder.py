@@ -11,10 +11,11 @@ from click.testing import CliRunner
 
 from tests.support.registry_databases import Make
 from vixio.cli.commands import main
+from vixio.conversations import desk as desk_module
 from vixio.conversations import recorder as recorder_module
 from vixio.conversations.desk import PART, ConversationDesk, Turns
 from vixio.conversations.recorder import DAY_MS, MAX_OPEN, TurnRecorder
-from vixio.conversations.records import MAX_TOOL_WORDS, TurnRecord
+from vixio.conversations.records import AROUND, MAX_TOOL_WORDS, TurnRecord
 from vixio.core.metrics import Counters, ModelUse, ToolTiming, TurnTimeline
 from vixio.core.session.events import (
     Event,
@@ -182,6 +183,43 @@ async def test_a_page_of_conversations_reads_no_others(make: Make) -> None:
         [],
     ]
     assert [each.session_id for each in await desk.conversations("bath")] == ["c"]
+    await database.close()
+
+
+async def test_conversations_are_searched(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    database = make()
+    await database.open()
+    desk = ConversationDesk(database)
+    long = "x" * 100
+    await desk.write(
+        [
+            TurnRecord(KITCHEN, "a", 1, 10, heard="Good morning", said=f"{long} 100% Sunny {long}"),
+            TurnRecord(KITCHEN, "a", 2, 20, heard="sunny?", said="Yes."),
+            TurnRecord(KITCHEN, "b", 1, 30, heard="play", said="It's 100_ sunny!"),
+            TurnRecord("bath", "c", 1, 40, heard="The sunny side", said=""),
+            TurnRecord("bath", "c", 2, 50, heard="stop", said=""),
+        ]
+    )
+
+    async def found(words: str, device_id: str = "", **page: int) -> list[tuple[str, int, int]]:
+        listed = await desk.search(words, device_id, **page)
+        return [(each.session_id, each.turns, each.match.turn) for each in listed if each.match]
+
+    assert await found("SUNNY") == [("c", 2, 1), ("b", 1, 1), ("a", 2, 1)]
+    assert await found("sunny", limit=1, offset=1) == [("b", 1, 1)]
+    assert await found("sunny", KITCHEN) == [("b", 1, 1), ("a", 2, 1)]
+    assert await found("100%") == [("a", 2, 1)]
+    assert await found("100_") == [("b", 1, 1)]
+    assert await found("sunny!") == [("b", 1, 1)]
+    assert await found("yes") == [("a", 2, 2)]
+    assert await found("'; DROP TABLE turns") == []
+    (only,) = await desk.search("100% sunny")
+    assert only.match is not None
+    around = "x" * (AROUND - 1)
+    assert (only.match.by, only.match.text) == ("assistant", f"…{around} 100% Sunny {around}…")
+    assert (only.began_at, only.last_at) == (10, 20)
+    monkeypatch.setattr(desk_module, "SEARCHED", 2)
+    assert await found("sunny") == [("c", 2, 1)]
     await database.close()
 
 

@@ -17,6 +17,7 @@ from vixio.database.database import Database
 from vixio.devices.activation import read_proof
 from vixio.devices.desk import WRONG_CODES, WRONG_MS, Desk
 from vixio.devices.records import AccessMode, DeviceRecord, RegistryError
+from vixio.devices.tables import PART
 from vixio.devices.visits import CODE_IDLE_MS, CODE_LIFE_MS, UNCLAIMED, Seen, Visits
 from vixio.transports.admission.access import Visit
 
@@ -343,3 +344,40 @@ async def test_a_text_with_control_characters_is_refused(make: Make) -> None:
                 await here.desk.rename(KITCHEN, text, "me")
             with pytest.raises(RegistryError, match="at most 64 characters"):
                 await here.desk.block(KITCHEN, text, "me")
+
+
+async def test_lines_are_searched_and_pages_read_by_id(make: Make) -> None:
+    async with registry(make) as here:
+        ids = [f"02:00:00:00:01:{number:02x}" for number in range(PART + 20)]
+        for device_id in ids:
+            await here.visit(device_id)
+            here.clock.at += 1
+        await here.desk.add(BATH, "me", name="Bath")
+        await here.desk.claim(ids[0], "me")
+        await here.desk.block(ids[1], "lost", "me")
+        lines = await here.desk.lines()
+        assert [line.id for line in lines] == [*reversed(ids), BATH]
+        assert {line.id: line.state for line in lines if line.state != "unclaimed"} == {
+            BATH: "claimed",
+            ids[0]: "claimed",
+            ids[1]: "blocked",
+        }
+        assert {(line.board, line.name) for line in lines} == {("box", ""), ("", "Bath")}
+        found = await here.desk.these_devices([BATH, "unknown", *ids])
+        assert [each.id for each in found] == [BATH, *ids]
+        assert await here.desk.these_devices([]) == []
+
+
+async def test_the_signal_is_that_of_the_last_visit_that_states_one(make: Make) -> None:
+    async with registry(make) as here:
+
+        async def visit(rssi: int | None) -> int | None:
+            seen = Visit(device_id=KITCHEN, client_id="c", rssi=rssi)
+            record, _ = await here.visits.visit(seen, ACTIVATION, here.tokens)
+            return record.rssi
+
+        assert await visit(None) is None
+        assert await visit(-61) == -61
+        assert await visit(None) == -61
+        assert await visit(-40) == -40
+        assert (await here.desk.device(KITCHEN)).rssi == -40

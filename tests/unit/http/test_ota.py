@@ -15,12 +15,14 @@ from vixio.http.ota import (
     OtaSettings,
     device_version,
     ota_answer,
+    read_visit,
     stated_firmware,
     utc_offset,
     websocket_url,
 )
 from vixio.transports.admission.access import Invitation
 from vixio.transports.admission.firmware import Firmware
+from vixio.transports.admission.identity import Identity
 
 PLAIN = OtaSettings()
 PROXIED = OtaSettings(trust_forwarded=True)
@@ -252,3 +254,22 @@ def test_a_device_that_is_not_admitted_gets_a_notice_and_no_address() -> None:
 def test_settings_that_make_no_sense(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):
         OtaSettings(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("board", "rssi"),
+    [
+        ('{"rssi":-61,"ssid":"private"}', -61),
+        ('{"rssi":0}', None),
+        ('{"rssi":-200}', None),
+        ('{"rssi":"-61"}', None),
+        ('{"rssi":-61.5}', None),
+        ('{"rssi":true}', None),
+        ("[-61]", None),
+        ("null", None),
+    ],
+)
+def test_the_strength_of_the_signal(board: str, rssi: int | None) -> None:
+    visit = read_visit(Identity("aa"), {}, f'{{"board":{board}}}'.encode(), "127.0.0.1")
+    assert visit.rssi == rssi
+    assert "private" not in repr(visit)
