@@ -166,6 +166,17 @@ async def test_a_resolver_without_a_profile_for_a_device(
     ]
 
 
+async def test_an_outline_is_the_profile_and_says_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    server = Server()
+    known = {"a": DeviceProfile(language="de", place="hall")}
+    server.resolve_by(lambda device: known[device.id])
+    assert server.profiles.outline(Device("a")) == known["a"]
+    assert server.profiles.outline(Device("b")).language == "en"
+    assert errors(caplog) == []
+
+
 async def test_an_invalid_profile_leaves_a_connected_device_as_it_is(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
