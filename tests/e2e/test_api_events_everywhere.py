@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+from typing import Any
 
 import aiohttp
 
@@ -12,6 +15,7 @@ from tests.e2e.api_client import Client
 from tests.e2e.event_stream import Event, streaming
 from tests.e2e.house import House
 from tests.support.registry_databases import postgres_url
+from vixio.core.tasks import cancel_and_wait
 
 __all__ = ["postgres_url"]
 
@@ -105,6 +109,43 @@ async def test_every_process_lists_the_devices_of_all_as_they_are(house: House) 
                 await asyncio.sleep(0.02)
         listed = (await call("GET", "/devices")).body["devices"]
         assert [each["live"] for each in listed] == [None] * len(devices)
+
+
+async def test_a_process_that_hangs_leaves_the_rest_of_the_list_as_it_is(house: House) -> None:
+    house.write("open", workers=2)
+    url = f"http://127.0.0.1:{house.http_port}"
+    connector = aiohttp.TCPConnector(force_close=True)
+    async with house.serving(), aiohttp.ClientSession(connector=connector) as http:
+        call = Client(http, url, await token_of(house))
+        devices = [SimulatedDevice(house.device()) for _ in range(CONNECTIONS)]
+        for device in devices:
+            await device.start()
+        async with http.get(f"{url}/healthz") as answer:
+            workers = (await answer.json())["workers"]
+        hung = max(workers, key=lambda worker: worker["sessions"])
+        os.kill(hung["pid"], signal.SIGSTOP)
+        try:
+            listed = await answered(call)
+        finally:
+            os.kill(hung["pid"], signal.SIGCONT)
+        assert [each["online"] for each in listed] == [True] * CONNECTIONS
+        assert [each["live"] for each in listed].count(None) == hung["sessions"] > 0
+        for device in devices:
+            await device.close()
+
+
+async def answered(call: Client) -> list[dict[str, Any]]:
+    """Return the devices as a process lists them that answers.
+
+    Several are asked at once, since the kernel chooses which.
+    """
+    asking = {asyncio.create_task(call("GET", "/devices")) for _ in range(2 * CONNECTIONS)}
+    try:
+        done, _ = await asyncio.wait(asking, timeout=60, return_when=asyncio.FIRST_COMPLETED)
+        listed: list[dict[str, Any]] = done.pop().result().body["devices"]
+        return listed
+    finally:
+        await cancel_and_wait(*asking)
 
 
 def happened(events: list[Event]) -> list[str]:

@@ -139,7 +139,8 @@ async def test_slow_and_dead_subscribers_delay_nothing() -> None:
         # The device lists its tools beside the conversation: that may be seen at any point of it.
         beside = (events.StateChanged, events.DeviceToolsListed)
         kinds = [type(event).__name__ for event in seen if not isinstance(event, beside)]
-        turn = ["FinalTranscript", "TurnStarted", "SpeechStarted", "SpeechPlayed", "TurnEnded"]
+        began = ["FinalTranscript", "TurnStarted", "SpeechStarted"]
+        turn = [*began, "SpeechSentence", "SpeechPlayed", "TurnEnded"]
         assert kinds == ["SessionOpened", *turn, *turn, "SessionClosed"]
         states = [event.after for event in seen if isinstance(event, events.StateChanged)]
         assert states == ["listening", *["thinking", "speaking", "listening"] * 2]
