@@ -43,7 +43,7 @@ export class TurnElement extends HTMLElement {
     fill(
       this.#said,
       h("span", { class: "visually-hidden" }, t("turn.assistant")),
-      ...turn.sentences.map((each, at) => h("span", { class: each.done ? null : "saying" }, at ? " " : "", each.text)),
+      ...turn.sentences.map((each, at) => h("span", { class: [each.done ? "" : "saying", each.filler ? "muted" : ""].join(" ") }, at ? " " : "", each.text)),
       turn.cut ? [" ", h("del", { title: t("turn.cut") }, turn.cut)] : null,
       turn.interrupted ? [" ", badge(t("turn.interrupted"), "warn")] : null,
     );

@@ -10,7 +10,7 @@ import { watch } from "./feed.js";
 
 /** @typedef {import("./feed.js").FeedEvent} FeedEvent */
 
-const PAGE = 500;
+const PAGE = 1_000;
 
 /** What a device does, in one word. @param {any} device */
 export function stateNow(device) {

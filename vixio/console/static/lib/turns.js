@@ -3,7 +3,7 @@
 /** @typedef {import("./stream.js").FeedEvent} FeedEvent */
 /** @typedef {{id: string, name: string, arguments: string, output: string, success: boolean | null, ms: number}} ToolCall */
 /** @typedef {{model: string, input_tokens?: number, output_tokens?: number}} ModelUse */
-/** @typedef {{text: string, done: boolean}} Sentence */
+/** @typedef {{text: string, done: boolean, filler: boolean}} Sentence `filler`: words that only bridge a pause */
 
 /**
  * `cut`: the part of the answer that was not heard, as far as it is known. `over`: nothing more comes.
@@ -41,7 +41,7 @@ export function fromRecord(record) {
   return {
     ...turn,
     heard: record.heard,
-    sentences: record.said ? [{ text: record.said, done: true }] : [],
+    sentences: record.said ? [{ text: record.said, done: true, filler: false }] : [],
     interrupted: outcome.startsWith("interrupted"),
     outcome,
     errors: record.error ? [record.error] : [],
@@ -107,10 +107,10 @@ function apply(turn, event) {
       break;
     case "speech.sentence":
       for (const sentence of turn.sentences) sentence.done = true;
-      turn.sentences.push({ text, done: false });
+      turn.sentences.push({ text, done: false, filler: event.filler === true });
       break;
     case "speech.played":
-      if (text) turn.sentences = [{ text, done: true }];
+      if (text) turn.sentences = [...fillers(turn), { text, done: true, filler: false }];
       break;
     case "speech.interrupted":
       cut(turn, text);
@@ -138,10 +138,15 @@ function apply(turn, event) {
 
 /** Keeps what was heard, and what was not as cut. @param {Turn} turn @param {string} heard */
 function cut(turn, heard) {
-  const whole = turn.sentences.map((each) => each.text).join(" ");
+  const whole = turn.sentences.filter((each) => !each.filler).map((each) => each.text).join(" ");
   turn.interrupted = true;
   turn.cut = heard && whole.startsWith(heard) ? whole.slice(heard.length).trim() : heard ? "" : whole;
-  turn.sentences = heard ? [{ text: heard, done: true }] : [];
+  turn.sentences = [...fillers(turn), ...(heard ? [{ text: heard, done: true, filler: false }] : [])];
+}
+
+/** @param {Turn} turn */
+function fillers(turn) {
+  return turn.sentences.filter((each) => each.filler).map((each) => ({ ...each, done: true }));
 }
 
 /** From one mark to the next, and what the time between them went into. */

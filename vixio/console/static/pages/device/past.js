@@ -84,7 +84,7 @@ export async function past(panel, context, signal) {
         },
       },
       h("summary", null, h("b", null, dateTime(each.began_at)), " · ", t("device.past.turns", { count: each.turns }), " · ", time(each.last_at),
-        each.found ? h("span", { class: "muted" }, " – ", each.found) : null),
+        each.match ? h("span", { class: "muted" }, " – ", each.match.text) : null),
       h("div", { class: "row" }, button(t("device.erase.one"), () => eraseOne(each, folded), { icon: "trash", kind: "danger", small: true })),
       turns,
     );
