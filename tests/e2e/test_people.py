@@ -50,7 +50,8 @@ async def test_the_devices_of_a_person(tmp_path: Path) -> None:
         await asked_until(bedroom, RECALL, lambda answer: "green tea" in answer)
         await bedroom.type_text("remember that I have two cats")
         facts = ["I like green tea", "I have two cats"]
-        assert (await words("GET", "/people/Anna/facts")).body == {"person": "Anna", "facts": facts}
+        told = (await words("GET", "/people/Anna/facts")).body
+        assert (told["person"], told["facts"]) == ("Anna", facts)
         assert "green tea" not in (await hall.type_text(RECALL)).text
 
         # She is told a message by her name, on any device of hers but the one that it comes from.
@@ -85,7 +86,12 @@ async def of_a_device(words: Client, device: SimulatedDevice) -> None:
     remembered = (await words("GET", path)).body
     assert remembered["facts"] == ["I like milk"]
     assert (await words("DELETE", path)).body == {"erased": True}
-    assert (await words("GET", path)).body == {**remembered, "facts": [], "turns": []}
+    assert (await words("GET", path)).body == {
+        **remembered,
+        "facts": [],
+        "fact_ids": [],
+        "turns": [],
+    }
     assert (await words("DELETE", path)).body == {"erased": False}
 
 

@@ -11,12 +11,14 @@ from vixio.core.session.commands import CustomHandler
 from vixio.core.session.session import Session
 from vixio.core.tools.device import DeviceToolClientBase
 from vixio.core.tools.types import JsonObject, ToolDefinition
+from vixio.memory.memory import Memory
 
 ALERT: Final = "api.alert"
 FACE: Final = "api.face"
 TOOLS: Final = "api.tools"
 CALL: Final = "api.call"
 SCREEN: Final = "api.screen"
+RELOAD: Final = "api.memory.reload"
 
 SNAPSHOT: Final = "self.screen.snapshot"
 """The firmware's tool (mcp_server.cc, AddUserOnlyTools), of boards with a colour screen."""
@@ -27,8 +29,17 @@ MAX_LIST_CHARS: Final = 100_000
 MAX_RESULT_CHARS: Final = 60_000
 
 
-def serve_device_commands(register: Callable[[str, CustomHandler], None]) -> None:
+def serve_device_commands(
+    register: Callable[[str, CustomHandler], None], memory: Memory | None
+) -> None:
     """Have sessions carry out the commands of this module."""
+
+    async def reload_memory(session: Session, arguments: JsonObject) -> Any:  # noqa: ANN401 - JSON
+        """Follow what was changed in the memory of the device."""
+        if memory is not None:
+            await memory.reload(session.device_id)
+
+    register(RELOAD, reload_memory)
     register(ALERT, show_alert)
     register(FACE, change_face)
     register(TOOLS, list_tools)

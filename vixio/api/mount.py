@@ -47,7 +47,7 @@ class ApiMount:
         self._tasks: tuple[asyncio.Task[None], ...] = ()
         from vixio.api.device_commands import serve_device_commands
 
-        serve_device_commands(ports.on_command)
+        serve_device_commands(ports.on_command, ports.memory)
 
     def routes(self) -> Sequence[Route]:
         """Return the routes for the HTTP server."""

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack
 
 from vixio.core.facts import MAX_FACT_CHARS, MAX_FACTS, FactStore, is_about
 from vixio.database.link import Link, Operation, Unavailable
+from vixio.memory.fact_edits import EditFacts, FactRefused
 from vixio.memory.records import device_key
 from vixio.memory.store import ChangeFacts, MemoryStore
 
@@ -67,6 +68,25 @@ class PersistentFactStore(FactStore):
             except Unavailable:
                 return
             self._waiting.pop(former, None)
+
+    async def edit(self, owner: str, edit: EditFacts) -> list[str]:
+        """Apply ``edit`` in the store now, and return the facts after it.
+
+        Raises FactRefused, and Unavailable: then nothing waits for the store to be changed later.
+        """
+
+        def attempt(known: list[str]) -> list[str]:
+            try:
+                return edit(known)
+            except FactRefused:
+                return known
+
+        key = device_key(owner)
+        async with self._locks[hash(key) % LOCKS]:
+            waiting = [*self._waiting.get(key, ())]
+            before = await self._stored(key, [*waiting, attempt])
+            self._waiting.pop(key, None)
+        return edit(_applied(before, waiting))
 
     async def flush(self) -> None:
         """Apply the waiting changes to the store, if it is available."""

@@ -133,6 +133,14 @@ class Memory(HistoryKeeper):
         if writing is not None and self.link.healthy:
             await asyncio.wait((writing,), timeout=self.settings.written)
 
+    async def reload(self, device_id: str) -> None:
+        """Have a device of this process follow what was changed in the store, from its next turn
+        on. Waits for it for a limited time, and not for an unavailable store."""
+        key = device_key(device_id)
+        if (device := self._devices.get(key)) is not None:
+            device.connected()
+            await self.written(key)
+
     # ── for the devices' memories ────────────────────────────────────────────────────────────
 
     def spawn(self, work: Coroutine[Any, Any, None], *, writes: bool = False) -> asyncio.Task[None]:

@@ -24,6 +24,9 @@ PREFIX = "vixio"
 _PARTS = (":messages", ":counter")
 """Suffixes that the SDK adds to the key of a session. No session id ends with one."""
 
+_AT_ONCE = 500
+"""Keys whose times are asked for in one round trip."""
+
 
 class RedisStore(SessionStore):
     """A single Redis server (no cluster) behind ``url``, such as ``redis://host:6379/0``."""
@@ -64,11 +67,17 @@ class RedisStore(SessionStore):
         await self._client.ltrim(f"{PREFIX}:{session_id}:messages", -keep, -1)
 
     async def sessions(self) -> Iterable[tuple[str, float]]:
-        found: list[tuple[str, float]] = []
+        names: list[str] = []
         async for raw in self._client.scan_iter(match=f"{PREFIX}:*", count=1_000):
             name = raw.decode() if isinstance(raw, bytes) else str(raw)
-            if name.endswith(_PARTS):
-                continue
-            at = await self._client.hget(name, "updated_at")
-            found.append((name.removeprefix(f"{PREFIX}:"), float(at or 0)))
+            if not name.endswith(_PARTS):
+                names.append(name)
+        found: list[tuple[str, float]] = []
+        for start in range(0, len(names), _AT_ONCE):
+            some = names[start : start + _AT_ONCE]
+            times = self._client.pipeline(transaction=False)
+            for name in some:
+                _ = times.hget(name, "updated_at")  # queued: its result is that of execute
+            for name, at in zip(some, await times.execute(), strict=True):
+                found.append((name.removeprefix(f"{PREFIX}:"), float(at or 0)))
         return found

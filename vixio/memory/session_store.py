@@ -67,9 +67,13 @@ class SessionStore(MemoryStore):
             for _ in range(count):
                 await session.pop_item()
 
-    async def save_summary(self, key: str, summary: str, *, keep: int) -> None:
-        await self._replace(key + SUMMARY, summary_item(summary))
-        await self.trim(key, keep)
+    async def save_summary(self, key: str, summary: str, *, keep: int | None) -> None:
+        if summary:
+            await self._replace(key + SUMMARY, summary_item(summary))
+        else:
+            await self._erase(key + SUMMARY)
+        if keep is not None:
+            await self.trim(key, keep)
 
     async def load_facts(self, key: str) -> Sequence[str]:
         return to_facts(await self._items(key + FACTS, 1))

@@ -81,10 +81,16 @@ class SQLiteStore(MemoryStore):
         with self._writing() as tables:
             tables.pop(key, count)
 
-    async def save_summary(self, key: str, summary: str, *, keep: int) -> None:
+    async def save_summary(self, key: str, summary: str, *, keep: int | None) -> None:
         with self._writing() as tables:
-            tables.replace(key + SUMMARY, summary_item(summary))
-            tables.trim(key, keep)
+            if summary:
+                tables.replace(key + SUMMARY, summary_item(summary))
+            else:
+                tables.erase(key + SUMMARY)
+            if keep is not None:
+                tables.trim(key, keep)
+        if keep is None:
+            self._empty_log()  # somebody wants the former words gone
 
     async def load_facts(self, key: str) -> Sequence[str]:
         with self._reading() as tables:

@@ -71,8 +71,11 @@ class MemoryStore(ABC):
         """Remove the last ``count`` items."""
 
     @abstractmethod
-    async def save_summary(self, key: str, summary: str, *, keep: int) -> None:
-        """Replace the summary, and remove all but the last ``keep`` items of turns."""
+    async def save_summary(self, key: str, summary: str, *, keep: int | None) -> None:
+        """Replace the summary, and remove all but the last ``keep`` items of turns; None: none.
+
+        Empty: erase it.
+        """
 
     @abstractmethod
     async def load_facts(self, key: str) -> Sequence[str]:

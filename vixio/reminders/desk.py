@@ -142,12 +142,21 @@ class ReminderDesk:
         kinds: Collection[Kind] = (),
         series: str = "",
         over: bool = False,
+        past: bool = False,
         limit: int = 1_000,
+        offset: int = 0,
     ) -> list[Delivery]:
-        """Return those of a device or of all, the next due first. ``over``: also those that are."""
+        """Return those of a device or of all, the next due first. ``over``: also those that are;
+        ``past``: only those, the last that ended first."""
         async with self._database.transaction(write=False) as transaction:
             return await DeliveryTable(transaction).all(
-                device_id, kinds=kinds, series=series, over=over, limit=limit
+                device_id,
+                kinds=kinds,
+                series=series,
+                over=over,
+                past=past,
+                limit=limit,
+                offset=offset,
             )
 
     async def _added(self, transaction: Transaction, delivery: Delivery) -> bool:

@@ -57,6 +57,19 @@ class Listeners(ABC):
                 return found
         return []
 
+    def places(self) -> dict[str, list[Listener]]:
+        """Return the devices of each place, sorted; places differ by more than case and article."""
+        found: dict[str, tuple[str, list[Listener]]] = {}
+        for each in self.all():
+            if plain := _plain(each.place):
+                found.setdefault(plain, (each.place, []))[1].append(each)
+        return dict(sorted(found.values()))
+
+    def at(self, place: str) -> list[Listener]:
+        """Return the devices at a place."""
+        wanted = _plain(place)
+        return [each for each in self.all() if wanted and _plain(each.place) == wanted]
+
     def for_all(self, but: str = "") -> list[Listener]:
         """Return who hears an announcement: whoever is connected or has a name, but not ``but``."""
         return [

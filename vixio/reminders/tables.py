@@ -79,9 +79,14 @@ class DeliveryTable:
         kinds: Collection[Kind] = (),
         series: str = "",
         over: bool = False,
+        past: bool = False,
         limit: int = 1_000,
+        offset: int = 0,
     ) -> list[Delivery]:
-        """Return those of a device or of all, the next due first. ``over``: also those that are."""
+        """Return those of a device or of all, the next due first. ``over``: also those that are.
+
+        ``past``: only those, the last that ended first.
+        """
         where, values = ["1 = 1"], dict[str, Value]()
         if device_id:
             where.append("device_id = :device")
@@ -91,13 +96,16 @@ class DeliveryTable:
             values["series"] = series
         if kinds:
             where.append(_one_of("kind", kinds))
-        if not over:
+        if past:
+            where.append(_one_of("state", FINAL))
+        elif not over:
             where.append(_one_of("state", (*WAITING, State.SPEAKING)))
         rows = await self._in.fetch(
             f"SELECT * FROM deliveries WHERE {' AND '.join(where)} "  # noqa: S608 - from above
-            "ORDER BY due_at, id LIMIT :limit",
+            f"ORDER BY {'ended_at DESC' if past else 'due_at'}, id LIMIT :limit OFFSET :offset",
             **values,
             limit=limit,
+            offset=offset,
         )
         return of_rows(rows)
 

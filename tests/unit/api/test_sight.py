@@ -63,6 +63,6 @@ def test_anything_else_is_for_the_administrator(about: str) -> None:
 
 def test_who_sees_nothing_at_all() -> None:
     assert not sees_anything(holder())
-    assert not sees_anything(holder(Scope.CONTROL, Scope.CONVERSATIONS_READ))
+    assert not sees_anything(holder(Scope.CONTROL, Scope.CONVERSATIONS_WRITE))
     assert sees_anything(holder(Scope.FIRMWARE))
     assert sees_anything(holder(Scope.ADMIN))

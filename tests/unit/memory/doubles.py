@@ -62,10 +62,10 @@ class FlakyStore(MemoryStore):
         await self._at("unsave")
         assert len(self.turns[key].pop()) == count
 
-    async def save_summary(self, key: str, summary: str, *, keep: int) -> None:
+    async def save_summary(self, key: str, summary: str, *, keep: int | None) -> None:
         await self._at("summary")
         self.summaries[key] = summary
-        self._keep(key, keep)
+        self._keep(key, keep or 0)
 
     async def load_facts(self, key: str) -> Sequence[str]:
         await self._at("load facts")

@@ -10,6 +10,15 @@ from tests.unit.memory.doubles import FlakyStore, Server
 from vixio.core.backoff import Backoff
 from vixio.core.facts import MAX_FACT_CHARS, MAX_FACTS, person_owner
 from vixio.database import link as link_module
+from vixio.database.link import Unavailable
+from vixio.memory.fact_edits import (
+    FactRefused,
+    FactUnknown,
+    adding,
+    changing,
+    fact_id,
+    removing,
+)
 
 A, B = "02:00:00:00:00:0a", "02:00:00:00:00:0b"
 
@@ -130,4 +139,57 @@ async def test_many_at_once_lose_none(tmp_path: Path) -> None:
     facts = server.memory.facts
     await asyncio.gather(*(facts.add(A, f"fact {number}") for number in range(30)))
     assert len(await facts.facts(A)) == 30
+    await server.memory.stop()
+
+
+async def test_they_are_edited_one_by_one(tmp_path: Path) -> None:
+    server = Server(tmp_path / "memory.db")
+    facts = server.memory.facts
+    for text in ("is called Ada", " likes   tea ", "has a dog"):
+        await facts.edit(A, adding(text))
+    tea = fact_id("likes tea")
+    assert await facts.edit(A, changing(tea, "likes 茶")) == [
+        "is called Ada",
+        "likes 茶",
+        "has a dog",
+    ]
+    for late in (changing(tea, "likes coffee"), removing(tea)):
+        with pytest.raises(FactUnknown):  # another editor was faster
+            await facts.edit(A, late)
+    with pytest.raises(FactRefused, match="already"):
+        await facts.edit(A, adding("has a dog"))
+    with pytest.raises(FactRefused, match="already"):
+        await facts.edit(A, changing(fact_id("has a dog"), "is called Ada"))
+    for wrong in ("  ", "x" * (MAX_FACT_CHARS + 1)):
+        with pytest.raises(FactRefused):
+            adding(wrong)
+    assert await facts.edit(A, removing(fact_id("is called Ada"))) == ["likes 茶", "has a dog"]
+    assert await facts.facts(A) == ["likes 茶", "has a dog"]
+    assert await facts.facts(B) == []
+    await server.memory.stop()
+
+
+async def test_an_edit_does_not_drop_the_oldest() -> None:
+    server = Server(FlakyStore())
+    facts = server.memory.facts
+    for number in range(MAX_FACTS):
+        await facts.add(A, str(number))
+    with pytest.raises(FactRefused, match="remove one first"):
+        await facts.edit(A, adding("one more"))
+    assert (await facts.facts(A))[0] == "0"
+    await server.memory.stop()
+
+
+async def test_an_edit_is_made_now_or_never() -> None:
+    store = FlakyStore()
+    server = Server(store)
+    facts = server.memory.facts
+    await facts.add(A, "likes tea")
+    store.broken = True
+    await facts.add(A, "has a dog")
+    with pytest.raises(Unavailable):
+        await facts.edit(A, removing(fact_id("likes tea")))
+    store.broken = False
+    assert await facts.edit(A, removing(fact_id("has a dog"))) == ["likes tea"]
+    assert store.facts[A] == ["likes tea"]
     await server.memory.stop()

@@ -127,6 +127,18 @@ async def test_a_summary_takes_the_place_of_turns(store: MemoryStore) -> None:
     assert await store.load(A) == Remembered([said(2)], "second")
 
 
+async def test_a_summary_is_rewritten_beside_the_turns(store: MemoryStore) -> None:
+    await store.save_turn(A, said(1))
+    await store.save_summary(A, "first", keep=None)
+    await store.save_summary(A, "二", keep=None)
+    await store.save_summary(B, "of b", keep=None)
+    assert await store.load(A) == Remembered([said(1)], "二")
+    await store.save_summary(A, "", keep=None)
+    assert await store.load(A) == Remembered([said(1)])
+    await store.save_summary(B, "", keep=None)
+    assert [device.key for device in await store.known()] == [A]
+
+
 async def test_a_turn_is_taken_back(store: MemoryStore) -> None:
     await store.save_turn(A, said(1))
     await store.save_turn(A, TURN)

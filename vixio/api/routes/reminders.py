@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
-from fastapi import Path
+from fastapi import Path, Query
 from pydantic import BaseModel, Field
 
 from vixio.api.access import SCOPED, Service, Who
-from vixio.api.fields import Body, Filter, Limit
+from vixio.api.fields import Body, Filter, Limit, Offset
 from vixio.api.problems import Problem, unavailable
 from vixio.api.routing import Routes
 from vixio.api.scopes import Scope
@@ -59,9 +59,25 @@ class Reminder(BaseModel):
 
 
 class ReminderList(BaseModel):
-    """The next due first."""
+    """The next due first; of those that are over, the last that ended."""
 
     reminders: list[Reminder]
+    zone: str = Field(
+        description="The time zone of times of day, as an IANA name; empty: the server's."
+    )
+
+
+class Place(BaseModel):
+    """A room, and the devices that the settings or a profile put there."""
+
+    name: str
+    devices: list[str] = Field(description="Their ids.")
+
+
+class PlaceList(BaseModel):
+    """All places, by name."""
+
+    places: list[Place]
 
 
 class ReminderBody(Body):
@@ -89,18 +105,56 @@ class AnnounceBody(Body):
     text: Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=r"^[^\x00-\x1f\x7f]*$")]
     devices: Annotated[list[DeviceName], Field(max_length=500)] = Field(
         default_factory=list,
-        description="Ids or names; empty: all that are connected or have a name.",
+        description="Ids or names. Without devices and places: all that are connected or have a "
+        "name.",
+    )
+    places: Annotated[list[DeviceName], Field(max_length=100)] = Field(
+        default_factory=list, description="Such as kitchen: all devices there, besides `devices`."
     )
     priority: Urgency = "normal"
 
 
 async def list_reminders(
-    service: Service, device: Filter = "", over: bool = False, limit: Limit = 100
+    service: Service,
+    device: Filter = "",
+    kind: Annotated[Kind | None, Query()] = None,
+    series: Annotated[str, Query(pattern="^([0-9a-f]{12})?$")] = "",
+    over: bool = False,
+    past: bool = False,
+    limit: Limit = 100,
+    offset: Offset = 0,
 ) -> ReminderList:
-    """List what is to be said, to all or to one device; ``over``: also what has been."""
+    """List what is to be said, to all or to one device.
+
+    ``over``: also what has been; ``past``: only that, the last first. ``series``: the devices of
+    one announcement, or the times of what repeats.
+    """
     device_id = (await service.device(device)).id if device else ""
-    found = await _at_desk(service, lambda desk: desk.deliveries(device_id, over=over, limit=limit))
-    return ReminderList(reminders=[_reminder(service, each) for each in found])
+    kinds = () if kind is None else (kind,)
+    found = await _at_desk(
+        service,
+        lambda desk: desk.deliveries(
+            device_id,
+            kinds=kinds,
+            series=series,
+            over=over,
+            past=past,
+            limit=limit,
+            offset=offset,
+        ),
+    )
+    return _listed(service, found)
+
+
+async def list_places(service: Service) -> PlaceList:
+    """List the places of devices, for announcements."""
+    found = service.ports.listeners.places()
+    return PlaceList(
+        places=[
+            Place(name=name, devices=[each.device_id for each in there])
+            for name, there in found.items()
+        ]
+    )
 
 
 async def show_reminder(service: Service, reminder: ReminderPath) -> Reminder:
@@ -138,7 +192,8 @@ async def add_reminder(service: Service, who: Who, body: ReminderBody) -> Remind
 async def announce(service: Service, who: Who, body: AnnounceBody) -> ReminderList:
     """Have something said to many devices, now or at their next contact within an hour."""
     ids = [(await service.device(device)).id for device in body.devices]
-    if not body.devices:
+    ids += _in_places(service, body.places)
+    if not body.devices and not body.places:
         ids = [each.device_id for each in service.ports.listeners.for_all()]
     now = now_ms()
     orders = [
@@ -153,7 +208,7 @@ async def announce(service: Service, who: Who, body: AnnounceBody) -> ReminderLi
         for device_id in dict.fromkeys(ids)
     ]
     found = await _at_desk(service, lambda desk: desk.announce(orders))
-    return ReminderList(reminders=[_reminder(service, each) for each in found])
+    return _listed(service, found)
 
 
 async def cancel_reminder(service: Service, who: Who, reminder: ReminderPath) -> Reminder:
@@ -161,6 +216,18 @@ async def cancel_reminder(service: Service, who: Who, reminder: ReminderPath) ->
     await _known(service, reminder)
     found = await _at_desk(service, lambda desk: desk.cancel(reminder, who.actor))
     return _reminder(service, found)
+
+
+def _in_places(service: ApiService, places: Sequence[str]) -> list[str]:
+    """Return the ids of the devices there. Raises Problem for a place without devices."""
+    ids: list[str] = []
+    for place in places:
+        if not (there := service.ports.listeners.at(place)):
+            known = ", ".join(list(service.ports.listeners.places())[:20])
+            hint = f"these are there: {known}" if known else "no device has a place"
+            raise Problem(404, f"no device is in the place {place!r}; {hint}")
+        ids += [each.device_id for each in there]
+    return ids
 
 
 async def _known(service: ApiService, reminder: str) -> Delivery:
@@ -188,6 +255,11 @@ async def _at_desk(service: ApiService, work: Callable[[ReminderDesk], Awaitable
         raise Problem(409, str(error)) from None
 
 
+def _listed(service: ApiService, found: Sequence[Delivery]) -> ReminderList:
+    shown = [_reminder(service, each) for each in found]
+    return ReminderList(reminders=shown, zone=service.ports.reminders.zone)
+
+
 def _reminder(service: ApiService, each: Delivery) -> Reminder:
     values: dict[str, Any] = each.row()
     values["priority"] = each.priority.name.lower()
@@ -203,5 +275,6 @@ def make_routes() -> Routes:
     routes.add("POST", "/reminders", add_reminder, scope, status=201, errors=(404, 409))
     routes.add("GET", one, show_reminder, scope, errors=(404, 409))
     routes.add("DELETE", one, cancel_reminder, scope, errors=(404, 409))
+    routes.add("GET", "/places", list_places, scope)
     routes.add("POST", "/announcements", announce, scope, status=201, errors=(404, 409))
     return routes
