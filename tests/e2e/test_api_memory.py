@@ -7,8 +7,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import aiohttp
+
 from firmware_test_client import SimulatedDevice
 from tests.e2e.api_client import ApiServer, Client, api_server
+from tests.e2e.harness import serving, settings
 from tests.e2e.test_api_household import refused
 from tests.e2e.test_people import RECALL, asked_until
 from vixio.api.scopes import Scope
@@ -116,17 +119,23 @@ def heard(agent: ScriptedAgentBackend, text: str) -> list[HistoryItem]:
 
 
 async def test_a_summary_is_rewritten_and_a_connected_device_follows(tmp_path: Path) -> None:
+    agent = ScriptedAgentBackend()
+    sections = {
+        "data": {"folder": str(tmp_path / "data"), "database": ""},
+        "api": {"enabled": True},
+        "memory": kept(tmp_path),
+    }
     async with (
-        api_server(tmp_path, memory=kept(tmp_path)) as api,
-        SimulatedDevice(api.server.device(mode="manual")) as device,
+        serving(settings(**sections), agent=agent) as server,
+        aiohttp.ClientSession() as http,
+        SimulatedDevice(server.device(mode="manual")) as device,
     ):
-        call = await editor(api)
+        call = await editor(ApiServer(server, http))
         path = f"/devices/{device.config.device_id}/memory"
         await device.type_text("one")
         await turns_saved(call, path, 1)
         written = await call("PUT", f"{path}/summary", {"summary": " Ada likes tea.\n"})
         assert (written.status, written.body) == (200, {"summary": "Ada likes tea."})
-        agent = api.server.agent
         await device.type_text("two")
         assert heard(agent, "two")[0] == Summary("Ada likes tea.")
         assert len(heard(agent, "two")) == 3

@@ -110,6 +110,7 @@ async def note(service: ApiService, actor: str, action: str, whose: Owner) -> No
             )
 
     await service.use(add)
+    await service.ports.registry.catch_up()
 
 
 async def follow(service: ApiService, whose: Owner) -> None:

@@ -151,8 +151,13 @@ class DeviceRegistry(Access):
         Raises RegistryError, RegistryUnavailable.
         """
         result = await self.use(lambda database: work(Desk(database)))
-        await self._catch_up(sure=True)
+        await self.catch_up()
         return result
+
+    async def catch_up(self) -> None:
+        """Take into account at once what :meth:`use` has added to the audit trail: of the changes
+        of its own connection, SQLite says nothing. Raises RegistryUnavailable."""
+        await self._catch_up(sure=True)
 
     def recognises(self, identity: Identity) -> bool:
         """Whether a token is one of this device's own that is good; of blocked devices, none is."""

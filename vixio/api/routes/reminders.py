@@ -186,7 +186,7 @@ async def add_reminder(service: Service, who: Who, body: ReminderBody) -> Remind
         priority=Priority[body.priority.upper()],
         created_by=who.actor,
     )
-    return _reminder(service, await _at_desk(service, lambda desk: desk.add(order)))
+    return _reminder(service, await _change(service, lambda desk: desk.add(order)))
 
 
 async def announce(service: Service, who: Who, body: AnnounceBody) -> ReminderList:
@@ -207,14 +207,14 @@ async def announce(service: Service, who: Who, body: AnnounceBody) -> ReminderLi
         )
         for device_id in dict.fromkeys(ids)
     ]
-    found = await _at_desk(service, lambda desk: desk.announce(orders))
+    found = await _change(service, lambda desk: desk.announce(orders))
     return _listed(service, found)
 
 
 async def cancel_reminder(service: Service, who: Who, reminder: ReminderPath) -> Reminder:
     """Cancel what has not begun to be said; one that repeats does not come again."""
     await _known(service, reminder)
-    found = await _at_desk(service, lambda desk: desk.cancel(reminder, who.actor))
+    found = await _change(service, lambda desk: desk.cancel(reminder, who.actor))
     return _reminder(service, found)
 
 
@@ -253,6 +253,13 @@ async def _at_desk(service: ApiService, work: Callable[[ReminderDesk], Awaitable
         raise unavailable(str(error)) from None
     except ReminderError as error:
         raise Problem(409, str(error)) from None
+
+
+async def _change(service: ApiService, work: Callable[[ReminderDesk], Awaitable[T]]) -> T:
+    """Have a change made, and those told who watch. Raises Problem."""
+    result = await _at_desk(service, work)
+    await service.ports.registry.catch_up()
+    return result
 
 
 def _listed(service: ApiService, found: Sequence[Delivery]) -> ReminderList:

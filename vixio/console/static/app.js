@@ -38,7 +38,10 @@ document.documentElement.lang = locale();
 drawShell();
 startFeed();
 onLogin(show);
-onPlace(show);
+onPlace(() => {
+  shownAt = ""; // a page may have changed the address without being opened anew
+  show();
+});
 onFeedState(drawStatus);
 show();
 
