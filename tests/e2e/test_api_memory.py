@@ -120,7 +120,7 @@ def heard(agent: ScriptedAgentBackend, text: str) -> list[HistoryItem]:
 
 async def test_a_summary_is_rewritten_and_a_connected_device_follows(tmp_path: Path) -> None:
     agent = ScriptedAgentBackend()
-    sections = {
+    sections: dict[str, dict[str, Any]] = {
         "data": {"folder": str(tmp_path / "data"), "database": ""},
         "api": {"enabled": True},
         "memory": kept(tmp_path),
@@ -241,7 +241,7 @@ async def test_rooms_hear_an_announcement(tmp_path: Path) -> None:
         assert len((await call("GET", "/reminders?over=true")).body["reminders"]) == 4
 
         # What is over comes with the last first.
-        ended = []
+        ended: list[str] = []
         for each in listed["reminders"]:
             ended.insert(0, (await call("DELETE", f"/reminders/{each['id']}")).body["id"])
         past = (await call("GET", "/reminders?past=true&limit=2")).body["reminders"]

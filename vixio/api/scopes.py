@@ -24,7 +24,7 @@ class Scope(StrEnum):
     CONVERSATIONS_READ = "conversations:read"
     """Read what was said, with timelines and tool calls, and what is remembered."""
     CONVERSATIONS_WRITE = "conversations:write"
-    """Erase it."""
+    """Erase it; edit what is remembered."""
     PROFILES = "profiles"
     """Read and write profiles, and give them to devices."""
     REMINDERS = "reminders"

@@ -23,6 +23,7 @@ export function ruleWords(rule) {
   const [time, days = ""] = rule.split(" ");
   const chosen = days.split(",");
   if (chosen.length === DAYS.length) return t("reminders.daily", { time });
+  if (days === DAYS.slice(0, 5).join(",")) return t("reminders.weekdays", { time });
   return t("reminders.on-days", { days: chosen.map((each) => t(`reminders.day.${each}`)).join(", "), time });
 }
 

@@ -51,6 +51,7 @@ export function person(panel, signal, id) {
       if (!(error instanceof ApiError) || error.status !== 404) throw error;
       return fill(place, notice("warn", h("p", null, t("people.missing"))));
     }
+    if (known.id !== id) return go(["memory", "people", known.id], {}, { replace: true }); // a name may change
     draw();
     try {
       const remembered = await get(`${path}/facts`, {}, signal);
