@@ -21,7 +21,7 @@ export function deviceMemory(panel, signal, id) {
   let device = null;
   /** @type {any} */
   let remembered = null;
-  const name = h("h2", null, id);
+  const name = h("h2", { class: "memory-name" }, id);
   const mac = h("span", { class: "mono small muted" });
   const link = h("a", { class: "button plain", href: href(["device", id]) }, icon("devices"), h("span", null, t("dm.device")));
   const place = h("div", { class: "stack" }, loading());

@@ -19,7 +19,7 @@ export function person(panel, signal, id) {
   /** @type {any} */
   let known = null;
   let count = 0;
-  const name = h("h2", null);
+  const name = h("h2", { class: "memory-name" });
   const place = h("div", { class: "stack" }, loading());
   const owned = h("ul", { class: "lines" });
   const keyed = new Keyed(owned);
@@ -67,7 +67,8 @@ export function person(panel, signal, id) {
   function draw() {
     if (!known) return;
     setText(name, known.name);
-    fill(none, known.devices.length ? null : empty(t("people.devices.none", { name: known.name })));
+    none.hidden = known.devices.length > 0;
+    fill(none, none.hidden ? null : empty(t("people.devices.none", { name: known.name })));
     keyed.show(known.devices, (/** @type {string} */ each) => each, (each) => deviceName(devices.all, each), (each) => {
       const device = deviceName(devices.all, each);
       return h("li", { class: "line" },
