@@ -64,6 +64,7 @@ export function deviceMemory(panel, signal, id) {
     setText(mac, device?.name ? id : device ? "" : t("dm.unlisted"));
     link.hidden = !device;
     const person = device?.person;
+    owner.hidden = !person;
     fill(owner, person
       ? notice("info", h("p", null, t("dm.of", { name: person })), h("a", { href: href(["memory", "people", person]) }, t("dm.of.link", { name: person })))
       : null);
