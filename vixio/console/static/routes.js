@@ -15,6 +15,7 @@ export const ROUTES = [
   { name: "login", open: true, load: () => import("./pages/login.js") },
   { name: "devices", icon: "devices", load: () => import("./pages/devices.js") },
   { name: "device", load: () => import("./pages/device.js") },
+  { name: "talk", icon: "talk", open: true, load: () => import("./pages/talk.js") },
   { name: "memory", icon: "memory", load: () => import("./pages/memory.js") },
   { name: "components", open: true, load: () => import("./pages/components.js") },
 ];
