@@ -209,9 +209,19 @@ export class Device extends EventTarget {
     void this.player.resume();
   }
 
-  async #openMicrophone() {
+  #openMicrophone() {
+    return this.#tryMicrophone(() => this.microphone.open());
+  }
+
+  /** Changes it, also while it is open: the conversation ends if it is lost. @param {(microphone: Microphone) => Promise<void>} change */
+  async changeMicrophone(change) {
+    if (!(await this.#tryMicrophone(() => change(this.microphone)))) this.stop();
+  }
+
+  /** @param {() => Promise<void>} act @returns {Promise<boolean>} whether it succeeded; why not is told */
+  async #tryMicrophone(act) {
     try {
-      await this.microphone.open();
+      await act();
       return true;
     } catch (error) {
       this.#tell("microphone", error instanceof MicrophoneError ? error.problem : "failed");

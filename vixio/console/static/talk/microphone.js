@@ -15,6 +15,9 @@ export class MicrophoneError extends Error {
   }
 }
 
+const INPUT_KEY = "vixio.input";
+const NOISE_KEY = "vixio.noise";
+
 const SILENCE_MS = 3_000;
 const SILENCE_LEVEL = 1e-5;
 /** A live microphone is never quite silent: below −100 dB it is muted, or the wrong input. */
@@ -28,7 +31,9 @@ export class Microphone extends EventTarget {
   #silentSince = 0;
   #opening = 0;
   /** The chosen input's id; empty: the browser's choice. */
-  input = localStorage.getItem("vixio.input") ?? "";
+  input = localStorage.getItem(INPUT_KEY) ?? "";
+  /** Whether the browser takes noise away. Off by default: recognisers know noise, and hear worse what is left. */
+  suppressesNoise = localStorage.getItem(NOISE_KEY) === "on";
   /** Whether silence is a problem: while the assistant listens. */
   expected = false;
   /** Whether the browser cancels the echo of its loudspeaker. */
@@ -62,7 +67,7 @@ export class Microphone extends EventTarget {
   async #ask() {
     if (!globalThis.isSecureContext) throw new MicrophoneError("insecure");
     if (!navigator.mediaDevices?.getUserMedia) throw new MicrophoneError("unsupported");
-    const wanted = { channelCount: 1, echoCancellation: true, noiseSuppression: true, autoGainControl: true };
+    const wanted = { channelCount: 1, echoCancellation: true, noiseSuppression: this.suppressesNoise, autoGainControl: true };
     const audio = this.input ? { ...wanted, deviceId: { exact: this.input } } : wanted;
     try {
       return await navigator.mediaDevices.getUserMedia({ audio });
@@ -104,7 +109,18 @@ export class Microphone extends EventTarget {
   /** Takes another input, at once if it is open. @param {string} id */
   async choose(id) {
     this.input = id;
-    localStorage.setItem("vixio.input", id);
+    localStorage.setItem(INPUT_KEY, id);
+    await this.#reopen();
+  }
+
+  /** Has the browser take noise away, or not. @param {boolean} on */
+  async suppressNoise(on) {
+    this.suppressesNoise = on;
+    localStorage.setItem(NOISE_KEY, on ? "on" : "off");
+    await this.#reopen();
+  }
+
+  async #reopen() {
     if (!this.#stream) return;
     this.close();
     await this.open();

@@ -1,13 +1,13 @@
 // A stream of samples from one rate to a lower one: a windowed sinc, whose cut-off lies below half
 // the lower rate. Used by the microphone's worklet; it uses nothing of a page.
 
-const ZEROS = 12;
+const ZEROS = 16;
 /** Zero crossings of the sinc on each side: an attenuation of some 60 dB. */
 
-const ROLL_OFF = 0.92;
+const ROLL_OFF = 0.95;
 /** The cut-off, as a share of half the lower rate. */
 
-const PHASES = 64;
+const PHASES = 256;
 /** Positions between two samples for which the filter is stored. */
 
 export class Resampler {

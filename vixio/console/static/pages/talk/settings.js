@@ -14,7 +14,14 @@ const MODE_KEY = "vixio.mode";
 
 /** @param {Device} device @param {AbortSignal} signal */
 export function settingsCard(device, signal) {
-  return card(t("talk.settings"), modes(device), input(device, signal), volume(device));
+  return card(t("talk.settings"), modes(device), input(device, signal), noise(device), volume(device));
+}
+
+/** @param {Device} device */
+function noise(device) {
+  const box = h("input", { type: "checkbox", checked: device.microphone.suppressesNoise });
+  box.addEventListener("change", () => void device.changeMicrophone((microphone) => microphone.suppressNoise(box.checked)));
+  return h("div", null, h("label", { class: "check" }, box, t("talk.noise")), h("p", { class: "hint" }, t("talk.noise.hint")));
 }
 
 /** @param {Device} device */
@@ -64,9 +71,7 @@ function input(device, signal) {
     fill(list, ...options);
     list.value = inputs.some(({ id }) => id === microphone.input) ? microphone.input : "";
   };
-  list.addEventListener("change", () => {
-    microphone.choose(list.value).catch(() => device.stop());
-  });
+  list.addEventListener("change", () => void device.changeMicrophone(() => microphone.choose(list.value)));
   microphone.addEventListener("inputs", () => void read());
   navigator.mediaDevices?.addEventListener?.("devicechange", () => void read(), { signal });
   void read();

@@ -38,7 +38,7 @@ export function stage(device, signal) {
     screen.dataset.state = device.state;
     setText(state, t(`talk.state.${device.state}`));
     screen.dataset.theme = device.hardware.theme;
-    screen.style.filter = `brightness(${0.35 + (0.65 * device.hardware.brightness) / 100})`;
+    screen.style.filter = `brightness(${0.5 + device.hardware.brightness / 200})`;
   };
   show("happy");
   draw();
