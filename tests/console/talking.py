@@ -7,15 +7,16 @@ import json
 import subprocess
 import sys
 import time
-import urllib.request
 import wave
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 from playwright.sync_api import Browser, Page, Playwright, WebSocket, expect
 
@@ -25,8 +26,12 @@ from tests.support import patient
 from tests.support.servers import free_port
 
 RATE = 48_000
-LEAD_S = 3.0
+LEAD_S = 2.0
 """Before the words: the page connects meanwhile, as the fake microphone runs once it is opened."""
+
+PEAK = 0.1
+"""Of the words, 1.0 being full scale: the browser's gain control raises them, and louder ones would
+be clipped at their beginning, where the recogniser then fails."""
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = (
@@ -64,7 +69,7 @@ class Played:
 class TalkServer:
     """A server process with its folder."""
 
-    def __init__(self, folder: Path, access: str = "open") -> None:
+    def __init__(self, folder: Path, access: str = "open", more: str = "") -> None:
         self.folder = folder
         self.port, self.http_port = free_port(), free_port()
         self.url = f"http://127.0.0.1:{self.http_port}"
@@ -73,7 +78,7 @@ class TalkServer:
             f"server: {{{server}, access: {access}}}\n"
             f"data: {{folder: {folder / 'data'}}}\n"
             f"api: {{hosts: [vixio.lan]}}\n"
-            f"memory: {{store: none}}\n{patient.YAML}"
+            f"memory: {{store: none}}\n{patient.YAML}{more}"
         )
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -92,9 +97,8 @@ class TalkServer:
 
     def _ready(self) -> bool:
         try:
-            with urllib.request.urlopen(f"{self.url}/readyz", timeout=5) as answer:
-                return bool(answer.status == 200)
-        except OSError:
+            return httpx.get(f"{self.url}/readyz").status_code == 200
+        except httpx.TransportError:
             return False
 
     def stop(self) -> None:
@@ -111,14 +115,11 @@ class TalkServer:
 
     def post(self, path: str, body: object, token: str = "") -> dict[str, Any]:
         """Make a request to the API."""
-        headers = {"Content-Type": "application/json"}
-        if token:
-            headers["Authorization"] = f"Bearer {token}"
-        data = json.dumps(body).encode()
-        request = urllib.request.Request(f"{self.url}/api/v1{path}", data, headers)
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            found: dict[str, Any] = json.loads(answer.read() or b"{}")
-            return found
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        answer = httpx.post(f"{self.url}/api/v1{path}", json=body, headers=headers, timeout=30)
+        answer.raise_for_status()
+        found: dict[str, Any] = answer.json()
+        return found
 
 
 def write_speech(path: Path, words: str, lead_s: float = LEAD_S) -> Path:
@@ -132,7 +133,7 @@ def write_speech(path: Path, words: str, lead_s: float = LEAD_S) -> Path:
         with ThreadPoolExecutor(1) as pool:  # playwright's loop runs in this thread
             spoken = pool.submit(asyncio.run, synthesise(words, Voice())).result()
         speech = spoken.resampled(RATE).samples.astype(float)
-        speech *= 0.4 * 32_767 / np.abs(speech).max()
+        speech *= PEAK * 32_767 / np.abs(speech).max()
         samples = np.concatenate((hiss(lead_s), speech, hiss(20)))
     else:
         samples = np.zeros(30 * RATE)
@@ -149,7 +150,9 @@ def chromium(playwright: Playwright, *flags: str, wav: Path | None = None) -> It
     """Start a browser; with ``wav`` its microphone plays that, once."""
     heard = (f"--use-file-for-fake-audio-capture={wav}%noloop",) if wav else ()
     browser = playwright.chromium.launch(
-        executable_path=CHROMIUM, args=[*FLAGS, *flags, *heard], ignore_default_args=["--mute-audio"]
+        executable_path=CHROMIUM,
+        args=[*FLAGS, *flags, *heard],
+        ignore_default_args=["--mute-audio"],
     )
     try:
         yield browser
@@ -159,7 +162,7 @@ def chromium(playwright: Playwright, *flags: str, wav: Path | None = None) -> It
 
 @dataclass  # no slots: playwright notes its handlers in the object whose methods they are
 class TalkPage:
-    """The page, with what went over its socket. ``wrong``: what a browser's console complains of."""
+    """The page, with what went over its socket. ``wrong``: errors of the console."""
 
     page: Page
     sent: list[dict[str, Any]] = field(default_factory=list)
@@ -178,9 +181,7 @@ class TalkPage:
             talk.page.add_init_script(f"localStorage.setItem('vixio.login', {kept})")
         talk.page.on("websocket", talk._watch)
         talk.page.on("pageerror", lambda error: talk.wrong.append(str(error)))
-        talk.page.on(
-            "console", lambda line: line.type == "error" and talk.wrong.append(line.text)
-        )
+        talk.page.on("console", lambda line: line.type == "error" and talk.wrong.append(line.text))
         talk.page.goto(f"{url}/console/#/talk{query}")
         expect(talk.page.locator(".talk-main")).to_be_visible(timeout=20_000)
         return talk
@@ -218,8 +219,9 @@ class TalkPage:
         frames = self.page.evaluate("window.played")
         seconds = sum(each["seconds"] for each in frames)
         square = sum(each["sum"] * each["seconds"] for each in frames) / seconds if seconds else 0
-        pairs = zip(frames, frames[1:], strict=False)
-        gaps = [after["at"] - before["at"] - before["seconds"] for before, after in pairs]
+        gaps = [
+            after["at"] - before["at"] - before["seconds"] for before, after in pairwise(frames)
+        ]
         return Played(seconds, square**0.5, gaps)
 
     def calls(self) -> list[str]:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import base64
+import json
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+from typing import ClassVar
 
 import pytest
 
@@ -47,8 +52,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TalkServer]:
 
 @pytest.fixture(scope="module")
 def speech(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("speech") / "volume.wav"
-    return write_speech(path, VOLUME)
+    return write_speech(tmp_path_factory.mktemp("speech") / "volume.wav", VOLUME)
 
 
 @pytest.mark.parametrize("codec", ["opus", "pcm"])
@@ -86,15 +90,17 @@ def test_push_to_talk(playwright: Playwright, server: TalkServer, speech: Path) 
         button.hover()
         talk.page.mouse.down()
         talk.expect_state("Listening")
-        # 3 s of noise and 2 s of words, counted in what was sent: 60 ms a packet.
-        while len(talk.packets) < 110:
+        # 2 s of noise and 2 s of words, counted in what was sent: 60 ms a packet.
+        while len(talk.packets) < 85:
             talk.page.wait_for_timeout(60)
         assert not any(each["type"] == "stt" for each in talk.received)
         talk.page.mouse.up()
         talk.expect_heard(VOLUME)
         talk.expect_said("The volume is now 30 percent.")
         talk.expect_state("Ready")
-        listens = [(each["state"], each.get("mode")) for each in talk.sent if each["type"] == "listen"]
+        listens = [
+            (each["state"], each.get("mode")) for each in talk.sent if each["type"] == "listen"
+        ]
         assert listens == [("start", "manual"), ("stop", None)]
         assert talk.played().seconds > 1
 
@@ -123,19 +129,19 @@ def test_a_tool_that_is_switched_off_is_called_no_more(
         talk.expect_state("Ready")
         talk.page.get_by_role("button", name="The lamp is on").click()
 
-        _listed(talk, lambda: box.uncheck())
+        _listed(talk, box.uncheck)
         talk.type("turn on the lamp")
         expect(talk.page.locator('li[data-who="assistant"]')).to_have_count(2, timeout=30_000)
         talk.expect_state("Ready")
         assert talk.calls() == ["self.lamp.turn_on"]
         expect(talk.page.get_by_role("button", name="The lamp is off")).to_be_visible()
 
-        _listed(talk, lambda: box.check())
+        _listed(talk, box.check)
         talk.type("turn on the lamp")
         expect(talk.page.get_by_role("button", name="The lamp is on")).to_be_visible(timeout=30_000)
 
 
-def _listed(talk: TalkPage, act) -> None:  # type: ignore[no-untyped-def]
+def _listed(talk: TalkPage, act: Callable[[], None]) -> None:
     """Do something that changes the list of tools, and wait until the server has listed them."""
 
     def lists() -> int:
@@ -148,9 +154,7 @@ def _listed(talk: TalkPage, act) -> None:  # type: ignore[no-untyped-def]
         talk.page.wait_for_timeout(50)
 
 
-def test_an_answer_is_interrupted(
-    playwright: Playwright, server: TalkServer, speech: Path
-) -> None:
+def test_an_answer_is_interrupted(playwright: Playwright, server: TalkServer) -> None:
     with chromium(playwright) as browser:
         talk = TalkPage.open(browser, server.url)
         talk.type(LONG)
@@ -266,3 +270,58 @@ def test_a_server_that_restarts_is_found_again(playwright: Playwright, tmp_path:
             )
     finally:
         server.stop()
+
+
+class Viewer(BaseHTTPRequestHandler):
+    """A vision model behind the OpenAI API: it notes the photo and says what it sees."""
+
+    photos: ClassVar[list[bytes]] = []
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        for part in asked["messages"][-1]["content"]:
+            if part["type"] == "image_url":
+                self.photos.append(base64.b64decode(part["image_url"]["url"].partition(",")[2]))
+        message = {"role": "assistant", "content": "A green picture."}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        answer = {"id": "1", "object": "chat.completion", "created": 0, "model": "m"}
+        body = json.dumps({**answer, "choices": [choice]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+def test_the_camera_takes_photos_while_it_is_switched_on(
+    playwright: Playwright, tmp_path: Path
+) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Viewer) as viewer:
+        thread = Thread(target=viewer.serve_forever)
+        thread.start()
+        base = f"http://127.0.0.1:{viewer.server_port}/v1"
+        vision = f"vision: {{name: openai, model: m, base_url: '{base}'}}\n"
+        server = TalkServer(tmp_path, more=vision)
+        try:
+            server.start()
+            with chromium(playwright, *MICROPHONE) as browser:
+                talk = TalkPage.open(browser, server.url)
+                talk.type("take a photo")
+                expect(talk.page.locator('li[data-who="assistant"]')).to_have_count(
+                    1, timeout=30_000
+                )
+                talk.expect_state("Ready")
+                assert talk.calls() == []  # it is off, so there is no such tool
+                _listed(talk, talk.page.get_by_label("Take a photo").check)
+                talk.type("take a photo")
+                talk.expect_said("A green picture.")
+                assert talk.calls() == ["self.camera.take_photo"]
+                assert Viewer.photos[0].startswith(b"\xff\xd8")  # a JPEG
+                assert talk.wrong == []
+        finally:
+            server.stop()
+            viewer.shutdown()
+            thread.join()

@@ -112,11 +112,7 @@ export class Device extends EventTarget {
     this.#sound();
     this.conversing = true;
     const ready = (await this.#openMicrophone()) && this.conversing && (await this.#connect());
-    if (!this.conversing) return;
-    if (!ready) {
-      this.conversing = false;
-      return;
-    }
+    if (!ready || !this.conversing) return; // stopped meanwhile, or its claim took its time
     if (this.state === "speaking") this.abort();
     this.#listen();
   }
@@ -133,8 +129,7 @@ export class Device extends EventTarget {
     this.#holding = true;
     this.#sound();
     const ready = (await this.#openMicrophone()) && (await this.#connect());
-    if (!ready) this.#holding = false;
-    if (!this.#holding) return;
+    if (!ready || !this.#holding) return; // released meanwhile
     if (this.state === "speaking") this.abort();
     this.#listen();
   }
@@ -224,6 +219,8 @@ export class Device extends EventTarget {
       await act();
       return true;
     } catch (error) {
+      this.conversing = false;
+      this.#holding = false;
       this.#tell("microphone", error instanceof MicrophoneError ? error.problem : "failed");
       return false;
     }
