@@ -4,272 +4,253 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import pytest
+import pytest_asyncio
 
-pytest.importorskip("playwright.sync_api", reason="the console's tests need playwright")
+from tests.console.house import NAME, ConsoleHouse
+from tests.console.talking import TalkPage, write_speech
+from tests.console.visit import launched, visiting
+from tests.support.waiting import until
 
-from playwright.sync_api import Playwright, expect, sync_playwright
+if TYPE_CHECKING:
+    from playwright.async_api import Playwright
 
-from tests.console.talking import (
-    ALLOWED,
-    CHROMIUM,
-    FAKE_MICROPHONE,
-    TalkPage,
-    TalkServer,
-    chromium,
-    write_speech,
-)
-
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not Path(CHROMIUM).exists(), reason="the console's tests need Chromium"),
-]
+pytestmark = pytest.mark.slow
 
 VOLUME = "set the volume to thirty percent"
 LONG = "what can you do"
-MICROPHONE = (FAKE_MICROPHONE, ALLOWED)
+ASLEEP = "Asleep. Press the button to begin."
 
 
-@pytest.fixture(scope="module")
-def playwright() -> Iterator[Playwright]:
-    with sync_playwright() as playwright:
-        yield playwright
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def open_house(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ConsoleHouse]:
+    """A server that lets every device in."""
+    new = ConsoleHouse(tmp_path_factory.mktemp("house"), access="open")
+    async with new.serving():
+        yield new
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TalkServer]:
-    server = TalkServer(tmp_path_factory.mktemp("server"))
-    server.start()
-    yield server
-    server.stop()
-
-
-@pytest.fixture(scope="module")
-def speech(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_speech(tmp_path_factory.mktemp("speech") / "volume.wav", VOLUME)
+@asynccontextmanager
+async def talking(
+    playwright: Playwright,
+    house: ConsoleHouse,
+    microphone: Path | None = None,
+    *,
+    query: str = "",
+    allow: bool = True,
+    host: str = "127.0.0.1",
+) -> AsyncIterator[TalkPage]:
+    """Open the page in a browser with this microphone, or without one."""
+    async with (
+        launched(playwright, microphone, allow=allow) as browser,
+        visiting(browser, house, tap=False, host=host) as visit,
+    ):
+        yield await TalkPage.open(visit, query)
 
 
 @pytest.mark.parametrize("codec", ["opus", "pcm"])
-def test_spoken_words_are_answered_and_a_tool_is_called(
-    playwright: Playwright, server: TalkServer, speech: Path, codec: str
+async def test_spoken_words_are_answered_and_a_tool_is_called(
+    playwright: Playwright, open_house: ConsoleHouse, tmp_path: Path, codec: str
 ) -> None:
-    with chromium(playwright, *MICROPHONE, wav=speech) as browser:
-        talk = TalkPage.open(browser, server.url, "?codec=pcm" if codec == "pcm" else "")
-        talk.page.get_by_role("button", name="Start talking").click()
-        talk.expect_heard(VOLUME)
-        talk.expect_said("The volume is now 30 percent.")
-        talk.expect_state("Listening")  # again, once all was played
+    # Repeated: on a busy machine the browser's fake microphone leaves out samples.
+    speech = await write_speech(tmp_path / "volume.wav", VOLUME, times=4)
+    query = "?codec=pcm" if codec == "pcm" else ""
+    async with talking(playwright, open_house, speech, query=query) as talk:
+        await talk.press("Start talking")
+        await talk.until_heard(VOLUME, seconds=90)
+        await talk.until_said("The volume is now 30 percent.")
+        await talk.until_state("Listening")  # again, once all was played
 
         assert talk.sent[0]["audio_params"]["format"] == codec
         assert all(len(packet) == 1920 for packet in talk.packets) == (codec == "pcm")
         assert talk.calls() == ["self.audio_speaker.set_volume"]
-        expect(talk.page.get_by_label("Volume", exact=True)).to_have_value("30")
-        expect(talk.page.locator(".talk-latency")).to_have_count(1)
-        played = talk.played()
+        assert await talk.visit.page.locator("input[name=volume]").input_value() == "30"
+        await talk.until_visible(".talk-latency >> nth=-1")
+        played = await talk.played()
         assert played.seconds > 1
         assert played.rms > 0.01
-        assert max(played.gaps) < 0.001
         starts = [each for each in talk.sent if each["type"] == "listen"]
-        assert [each["mode"] for each in starts] == ["auto", "auto"]
-        talk.page.get_by_role("button", name="Stop").click()
-        talk.expect_state("Asleep. Press the button to begin.")
-        assert talk.wrong == []
+        assert len(starts) > 1
+        assert {each["mode"] for each in starts} == {"auto"}
+        await talk.press("Stop")
+        await talk.until_state(ASLEEP)
 
 
-def test_push_to_talk(playwright: Playwright, server: TalkServer, speech: Path) -> None:
-    with chromium(playwright, *MICROPHONE, wav=speech) as browser:
-        talk = TalkPage.open(browser, server.url)
-        talk.page.get_by_label("Push to talk").check()
-        button = talk.page.locator(".talk-main")
-        button.hover()
-        talk.page.mouse.down()
-        talk.expect_state("Listening")
+async def test_push_to_talk(
+    playwright: Playwright, open_house: ConsoleHouse, tmp_path: Path
+) -> None:
+    speech = await write_speech(tmp_path / "volume.wav", VOLUME)
+    async with talking(playwright, open_house, speech) as talk:
+        await talk.choose("Push to talk")
+        await talk.visit.page.locator(".talk-main").hover()
+        await talk.visit.page.mouse.down()
+        await talk.until_state("Listening")
         # 2 s of noise and 2 s of words, counted in what was sent: 60 ms a packet.
-        while len(talk.packets) < 85:
-            talk.page.wait_for_timeout(60)
+        await until(lambda: len(talk.packets) > 85, what="the words in packets")
         assert not any(each["type"] == "stt" for each in talk.received)
-        talk.page.mouse.up()
-        talk.expect_heard(VOLUME)
-        talk.expect_said("The volume is now 30 percent.")
-        talk.expect_state("Ready")
+        await talk.visit.page.mouse.up()
+        await talk.until_heard(VOLUME)
+        await talk.until_said("The volume is now 30 percent.")
+        await talk.until_state("Ready")
         listens = [
             (each["state"], each.get("mode")) for each in talk.sent if each["type"] == "listen"
         ]
         assert listens == [("start", "manual"), ("stop", None)]
-        assert talk.played().seconds > 1
+        assert (await talk.played()).seconds > 1
 
 
-def test_typed_words_need_no_microphone(playwright: Playwright, server: TalkServer) -> None:
-    with chromium(playwright) as browser:
-        talk = TalkPage.open(browser, server.url)
-        talk.page.get_by_role("button", name="what time is it").click()
-        talk.expect_heard("what time is it")
-        talk.expect_said("It is")
-        talk.expect_state("Ready")
-        assert talk.played().rms > 0.01
-        talk.type("turn on the lamp")
-        expect(talk.page.get_by_role("button", name="The lamp is on")).to_be_visible(timeout=30_000)
-        assert talk.wrong == []
-
-
-def test_a_tool_that_is_switched_off_is_called_no_more(
-    playwright: Playwright, server: TalkServer
+async def test_typed_words_need_no_microphone(
+    playwright: Playwright, open_house: ConsoleHouse
 ) -> None:
-    with chromium(playwright) as browser:
-        talk = TalkPage.open(browser, server.url)
-        box = talk.page.get_by_label("Turn the lamp on")
-        talk.type("turn on the lamp")
-        expect(talk.page.get_by_role("button", name="The lamp is on")).to_be_visible(timeout=30_000)
-        talk.expect_state("Ready")
-        talk.page.get_by_role("button", name="The lamp is on").click()
+    async with talking(playwright, open_house) as talk:
+        await talk.press("what time is it")
+        await talk.until_heard("what time is it")
+        await talk.until_said("It is")
+        await talk.until_state("Ready")
+        played = await talk.played()
+        assert played.rms > 0.01
+        assert max(played.gaps) < 0.001
+        await talk.type("turn on the lamp")
+        await talk.until_lamp("on")
 
-        _listed(talk, box.uncheck)
-        talk.type("turn on the lamp")
-        expect(talk.page.locator('li[data-who="assistant"]')).to_have_count(2, timeout=30_000)
-        talk.expect_state("Ready")
+
+async def test_a_tool_that_is_switched_off_is_called_no_more(
+    playwright: Playwright, open_house: ConsoleHouse
+) -> None:
+    async with talking(playwright, open_house) as talk:
+        box = talk.visit.page.get_by_label("Turn the lamp on")
+        await talk.type("turn on the lamp")
+        await talk.until_lamp("on")
+        await talk.until_state("Ready")
+        await talk.press("The lamp is on")
+        await talk.until_lamp("off")
+
+        await talk.until_listed(box.uncheck)
+        await talk.type("turn on the lamp")
+        await talk.until_visible('li[data-who="assistant"] >> nth=1')
+        await talk.until_state("Ready")
         assert talk.calls() == ["self.lamp.turn_on"]
-        expect(talk.page.get_by_role("button", name="The lamp is off")).to_be_visible()
+        await talk.until_lamp("off")
 
-        _listed(talk, box.check)
-        talk.type("turn on the lamp")
-        expect(talk.page.get_by_role("button", name="The lamp is on")).to_be_visible(timeout=30_000)
-
-
-def _listed(talk: TalkPage, act: Callable[[], None]) -> None:
-    """Do something that changes the list of tools, and wait until the server has listed them."""
-
-    def lists() -> int:
-        payloads = [each.get("payload", {}) for each in talk.received]
-        return sum(each.get("method") == "tools/list" for each in payloads)
-
-    before = lists()
-    act()
-    while lists() == before:
-        talk.page.wait_for_timeout(50)
+        await talk.until_listed(box.check)
+        await talk.type("turn on the lamp")
+        await talk.until_lamp("on")
 
 
-def test_an_answer_is_interrupted(playwright: Playwright, server: TalkServer) -> None:
-    with chromium(playwright) as browser:
-        talk = TalkPage.open(browser, server.url)
-        talk.type(LONG)
-        talk.expect_state("Speaking")
-        talk.page.get_by_role("button", name="Interrupt").click()
-        talk.expect_state("Ready")
+async def test_an_answer_is_interrupted(playwright: Playwright, open_house: ConsoleHouse) -> None:
+    async with talking(playwright, open_house) as talk:
+        await talk.type(LONG)
+        await talk.until_state("Speaking")
+        await talk.press("Interrupt")
+        await talk.until_state("Ready")
         assert any(each["type"] == "abort" for each in talk.sent)
-        before = talk.played().seconds
-        talk.type("what time is it")
-        talk.expect_said("It is")
-        talk.expect_state("Ready")
-        assert talk.played().seconds > before
+        before = (await talk.played()).seconds
+        await talk.type("what time is it")
+        await talk.until_said("It is")
+        await talk.until_state("Ready")
+        assert (await talk.played()).seconds > before
 
 
-def test_full_duplex_is_interrupted_by_voice(
-    playwright: Playwright, server: TalkServer, tmp_path: Path
+async def test_full_duplex_is_interrupted_by_voice(
+    playwright: Playwright, open_house: ConsoleHouse, tmp_path: Path
 ) -> None:
-    wav = write_speech(tmp_path / "later.wav", VOLUME, lead_s=5.0)
-    with chromium(playwright, *MICROPHONE, wav=wav) as browser:
-        talk = TalkPage.open(browser, server.url)
-        talk.page.get_by_label("Full duplex").check()
-        talk.page.get_by_role("button", name="Start talking").click()
-        talk.expect_state("Listening")
-        talk.type(LONG)
-        talk.expect_said("You can")
-        talk.expect_heard(VOLUME)  # said while the answer sounds
-        talk.expect_said("The volume is now 30 percent.")
-        talk.expect_state("Listening")
+    speech = await write_speech(tmp_path / "later.wav", VOLUME, lead_s=5.0)
+    async with talking(playwright, open_house, speech) as talk:
+        await talk.choose("Full duplex")
+        await talk.press("Start talking")
+        await talk.until_state("Listening")
+        await talk.type(LONG)
+        await talk.until_said("You can")
+        await talk.until_heard(VOLUME)  # said while the answer sounds
+        await talk.until_said("The volume is now 30 percent.")
+        await talk.until_state("Listening")
         listens = [each for each in talk.sent if each.get("state") == "start"]
         assert [each["mode"] for each in listens] == ["realtime"]
 
 
-@pytest.mark.parametrize(
-    ("flags", "problem"),
-    [((), "none"), ((FAKE_MICROPHONE,), "denied")],
-    ids=["no microphone", "refused"],
-)
-def test_a_microphone_that_cannot_be_had_is_named(
-    playwright: Playwright, server: TalkServer, flags: tuple[str, ...], problem: str
+@pytest.mark.parametrize("problem", ["none", "denied"])
+async def test_a_microphone_that_cannot_be_had_is_named(
+    playwright: Playwright, open_house: ConsoleHouse, tmp_path: Path, problem: str
 ) -> None:
-    with chromium(playwright, *flags) as browser:
-        talk = TalkPage.open(browser, server.url)
-        if not flags:
-            talk.page.context.grant_permissions(["microphone"])
-        talk.page.get_by_role("button", name="Start talking").click()
-        expect(talk.page.locator(f'[data-problem="{problem}"]')).to_be_visible(timeout=10_000)
-        talk.expect_state("Asleep. Press the button to begin.")
-        talk.type("what time is it")
-        talk.expect_said("It is")
+    speech = await write_speech(tmp_path / "silence.wav", "") if problem == "denied" else None
+    async with talking(playwright, open_house, speech, allow=False) as talk:
+        if problem == "none":
+            await talk.visit.context.grant_permissions(["microphone"])
+        await talk.press("Start talking")
+        await talk.until_visible(f'[data-problem="{problem}"]')
+        await talk.until_state(ASLEEP)
+        await talk.type("what time is it")
+        await talk.until_said("It is")
 
 
-def test_a_silent_microphone_is_named(
-    playwright: Playwright, server: TalkServer, tmp_path: Path
+async def test_a_silent_microphone_is_named(
+    playwright: Playwright, open_house: ConsoleHouse, tmp_path: Path
 ) -> None:
-    with chromium(playwright, *MICROPHONE, wav=write_speech(tmp_path / "zero.wav", "")) as browser:
-        talk = TalkPage.open(browser, server.url)
-        talk.page.get_by_role("button", name="Start talking").click()
-        expect(talk.page.locator('[data-problem="silent"]')).to_be_visible(timeout=20_000)
+    speech = await write_speech(tmp_path / "silence.wav", "")
+    async with talking(playwright, open_house, speech) as talk:
+        await talk.press("Start talking")
+        await talk.until_visible('[data-problem="silent"]')
 
 
-def test_over_plain_http_words_are_typed_and_heard(
-    playwright: Playwright, server: TalkServer
+async def test_over_plain_http_words_are_typed_and_heard(
+    playwright: Playwright, open_house: ConsoleHouse
 ) -> None:
-    with chromium(playwright, "--host-resolver-rules=MAP vixio.lan 127.0.0.1") as browser:
-        talk = TalkPage.open(browser, f"http://vixio.lan:{server.http_port}")
-        expect(talk.page.locator('[data-problem="insecure"]')).to_contain_text("localhost")
-        talk.type("what time is it")
-        talk.expect_said("It is")
-        talk.expect_state("Ready")
+    async with talking(playwright, open_house, host=NAME) as talk:
+        problem = talk.visit.page.locator('[data-problem="insecure"]')
+        assert "localhost" in await problem.inner_text()
+        await talk.type("what time is it")
+        await talk.until_said("It is")
+        await talk.until_state("Ready")
         assert talk.sent[0]["audio_params"]["format"] == "pcm"
-        assert talk.played().seconds > 0.5
-        assert talk.played().rms > 0.01
+        played = await talk.played()
+        assert played.seconds > 0.5
+        assert played.rms > 0.01
 
 
-def test_a_browser_that_is_not_claimed_shows_its_code(
+async def test_a_browser_that_is_not_claimed_shows_its_code(
+    playwright: Playwright, house: ConsoleHouse
+) -> None:
+    async with talking(playwright, house) as talk:
+        await talk.type("what time is it")
+        code = await talk.visit.page.locator(".talk-code").inner_text()
+        async with house.api() as http:
+            body = {"code": code, "name": "Study"}
+            async with http.post("/api/v1/devices/claim", json=body) as answer:
+                assert answer.status == 200
+        await talk.until_said("It is")  # it goes on by itself
+
+
+async def test_a_user_who_is_signed_in_claims_it_at_once(
+    playwright: Playwright, house: ConsoleHouse
+) -> None:
+    async with launched(playwright) as browser, visiting(browser, house, tap=False) as visit:
+        talk = await TalkPage.open(visit, signed_in=True)
+        await talk.type("what time is it")
+        await talk.until_said("It is")
+        assert await visit.page.locator(".talk-code").count() == 0
+
+
+async def test_a_server_that_restarts_is_found_again(
     playwright: Playwright, tmp_path: Path
 ) -> None:
-    server = TalkServer(tmp_path, access="activation")
-    server.start()
-    try:
-        with chromium(playwright) as browser:
-            talk = TalkPage.open(browser, server.url)
-            talk.type("what time is it")
-            code = talk.page.locator(".talk-code")
-            expect(code).to_be_visible(timeout=20_000)
-            login = server.login()
-            server.post("/devices/claim", {"code": code.inner_text()}, login["token"])
-            talk.expect_said("It is")  # it goes on by itself
-
-            signed_in = TalkPage.open(browser, server.url, login=login)
-            signed_in.type("what time is it")
-            signed_in.expect_said("It is")
-            expect(signed_in.page.locator(".talk-code")).to_have_count(0)
-    finally:
-        server.stop()
-
-
-def test_a_server_that_restarts_is_found_again(playwright: Playwright, tmp_path: Path) -> None:
-    server = TalkServer(tmp_path)
-    server.start()
-    try:
-        with chromium(playwright) as browser:
-            talk = TalkPage.open(browser, server.url)
-            talk.type("what time is it")
-            talk.expect_said("It is")
-            talk.expect_state("Ready")
-            server.stop()
-            expect(talk.page.get_by_text("The server stopped or restarted.")).to_be_visible()
-            server.start()
-            talk.type("turn on the lamp")
-            expect(talk.page.get_by_role("button", name="The lamp is on")).to_be_visible(
-                timeout=30_000
-            )
-    finally:
-        server.stop()
+    house = ConsoleHouse(tmp_path, access="open")
+    async with launched(playwright) as browser, visiting(browser, house, tap=False) as visit:
+        async with house.serving():
+            talk = await TalkPage.open(visit)
+            await talk.type("what time is it")
+            await talk.until_said("It is")
+            await talk.until_state("Ready")
+        await visit.page.get_by_text("The server stopped or restarted.").wait_for()
+        async with house.serving():
+            await talk.type("turn on the lamp")
+            await talk.until_lamp("on")
 
 
 class Viewer(BaseHTTPRequestHandler):
@@ -296,32 +277,33 @@ class Viewer(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-def test_the_camera_takes_photos_while_it_is_switched_on(
-    playwright: Playwright, tmp_path: Path
-) -> None:
+@contextmanager
+def vision_model() -> Iterator[str]:
+    """Serve the model; the value is its base URL."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Viewer) as viewer:
         thread = Thread(target=viewer.serve_forever)
         thread.start()
-        base = f"http://127.0.0.1:{viewer.server_port}/v1"
-        vision = f"vision: {{name: openai, model: m, base_url: '{base}'}}\n"
-        server = TalkServer(tmp_path, more=vision)
         try:
-            server.start()
-            with chromium(playwright, *MICROPHONE) as browser:
-                talk = TalkPage.open(browser, server.url)
-                talk.type("take a photo")
-                expect(talk.page.locator('li[data-who="assistant"]')).to_have_count(
-                    1, timeout=30_000
-                )
-                talk.expect_state("Ready")
-                assert talk.calls() == []  # it is off, so there is no such tool
-                _listed(talk, talk.page.get_by_label("Take a photo").check)
-                talk.type("take a photo")
-                talk.expect_said("A green picture.")
-                assert talk.calls() == ["self.camera.take_photo"]
-                assert Viewer.photos[0].startswith(b"\xff\xd8")  # a JPEG
-                assert talk.wrong == []
+            yield f"http://127.0.0.1:{viewer.server_port}/v1"
         finally:
-            server.stop()
             viewer.shutdown()
             thread.join()
+
+
+async def test_the_camera_takes_photos_while_it_is_switched_on(
+    playwright: Playwright, tmp_path: Path
+) -> None:
+    silence = await write_speech(tmp_path / "silence.wav", "")  # fake devices have a camera
+    with vision_model() as url:
+        more = f"vision: {{name: openai, model: m, base_url: '{url}'}}\n"
+        house = ConsoleHouse(tmp_path, more, access="open")
+        async with house.serving(), talking(playwright, house, silence) as talk:
+            await talk.type("take a photo")
+            await talk.until_visible('li[data-who="assistant"]')
+            await talk.until_state("Ready")
+            assert talk.calls() == []  # it is off, so there is no such tool
+            await talk.until_listed(talk.visit.page.get_by_label("Take a photo").check)
+            await talk.type("take a photo")
+            await talk.until_said("A green picture.")
+            assert talk.calls() == ["self.camera.take_photo"]
+            assert Viewer.photos[0].startswith(b"\xff\xd8")  # a JPEG

@@ -241,6 +241,7 @@ export class Device extends EventTarget {
     }
   }
 
+  /** @returns {Record<string, boolean>} */
   #features() {
     // The browser cancels the echo. One that cannot has the server leave out what it would hear of itself.
     const echoes = this.mode === "realtime" && this.microphone.isOpen && !this.microphone.cancelsEcho;

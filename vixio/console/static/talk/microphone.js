@@ -64,6 +64,7 @@ export class Microphone extends EventTarget {
     this.dispatchEvent(new Event("inputs"));
   }
 
+  /** @returns {Promise<MediaStream>} */
   async #ask() {
     if (!globalThis.isSecureContext) throw new MicrophoneError("insecure");
     if (!navigator.mediaDevices?.getUserMedia) throw new MicrophoneError("unsupported");
