@@ -16,6 +16,7 @@ export const ROUTES = [
   { name: "devices", icon: "devices", load: () => import("./pages/devices.js") },
   { name: "device", load: () => import("./pages/device.js") },
   { name: "talk", icon: "talk", open: true, load: () => import("./pages/talk.js") },
+  { name: "profiles", icon: "profiles", load: () => import("./pages/profiles.js") },
   { name: "memory", icon: "memory", load: () => import("./pages/memory.js") },
   { name: "components", open: true, load: () => import("./pages/components.js") },
 ];

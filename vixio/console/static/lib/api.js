@@ -25,6 +25,7 @@ export class ApiError extends Error {
  * @property {AbortSignal} [signal]
  * @property {number} [timeout] milliseconds, 30,000 by default
  * @property {Blob} [upload] sent as it is
+ * @property {boolean} [keepalive] goes on when the window is closed
  */
 
 /**
@@ -47,7 +48,7 @@ export async function fetchApi(method, path, options = {}) {
   const body = options.upload ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
   let response;
   try {
-    response = await fetch(url, { method, headers, body, signal, cache: "no-store", credentials: "omit" });
+    response = await fetch(url, { method, headers, body, signal, cache: "no-store", credentials: "omit", keepalive: options.keepalive });
   } catch (error) {
     if (options.signal?.aborted) throw error;
     throw new ApiError(0, t(timeout.aborted ? "api.timeout" : "api.unreachable"));

@@ -40,5 +40,38 @@ export function go(path, query = {}, { replace = false } = {}) {
 
 /** @param {() => void} listener */
 export function onPlace(listener) {
-  addEventListener("hashchange", listener);
+  addEventListener("hashchange", () => {
+    if (!held()) listener();
+  });
+}
+
+/** @type {{at: string, ask: (leave: () => void) => boolean} | null} */
+let guard = null;
+
+/**
+ * Has a page asked before another one is shown. `ask` returns whether it may be left at once; if not,
+ * the page stays, and is left by a call of `leave`.
+ *
+ * @param {AbortSignal} signal @param {(leave: () => void) => boolean} ask
+ */
+export function guardPlace(signal, ask) {
+  const mine = { at: location.hash, ask };
+  guard = mine;
+  signal.addEventListener("abort", () => { if (guard === mine) guard = null; }, { once: true });
+}
+
+/** Whether the page stays, since what is in it would be lost. */
+function held() {
+  const to = location.hash;
+  if (!guard || to === guard.at) return false;
+  const leave = () => {
+    guard = null;
+    location.hash = to;
+  };
+  if (guard.ask(leave)) {
+    guard = null;
+    return false;
+  }
+  history.replaceState(null, "", guard.at);
+  return true;
 }

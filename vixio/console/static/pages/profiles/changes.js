@@ -1,0 +1,39 @@
+// What differs between two contents, before and after, for a person.
+
+import { h } from "../../lib/dom.js";
+import { has, t } from "../../lib/i18n.js";
+
+/** @typedef {import("./draft.js").Change} Change */
+
+/** @param {Change[]} changes */
+export function changeList(changes) {
+  return h("ul", { class: "changes" }, ...changes.map(({ path, before, after }) =>
+    h("li", null,
+      h("p", null, h("b", null, pathWords(path)), " ", h("code", { class: "small muted" }, path)),
+      h("div", { class: "before-after" },
+        h("del", null, h("span", { class: "visually-hidden" }, t("profiles.before")), value(path, before)),
+        h("span", { class: "arrow", "aria-hidden": "true" }, "→"),
+        h("ins", null, h("span", { class: "visually-hidden" }, t("profiles.after")), value(path, after))))));
+}
+
+/** @param {string} path */
+export function pathWords(path) {
+  const parts = path.replace(/\[\d+\]/g, "").split(".");
+  const section = `profiles.section.${parts[0]}`;
+  const key = `profiles.option.${parts[parts.length - 1]}`;
+  if (parts.length === 1) return has(section) ? t(section) : has(key) ? t(key) : path;
+  const name = has(key) ? t(key) : parts.slice(1).join(".");
+  return has(section) ? t("profiles.of", { section: t(section), name }) : name;
+}
+
+/** @param {string} path @param {any} given */
+function value(path, given) {
+  if (given === null || given === undefined) return h("i", null, t("profiles.as-settings"));
+  if (secret(path) && !String(given).startsWith("${")) return "•••";
+  return typeof given === "string" ? given : JSON.stringify(given);
+}
+
+/** @param {string} path */
+function secret(path) {
+  return /(key|token|password|secret)$/i.test(path);
+}
