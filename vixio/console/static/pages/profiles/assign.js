@@ -60,7 +60,15 @@ export function assignCard(editor) {
   }
 
   devices.addEventListener("all", draw, { signal: editor.signal });
-  devices.addEventListener("changed", draw, { signal: editor.signal });
+  let planned = false;
+  devices.addEventListener("changed", () => {
+    if (planned) return;
+    planned = true; // many changes at once are drawn once
+    requestAnimationFrame(() => {
+      planned = false;
+      if (!editor.signal.aborted) draw();
+    });
+  }, { signal: editor.signal });
   draw();
   return card(t("profiles.devices"), h("p", { class: "small muted" }, t("profiles.devices.about")), field(t("search"), search), place);
 }

@@ -152,6 +152,7 @@ export function single(schema) {
 
 /** What holds where nothing stands, in words. @param {any} value */
 export function inheritedWords(value) {
+  if (typeof value === "object" && value !== null && same(Object.keys(value), ["*"])) return inheritedWords(value["*"]); // for all languages
   const none = value === undefined || value === null || value === "" || same(value, []) || same(value, {});
   if (none) return t("profiles.inherited.none");
   const text = typeof value === "boolean" ? t(value ? "profiles.yes" : "profiles.no") : Array.isArray(value) ? value.map(String).join(", ") : typeof value === "object" ? JSON.stringify(value) : String(value);

@@ -20,9 +20,10 @@ export function changeList(changes) {
 export function pathWords(path) {
   const parts = path.replace(/\[\d+\]/g, "").split(".");
   const section = `profiles.section.${parts[0]}`;
-  const key = `profiles.option.${parts[parts.length - 1]}`;
-  if (parts.length === 1) return has(section) ? t(section) : has(key) ? t(key) : path;
-  const name = has(key) ? t(key) : parts.slice(1).join(".");
+  const inner = parts.slice(1);
+  const key = `profiles.option.${inner[0] ?? parts[0]}`;
+  if (!inner.length) return has(section) ? t(section) : has(key) ? t(key) : path;
+  const name = [has(key) ? t(key) : inner[0], ...inner.slice(1)].join(" ");
   return has(section) ? t("profiles.of", { section: t(section), name }) : name;
 }
 

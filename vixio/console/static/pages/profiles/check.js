@@ -121,7 +121,7 @@ function mistake(editor, { path, message }) {
     field.control.focus();
     field.control.scrollIntoView({ block: "center" });
   };
-  const words = path ? `${pathWords(path)}: ${message}` : message;
+  const words = path && path !== "JSON" ? `${pathWords(path)}: ${message}` : message;
   return h("li", null, field ? h("button", { type: "button", class: "link", onclick: go }, words) : words);
 }
 

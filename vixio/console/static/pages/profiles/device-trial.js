@@ -83,7 +83,7 @@ export function deviceTrial(editor) {
   editor.signal.addEventListener("abort", () => leave(false), { once: true });
   addEventListener("pagehide", () => leave(true), { signal: editor.signal });
   watch(editor.signal, (event) => {
-    if (event.type !== "session.closed" || event.device_id !== running?.id) return;
+    if (!running || event.type !== "session.closed" || event.device_id !== running.id) return;
     const name = nameOf(running.id);
     running = null;
     drawBanner();

@@ -91,8 +91,7 @@ export async function editor(context, name) {
   const aside = [changesCard(shared), trialCard(shared), trial.element];
   const bar = saveBar(shared);
   const remove = button(t("profiles.remove"), async () => {
-    if (!(await removeProfile(name, shared.devices))) return;
-    shared.discarded = true;
+    if (!(await removeProfile(name, shared.devices, () => { shared.discarded = true; }))) return;
     draft.replace(draft.stored);
     go(["profiles"]);
   }, { icon: "trash", kind: "danger" });
@@ -152,13 +151,14 @@ function guard(editor) {
 /** Notices that the profile was changed by another console or a command. @param {Editor} editor @param {HTMLElement} place */
 function follow(editor, place) {
   const { draft, name, signal } = editor;
+  const gone = () => fill(place, notice("warn", h("p", null, t("profiles.elsewhere.removed"))));
   const read = async () => {
     if (editor.saving) return; // the answer to the saving says what is stored
     let found;
     try {
       found = await get(`/profiles/${part(name)}`, {}, signal);
     } catch (error) {
-      if (!signal.aborted && !editor.discarded && /** @type {any} */ (error).status === 404) fill(place, notice("warn", h("p", null, t("profiles.elsewhere.removed"))));
+      if (!signal.aborted && !editor.discarded && /** @type {any} */ (error).status === 404) gone();
       return;
     }
     if (editor.saving || same(found.content, draft.stored)) return;
@@ -176,6 +176,8 @@ function follow(editor, place) {
       button(t("profiles.elsewhere.keep"), () => fill(place), { small: true }))));
   };
   watch(signal, (event) => {
-    if (event.type === "changed" && event.about === "profile" && event.key === name) void read();
+    if (event.type !== "changed" || event.about !== "profile" || event.key !== name) return;
+    if (event.action !== "profile removed") void read();
+    else if (!editor.discarded) gone();
   }, () => void read());
 }

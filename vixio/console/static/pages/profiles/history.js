@@ -67,7 +67,7 @@ export function historyCard(editor) {
         newest || each.removed ? null : button(t("profiles.restore"), restore, { icon: "undo", small: true })),
       changes.length
         ? h("details", { class: "small" }, h("summary", null, t("profiles.history.changes", { count: changes.length })), changeList(changes))
-        : h("p", { class: "small muted" }, each.removed ? "" : t("profiles.history.same")));
+        : h("p", { class: "small muted" }, each.removed || !before || before.removed ? "" : t("profiles.history.same")));
   }
 
   editor.draft.addEventListener("stored", () => void read(), { signal: editor.signal });

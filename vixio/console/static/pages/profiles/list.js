@@ -24,7 +24,13 @@ export async function list({ root, signal }) {
     h("p", { class: "muted" }, t("profiles.about")),
     place);
   devices.addEventListener("all", draw);
-  devices.addEventListener("changed", () => { if (loaded) draw(); });
+  let having = "";
+  devices.addEventListener("changed", () => {
+    const now = [...devices.all.values()].filter((each) => each.profile).map((each) => `${each.profile} ${each.name} ${each.id}`).join("\n");
+    if (now === having) return; // what devices say and do is not shown here
+    having = now;
+    draw();
+  });
   watch(signal, (event) => { if (event.type === "changed" && event.about === "profile") void read(); }, () => void read());
   await read();
 

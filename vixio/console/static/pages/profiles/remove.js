@@ -7,16 +7,20 @@ import { t } from "../../lib/i18n.js";
 
 /**
  * Resolves with whether it was removed.
- * @param {string} name @param {import("../../lib/devices.js").Devices} devices @returns {Promise<boolean>}
+ * @param {string} name @param {import("../../lib/devices.js").Devices} devices @param {() => void} [begun] called when it is certain
+ * @returns {Promise<boolean>}
  */
-export async function removeProfile(name, devices) {
+export async function removeProfile(name, devices, begun) {
   const its = [...devices.all.values()].filter((each) => each.profile === name);
   const names = its.slice(0, 12).map((each) => each.name || each.id).join(", ");
   const done = await confirmed({
     title: t("profiles.remove.title", { name }),
     text: its.length ? t("profiles.remove.devices", { count: its.length, names: its.length > 12 ? `${names}, …` : names }) : t("profiles.remove.none"),
     act: t("remove"),
-    run: () => remove(`/profiles/${part(name)}`),
+    run: () => {
+      begun?.();
+      return remove(`/profiles/${part(name)}`);
+    },
   });
   if (done) toast(t("profiles.removed", { name }));
   return done;

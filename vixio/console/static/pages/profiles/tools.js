@@ -11,14 +11,17 @@ import { pathText } from "./draft.js";
 export function toolsSection(editor) {
   const known = h("datalist", { id: uniqueId("tools") });
   const seen = h("div");
+  let drawn = "none";
   const draw = () => {
     const names = toolNames(editor);
+    if (names.join("\n") === drawn) return;
+    drawn = names.join("\n");
     fill(known, ...names.map((each) => h("option", { value: each })));
     fill(seen, names.length
       ? h("details", { class: "small" }, h("summary", null, t("profiles.tools.known", { count: names.length })), h("p", { class: "tool-names" }, ...names.map((each) => h("code", null, each))))
       : h("p", { class: "small muted" }, t("profiles.tools.none")));
   };
-  editor.devices.addEventListener("all", draw, { signal: editor.signal });
+  for (const name of ["all", "changed"]) editor.devices.addEventListener(name, draw, { signal: editor.signal });
   draw();
   return [
     known,

@@ -104,7 +104,7 @@ function voiceList(editor, voices, player) {
     languages.includes(wanted()) ? wanted() : "",
     { onchange: () => draw() },
   );
-  const list = h("ul", { class: "voice-list", role: "radiogroup", "aria-label": t("profiles.voice") });
+  const list = h("div", { class: "voice-list", role: "radiogroup", "aria-label": t("profiles.voice") });
   const more = h("p", { class: "small muted", role: "status" });
 
   const draw = () => {
@@ -114,7 +114,7 @@ function voiceList(editor, voices, player) {
       `${each.name} ${each.about} ${each.language} ${languageName(names, base(each.language))}`.toLowerCase().includes(words));
     const chosen = voices.find((each) => isChosen(editor, each));
     const shown = [...found.slice(0, MOST), ...(chosen && !found.slice(0, MOST).includes(chosen) ? [chosen] : [])];
-    fill(list, inheritedRow(editor, voices, group, !chosen), ...shown.map((each) => row(editor, each, each === chosen, group, player, names)));
+    fill(list, inheritedRow(editor, voices, group, chosen), ...shown.map((each) => row(editor, each, each === chosen, group, player, names)));
     more.textContent = found.length > MOST ? t("profiles.voices.more", { count: found.length - MOST }) : found.length ? "" : t("profiles.voices.no-match");
   };
   let before = JSON.stringify(editor.draft.at(["tts"]) ?? null);
@@ -145,16 +145,16 @@ function isChosen(editor, voice) {
     typeof value === "object" && value ? Object.entries(value).every(([name, each]) => same(given[key]?.[name], each)) : same(given[key], value));
 }
 
-/** @param {Editor} editor @param {any[]} voices @param {string} group @param {boolean} checked */
-function inheritedRow(editor, voices, group, checked) {
+/** @param {Editor} editor @param {any[]} voices @param {string} group @param {any} chosen */
+function inheritedRow(editor, voices, group, chosen) {
   const { path, inherited } = inForce(editor, "tts");
   const given = editor.draft.at([...path, "voice"]);
-  const words = given ? t("profiles.voice.other", { name: String(given) }) : t("profiles.inherited", { value: String(inherited.voice || t("profiles.voice.default")) });
+  const words = given && !chosen ? t("profiles.voice.other", { name: String(given) }) : t("profiles.inherited", { value: String(inherited.voice || t("profiles.voice.default")) });
   const choose = () => {
     for (const key of new Set(voices.flatMap((each) => Object.keys(each.options)))) editor.draft.put([...inForce(editor, "tts").path, key], undefined);
   };
-  const radio = h("input", { type: "radio", name: group, checked, onchange: choose });
-  return h("li", { class: "voice" }, h("label", { class: "check" }, radio, h("span", null, words)));
+  const radio = h("input", { type: "radio", name: group, checked: !chosen, onchange: choose });
+  return h("div", { class: "voice" }, h("label", { class: "check" }, radio, h("span", null, words)));
 }
 
 /** @param {any} value */
@@ -185,7 +185,7 @@ function row(editor, voice, checked, group, player, names) {
   listen.setAttribute("aria-label", t("profiles.listen.to", { name: voice.name }));
   const language = languageName(names, voice.language);
   return h(
-    "li",
+    "div",
     { class: "voice" },
     h("label", { class: "check" }, radio, h("span", null, h("b", null, voice.about || voice.name), " ", h("span", { class: "small muted" }, [voice.name, language].filter((each) => each && each !== voice.about).join(" · ")))),
     listen,
