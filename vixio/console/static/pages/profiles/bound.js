@@ -8,7 +8,10 @@ import { pathText, same } from "./draft.js";
 /** @typedef {import("./draft.js").Path} Path */
 /** @typedef {import("./editor.js").Editor} Editor */
 /** @typedef {import("../../components/controls.js").Control} Control */
-/** @typedef {{hint?: string, inherited?: any, signal?: AbortSignal}} BoundOptions `inherited`: what holds where nothing stands */
+/**
+ * `inherited`: what holds where nothing stands; `standard`: it is the provider's, not of the settings.
+ * @typedef {{hint?: string, inherited?: any, standard?: boolean, signal?: AbortSignal}} BoundOptions
+ */
 
 /**
  * Binds a control to a place in the draft.
@@ -38,7 +41,7 @@ export function bind(editor, path, label, control, { read, write, hint, signal =
 
 /** @param {Editor} editor @param {Path} path @param {string} label @param {BoundOptions & {list?: string, maxLength?: number}} [options] */
 export function boundText(editor, path, label, options = {}) {
-  const control = h("input", { type: "text", autocomplete: "off", list: options.list ?? null, maxLength: options.maxLength ?? 2_000, placeholder: inheritedWords(options.inherited) });
+  const control = h("input", { type: "text", autocomplete: "off", list: options.list ?? null, maxLength: options.maxLength ?? 2_000, placeholder: inheritedWords(options.inherited, options.standard) });
   return bind(editor, path, label, control, {
     ...options,
     read: () => (control.value === "" ? undefined : control.value),
@@ -48,7 +51,7 @@ export function boundText(editor, path, label, options = {}) {
 
 /** @param {Editor} editor @param {Path} path @param {string} label @param {BoundOptions & {rows?: number}} [options] */
 export function boundArea(editor, path, label, options = {}) {
-  const control = h("textarea", { rows: options.rows ?? 4, placeholder: inheritedWords(options.inherited) });
+  const control = h("textarea", { rows: options.rows ?? 4, placeholder: inheritedWords(options.inherited, options.standard) });
   return bind(editor, path, label, control, {
     ...options,
     read: () => (control.value === "" ? undefined : control.value),
@@ -61,7 +64,7 @@ export function boundArea(editor, path, label, options = {}) {
  * @param {Editor} editor @param {Path} path @param {string} label @param {BoundOptions & {single?: boolean, rows?: number}} [options]
  */
 export function boundLines(editor, path, label, options = {}) {
-  const control = h("textarea", { rows: options.rows ?? 3, placeholder: inheritedWords(options.inherited) });
+  const control = h("textarea", { rows: options.rows ?? 3, placeholder: inheritedWords(options.inherited, options.standard) });
   return bind(editor, path, label, control, {
     ...options,
     read() {
@@ -92,7 +95,7 @@ export function boundOption(editor, path, name, schema, options = {}) {
   if (one.enum || one.type === "boolean") {
     const values = one.enum ?? [true, false];
     const words = (/** @type {any} */ value) => (typeof value === "boolean" ? t(value ? "profiles.yes" : "profiles.no") : String(value));
-    const known = [["", inheritedWords(options.inherited)], ...values.map((/** @type {any} */ each) => [JSON.stringify(each), words(each)])];
+    const known = [["", inheritedWords(options.inherited, options.standard)], ...values.map((/** @type {any} */ each) => [JSON.stringify(each), words(each)])];
     const control = select(/** @type {[string, string][]} */ (known));
     return bind(editor, path, label, control, {
       ...how,
@@ -112,7 +115,7 @@ export function boundOption(editor, path, name, schema, options = {}) {
 
 /** @param {Editor} editor @param {Path} path @param {string} label @param {any} schema @param {BoundOptions} options */
 function boundNumber(editor, path, label, schema, options) {
-  const control = h("input", { type: "number", step: schema.type === "integer" ? "1" : "any", placeholder: inheritedWords(options.inherited) });
+  const control = h("input", { type: "number", step: schema.type === "integer" ? "1" : "any", placeholder: inheritedWords(options.inherited, options.standard) });
   if (schema.minimum !== undefined) control.min = String(schema.minimum);
   if (schema.maximum !== undefined) control.max = String(schema.maximum);
   return bind(editor, path, label, control, {
@@ -127,7 +130,7 @@ function boundNumber(editor, path, label, schema, options) {
 
 /** @param {Editor} editor @param {Path} path @param {string} label @param {BoundOptions} options */
 function boundJson(editor, path, label, options) {
-  const control = h("textarea", { class: "mono", rows: 2, spellcheck: false, placeholder: inheritedWords(options.inherited) });
+  const control = h("textarea", { class: "mono", rows: 2, spellcheck: false, placeholder: inheritedWords(options.inherited, options.standard) });
   return bind(editor, path, label, control, {
     ...options,
     read: () => (control.value.trim() ? json(control.value) : undefined),
@@ -150,13 +153,13 @@ export function single(schema) {
   return given.length === 1 ? { ...schema, ...given[0] } : schema;
 }
 
-/** What holds where nothing stands, in words. @param {any} value */
-export function inheritedWords(value) {
-  if (typeof value === "object" && value !== null && same(Object.keys(value), ["*"])) return inheritedWords(value["*"]); // for all languages
+/** What holds where nothing stands, in words. @param {any} value @param {boolean} [standard] @returns {string} */
+export function inheritedWords(value, standard = false) {
+  if (typeof value === "object" && value !== null && same(Object.keys(value), ["*"])) return inheritedWords(value["*"], standard); // for all languages
   const none = value === undefined || value === null || value === "" || same(value, []) || same(value, {});
-  if (none) return t("profiles.inherited.none");
+  if (none) return t(standard ? "profiles.standard.none" : "profiles.inherited.none");
   const text = typeof value === "boolean" ? t(value ? "profiles.yes" : "profiles.no") : Array.isArray(value) ? value.map(String).join(", ") : typeof value === "object" ? JSON.stringify(value) : String(value);
-  return t("profiles.inherited", { value: text });
+  return t(standard ? "profiles.standard" : "profiles.inherited", { value: text });
 }
 
 /**

@@ -31,6 +31,7 @@ export function pathWords(path) {
 function value(path, given) {
   if (given === null || given === undefined) return h("i", null, t("profiles.as-settings"));
   if (secret(path) && !String(given).startsWith("${")) return "•••";
+  if (Array.isArray(given) && given.every((each) => typeof each === "string")) return given.join("\n");
   return typeof given === "string" ? given : JSON.stringify(given);
 }
 

@@ -78,6 +78,7 @@ export function deviceTrial(editor) {
   const leave = (/** @type {boolean} */ keepalive) => {
     const id = running?.id;
     running = null;
+    banner.hidden = true;
     if (id) void end(id, keepalive).catch(() => undefined); // nobody is here to see it
   };
   editor.signal.addEventListener("abort", () => leave(false), { once: true });

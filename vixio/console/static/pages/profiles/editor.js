@@ -77,7 +77,7 @@ export async function editor(context, name) {
   const returned = kept.delete(name) && draft.dirty;
   const shared = new Editor(name, form, draft, signal);
   const trial = deviceTrial(shared);
-  const elsewhere = h("div");
+  const elsewhere = h("div", { class: "elsewhere" });
   const sections = [
     section("who", whoSection(shared)),
     section("tts", voiceSection(shared)),

@@ -131,7 +131,7 @@ function optionFields(editor, kind, now, skip, signal) {
   const options = now.known?.options;
   const all = Object.entries(options?.properties ?? {}).filter(([name]) => !skip.includes(name));
   const make = (/** @type {[string, any]} */ [name, schema]) =>
-    boundOption(editor, [...now.path, name], name, resolved(schema, options), { inherited: now.inherited[name], signal });
+    boundOption(editor, [...now.path, name], name, resolved(schema, options), { inherited: now.inherited[name], standard: now.own, signal });
   const first = FIRST[kind].map((name) => all.find(([each]) => each === name)).filter((each) => each !== undefined);
   const others = all.filter(([name]) => !FIRST[kind].includes(name));
   return [

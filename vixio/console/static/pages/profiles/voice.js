@@ -4,6 +4,7 @@ import { button, field, loading, notice, select } from "../../components/control
 import { fetchApi, get } from "../../lib/api.js";
 import { fill, h, uniqueId } from "../../lib/dom.js";
 import { locale, t } from "../../lib/i18n.js";
+import { inheritedWords } from "./bound.js";
 import { same } from "./draft.js";
 import { inForce, providerSection } from "./provider.js";
 
@@ -86,7 +87,7 @@ async function voices(editor, place, player, still) {
   } catch (error) {
     if (editor.signal.aborted || !still()) return;
     const again = button(t("retry"), () => voices(editor, place, player, still), { icon: "refresh" });
-    fill(place, notice("warn", h("p", null, t("profiles.voices.none")), h("p", null, /** @type {Error} */ (error).message), again));
+    fill(place, notice("warn", h("p", null, t("profiles.voices.none")), h("p", null, /** @type {Error} */ (error).message), h("div", { class: "row" }, again)));
   }
 }
 
@@ -147,9 +148,9 @@ function isChosen(editor, voice) {
 
 /** @param {Editor} editor @param {any[]} voices @param {string} group @param {any} chosen */
 function inheritedRow(editor, voices, group, chosen) {
-  const { path, inherited } = inForce(editor, "tts");
+  const { path, inherited, own } = inForce(editor, "tts");
   const given = editor.draft.at([...path, "voice"]);
-  const words = given && !chosen ? t("profiles.voice.other", { name: String(given) }) : t("profiles.inherited", { value: String(inherited.voice || t("profiles.voice.default")) });
+  const words = given && !chosen ? t("profiles.voice.other", { name: String(given) }) : inheritedWords(inherited.voice || t("profiles.voice.default"), own);
   const choose = () => {
     for (const key of new Set(voices.flatMap((each) => Object.keys(each.options)))) editor.draft.put([...inForce(editor, "tts").path, key], undefined);
   };
