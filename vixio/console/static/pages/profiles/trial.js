@@ -1,6 +1,7 @@
 // A conversation in writing with the draft, before it is saved.
 
 import { button, card, field, notice } from "../../components/controls.js";
+import { toast } from "../../components/toast.js";
 import { turnElement } from "../../components/turn.js";
 import { part, post, request } from "../../lib/api.js";
 import { fill, h } from "../../lib/dom.js";
@@ -60,6 +61,7 @@ export function trialCard(editor) {
     event.preventDefault();
     const text = input.value.trim();
     if (!text || asking) return;
+    if (editor.checker.mistakes().length) return toast(t("profiles.try.invalid"), "bad");
     asking = true;
     send.setAttribute("aria-busy", "true");
     hint.remove();
@@ -79,7 +81,7 @@ export function trialCard(editor) {
     show();
     try {
       const answer = await ask(text);
-      turn.sentences = answer.text ? [{ text: answer.text, done: true }] : [];
+      turn.sentences = answer.text ? [{ text: answer.text, done: true, filler: false }] : [];
       turn.tools = answer.tools.map((/** @type {any} */ each, /** @type {number} */ at) => ({ ...each, id: String(at) }));
       turn.models = answer.models;
       turn.stages = { transcript: 0, ...answer.stages };
