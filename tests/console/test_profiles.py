@@ -113,7 +113,8 @@ async def test_a_profile_is_written_and_used(house: ConsoleHouse, open_visit: Op
         await until_async(follows, what="the device to follow its profile")
 
         await page.locator(".save-bar").get_by_role("button", name="Undo").click()
-        await until_async(lambda: is_stored(http, "Butler", {}), what="the profile as it was")
+        await page.get_by_text("Undone. It is as it was before.").wait_for()
+        assert await stored(http, "Butler") == {}
         assert await field(page, "wake_reply").input_value() == ""
 
         async def returned() -> bool:
