@@ -149,6 +149,7 @@ class SettingsInForce(BaseModel):
     sources: dict[str, Literal["file", "environment", "program"]] = Field(
         description="By key path, for what is no default; program: also the command line."
     )
+    file: str = Field(description="The path of the settings file; empty: there is none.")
 
 
 class ServerView(Protocol):

@@ -94,7 +94,9 @@ class OperatorView:
     async def settings(self) -> SettingsInForce:
         """Return the settings in force, without secrets."""
         found = await asyncio.to_thread(shown, self._app.settings)
-        return SettingsInForce.model_validate({"settings": found.values, "sources": found.sources})
+        return SettingsInForce.model_validate(
+            {"settings": found.values, "sources": found.sources, "file": found.file}
+        )
 
     async def check(self, part: PartName | None) -> Sequence[TriedPart]:
         """Use each part once, or one. Raises CheckBusy, CheckEnded."""

@@ -53,7 +53,12 @@ class Document:
 
     def origin(self) -> Origin:
         """Return where the values come from."""
-        return Origin(frozenset(self.lines), frozenset(self.expanded), frozenset(self.given))
+        return Origin(
+            frozenset(self.lines),
+            frozenset(self.expanded),
+            frozenset(self.given),
+            str(self.path.absolute()),
+        )
 
     def line(self, path: KeyPath) -> int:
         """Return the line of ``path``, or of the nearest key above it; 0: there is none."""

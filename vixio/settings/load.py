@@ -34,7 +34,7 @@ def load_settings(path: Path | None, environment: Mapping[str, str] | None = Non
     document = read_document(path, os.environ if environment is None else environment)
     data = document.data
     if data is None:
-        return Settings()
+        return Settings().of_origin(document.origin())
     if not isinstance(data, dict):
         raise _no_sections(document)
     # A section whose keys are all commented out is null in YAML; it counts as absent.

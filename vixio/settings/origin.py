@@ -13,12 +13,13 @@ SHORTEST = 6
 @dataclass(frozen=True, slots=True, eq=False)
 class Origin:
     """``keys``: that stand in the file. ``expanded``: those of values with ``${VAR}``. ``texts``:
-    these values, and those of the variables alone. Two of them are equal: where a value comes from
-    is no part of what it is."""
+    these values, and those of the variables alone. ``file``: the path of the file, absolute; empty:
+    there is none. Two of them are equal: where a value comes from is no part of what it is."""
 
     keys: frozenset[KeyPath] = frozenset()
     expanded: frozenset[KeyPath] = frozenset()
     texts: frozenset[str] = frozenset()
+    file: str = ""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Origin)
@@ -29,7 +30,10 @@ class Origin:
     def joined(self, other: Origin) -> Origin:
         """Return what is known from either."""
         return Origin(
-            self.keys | other.keys, self.expanded | other.expanded, self.texts | other.texts
+            self.keys | other.keys,
+            self.expanded | other.expanded,
+            self.texts | other.texts,
+            other.file or self.file,
         )
 
     def gave(self, text: str) -> bool:

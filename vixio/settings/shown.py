@@ -56,10 +56,12 @@ beginning, a user with a password."""
 @dataclass(frozen=True, slots=True)
 class ShownSettings:
     """``values``: as in a file, with all defaults. ``sources``: by key path, where it is not a
-    default: ``file``, ``environment`` or ``program``, which is the command line too."""
+    default: ``file``, ``environment`` or ``program``, which is the command line too. ``file``: the
+    path of the file; empty: there is none."""
 
     values: dict[str, Any]
     sources: dict[str, str] = field(default_factory=dict)
+    file: str = ""
 
 
 def shown(settings: Settings) -> ShownSettings:
@@ -71,7 +73,7 @@ def shown(settings: Settings) -> ShownSettings:
         )
         for name in type(settings).model_fields
     }
-    return ShownSettings(values, writer.sources)
+    return ShownSettings(values, writer.sources, settings.origin.file)
 
 
 class _Writer:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import json
-from typing import Any
+from typing import Any, Final
 
 from pydantic import BaseModel, Field
 from starlette.requests import Request
@@ -14,6 +16,9 @@ from vixio.api.access import SCOPED, Service, public
 from vixio.api.fields import Limit
 from vixio.api.routing import Routes
 from vixio.api.scopes import Scope
+
+
+SVG: Final = "image/svg+xml"
 
 
 class ServerStatus(BaseModel):
@@ -67,6 +72,21 @@ async def show_server(service: Service) -> ServerStatus:
     )
 
 
+async def show_ota_code(service: Service) -> Response:
+    """Return the OTA URL as a QR code, to be read with a phone beside the device."""
+    picture = await asyncio.to_thread(_picture, service.ports.view.facts().ota_url)
+    return Response(picture, media_type=SVG)
+
+
+def _picture(text: str) -> bytes:
+    """Return a text as a QR code: black on white, with the border of the norm."""
+    import segno  # a few milliseconds, when the first code is asked for
+
+    out = io.BytesIO()
+    segno.make(text, error="m", micro=False).save(out, kind="svg", border=4, light="#fff", scale=4)
+    return out.getvalue()
+
+
 async def show_audit(service: Service, limit: Limit = 50) -> Audit:
     """Show who changed what, the newest last."""
     changes = await service.read(lambda desk: desk.audit(limit))
@@ -95,6 +115,14 @@ def make_routes() -> Routes:
     """Return the routes."""
     routes = Routes("server")
     routes.add("GET", "/server", show_server, SCOPED[Scope.DEVICES_READ])
+    routes.add(
+        "GET",
+        "/server/ota-qr.svg",
+        show_ota_code,
+        SCOPED[Scope.DEVICES_READ],
+        response_class=Response,
+        documented={200: {"description": "The picture", "content": {SVG: {}}}},
+    )
     routes.add("GET", "/audit", show_audit, SCOPED[Scope.ADMIN])
     routes.add("GET", "/openapi.json", show_document, public)
     return routes

@@ -36,6 +36,9 @@ const PATHS = {
   person: "M12 4a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM4 21c1-5 15-5 16 0",
   bell: "M6 17V11a6 6 0 0 1 12 0v6l1.5 2h-15zM10 21h4",
   left: "M15 5l-7 7 7 7",
+  copy: "M9 9h11v11H9zM5 15H4V4h11v1",
+  pause: "M8 5v14M16 5v14",
+  upload: "M12 16V5M7 9l5-5 5 5M5 20h14",
 };
 
 /** @typedef {keyof typeof PATHS} IconName */

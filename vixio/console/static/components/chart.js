@@ -1,0 +1,153 @@
+// A small chart of a value over time: an axis, the last value, and the value under the pointer.
+
+import { h, setText, svg } from "../lib/dom.js";
+import { clock } from "../lib/format.js";
+import { t } from "../lib/i18n.js";
+
+const WIDTH = 300;
+const HEIGHT = 70;
+
+/**
+ * @typedef {object} ChartOptions
+ * @property {string} label
+ * @property {(value: number) => string} format
+ * @property {number} least how far the axis goes at least
+ * @property {number} spanMs how much time it shows
+ */
+
+/**
+ * The chart. Pointer and arrow keys choose a sample, whose value stands in the place of the last
+ * one; a screen reader hears it, and a line about the whole.
+ */
+export class Chart {
+  #options;
+  /** @type {number[]} */
+  #at = [];
+  /** @type {number[]} */
+  #values = [];
+  #top = 1;
+  /** @type {number | null} the chosen sample, as its time: it stays chosen when others come */
+  #chosen = null;
+  #value = h("b", { class: "chart-value" }, "–");
+  #when = h("span", { class: "muted small" });
+  #most = h("span", { class: "chart-top muted small", "aria-hidden": "true" });
+  #about = h("p", { class: "visually-hidden" });
+  #line = svg("path", { class: "chart-line", "vector-effect": "non-scaling-stroke" });
+  #area = svg("path", { class: "chart-area" });
+  #mark = h("span", { class: "chart-mark", hidden: true });
+  #plot;
+
+  /** @param {ChartOptions} options */
+  constructor(options) {
+    this.#options = options;
+    this.#plot = h(
+      "div",
+      {
+        class: "chart-plot", tabIndex: 0, role: "slider", "aria-label": t("chart.label", { name: options.label }),
+        onpointermove: (/** @type {PointerEvent} */ event) => this.#point(event),
+        onpointerleave: () => this.#choose(null),
+        onblur: () => this.#choose(null),
+        onkeydown: (/** @type {KeyboardEvent} */ event) => this.#key(event),
+      },
+      svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" }, this.#area, this.#line),
+      this.#mark,
+      this.#most,
+    );
+    const minutes = Math.round(options.spanMs / 60_000);
+    this.element = h(
+      "figure",
+      { class: "chart" },
+      h("figcaption", { class: "row spread" }, h("span", null, options.label), h("span", { class: "row" }, this.#when, this.#value)),
+      this.#plot,
+      h("div", { class: "row spread muted small", "aria-hidden": "true" }, h("span", null, t("chart.before", { minutes })), h("span", null, t("chart.now"))),
+      this.#about,
+    );
+    this.#draw();
+  }
+
+  /** Shows other values. @param {number[]} at milliseconds since 1970, rising @param {number[]} values */
+  show(at, values) {
+    this.#at = at;
+    this.#values = values;
+    this.#draw();
+  }
+
+  #draw() {
+    const { format, least, spanMs } = this.#options;
+    const count = this.#values.length;
+    this.#top = Math.max(least, ...this.#values);
+    const points = this.#values.map((_, index) => `${this.#x(index).toFixed(1)},${this.#y(index).toFixed(1)}`);
+    const d = points.length ? `M${points.join("L")}` : "";
+    this.#line.setAttribute("d", d);
+    this.#area.setAttribute("d", d && `${d}L${this.#x(count - 1)},${HEIGHT}L${this.#x(0)},${HEIGHT}Z`);
+    setText(this.#most, format(this.#top));
+    setText(
+      this.#about,
+      count
+        ? t("chart.about", {
+          name: this.#options.label, minutes: Math.round(spanMs / 60_000),
+          last: format(this.#values[count - 1]), least: format(Math.min(...this.#values)), most: format(Math.max(...this.#values)),
+        })
+        : t("chart.none"),
+    );
+    this.#show();
+  }
+
+  /** @param {number} index */
+  #x(index) {
+    const end = this.#at[this.#at.length - 1];
+    return Math.max(0, WIDTH * (1 - (end - this.#at[index]) / this.#options.spanMs));
+  }
+
+  /** @param {number} index */
+  #y(index) {
+    return HEIGHT - 1 - (this.#values[index] / this.#top) * (HEIGHT - 4);
+  }
+
+  #show() {
+    const count = this.#values.length;
+    const found = this.#chosen === null ? -1 : this.#at.indexOf(this.#chosen);
+    const index = found < 0 ? count - 1 : found;
+    const words = count ? this.#options.format(this.#values[index]) : "–";
+    setText(this.#value, words);
+    setText(this.#when, found < 0 ? "" : clock(this.#at[index]));
+    this.#mark.hidden = found < 0;
+    if (found >= 0) {
+      this.#mark.style.insetInlineStart = `${(this.#x(index) / WIDTH) * 100}%`;
+      this.#mark.style.insetBlockStart = `${(this.#y(index) / HEIGHT) * 100}%`;
+    }
+    this.#plot.setAttribute("aria-valuemin", "0");
+    this.#plot.setAttribute("aria-valuemax", String(Math.max(0, count - 1)));
+    this.#plot.setAttribute("aria-valuenow", String(Math.max(0, index)));
+    this.#plot.setAttribute("aria-valuetext", count ? `${words}, ${clock(this.#at[index])}` : t("chart.none"));
+  }
+
+  /** @param {number | null} index */
+  #choose(index) {
+    this.#chosen = index === null ? null : (this.#at[index] ?? null);
+    this.#show();
+  }
+
+  /** @param {PointerEvent} event */
+  #point(event) {
+    const box = this.#plot.getBoundingClientRect();
+    const x = ((event.clientX - box.left) / box.width) * WIDTH;
+    let nearest = -1;
+    for (let index = 0; index < this.#at.length; index += 1) {
+      if (nearest < 0 || Math.abs(this.#x(index) - x) < Math.abs(this.#x(nearest) - x)) nearest = index;
+    }
+    this.#choose(nearest < 0 ? null : nearest);
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    const last = this.#values.length - 1;
+    const found = this.#chosen === null ? -1 : this.#at.indexOf(this.#chosen);
+    const now = found < 0 ? last : found;
+    const to = { ArrowLeft: now - 1, ArrowDown: now - 1, ArrowRight: now + 1, ArrowUp: now + 1, PageUp: now + 30, PageDown: now - 30, Home: 0, End: last }[event.key];
+    if (event.key === "Escape") this.#choose(null);
+    if (to === undefined || last < 0) return;
+    event.preventDefault();
+    this.#choose(Math.min(last, Math.max(0, to)));
+  }
+}
