@@ -100,6 +100,21 @@ async def test_changes_are_seen_by_those_whom_they_concern(tmp_path: Path) -> No
             assert "detail" not in only
 
 
+async def test_changes_of_tokens_are_seen_at_once(tmp_path: Path) -> None:
+    async with api_server(tmp_path) as api:
+        token, admin = await api.token(Scope.ADMIN), await api.client(Scope.ADMIN)
+        async with streaming(api.http, api.server.http_url, token, types="changed") as audit:
+            made = await admin("POST", "/tokens", {"name": "wall", "scopes": ["devices:read"]})
+            gone = await admin("DELETE", f"/tokens/{made.body['id']}")
+            assert (made.status, gone.status) == (201, 204)
+            seen = await audit.until(lambda event: event["action"] == "revoked")
+            assert [(each["about"], each["action"]) for each in seen] == [
+                ("api-token", "created"),
+                ("api-token", "revoked"),
+            ]
+            assert {each["key"] for each in seen} == {made.body["id"]}
+
+
 async def test_a_revoked_token_ends_its_stream(tmp_path: Path) -> None:
     async with api_server(tmp_path) as api:
         url = api.server.http_url

@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import aiohttp
 
@@ -320,6 +321,20 @@ async def test_the_banner_and_who_may_see_what(tmp_path: Path) -> None:
         assert (await reader("GET", "/server/load")).status == 200
 
 
+async def test_the_ota_url_as_a_qr_code(tmp_path: Path) -> None:
+    async with api_server(tmp_path) as api:
+        token, stranger = await api.token(Scope.DEVICES_READ), await api.client(Scope.CONTROL)
+        assert (await stranger("GET", "/server/ota-qr.svg")).status == 403
+        url = f"{api.server.http_url}/api/v1/server/ota-qr.svg"
+        headers = {"Authorization": f"Bearer {token}"}
+        async with api.http.get(url, headers=headers) as answer:
+            assert answer.status == 200
+            assert answer.content_type == "image/svg+xml"
+            picture = ElementTree.fromstring(await answer.text())  # noqa: S314 - our own
+        assert picture.tag == "{http://www.w3.org/2000/svg}svg"
+        assert len(list(picture.iter("{http://www.w3.org/2000/svg}path"))) == 2
+
+
 async def test_the_settings_in_force_without_secrets(tmp_path: Path) -> None:
     planted = "Zq7aPlantedSecretOfTheTest"
     agent = {"name": "openai", "model": "m", "api_key": planted, "base_url": "http://127.0.0.1:1"}
@@ -336,5 +351,6 @@ async def test_the_settings_in_force_without_secrets(tmp_path: Path) -> None:
         assert found["settings"]["server"]["host"] == "127.0.0.1"
         assert found["sources"]["server.host"] == "program"
         assert "server.max_connections" not in found["sources"]
+        assert found["file"] == ""
         assert planted not in str((await call("GET", "/server/parts")).body)
         assert planted not in str((await call("GET", "/server/log?limit=500")).body)

@@ -54,6 +54,11 @@ class ApiService:
         """Do ``work`` on the database. Raises RegistryError, RegistryUnavailable."""
         return await self.ports.registry.use(work)
 
+    async def change(self, work: Callable[[Database], Awaitable[T]]) -> T:
+        """Have a change made on the database, and shown at once to those who watch. Raises as
+        :meth:`use`."""
+        return await self.ports.registry.change(work)
+
     async def at_desk(self, work: Callable[[Desk], Awaitable[T]]) -> T:
         """Have a change made, and take it into account at once. Raises as :meth:`use`."""
         return await self.ports.registry.at_desk(work)
@@ -69,6 +74,12 @@ class ApiService:
     async def with_firmware(self, work: Callable[[FirmwareManager], Awaitable[T]]) -> T:
         """Do ``work`` on the firmware. Raises as :meth:`use`."""
         return await self.use(lambda database: work(FirmwareManager(database, self.ports.firmware)))
+
+    async def change_firmware(self, work: Callable[[FirmwareManager], Awaitable[T]]) -> T:
+        """Have a change of the firmware made. Raises as :meth:`use`."""
+        return await self.change(
+            lambda database: work(FirmwareManager(database, self.ports.firmware))
+        )
 
     def online(self, device_id: str) -> bool:
         """Whether a device is connected now, to any process."""

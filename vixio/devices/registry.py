@@ -150,9 +150,7 @@ class DeviceRegistry(Access):
 
         Raises RegistryError, RegistryUnavailable.
         """
-        result = await self.use(lambda database: work(Desk(database)))
-        await self.catch_up()
-        return result
+        return await self.change(lambda database: work(Desk(database)))
 
     async def catch_up(self) -> None:
         """Take into account at once what :meth:`use` has added to the audit trail: of the changes
@@ -175,6 +173,15 @@ class DeviceRegistry(Access):
             return await self._link.call(Operation(work, (RegistryError,)))
         except Unavailable as error:
             raise RegistryUnavailable from error
+
+    async def change(self, work: Callable[[Database], Awaitable[T]]) -> T:
+        """Do ``work``, which writes to the audit trail, and take it into account at once.
+
+        Raises as :meth:`use`.
+        """
+        done = await self.use(work)
+        await self.catch_up()
+        return done
 
     # ── Access ───────────────────────────────────────────────────────────────────────────────
 

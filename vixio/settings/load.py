@@ -63,9 +63,16 @@ def override(
     try:
         return settings.model_copy(
             update={
-                "server": ServerSettings.model_validate(dict(settings.server) | changed),
+                "server": ServerSettings.model_validate(
+                    # Only what was given: what is left out is a default, and shown as one.
+                    {
+                        name: getattr(settings.server, name)
+                        for name in settings.server.model_fields_set
+                    }
+                    | changed
+                ),
                 "logging": LoggingSettings.model_validate(
-                    settings.logging.model_dump(by_alias=True)
+                    settings.logging.model_dump(by_alias=True, exclude_unset=True)
                     | ({} if log_level is None else {"level": log_level})
                 ),
             }

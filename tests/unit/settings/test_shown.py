@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, SecretBytes, SecretStr
 
 from vixio.composition.reload import reloaded
 from vixio.settings import Settings, load_settings
+from vixio.settings.load import override
 from vixio.settings.shown import MASK, shown
 
 ALPHABET = "abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"
@@ -180,6 +181,19 @@ def test_nor_does_it_come_out_after_a_reload_or_a_copy(tmp_path: Path) -> None:
         found = text_of(planted)
         for secret in ("Wolkenkuckucksheim", "another-model", "llm.invalid"):
             assert secret not in found
+
+
+def test_the_command_line_leaves_the_sources_of_everything_else(tmp_path: Path) -> None:
+    read = load(tmp_path, "server: {port: 8001}\nlogging: {json: true}\n", {})
+    what = shown(override(read, http_port=8009, log_level="debug"))
+    assert what.file == str(tmp_path / "vixio.yaml")
+    assert what.sources == {
+        "server.port": "file",
+        "server.http_port": "program",
+        "logging.json": "file",
+        "logging.level": "program",
+    }
+    assert shown(override(Settings())).sources == {}
 
 
 def test_where_values_come_from_does_not_make_settings_differ(tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ async def upload_image(
         try:
             await _receive(request, path)
             try:
-                stored = await service.with_firmware(
+                stored = await service.change_firmware(
                     lambda manager: manager.add(path, board, who.actor)
                 )
             except FirmwareError as error:
@@ -141,7 +141,7 @@ async def release_image(
     service: Service, who: Who, board: BoardPath, version: VersionPath, body: ReleaseBody
 ) -> Release:
     """Offer an image to a part of the devices of its board, and to the listed ones."""
-    record = await service.with_firmware(
+    record = await service.change_firmware(
         lambda manager: manager.release(
             board,
             version,
@@ -160,7 +160,7 @@ async def pause_release(
 ) -> Release:
     """Offer a released image to no further device for now."""
     return _release(
-        await service.with_firmware(
+        await service.change_firmware(
             lambda manager: manager.pause(board, version, who.actor, paused=True)
         )
     )
@@ -171,7 +171,7 @@ async def resume_release(
 ) -> Release:
     """Offer a paused image again."""
     return _release(
-        await service.with_firmware(
+        await service.change_firmware(
             lambda manager: manager.pause(board, version, who.actor, paused=False)
         )
     )
@@ -179,7 +179,7 @@ async def resume_release(
 
 async def remove_image(service: Service, who: Who, board: BoardPath, version: VersionPath) -> None:
     """Take back a release and delete its image."""
-    await service.with_firmware(lambda manager: manager.remove(board, version, who.actor))
+    await service.change_firmware(lambda manager: manager.remove(board, version, who.actor))
 
 
 async def list_attempts(

@@ -68,7 +68,7 @@ async def list_logins(service: Service, who: Who) -> LoginList:
 
 async def end_login(service: Service, who: Who, token: TokenPath) -> None:
     """End a login at once, wherever it is."""
-    await service.use(lambda database: Keys(database).end_session(token, who.actor))
+    await service.change(lambda database: Keys(database).end_session(token, who.actor))
 
 
 async def change_password(service: Service, who: Who, request: Request, body: PasswordBody) -> None:
@@ -76,7 +76,7 @@ async def change_password(service: Service, who: Who, request: Request, body: Pa
     if not await is_right(service, request, body.old):
         raise Problem(403, "the old password is wrong; `vixio api-password` needs none")
     hashed = await _hashed(service.hashing, body.new)
-    await service.use(
+    await service.change(
         lambda database: Keys(database).set_password(hashed, who.actor, keep=who.token_id)
     )
     try:

@@ -17,7 +17,6 @@ from vixio.api.fields import Limit
 from vixio.api.routing import Routes
 from vixio.api.scopes import Scope
 
-
 SVG: Final = "image/svg+xml"
 
 

@@ -99,13 +99,15 @@ async def log_in(service: Service, request: Request, body: LoginBody) -> Login:
         )
     address = str(client(request, service.ports) or "")
     agent = request.headers.get("user-agent", "")
-    record, text = await service.use(lambda database: Keys(database).open_session(address, agent))
+    record, text = await service.change(
+        lambda database: Keys(database).open_session(address, agent)
+    )
     return Login(token=text, expires_at=record.expires_at or 0)
 
 
 async def log_out(service: Service, who: Who) -> None:
     """Make the caller's own token void, of a login or a personal one."""
-    await service.use(lambda database: Keys(database).revoke(who.token_id, who.actor))
+    await service.change(lambda database: Keys(database).revoke(who.token_id, who.actor))
 
 
 async def who_am_i(who: Who) -> Caller:
@@ -122,7 +124,7 @@ async def list_tokens(service: Service) -> TokenList:
 async def create_token(service: Service, who: Who, body: TokenBody) -> NewToken:
     """Make a personal token."""
     scopes = read_scopes(body.scopes)
-    record, text = await service.use(
+    record, text = await service.change(
         lambda database: Keys(database).create(body.name, scopes, who.actor, days=body.days)
     )
     return NewToken(**_values(record), token=text)
@@ -130,7 +132,7 @@ async def create_token(service: Service, who: Who, body: TokenBody) -> NewToken:
 
 async def revoke_token(service: Service, who: Who, token: TokenPath) -> None:
     """Make a personal token void at once."""
-    await service.use(lambda database: Keys(database).revoke(token, who.actor))
+    await service.change(lambda database: Keys(database).revoke(token, who.actor))
 
 
 def _values(record: KeyRecord) -> dict[str, Any]:

@@ -12,6 +12,7 @@ const HEIGHT = 70;
  * @property {string} label
  * @property {(value: number) => string} format
  * @property {number} least how far the axis goes at least
+ * @property {number} [unit] of the values: the axis ends at a round number of it
  * @property {number} spanMs how much time it shows
  */
 
@@ -73,9 +74,9 @@ export class Chart {
   }
 
   #draw() {
-    const { format, least, spanMs } = this.#options;
+    const { format, least, unit = 1, spanMs } = this.#options;
     const count = this.#values.length;
-    this.#top = Math.max(least, ...this.#values);
+    this.#top = Math.max(least, unit * roundedUp(Math.max(0, ...this.#values) / unit));
     const points = this.#values.map((_, index) => `${this.#x(index).toFixed(1)},${this.#y(index).toFixed(1)}`);
     const d = points.length ? `M${points.join("L")}` : "";
     this.#line.setAttribute("d", d);
@@ -150,4 +151,12 @@ export class Chart {
     event.preventDefault();
     this.#choose(Math.min(last, Math.max(0, to)));
   }
+}
+
+/** The next round number, with some room above the value. @param {number} value */
+function roundedUp(value) {
+  if (value <= 0) return 0;
+  const step = 10 ** Math.floor(Math.log10(value));
+  const round = [1, 1.5, 2, 3, 4, 5, 6, 8, 10, 15].find((each) => each * step >= value * 1.15) ?? 20;
+  return round * step;
 }

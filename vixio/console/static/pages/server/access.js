@@ -155,5 +155,14 @@ function drawAudit(place, changes) {
     h("li", { class: "audit-line" },
       h("span", { class: "muted small" }, dateTime(each.at)),
       h("span", null, h("b", null, each.actor), " ", has(`audit.${each.action}`) ? t(`audit.${each.action}`) : each.action, " ", h("code", null, each.target)),
-      Object.keys(each.detail).length ? h("span", { class: "mono small muted" }, JSON.stringify(each.detail)) : null)))));
+      h("span", { class: "small muted" }, detailWords(each.detail)))))));
+}
+
+/** @param {Record<string, any>} detail */
+function detailWords(detail) {
+  const words = Object.entries(detail)
+    .filter(([, value]) => value !== "" && value !== null && !(Array.isArray(value) && !value.length))
+    .map(([key, value]) => `${key}: ${Array.isArray(value) ? value.join(", ") : typeof value === "object" ? JSON.stringify(value) : value}`)
+    .join(" · ");
+  return words.length > 200 ? `${words.slice(0, 199)}…` : words;
 }

@@ -14,7 +14,7 @@ const EVERY_MS = 10_000;
 const MINUTES = 60;
 const MB = 1024 * 1024;
 
-/** @typedef {{name: string, least: number, format: (value: number) => string, values: (load: any) => number[]}} Series */
+/** @typedef {{name: string, least: number, unit?: number, format: (value: number) => string, values: (load: any) => number[]}} Series */
 
 /** @type {Series[]} */
 const SERIES = [
@@ -22,7 +22,7 @@ const SERIES = [
   { name: "turns", least: 4, format: (value) => number(value), values: (load) => minutely(load.turns, load.interval_s) },
   { name: "failures", least: 4, format: (value) => number(value), values: (load) => minutely(load.failures, load.interval_s) },
   { name: "lag", least: 20, format: duration, values: (load) => load.lag_ms },
-  { name: "memory", least: 64 * MB, format: bytes, values: (load) => load.rss_bytes },
+  { name: "memory", least: 64 * MB, unit: MB, format: bytes, values: (load) => load.rss_bytes },
   { name: "cpu", least: 1, format: (value) => number(value, { maximumFractionDigits: 2 }), values: (load) => load.cpu },
 ];
 
@@ -30,8 +30,8 @@ const SERIES = [
 export function overview(panel, signal) {
   const facts = h("div");
   const address = h("div", { class: "stack" });
-  const charts = SERIES.map(({ name, least, format }) =>
-    new Chart({ label: t(`server.load.${name}`), format, least, spanMs: MINUTES * 60_000 }));
+  const charts = SERIES.map(({ name, least, unit, format }) =>
+    new Chart({ label: t(`server.load.${name}`), format, least, unit, spanMs: MINUTES * 60_000 }));
   const trouble = h("div");
   const grid = h("div", { class: "charts" }, ...charts.map((each) => each.element));
   fill(
@@ -89,7 +89,7 @@ function drawAddress(place, url, signal) {
   const picture = h("img", { class: "qr", alt: t("server.address.qr"), width: 148, height: 148 });
   const words = h("code", { class: "ota" });
   setText(words, url);
-  fill(place, h("p", null, t("server.address.text")), words, h("div", { class: "row" }, copyButton(() => url)), picture);
+  fill(place, h("p", null, t("server.address.text")), words, h("div", { class: "row" }, picture, copyButton(() => url)));
   fetchApi("GET", "/server/ota-qr.svg", { signal }).then(async (response) => {
     const blob = URL.createObjectURL(await response.blob());
     picture.onload = picture.onerror = () => URL.revokeObjectURL(blob);

@@ -29,10 +29,11 @@ function draw(panel, found) {
     panel,
     h("p", null, found.file ? [t("server.settings.file"), " ", h("code", null, found.file)] : t("server.settings.no-file")),
     h("p", { class: "hint" }, t("server.settings.hint")),
-    h("div", { class: "filters" }, field(t("search"), words), field(t("devices.show"), source)),
+    h("div", { class: "filters" }, field(t("search"), words), field(t("server.settings.show"), source)),
     count,
     h("div", { class: "settings" }, ...sections.map((each) => each.element)),
   );
+  let wasChosen = false; // what is folded by hand stays so while the filter changes
   filter();
 
   function filter() {
@@ -49,9 +50,10 @@ function draw(panel, found) {
         if (fits) here += 1;
       }
       each.element.hidden = !here;
-      each.element.open = chosen ? here > 0 : each.set > 0;
+      if (chosen !== wasChosen) each.element.open = chosen;
       shown += here;
     }
+    wasChosen = chosen;
     setText(count, t("server.settings.count", { count: number(shown), total: number(all) }));
   }
 }
@@ -63,10 +65,10 @@ function section(name, value, sources) {
   const element = h(
     "details",
     { class: "card setting-section", "data-section": name },
-    h("summary", null, h("h2", { class: "mono" }, name), " ", h("span", { class: "muted small" }, t("server.settings.changed", { count: set }))),
+    h("summary", null, h("h2", { class: "mono" }, name), " ", set ? badge(t("server.settings.changed", { count: set }), "accent") : null),
     h("div", { role: "table", "aria-label": name, class: "setting-rows" }, ...rows.map((each) => each.element)),
   );
-  return { element, rows, set };
+  return { element, rows };
 }
 
 /** @param {Row} row */

@@ -95,7 +95,7 @@ const kindOf = (part) => part.split(/[.[]/, 1)[0];
 
 /** @param {string} part */
 function waiting(part) {
-  return h("tr", null, h("th", { scope: "row" }, t(`server.kind.${part}`)), h("td", { colspan: 5, class: "muted" }, t("server.tried.waiting")));
+  return h("tr", null, h("th", { scope: "row" }, t(`server.kind.${part}`)), h("td", { colspan: 5, class: "muted detail" }, t("server.tried.waiting")));
 }
 
 /** @param {any} tried */
@@ -104,7 +104,7 @@ function result(tried) {
     "tr",
     { "data-part": tried.part, "data-ok": String(tried.ok) },
     h("th", { scope: "row", class: "mono" }, tried.part),
-    h("td", null, tried.name),
+    h("td", { class: "name" }, tried.name),
     h("td", null, badge(t(tried.ok ? "server.tried.good" : "server.tried.bad"), tried.ok ? "good" : "bad")),
     h("td", { class: "number" }, tried.first_ms === null ? "–" : duration(tried.first_ms)),
     h("td", { class: "number latency" }, tried.ms === null ? "–" : duration(tried.ms)),
