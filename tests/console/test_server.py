@@ -240,7 +240,8 @@ async def test_a_token_is_made_shown_once_and_revoked(
     async def status(path: str) -> int:
         url = f"http://127.0.0.1:{furnished.http_port}/api/v1{path}"
         headers = {"Authorization": f"Bearer {token}"}
-        return (await visit.context.request.get(url, headers=headers)).status
+        answer = await visit.context.request.get(url, headers=headers)
+        return int(answer.status)
 
     assert await status("/devices") == 200
     assert await status("/server/log") == 403
