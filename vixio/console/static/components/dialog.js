@@ -42,6 +42,7 @@ export function openDialog({ title, act, run, danger = false }, ...children) {
     h("div", { class: "dialog-body" }, ...nodes(children)),
     h("div", { class: "dialog-actions" }, button(t("cancel"), () => dialog.close()), send),
   );
+  /** @type {HTMLDialogElement} */
   const dialog = h("dialog", { class: "dialog", "aria-labelledby": id }, form);
   return new Promise((resolve) => {
     let done = false;

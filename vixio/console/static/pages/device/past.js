@@ -68,6 +68,7 @@ export async function past(panel, context, signal) {
   /** @param {any} each */
   function element(each) {
     const turns = h("div", { class: "turns-past" });
+    /** @type {HTMLDetailsElement} */
     const folded = h(
       "details",
       {

@@ -1,0 +1,87 @@
+"""Every page: in both languages and themes, in a narrow window, to axe, to its policy."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import pytest
+import pytest_asyncio
+
+from tests.console.axe import check_accessibility
+from tests.console.conftest import OpenVisit
+from tests.console.house import ConsoleHouse
+from tests.console.places import PLACES, Place
+from tests.console.visit import DESKTOP, PHONE, Language, Theme, Visit
+
+DEVICE = "02:00:00:00:00:01"
+
+FORMS: list[tuple[Language, Theme, tuple[int, int]]] = [
+    ("en", "light", DESKTOP),
+    ("zh", "dark", PHONE),
+    ("zh", "light", DESKTOP),
+    ("en", "dark", PHONE),
+]
+
+
+@dataclass
+class Inhabited:
+    """A server with a device that has talked, and is connected."""
+
+    house: ConsoleHouse
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def inhabited(shared_house: ConsoleHouse) -> AsyncIterator[Inhabited]:
+    async with shared_house.member("Kitchen", device_id=DEVICE, mode="manual") as device:
+        assert (await device.type_text("what time is it")).text
+        yield Inhabited(shared_house)
+
+
+async def at(visit: Visit, place: Place) -> None:
+    """Be at a page, with what it shows."""
+    if place.signed_in:
+        await visit.enter(place.address(DEVICE))
+    else:
+        await visit.go(place.address(DEVICE))
+        await visit.settled()
+    await visit.page.locator(place.ready).first.wait_for()
+
+
+@pytest.mark.parametrize(("language", "theme", "window"), FORMS)
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.name)
+async def test_a_page(
+    inhabited: Inhabited,
+    open_visit: OpenVisit,
+    place: Place,
+    language: Language,
+    theme: Theme,
+    window: tuple[int, int],
+) -> None:
+    visit = await open_visit(inhabited.house, language=language, theme=theme, window=window)
+    await at(visit, place)
+    page = visit.page
+    wide = await page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
+    assert wide <= 0, "the page scrolls sideways"
+    assert (await page.evaluate("() => document.documentElement.lang"))[:2] == language
+    words = await page.locator("main h1, nav, main button").all_inner_texts()
+    chinese = any("\u4e00" <= letter <= "\u9fff" for letter in "".join(words))
+    assert chinese is (language == "zh")
+    ground = await page.evaluate("() => getComputedStyle(document.documentElement).backgroundColor")
+    red = int(ground.removeprefix("rgb(").split(",")[0])
+    assert (red < 128) is (theme == "dark")
+    assert await page.title() != "Vixio"
+    await check_accessibility(page)
+
+
+async def test_language_and_theme_are_chosen_and_kept(
+    inhabited: Inhabited, open_visit: OpenVisit
+) -> None:
+    visit = await open_visit(inhabited.house)
+    await visit.enter()
+    await visit.page.get_by_label("Language", exact=True).select_option("zh")
+    await visit.page.get_by_role("heading", name="设备").wait_for()
+    await visit.page.get_by_label("外观", exact=True).select_option("dark")
+    await visit.page.reload()
+    await visit.page.get_by_role("heading", name="设备").wait_for()
+    assert await visit.page.evaluate("() => document.documentElement.dataset.theme") == "dark"
