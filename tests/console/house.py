@@ -17,20 +17,33 @@ from tests.support.waiting import until
 NAME: Final = "vixio.lan"
 """By this name the server may be called beside its address; the browser finds it."""
 
+NO_MEMORY: Final = "memory: {store: none}\n"
+"""In the settings of every test."""
+
 
 class ConsoleHouse(House):
-    """A server's folder. ``more``: lines of the settings, beside those of every test."""
+    """A server's folder. ``more``: lines of the settings, beside those of every test.
 
-    def __init__(self, folder: Path, more: str = "", access: str = "activation") -> None:
+    ``memory``: whether it remembers, in a file.
+    """
+
+    def __init__(
+        self, folder: Path, more: str = "", access: str = "activation", *, memory: bool = False
+    ) -> None:
         self._more = more
+        self._memory = memory
         self._login: dict[str, Any] | None = None
         super().__init__(folder, "", access)
 
     def write(self, access: str, workers: int = 1) -> None:
         """Write the settings."""
         super().write(access, workers)
-        with (self.folder / "vixio.yaml").open("a", encoding="utf-8") as file:
-            file.write(f"api: {{hosts: [{NAME}]}}\n{self._more}")
+        file = self.folder / "vixio.yaml"
+        text = file.read_text("utf-8")
+        if self._memory:
+            assert NO_MEMORY in text
+            text = text.replace(NO_MEMORY, f"memory: {{path: {self.folder / 'memory.db'}}}\n")
+        file.write_text(f"{text}api: {{hosts: [{NAME}]}}\n{self._more}", "utf-8")
 
     def url(self, place: str = "", host: str = "127.0.0.1") -> str:
         """Return the address of the console; ``place``: of a page, such as ``#/devices``."""

@@ -8,9 +8,10 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A page. ``{device}`` in ``address`` stands for the id of a device with a conversation.
+    """A page of a :func:`tests.console.household.household`.
 
-    ``route``: its name in ``routes.js``. ``ready``: what is there when it is drawn, as a selector.
+    ``more``: what follows in its address; ``{device}`` is the id of a device with a conversation.
+    ``route``: its name in ``routes.js``. ``ready``: what is there when all is drawn, as a selector.
     ``unsteady``: what differs from run to run and is hidden in pictures, as a selector.
     """
 
@@ -21,18 +22,24 @@ class Place:
     signed_in: bool = True
     unsteady: str = ""
 
-    def address(self, device: str = "") -> str:
+    def address(self, device: str) -> str:
         """Return what stands behind the address of the console."""
         return f"#/{self.route}{self.more.format(device=device.replace(':', '%3A'))}"
 
 
 PLACES: Final = (
     Place("login", "login", "input[type=password]", signed_in=False),
+    Place("talk", "talk", "main button", signed_in=False),
     Place("components", "components", "main .card", signed_in=False),
     Place("devices", "devices", ".device-list .device"),
     Place("device", "device", "vx-turn", "/{device}"),
     Place("device-past", "device", "[role=tabpanel]", "/{device}/past"),
     Place("device-tools", "device", "[role=tabpanel]", "/{device}/tools"),
-    Place("device-details", "device", "[role=tabpanel] dl", "/{device}/details"),
+    Place("device-details", "device", "main option[value=butler]", "/{device}/details"),
+    Place("profiles", "profiles", "main a[href$=butler]"),
+    Place("profile", "profiles", "main [data-path]", "/butler"),
+    Place("memory", "memory", "[role=tabpanel] li, [role=tabpanel] tr"),
+    Place("memory-people", "memory", "[role=tabpanel] a", "/people"),
+    Place("memory-device", "memory", "[role=tabpanel] .card", "/devices/{device}"),
 )
 """In the order in which a newcomer meets them."""

@@ -1,8 +1,7 @@
 """Pictures of the console's pages for docs/console: `make console-shots`.
 
-Names of pages as arguments picture these alone. A server of its own has a device that talks, one
-that sleeps and one that waits for its claim. Pictures are the same in every run, unless a page has
-changed: see :mod:`tests.console.still`.
+Names of pages as arguments picture these alone. The server is a household of the tests. Pictures
+are the same in every run, unless a page has changed: see :mod:`tests.console.still`.
 """
 
 from __future__ import annotations
@@ -10,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import base64
 import sys
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from tests.console.house import ConsoleHouse
+from tests.console.household import TALKING, household
 from tests.console.places import PLACES, Place
 from tests.console.still import NOW_MS, hold_still
 from tests.console.visit import DESKTOP, PHONE, Language, Theme, Visit, launched, visiting
@@ -27,44 +26,18 @@ if TYPE_CHECKING:
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / "docs" / "console"
 
-TALKING: Final = "02:00:00:00:00:01"
-SLEEPING: Final = "02:00:00:00:00:02"
-WAITING: Final = "02:00:00:00:00:03"
-
-SAID: Final = ("hello", "set the volume to 30", "what can you do")
-
-QUALITY: Final = 50
+QUALITY: Final = 35
 MOST_BYTES: Final = 1_500_000
 """Of all pictures together: everybody who clones the repository gets them."""
 
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
 THEMES: Final[tuple[Theme, ...]] = ("light", "dark")
+ENDINGS: Final = (*(f"{each}-{theme}" for each, theme in product(LANGUAGES, THEMES)), "phone")
+"""Of the names of pictures."""
 
 HIDE: Final = """(selector) => {
   for (const each of document.querySelectorAll(selector)) each.style.visibility = "hidden";
 }"""
-
-
-@asynccontextmanager
-async def inhabited() -> AsyncIterator[ConsoleHouse]:
-    """Run a server with its devices."""
-    with TemporaryDirectory(prefix="vixio-shots-") as folder:
-        house = ConsoleHouse(Path(folder))
-        async with house.serving():
-            async with house.member("Bedroom", device_id=SLEEPING, board="m5stack-core-s3"):
-                pass
-            waiting, starting = await house.visitor(
-                house.device(device_id=WAITING, board="atk-dnesp32s3", client_id="waiting")
-            )
-            try:
-                async with house.member("Kitchen", device_id=TALKING, mode="manual") as device:
-                    for words in SAID:
-                        await device.type_text(words)
-                    yield house
-            finally:
-                starting.cancel()
-                await asyncio.wait([starting])
-                await waiting.close()
 
 
 async def shoot(visit: Visit, path: Path) -> None:
@@ -98,7 +71,7 @@ async def picture(
                 await visit.go(place.address(TALKING))
                 await visit.settled()
             page = visit.page
-            await page.locator(place.ready).first.wait_for()
+            await page.locator(place.ready).first.wait_for(state="attached")
             await page.evaluate("() => document.fonts.ready")
             await page.evaluate("() => { document.activeElement?.blur(); }")
             if place.unsteady:
@@ -115,17 +88,20 @@ async def main(names: Sequence[str]) -> int:
         print(f"there is no page {sorted(unknown)}; see tests/console/places.py")
         return 2
     FOLDER.mkdir(parents=True, exist_ok=True)
-    if not names:
-        for old in FOLDER.glob("*.webp"):
+    with TemporaryDirectory(prefix="vixio-shots-") as folder:
+        async with (
+            async_playwright() as driver,
+            launched(driver) as browser,
+            household(Path(folder)) as house,
+        ):
+            for language, theme in product(LANGUAGES, THEMES):
+                ending = f"{language}-{theme}"
+                await picture(browser, house, places, ending, language, theme, DESKTOP)
+            await picture(browser, house, places, "phone", "en", "light", PHONE)
+    known = {f"{place.name}-{ending}" for place in PLACES for ending in ENDINGS}
+    for old in FOLDER.glob("*.webp"):
+        if old.stem not in known:
             old.unlink()
-    async with (
-        async_playwright() as driver,
-        launched(driver) as browser,
-        inhabited() as house,
-    ):
-        for language, theme in product(LANGUAGES, THEMES):
-            await picture(browser, house, places, f"{language}-{theme}", language, theme, DESKTOP)
-        await picture(browser, house, places, "phone", "en", "light", PHONE)
     size = sum(path.stat().st_size for path in FOLDER.glob("*.webp"))
     print(f"docs/console: {len(list(FOLDER.glob('*.webp')))} pictures, {size / 1000:.0f} kB")
     if size > MOST_BYTES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +18,9 @@ NOW_MS: Final = round(NOW.timestamp() * 1000)
 
 AGO_MS: Final = 4 * 60_000
 """How long ago everything was."""
+
+AHEAD_MS: Final = 11 * 3_600_000
+"""How far ahead everything is that is to come."""
 
 STAGES: Final[Mapping[str, int]] = {
     "voice_end": -480,
@@ -47,7 +51,8 @@ def stilled(value: Any, key: str = "") -> Any:  # noqa: ANN401 - JSON
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
     if isinstance(value, int) and value in _TIMES:
-        return NOW_MS - AGO_MS
+        future = value > time.time() * 1000 + AGO_MS
+        return NOW_MS + AHEAD_MS if future else NOW_MS - AGO_MS
     if key == "ms" or key.endswith("_ms"):
         return 120
     return value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 
 import pytest
 import pytest_asyncio
@@ -11,10 +10,9 @@ import pytest_asyncio
 from tests.console.axe import check_accessibility
 from tests.console.conftest import OpenVisit
 from tests.console.house import ConsoleHouse
+from tests.console.household import TALKING, household
 from tests.console.places import PLACES, Place
 from tests.console.visit import DESKTOP, PHONE, Language, Theme, Visit
-
-DEVICE = "02:00:00:00:00:01"
 
 FORMS: list[tuple[Language, Theme, tuple[int, int]]] = [
     ("en", "light", DESKTOP),
@@ -24,41 +22,34 @@ FORMS: list[tuple[Language, Theme, tuple[int, int]]] = [
 ]
 
 
-@dataclass
-class Inhabited:
-    """A server with a device that has talked, and is connected."""
-
-    house: ConsoleHouse
-
-
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def inhabited(shared_house: ConsoleHouse) -> AsyncIterator[Inhabited]:
-    async with shared_house.member("Kitchen", device_id=DEVICE, mode="manual") as device:
-        assert (await device.type_text("what time is it")).text
-        yield Inhabited(shared_house)
+async def inhabited(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ConsoleHouse]:
+    """A server with something on each page, which no test here changes."""
+    async with household(tmp_path_factory.mktemp("household")) as house:
+        yield house
 
 
 async def at(visit: Visit, place: Place) -> None:
     """Be at a page, with what it shows."""
     if place.signed_in:
-        await visit.enter(place.address(DEVICE))
+        await visit.enter(place.address(TALKING))
     else:
-        await visit.go(place.address(DEVICE))
+        await visit.go(place.address(TALKING))
         await visit.settled()
-    await visit.page.locator(place.ready).first.wait_for()
+    await visit.page.locator(place.ready).first.wait_for(state="attached")
 
 
 @pytest.mark.parametrize(("language", "theme", "window"), FORMS)
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.name)
 async def test_a_page(
-    inhabited: Inhabited,
+    inhabited: ConsoleHouse,
     open_visit: OpenVisit,
     place: Place,
     language: Language,
     theme: Theme,
     window: tuple[int, int],
 ) -> None:
-    visit = await open_visit(inhabited.house, language=language, theme=theme, window=window)
+    visit = await open_visit(inhabited, language=language, theme=theme, window=window)
     await at(visit, place)
     page = visit.page
     wide = await page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
@@ -75,9 +66,9 @@ async def test_a_page(
 
 
 async def test_language_and_theme_are_chosen_and_kept(
-    inhabited: Inhabited, open_visit: OpenVisit
+    inhabited: ConsoleHouse, open_visit: OpenVisit
 ) -> None:
-    visit = await open_visit(inhabited.house)
+    visit = await open_visit(inhabited)
     await visit.enter()
     await visit.page.get_by_label("Language", exact=True).select_option("zh")
     await visit.page.get_by_role("heading", name="设备").wait_for()

@@ -71,7 +71,7 @@ export function deviceMemory(panel, signal, id) {
     facts.allow(!person);
     facts.show(remembered);
     fill(turns, remembered.turns.length
-      ? h("ol", { class: "turns" }, ...remembered.turns.map((/** @type {any[]} */ items) => h("li", { class: "turn" }, ...items.map(line))))
+      ? h("ol", { class: "turns", tabIndex: 0, "aria-label": t("dm.turns.title") }, ...remembered.turns.map((/** @type {any[]} */ items) => h("li", { class: "turn" }, ...items.map(line))))
       : empty(t("dm.turns.none")));
     if (whole[0].parentElement !== place) fill(place, ...whole);
   }
