@@ -39,7 +39,16 @@ PLACES: Final = (
     Place("profiles", "profiles", "main a[href$=butler]"),
     Place("profile", "profiles", "main [data-path]", "/butler"),
     Place("memory", "memory", "[role=tabpanel] li, [role=tabpanel] tr"),
+    Place("memory-announce", "memory", "main textarea", "/announce"),
     Place("memory-people", "memory", "[role=tabpanel] a", "/people"),
     Place("memory-device", "memory", "[role=tabpanel] .card", "/devices/{device}"),
+    Place(
+        "server", "server", "[role=slider][aria-valuetext*=MB]", unsteady=".chart, dl, .qr, .ota"
+    ),
+    Place("server-parts", "server", ".part[data-source]", "/parts"),
+    Place("server-log", "server", ".log-lines li", "/log", unsteady=".log-lines"),
+    Place("server-settings", "server", ".setting-section", "/settings"),
+    Place("server-access", "server", "[data-login]", "/access", unsteady=".entries"),
+    Place("server-firmware", "server", ".empty", "/firmware"),
 )
 """In the order in which a newcomer meets them."""
