@@ -13,6 +13,7 @@ class Place:
     ``more``: what follows in its address; ``{device}`` is the id of a device with a conversation.
     ``route``: its name in ``routes.js``. ``ready``: what is there when all is drawn, as a selector.
     ``unsteady``: what differs from run to run and is hidden in pictures, as a selector.
+    ``pictured``: false where a picture would show what is another in each run, or nothing of use.
     """
 
     name: str
@@ -21,6 +22,7 @@ class Place:
     more: str = ""
     signed_in: bool = True
     unsteady: str = ""
+    pictured: bool = True
 
     def address(self, device: str) -> str:
         """Return what stands behind the address of the console."""
@@ -39,16 +41,14 @@ PLACES: Final = (
     Place("profiles", "profiles", "main a[href$=butler]"),
     Place("profile", "profiles", "main [data-path]", "/butler"),
     Place("memory", "memory", "[role=tabpanel] li, [role=tabpanel] tr"),
-    Place("memory-announce", "memory", "main textarea", "/announce"),
+    Place("memory-announce", "memory", "main textarea", "/announce", pictured=False),
     Place("memory-people", "memory", "[role=tabpanel] a", "/people"),
     Place("memory-device", "memory", "[role=tabpanel] .card", "/devices/{device}"),
-    Place(
-        "server", "server", "[role=slider][aria-valuetext*=MB]", unsteady=".chart, dl, .qr, .ota"
-    ),
+    Place("server", "server", "[role=slider][aria-valuetext*=MB]", unsteady=".qr"),
     Place("server-parts", "server", ".part[data-source]", "/parts"),
-    Place("server-log", "server", ".log-lines li", "/log", unsteady=".log-lines"),
-    Place("server-settings", "server", ".setting-section", "/settings"),
-    Place("server-access", "server", "[data-login]", "/access", unsteady=".entries"),
-    Place("server-firmware", "server", ".empty", "/firmware"),
+    Place("server-log", "server", ".log-lines li", "/log", pictured=False),
+    Place("server-settings", "server", ".setting-section", "/settings", pictured=False),
+    Place("server-access", "server", "[data-login]", "/access"),
+    Place("server-firmware", "server", ".empty", "/firmware", pictured=False),
 )
 """In the order in which a newcomer meets them."""

@@ -40,6 +40,18 @@ HIDE: Final = """(selector) => {
 }"""
 
 
+REPAINT: Final = """async () => {
+  const frame = () => new Promise((end) => { requestAnimationFrame(() => { end(); }); });
+  document.documentElement.style.display = "none";
+  await frame();
+  await frame();
+  document.documentElement.style.display = "";
+  await frame();
+  await frame();
+}"""
+"""Lines that were painted in pieces, as the page was filled, differ by a shade from run to run."""
+
+
 async def shoot(visit: Visit, path: Path) -> None:
     """Write a picture of what the window shows."""
     session = await visit.context.new_cdp_session(visit.page)
@@ -76,6 +88,7 @@ async def picture(
             await page.evaluate("() => { document.activeElement?.blur(); }")
             if place.unsteady:
                 await page.evaluate(HIDE, place.unsteady)
+            await page.evaluate(REPAINT)
             await shoot(visit, FOLDER / f"{place.name}-{ending}.webp")
 
 
@@ -83,7 +96,8 @@ async def main(names: Sequence[str]) -> int:
     """Picture all pages, or those that are named; return the exit status."""
     from playwright.async_api import async_playwright
 
-    places = [place for place in PLACES if not names or place.name in names]
+    pictured = [place for place in PLACES if place.pictured]
+    places = [place for place in pictured if not names or place.name in names]
     if unknown := set(names) - {place.name for place in places}:
         print(f"there is no page {sorted(unknown)}; see tests/console/places.py")
         return 2
@@ -98,7 +112,7 @@ async def main(names: Sequence[str]) -> int:
                 ending = f"{language}-{theme}"
                 await picture(browser, house, places, ending, language, theme, DESKTOP)
             await picture(browser, house, places, "phone", "en", "light", PHONE)
-    known = {f"{place.name}-{ending}" for place in PLACES for ending in ENDINGS}
+    known = {f"{place.name}-{ending}" for place in pictured for ending in ENDINGS}
     for old in FOLDER.glob("*.webp"):
         if old.stem not in known:
             old.unlink()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,6 +36,24 @@ STAGES: Final[Mapping[str, int]] = {
 
 CODE: Final = "246810"
 
+PLACE: Final = "192.168.1.20:8003"
+"""Where the server is, instead of a port that was free."""
+
+_ADDRESS: Final = re.compile(r"127\.0\.0\.1:\d+")
+
+POINTS: Final = 120
+INTERVAL_S: Final = 30
+
+_LOAD: Final[Mapping[str, Callable[[float], float]]] = {
+    "connected": lambda wave: round(3 + 2 * wave),
+    "turns": lambda wave: round(1 + wave),
+    "failures": lambda _: 0,
+    "lag_ms": lambda wave: round(2 + wave, 1),
+    "rss_bytes": lambda wave: round(210e6 + 4e6 * wave),
+    "cpu": lambda wave: round(0.1 + 0.05 * wave, 2),
+}
+"""What the charts of the load show: functions of a wave between -1 and 1."""
+
 _TIMES: Final = range(10**12, 10**13)
 """Integers among these are taken for milliseconds since 1970."""
 
@@ -41,21 +61,36 @@ _TIMES: Final = range(10**12, 10**13)
 def stilled(value: Any, key: str = "") -> Any:  # noqa: ANN401 - JSON
     """Return the answer with the same times, durations and codes in every run."""
     if isinstance(value, dict):
+        if "rss_bytes" in value:
+            return {**value, **load()}
         if key == "stages":
             return {name: STAGES.get(name, 100) for name in value}
         return {name: stilled(each, name) for name, each in value.items()}
     if isinstance(value, list):
         return [stilled(each, key) for each in value]
-    if key == "code" and isinstance(value, str) and value:
-        return CODE
+    if isinstance(value, str):
+        return CODE if key == "code" and value else _ADDRESS.sub(PLACE, value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
+    return _number(value, key)
+
+
+def _number(value: float, key: str) -> float:
     if isinstance(value, int) and value in _TIMES:
         future = value > time.time() * 1000 + AGO_MS
         return NOW_MS + AHEAD_MS if future else NOW_MS - AGO_MS
     if key == "ms" or key.endswith("_ms"):
         return 120
-    return value
+    return 3 * 3600 if key == "uptime_s" else value
+
+
+def load() -> dict[str, Any]:
+    """Return the load of the last hour, made up."""
+    waves = [math.sin(index / 9) for index in range(POINTS)]
+    first = NOW_MS - (POINTS - 1) * INTERVAL_S * 1000
+    series = {name: [of(wave) for wave in waves] for name, of in _LOAD.items()}
+    at = [first + index * INTERVAL_S * 1000 for index in range(POINTS)]
+    return {"at": at, "interval_s": INTERVAL_S, **series}
 
 
 async def hold_still(context: BrowserContext) -> None:
