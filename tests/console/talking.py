@@ -93,13 +93,17 @@ class TalkPage:
         """Be at the page."""
         talk = cls(visit)
         await visit.page.add_init_script(RECORD_SOUND)
-        visit.page.on("websocket", talk._watch)
+        talk.observe()
         if signed_in:
             await visit.enter(f"#/talk{query}")
         else:
             await visit.go(f"#/talk{query}")
             await visit.settled()
         return talk
+
+    def observe(self) -> None:
+        """Keep what the page sends and receives from now on."""
+        self.visit.page.on("websocket", self._watch)
 
     def _watch(self, socket: WebSocket) -> None:
         socket.on("framesent", lambda data: self._keep(data, self.sent))

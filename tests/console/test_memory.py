@@ -24,23 +24,10 @@ ROOMS: Final = f"devices: {{'{KITCHEN}': {{place: kitchen}}, '{BATH}': {{place: 
 RECALL: Final = "what do you remember about me"
 
 
-class RememberingHouse(ConsoleHouse):
-    """A server whose memory is a file."""
-
-    def write(self, access: str, workers: int = 1) -> None:
-        """Write the settings."""
-        super().write(access, workers)
-        file = self.folder / "vixio.yaml"
-        text = file.read_text("utf-8")
-        assert "memory: {store: none}\n" in text
-        memory = f"memory: {{path: {self.folder / 'memory.db'}}}\n"
-        file.write_text(text.replace("memory: {store: none}\n", memory), "utf-8")
-
-
 @pytest_asyncio.fixture(loop_scope="session")
-async def remembering(tmp_path: Path) -> AsyncIterator[RememberingHouse]:
+async def remembering(tmp_path: Path) -> AsyncIterator[ConsoleHouse]:
     """A running server whose memory is a file, with devices in two rooms."""
-    house = RememberingHouse(tmp_path, ROOMS)
+    house = ConsoleHouse(tmp_path, ROOMS, memory=True)
     async with house.serving():
         yield house
 
@@ -67,7 +54,7 @@ async def read(http: aiohttp.ClientSession, path: str) -> Any:  # noqa: ANN401 -
 
 
 async def test_a_reminder_is_set_heard_and_cancelled(
-    remembering: RememberingHouse, open_visit: OpenVisit
+    remembering: ConsoleHouse, open_visit: OpenVisit
 ) -> None:
     async with remembering.member("Kitchen", device_id=KITCHEN, mode="manual") as kitchen:
         visit = await open_visit(remembering)
@@ -110,7 +97,7 @@ async def test_a_reminder_is_set_heard_and_cancelled(
 
 
 async def test_a_room_hears_an_announcement(
-    remembering: RememberingHouse, open_visit: OpenVisit
+    remembering: ConsoleHouse, open_visit: OpenVisit
 ) -> None:
     async with (
         remembering.member("", device_id=KITCHEN, mode="manual") as kitchen,
@@ -129,7 +116,7 @@ async def test_a_room_hears_an_announcement(
 
 
 async def test_a_person_is_remembered_and_removed(
-    remembering: RememberingHouse, open_visit: OpenVisit
+    remembering: ConsoleHouse, open_visit: OpenVisit
 ) -> None:
     async with (
         remembering.member("Kitchen", device_id=KITCHEN, mode="manual") as kitchen,
@@ -179,7 +166,7 @@ async def test_a_person_is_remembered_and_removed(
 
 
 async def test_the_memory_of_a_device_is_edited_and_erased(
-    remembering: RememberingHouse, open_visit: OpenVisit
+    remembering: ConsoleHouse, open_visit: OpenVisit
 ) -> None:
     from playwright.async_api import expect
 

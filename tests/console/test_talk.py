@@ -64,7 +64,7 @@ async def test_spoken_words_are_answered_and_a_tool_is_called(
     query = "?codec=pcm" if codec == "pcm" else ""
     async with talking(playwright, open_house, speech, query=query) as talk:
         await talk.press("Start talking")
-        await talk.until_heard(VOLUME, seconds=90)
+        await talk.until_heard(VOLUME, seconds=150)
         await talk.until_said("The volume is now 30 percent.")
         await talk.until_state("Listening")  # again, once all was played
 

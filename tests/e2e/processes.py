@@ -70,7 +70,8 @@ async def running(
     """Run ``command`` in ``directory``; it is killed if it still runs at the end."""
     kept = {
         name: os.environ[name]
-        for name in ("PATH", "HOME", "LANG", "PYTHONPATH")
+        # XDG_…: the folders of the tests, so that the user's own are left alone.
+        for name in ("PATH", "HOME", "LANG", "PYTHONPATH", "XDG_STATE_HOME", "XDG_DATA_HOME")
         if name in os.environ
     }
     process = await asyncio.create_subprocess_exec(

@@ -170,7 +170,8 @@ async def test_a_late_question_is_answered_like_another(agent: RemoteAgent) -> N
         assert await next_late(talk) == "For which day?"
         assert ASKS_NOTE in str(talk.late_items[-1])
         await until(lambda: not talk.session.late._working, what="the end of the delivery")
-        await talk.ask("Monday")
+        await talk.ask("Monday")  # on a slow machine this is deferred before the agent is reached
+        await until(lambda: len(agent.seen) > 1, what="the answer at the agent")
         assert agent.seen[1].task_id == agent.seen[0].task_id
 
 

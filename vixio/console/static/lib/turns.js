@@ -167,20 +167,22 @@ export function stagesOf(turn) {
   /** @type {Record<string, number>} */
   const marks = { turn_end: 0, ...turn.stages };
   if (!("first_frame" in marks) && !("transcript" in marks)) return [];
+  /** @type {import("../components/bar.js").Stage[]} */
   const found = [];
   let from = marks.voice_end ?? 0;
-  let tools = turn.tools.reduce((sum, each) => sum + each.ms, 0);
+  const called = turn.tools.reduce((sum, each) => sum + each.ms, 0);
+  let left = called; // of the tools, which run while the model's part of the time passes
   for (const [, to, name] of PIECES) {
     if (!(to in marks)) continue;
     let ms = Math.max(0, marks[to] - from);
     from = Math.max(from, marks[to]);
-    const called = name === "first_token" || name === "sentence" ? Math.min(tools, ms) : 0;
-    if (called) {
-      found.push({ name: "tools", ms: called });
-      tools -= called;
-      ms -= called;
+    if (name === "first_token" || name === "sentence") {
+      const its = Math.min(left, ms);
+      left -= its;
+      ms -= its;
     }
     if (ms > 0) found.push({ name, ms });
+    if (name === "sentence" && called > left) found.push({ name: "tools", ms: called - left });
   }
   return found;
 }

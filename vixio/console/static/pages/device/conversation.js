@@ -12,6 +12,8 @@ import { TurnLog } from "../../lib/turns.js";
 const SHOWN = 60;
 const RAW = 200;
 
+const WRITTEN_MS = 2_000; // by then a turn that has just ended is on record
+
 const NEAR_END = 80; // pixels from the end at which new turns are followed
 
 /**
@@ -77,6 +79,11 @@ export async function conversation(panel, context, signal) {
 
   await read();
   if (signal.aborted) return;
+  const heard = context.device.live?.heard;
+  if (heard && ![...log.turns.values()].some((turn) => turn.heard === heard)) {
+    const timer = setTimeout(() => void read(), WRITTEN_MS);
+    signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
+  }
   fill(
     panel,
     list,

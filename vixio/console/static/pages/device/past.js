@@ -24,6 +24,7 @@ export async function past(panel, context, signal) {
   const list = h("div", { class: "stack" }, loading());
   const search = h("input", { type: "search", autocomplete: "off" });
   let offset = 0;
+  let asked = 0; // of two answers, the one to the later question counts
   /** @type {ReturnType<typeof setTimeout>} */
   let typed;
   search.addEventListener("input", () => {
@@ -44,9 +45,12 @@ export async function past(panel, context, signal) {
   /** @param {boolean} anew */
   async function read(anew) {
     if (anew) offset = 0;
+    asked += 1;
+    const mine = asked;
     try {
       const query = { device: context.device.id, limit: PAGE, offset, search: search.value.trim() };
       const { conversations } = await get("/conversations", query, signal);
+      if (mine !== asked) return;
       if (anew) fill(list);
       list.querySelector(".more-button")?.remove();
       if (anew && !conversations.length) {

@@ -1,0 +1,182 @@
+"""The devices: claimed, watched while they talk, asked to speak, their past kept and erased."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.console.conftest import OpenVisit
+from tests.console.house import ConsoleHouse
+
+if TYPE_CHECKING:
+    from playwright.async_api import Locator, Page
+
+pytestmark = pytest.mark.slow
+
+KITCHEN = "02:00:00:00:00:11"
+
+
+def row(page: Page, name: str) -> Locator:
+    return page.locator(".device", has=page.get_by_role("link", name=name, exact=True))
+
+
+async def test_a_device_is_claimed_in_one_click(house: ConsoleHouse, open_visit: OpenVisit) -> None:
+    from playwright.async_api import expect
+
+    visit = await open_visit(house)
+    await visit.enter("#/devices")
+    device, starting = await house.visitor(house.device(device_id=KITCHEN))
+    page = visit.page
+    code = page.locator(".claim .code")
+    await expect(code).to_have_text((await device.wait_for_activation()).code)
+    await page.get_by_role("button", name="Claim", exact=True).click()
+    await page.get_by_label("Name", exact=True).fill("Kitchen")
+    await page.get_by_role("dialog").get_by_role("button", name="Claim").click()
+    await starting  # it is let in
+    await expect(page.locator(".claim")).to_have_count(0)
+    await expect(row(page, "Kitchen").locator("vx-state")).to_have_text("Ready")
+    await device.close()
+    await expect(row(page, "Kitchen").locator("vx-state")).to_have_text("Asleep")
+
+
+async def test_a_conversation_is_seen_as_it_happens(
+    house: ConsoleHouse, open_visit: OpenVisit
+) -> None:
+    from playwright.async_api import expect
+
+    visit = await open_visit(house)
+    async with house.member("Kitchen", device_id=KITCHEN, mode="manual") as device:
+        await visit.enter("#/devices")
+        page = visit.page
+        await device.type_text("set the volume to thirty percent")
+        await expect(row(page, "Kitchen").locator(".said")).to_have_text(
+            "The volume is now 30 percent."
+        )
+        await page.get_by_role("link", name="Kitchen").click()
+        turn = page.locator("vx-turn").last
+        await expect(turn.locator(".bubble.user")).to_contain_text(
+            "set the volume to thirty percent"
+        )
+        await expect(turn.locator(".stage-piece").first).to_be_visible()
+        tool = turn.locator("details.tool")
+        await expect(tool).to_contain_text("set_volume")
+        await tool.locator("summary").click()
+        await expect(tool.locator("dd").first).to_contain_text('"volume": 30')
+        await expect(page.locator("output")).to_have_text("30")  # the slider follows
+
+        # Cut in the middle: what was not heard is shown as such.
+        answered = asyncio.create_task(device.type_text("what can you do"))
+        await expect(page.locator("vx-turn .saying").last).to_be_visible()
+        await page.get_by_role("button", name="Interrupt").click()
+        await answered
+        cut = page.locator("vx-turn").last
+        await expect(cut.locator("del")).to_be_visible()
+        await expect(cut.locator(".badge")).to_have_text("interrupted")
+        await page.get_by_text("Events as they come").click()
+        await expect(page.locator(".raw")).to_contain_text("speech.interrupted")
+
+
+async def test_a_device_is_asked_to_speak_and_use_its_tools(
+    house: ConsoleHouse, open_visit: OpenVisit
+) -> None:
+    from playwright.async_api import expect
+
+    visit = await open_visit(house)
+    async with house.member("Kitchen", device_id=KITCHEN, mode="manual") as device:
+        await visit.enter(f"#/device/{KITCHEN.replace(':', '%3A')}")
+        page = visit.page
+        await page.get_by_label("Words").fill("Dinner is ready.")
+        await page.get_by_role("button", name="Say", exact=True).click()
+        await expect(page.locator("vx-turn").last).to_contain_text("Dinner is ready.")
+        await expect(page.locator("vx-state")).to_have_text("Ready")
+        await page.get_by_label("Words").fill("what time is it")
+        await page.get_by_role("button", name="Ask", exact=True).click()
+        await expect(page.get_by_text(re.compile("It answered: It is "))).to_be_visible()
+
+        await page.get_by_role("tab", name="Tools").click()
+        tool = page.locator("details.tool-card", has_text="self.audio_speaker.set_volume")
+        await tool.locator("summary").click()
+        await tool.get_by_label("volume").fill("12")
+        await tool.get_by_role("button", name="Call").click()
+        await expect(tool.locator(".badge.good")).to_be_visible()
+        assert device.volume == 12
+
+        await page.get_by_role("button", name="See the screen").click()
+        picture = page.get_by_role("img", name="The screen of Kitchen")
+        await expect(picture).to_be_visible()
+        assert await picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 0
+
+
+async def test_the_past_is_searched_saved_and_erased(
+    house: ConsoleHouse, open_visit: OpenVisit, tmp_path: Path
+) -> None:
+    from playwright.async_api import expect
+
+    visit = await open_visit(house)
+    async with house.member("Kitchen", device_id=KITCHEN, mode="manual") as device:
+        await device.type_text("what time is it")
+    await visit.enter(f"#/device/{KITCHEN.replace(':', '%3A')}/past")
+    page = visit.page
+    one = page.locator("details.conversation")
+    await expect(one).to_have_count(1)
+    await page.get_by_label("Search what was said").fill("no such words")
+    await expect(page.get_by_text("No conversation has these words.")).to_be_visible()
+    await page.get_by_label("Search what was said").fill("what time")
+    await expect(one).to_contain_text("what time is it")
+    await one.locator("summary").first.click()
+    await expect(one.locator("vx-turn .bubble.assistant")).to_contain_text("It is ")
+
+    async with page.expect_download() as waiting:
+        await page.get_by_role("button", name="Save all").click()
+    download = await waiting.value
+    assert download.suggested_filename == "Kitchen.json"
+    await download.save_as(tmp_path / "kitchen.json")
+    turns = json.loads((tmp_path / "kitchen.json").read_text("utf-8"))["turns"]
+    assert [turn["heard"] for turn in turns] == ["what time is it"]
+
+    await page.get_by_role("button", name="Erase all").click()
+    dialog = page.get_by_role("dialog", name="Erase all that was said with Kitchen?")
+    await dialog.get_by_role("button", name="Cancel").click()
+    await expect(one).to_have_count(1)
+    await page.get_by_role("button", name="Erase all").click()
+    await dialog.get_by_role("button", name="Erase").click()
+    await expect(dialog).to_be_hidden()
+    await page.get_by_label("Search what was said").fill("")
+    await expect(page.get_by_text("No conversation is on record.")).to_be_visible()
+
+
+async def test_several_devices_get_a_profile_at_once(
+    house: ConsoleHouse, open_visit: OpenVisit
+) -> None:
+    from playwright.async_api import expect
+
+    async with house.api() as http:
+        for each in range(1, 4):
+            body = {"id": f"02:00:00:00:01:{each:02x}", "name": f"Room {each}"}
+            async with http.post("/api/v1/devices", json=body) as answer:
+                assert answer.status == 201
+        content = {"content": {"wake_reply": "At your service."}}
+        async with http.put("/api/v1/profiles/butler", json=content) as answer:
+            assert answer.status == 200
+        visit = await open_visit(house)
+        await visit.enter("#/devices")
+        page = visit.page
+        await expect(page.locator(".device")).to_have_count(3)
+        await page.get_by_label("Search").fill("room 2")
+        await expect(page.locator(".device")).to_have_count(1)
+        await page.get_by_label("Search").fill("")
+        for each in (1, 3):
+            await page.get_by_label(f"Choose Room {each}").check()
+        await page.get_by_role("button", name="Give a profile").click()
+        dialog = page.get_by_role("dialog", name="A profile for 2 devices")
+        await dialog.get_by_label("Profile").select_option("butler")
+        await dialog.get_by_role("button", name="Save").click()
+        await expect(page.locator(".device .badge", has_text="butler")).to_have_count(2)
+        async with http.get("/api/v1/devices") as answer:
+            given = {each["name"]: each["profile"] for each in (await answer.json())["devices"]}
+    assert given == {"Room 1": "butler", "Room 2": None, "Room 3": "butler"}
