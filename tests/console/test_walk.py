@@ -84,7 +84,6 @@ async def _talk(visit: Visit) -> None:
     await talk.until_said("Sorry, I did not understand that.")
     assert len(talk.calls()) == calls
     await talk.until_lamp("on")
-    await talk.press("Stop")
 
 
 async def _claim(visit: Visit) -> None:
@@ -141,7 +140,8 @@ async def _remind(visit: Visit, device: SimulatedDevice) -> None:
     dialog = page.get_by_role("dialog")
     await dialog.get_by_label("Text").fill("feed the cat")
     await dialog.get_by_label("Device").select_option(KITCHEN)
-    await dialog.get_by_role("button").last.click()
+    await dialog.get_by_label("When").select_option("now")
+    await dialog.get_by_role("button", name="Save").click()
     await until(
         lambda: any("feed the cat" in reply.text for reply in device.replies),
         what="the reminder",
