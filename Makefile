@@ -147,7 +147,7 @@ $(CONSOLE_JS)/.installed: scripts/install_console_checks.sh $(wildcard tests/con
 
 test-console: $(CONSOLE_STAMP) $(CONSOLE_JS)/.installed ## pytest of the console in a real Chromium, its types and axe (needs Node)
 	scripts/ensure_chromium.sh
-	$(WITH_CONSOLE) $(BIN)/pytest tests/console $(ARGS)
+	$(WITH_CONSOLE) $(BIN)/pytest --numprocesses 2 --dist loadfile tests/console $(ARGS)
 
 check-console: $(DEV_STAMP) $(CONSOLE_JS)/.installed ## the types of the console's JavaScript alone (needs Node)
 	VIXIO_TEST_CONSOLE=$(abspath $(CONSOLE_JS)) $(BIN)/pytest tests/console/test_types.py $(ARGS)
