@@ -12,6 +12,15 @@ import { watch } from "./feed.js";
 
 const PAGE = 1_000;
 
+const GATHERED_MS = 250;
+/** Changes that come within this time are read together. */
+
+const FEW = 3;
+/** So many devices are read one by one; more are read as a whole list: requests are limited. */
+
+const LIST_MS = 2_000;
+/** From one whole list to the next, where changes are the reason. */
+
 /** What a device does, in one word. @param {any} device */
 export function stateNow(device) {
   if (device.state === "blocked") return "blocked";
@@ -30,13 +39,47 @@ export class Devices extends EventTarget {
   #signal;
   #reading = false;
   #again = false;
+  #stale = /** @type {Set<string>} */ (new Set());
+  #readAt = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer;
 
   /** @param {AbortSignal} signal */
   constructor(signal) {
     super();
     this.#signal = signal;
     watch(signal, (event) => this.#receive(event), () => void this.read());
+    signal.addEventListener("abort", () => clearTimeout(this.#timer), { once: true });
     void this.read();
+  }
+
+  /** Has a device read anew, soon. @param {string} id */
+  #changed(id) {
+    this.#stale.add(id);
+    this.#timer ??= setTimeout(() => void this.#refresh(), GATHERED_MS);
+  }
+
+  /** Has all devices read anew, soon. */
+  #all() {
+    for (const id of this.all.keys()) this.#changed(id);
+  }
+
+  async #refresh() {
+    this.#timer = undefined;
+    if (this.#signal.aborted) return;
+    if (this.#stale.size <= FEW) {
+      const ids = [...this.#stale];
+      this.#stale.clear();
+      await Promise.all(ids.map((id) => this.readOne(id)));
+      return;
+    }
+    const wait = this.#readAt + LIST_MS - performance.now();
+    if (wait > 0) {
+      this.#timer = setTimeout(() => void this.#refresh(), wait);
+      return;
+    }
+    this.#stale.clear();
+    await this.read();
   }
 
   /** Reads all of them. While that is under way, another wish for it is kept for its end. */
@@ -46,6 +89,7 @@ export class Devices extends EventTarget {
       return;
     }
     this.#reading = true;
+    this.#readAt = performance.now();
     try {
       const found = new Map();
       for (let offset = 0, total = 1; offset < total; offset += PAGE) {
@@ -91,11 +135,11 @@ export class Devices extends EventTarget {
   /** @param {FeedEvent} event */
   #receive(event) {
     const id = event.device_id;
-    if (event.type === "changed" && (event.about === "profile" || event.about === "person")) return void this.read();
+    if (event.type === "changed" && (event.about === "profile" || event.about === "person")) return void this.#all();
     if (!id) return;
     const device = this.all.get(id);
     if (!device || event.type === "changed" || event.type === "device.waiting") {
-      if (event.type !== "changed" || event.about === "device") void this.readOne(id);
+      if (event.type !== "changed" || event.about === "device") this.#changed(id);
       return;
     }
     if (applyEvent(device, event)) this.#tell(id);
