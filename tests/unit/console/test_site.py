@@ -119,8 +119,11 @@ def test_both_languages_have_the_same_words() -> None:
         text = asset.content.decode()
         if not path.endswith(".js") or "addWords({" not in text:
             continue
-        words = text[text.index("addWords({") :]
+        words = text[text.index("addWords({") :].partition("\n});")[0]
         english, _, chinese = words.partition("\n  zh: {")
-        keys = [set(re.findall(r'^ {4}"?([\w.-]+)"?: ', part, re.M)) for part in (english, chinese)]
+        keys = [
+            set(re.findall(r'(?:^ {4}|", )"?([\w.-]+)"?: "', part, re.M))
+            for part in (english, chinese)
+        ]
         one = {key for key in keys[0] if key.endswith(".one")}
         assert keys[0] - one == keys[1] - one, path
