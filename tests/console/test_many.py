@@ -55,3 +55,40 @@ async def test_a_thousand_devices_are_found_and_follow(
                 assert answer.status == 200, await answer.text()
     await expect(page.locator(".device")).to_have_count(CHANGED)
     assert len(asked) < CHANGED / 2
+
+
+COUNT_CHANGES = """() => {
+  window.changes = { list: 0, rows: new Set() };
+  new MutationObserver((records) => {
+    for (const { target } of records) {
+      const element = target.nodeType === 1 ? target : target.parentElement;
+      const row = element?.closest(".device");
+      if (row) changes.rows.add(row);
+      else changes.list += 1;
+    }
+  }).observe(document.querySelector(".device-list"), {
+    childList: true, subtree: true, characterData: true,
+  });
+}"""
+"""Notes which rows of the list are changed, and how often the list itself is."""
+
+
+async def test_an_event_changes_its_own_row_and_no_other(
+    crowded: ConsoleHouse, open_visit: OpenVisit
+) -> None:
+    from playwright.async_api import expect
+
+    async with crowded.member("Kitchen", device_id="02:00:00:00:00:11", mode="manual") as device:
+        visit = await open_visit(crowded)
+        await visit.enter("#/devices")
+        page = visit.page
+        await expect(page.locator(".device")).to_have_count(MANY + 1)
+        await page.evaluate(COUNT_CHANGES)
+        for words in ("what time is it", "what can you do", "set the volume to thirty percent"):
+            await device.type_text(words)
+        await expect(page.locator(".said").first).to_have_text("The volume is now 30 percent.")
+        names = await page.evaluate(
+            "[...changes.rows].map((row) => row.querySelector('.device-name').textContent)"
+        )
+        assert names == ["Kitchen"]
+        assert await page.evaluate("changes.list") == 0

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from vixio.api.access import Principal
 from vixio.api.keys import Keys
 from vixio.api.service import ApiService
-from vixio.api.sight import seen
+from vixio.api.sight import seen, sees
 from vixio.core.wall_clock import now_ms
 from vixio.devices.records import NotKnown
 from vixio.feed.entry import Entry
@@ -91,18 +91,32 @@ def _written(batch: Batch, who: Principal, wish: Wish) -> bytes:
     pieces = [_piece(MISSED)] if batch.missed else []
     last = ""
     for entry, its_id in batch.seen:
-        event = seen(entry, who) if wish.has(entry) else None
-        if event is not None:
-            pieces.append(_piece(event, its_id))
+        piece = _seen_piece(entry, who) if wish.has(entry) else None
+        if piece is not None:
+            pieces += (b"id: ", its_id.encode(), b"\n", piece)
             last = its_id
     if last != batch.id:
         pieces.append(format_sse_event(id=batch.id))
     return b"".join(pieces)
 
 
-def _piece(event: Mapping[str, Any], its_id: str | None = None) -> bytes:
+def _seen_piece(entry: Entry, who: Principal) -> bytes | None:
+    """Return an entry as the watcher may see it, without its id; None: not at all.
+
+    It is made once for all that may see the same of it: ten consoles cost hardly more than one.
+    """
+    sight = sees(entry, who)
+    if sight is None:
+        return None
+    piece = entry.written.get(sight)
+    if piece is None:
+        piece = entry.written[sight] = _piece(seen(entry, sight))
+    return piece
+
+
+def _piece(event: Mapping[str, Any]) -> bytes:
     text = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
-    return format_sse_event(data_str=text, id=its_id)
+    return format_sse_event(data_str=text)
 
 
 def _begins(kind: str, beginning: str) -> bool:

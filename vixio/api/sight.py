@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from vixio.api.access import Principal
 from vixio.api.scopes import Scope
@@ -30,17 +30,31 @@ def sees_anything(who: Principal) -> bool:
     return any(who.may(scope) for scope in SCOPES.values())
 
 
-def seen(entry: Entry, who: Principal) -> dict[str, Any] | None:
-    """Return an event as a token may see it; None: not at all."""
+class Sight(NamedTuple):
+    """How much of an event may be seen: all that have the same one see the same."""
+
+    audit: bool
+    """Who made a change, and its details."""
+    words: bool
+    """What was said."""
+
+
+def sees(entry: Entry, who: Principal) -> Sight | None:
+    """Return how much of an event a token lets be seen; None: nothing, not even that it was."""
     if not who.may(SCOPES.get(entry.about, Scope.ADMIN)):
         return None
+    return Sight(who.may(Scope.ADMIN), who.may(Scope.CONVERSATIONS_READ))
+
+
+def seen(entry: Entry, sight: Sight) -> dict[str, Any]:
+    """Return an event as it may be seen."""
     event: dict[str, Any] = {"type": entry.type, "at": entry.at}
     if entry.device_id:
         event["device_id"] = entry.device_id
     event |= entry.fields
-    if not who.may(Scope.ADMIN):
+    if not sight.audit:
         for name in _AUDIT_ONLY if entry.type == CHANGED else ():
             event.pop(name, None)
-    if who.may(Scope.CONVERSATIONS_READ):
+    if sight.words:
         event |= entry.words
     return event

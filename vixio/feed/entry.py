@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 DEVICE: Final = "device"
@@ -27,6 +27,8 @@ class Entry:
     device_id: str
     fields: Mapping[str, Any]
     words: Mapping[str, Any]
+    written: dict[Hashable, bytes] = field(default_factory=dict, compare=False, repr=False)
+    """For who writes it to several watchers: as it was written, by what they may see of it."""
 
     def to_json(self) -> dict[str, Any]:
         """Return it for another process."""

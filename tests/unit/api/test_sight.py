@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from vixio.api.access import Principal, PrincipalKind
 from vixio.api.scopes import Scope
-from vixio.api.sight import seen, sees_anything
+from vixio.api.sight import seen, sees, sees_anything
 from vixio.feed.content import CHANGED
 from vixio.feed.entry import Entry
 
@@ -27,12 +29,17 @@ def change(about: str) -> Entry:
     return Entry("changes", 1, 5, CHANGED, about, "", fields, {})
 
 
+def shown(entry: Entry, who: Principal) -> dict[str, Any] | None:
+    sight = sees(entry, who)
+    return None if sight is None else seen(entry, sight)
+
+
 def test_words_are_for_readers_of_conversations() -> None:
     event = {"type": "transcript", "at": 5, "device_id": KITCHEN, "turn": 1}
-    assert seen(transcript(), holder(Scope.DEVICES_READ)) == event
+    assert shown(transcript(), holder(Scope.DEVICES_READ)) == event
     both = holder(Scope.DEVICES_READ, Scope.CONVERSATIONS_READ)
-    assert seen(transcript(), both) == {**event, "text": "open the safe"}
-    assert seen(transcript(), holder(Scope.CONVERSATIONS_READ)) is None
+    assert shown(transcript(), both) == {**event, "text": "open the safe"}
+    assert shown(transcript(), holder(Scope.CONVERSATIONS_READ)) is None
 
 
 @pytest.mark.parametrize(
@@ -48,17 +55,17 @@ def test_words_are_for_readers_of_conversations() -> None:
 )
 def test_changes_are_for_those_who_may_see_the_thing(about: str, scope: Scope) -> None:
     event = {"type": CHANGED, "at": 5, "about": about, "key": "k", "action": "set"}
-    assert seen(change(about), holder(scope)) == event
+    assert shown(change(about), holder(scope)) == event
     others = set(Scope) - {scope, Scope.ADMIN}
-    assert seen(change(about), holder(*others)) is None
+    assert shown(change(about), holder(*others)) is None
     whole = {**event, "actor": "cli:ann", "detail": {"x": 1}}
-    assert seen(change(about), holder(Scope.ADMIN)) == whole
+    assert shown(change(about), holder(Scope.ADMIN)) == whole
 
 
 @pytest.mark.parametrize("about", ["api-token", "api-user", "secret", ""])
 def test_anything_else_is_for_the_administrator(about: str) -> None:
-    assert seen(change(about), holder(*(set(Scope) - {Scope.ADMIN}))) is None
-    assert seen(change(about), holder(Scope.ADMIN)) is not None
+    assert shown(change(about), holder(*(set(Scope) - {Scope.ADMIN}))) is None
+    assert shown(change(about), holder(Scope.ADMIN)) is not None
 
 
 def test_who_sees_nothing_at_all() -> None:
