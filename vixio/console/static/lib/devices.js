@@ -53,6 +53,11 @@ export class Devices extends EventTarget {
     void this.read();
   }
 
+  /** Waits until they have been read for the first time, with or without success. @returns {Promise<unknown>} */
+  ready() {
+    return this.loaded ? Promise.resolve() : new Promise((done) => this.addEventListener("all", done, { once: true }));
+  }
+
   /** Has a device read anew, soon. @param {string} id */
   #changed(id) {
     this.#stale.add(id);

@@ -108,6 +108,7 @@ export function person(panel, signal, id) {
   }
 
   async function give() {
+    await devices.ready();
     const others = [...devices.all.values()].filter((each) => !known.devices.includes(each.id));
     const which = select(others.map((each) => {
       const device = each.name ? `${each.name} (${each.id})` : each.id;

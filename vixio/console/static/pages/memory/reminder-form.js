@@ -21,6 +21,7 @@ const options = (prefix, names) => names.map((name) => [name, t(`${prefix}.${nam
  * @param {() => Promise<void>} added
  */
 export async function addReminder(devices, zone, added) {
+  await devices.ready();
   const known = [...devices.all.values()].filter((each) => each.state !== "blocked")
     .sort((a, b) => (a.name || "~").localeCompare(b.name || "~") || a.id.localeCompare(b.id));
   const device = select(known.map((each) => [each.id, each.name ? `${each.name} (${each.id})` : each.id]), undefined, { required: true });
