@@ -27,6 +27,7 @@ async def test_a_page_comes_back_after_a_restart(tmp_path: Path, open_visit: Ope
         # It is up to date again, by itself.
         async with house.member("Kitchen", device_id=KITCHEN):
             await visit.page.locator(".device", has_text="Kitchen").wait_for()
+        visit.watch.expect_unreachable()  # the page stays open while the server ends
 
 
 async def test_seven_tabs_follow_what_happens(house: ConsoleHouse, open_visit: OpenVisit) -> None:
