@@ -5,7 +5,6 @@ const HELLO_TIMEOUT_MS = 10_000;
 const MAX_UNSENT_BYTES = 64_000;
 /** Two seconds of PCM: with more unsent the network is too slow, and audio is left out. */
 
-export const GOING_AWAY = 1001;
 export const REPLACED = 4001;
 
 /** @typedef {"opus" | "pcm"} Codec */
