@@ -9,10 +9,12 @@ from typing import Any
 Health = dict[str, Any]
 
 _SUMMED = ("sessions", "connected", "handshakes")
+_IF_KNOWN = ("capacity",)
+"""Summed too, where all know it."""
 _WORST = ("addresses", "loop_lag_ms")
 """The same address may be connected to several: how many there are, at least."""
 _NAMES = ("worker", "pid", "node", "joined")
-_OF_ONE = (*_NAMES, "status", *_SUMMED, "overloaded", "loop_lag_ms", "a2a")
+_OF_ONE = (*_NAMES, "status", *_SUMMED, *_IF_KNOWN, "overloaded", "loop_lag_ms", "a2a")
 
 
 def merge_health(parts: Sequence[Health]) -> Health:
@@ -23,6 +25,10 @@ def merge_health(parts: Sequence[Health]) -> Health:
     merged: Health = {key: value for key, value in parts[0].items() if key not in _NAMES}
     for key in _SUMMED:
         merged[key] = sum(part.get(key, 0) for part in parts)
+    for key in _IF_KNOWN:
+        merged.pop(key, None)
+        if all(key in part for part in parts):
+            merged[key] = sum(part[key] for part in parts)
     for key in _WORST:
         merged[key] = max(part.get(key, 0) for part in parts)
     merged["overloaded"] = all(part.get("overloaded", False) for part in parts)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from vixio.composition.capacity import CapacityMeter
 from vixio.composition.drain import Drain
 from vixio.composition.metrics import MetricsService
 from vixio.composition.readiness import ServerReadiness
@@ -39,6 +40,7 @@ class Operations:
         )
         self._traces = TraceService(host.events, host.counters)
         self.admission = admission
+        self._capacity = CapacityMeter(admission.capacity, host)
         self._beginning: asyncio.Task[None] | None = None
 
     def routes(self) -> Sequence[Route]:
@@ -51,11 +53,13 @@ class Operations:
         self.readiness.loading = loading
         self._beginning = asyncio.create_task(self._metrics.load())
         self._traces.begin()
+        self._capacity.begin(loading)
 
     async def close(self) -> None:
         """The ports are about to be closed. Ends the loading of the providers. Idempotent."""
         self.readiness.listening = False
         await cancel_and_wait(self.readiness.loading, self._beginning)
+        await self._capacity.close()
 
     async def ended(self) -> None:
         """All sessions are over: send the last traces. Idempotent."""

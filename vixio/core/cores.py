@@ -35,6 +35,11 @@ def own_cores() -> int:
     return max(1, usable_cores() // _sharing)
 
 
+def own_time() -> float:
+    """Return this process's share of the cores' time, a fraction too."""
+    return processor_time() / _sharing
+
+
 def own_threads() -> int:
     """Return this process's share, rounded up: for work that comes now and then."""
     return -(-usable_cores() // _sharing)

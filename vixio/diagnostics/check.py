@@ -24,6 +24,7 @@ from vixio.diagnostics.check_server import (
     try_memory,
     try_opus,
     try_registry,
+    try_speed,
     try_tools,
     try_workers,
 )
@@ -145,6 +146,7 @@ _OF_DEVICES = {*PROVIDERS, *_BY_LANGUAGE}
 
 PROBES: dict[str, Probe] = {
     "vixio": try_installation,
+    "speed": try_speed,
     "libopus": try_opus,
     "vad": try_vad,
     "asr": try_asr,

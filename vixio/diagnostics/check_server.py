@@ -7,6 +7,7 @@ import asyncio
 from vixio.cli.banner import EVERY_ADDRESS, reachable_host
 from vixio.composition.cluster import make_context
 from vixio.composition.registry import data_folder, opened_desk
+from vixio.core.capacity import CostModel
 from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
 from vixio.devices.secret import load_secret
@@ -26,6 +27,20 @@ RESOLVE_TIMEOUT_S = 5.0
 async def try_installation(settings: Settings) -> str:
     """Return what is installed and imported."""
     return await asyncio.to_thread(describe_installation)
+
+
+async def try_speed(settings: Settings) -> str:
+    """Return how fast a core is, and how many devices that makes."""
+    from vixio.composition.core_speed import core_speed
+
+    speed = await asyncio.to_thread(core_speed)  # beside the other trials: not what is left of it
+    model = CostModel()
+    model.calibrate(speed.slowness, 1.0)
+    return (
+        f"a core takes {speed.slowness:.1f} times as long as the reference machine's; about "
+        f"{model.devices()} devices a core can converse at a time with services over HTTP, "
+        "fewer with models on this machine"
+    )
 
 
 async def try_opus(settings: Settings) -> str:

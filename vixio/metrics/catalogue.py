@@ -47,6 +47,11 @@ LOOP_LAG: Final = Spec(
     "How late the event loop runs its timers, the median of 10 s.",
 )
 OVERLOADED: Final = Spec("vixio_overloaded", "gauge", "1 while new devices are too much, 0.")
+CAPACITY: Final = Spec(
+    "vixio_capacity_devices",
+    "gauge",
+    "Devices that can converse at the same time, estimated from what they cost.",
+)
 NODES: Final = Spec("vixio_nodes", "gauge", "Nodes of the cluster, this one among them.")
 MESSAGES: Final = Spec(
     "vixio_cluster_messages_refused_total",
@@ -144,7 +149,8 @@ EVENTS: Final = Spec(
 )
 
 ALL: Final = (
-    BUILD, READY, DEVICES, SESSIONS, HANDSHAKES, LOOP_LAG, OVERLOADED, NODES, MESSAGES, STALLS,
+    BUILD, READY, DEVICES, SESSIONS, HANDSHAKES, LOOP_LAG, OVERLOADED, CAPACITY, NODES, MESSAGES,
+    STALLS,
     CLAIMS, CONNECTIONS, TURNS, STAGES, TURN_FAILURES, PROVIDER_ERRORS, FALLBACKS, SERVERS,
     SERVERS_PENDING, TOOL_CALLS, TOOL_SECONDS, MODEL_CALLS, TOKENS_IN, TOKENS_CACHED, TOKENS_OUT,
     PASSED_OVER, DROPPED, REFUSALS, OTA, EVENTS,

@@ -125,6 +125,7 @@ class CountCollector(Collector):
         yield _gauge(catalogue.HANDSHAKES, {(): gauges["handshakes"]})
         yield _gauge(catalogue.LOOP_LAG, {(): gauges["loop_lag_ms"] / 1000})
         yield _gauge(catalogue.OVERLOADED, {(): float(gauges["overloaded"])})
+        yield _gauge(catalogue.CAPACITY, {(): gauges["capacity"]} if "capacity" in gauges else {})
         yield _gauge(catalogue.NODES, {(): gauges["nodes"]} if "nodes" in gauges else {})
 
     def _counts(self) -> Iterator[CounterMetricFamily]:

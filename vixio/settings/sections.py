@@ -167,6 +167,8 @@ class LimitSettings(Section):
     pending_tool_calls: int = Field(default=32, ge=0, le=10_000)
     loop_lag_ms: Limit = 3.0
     """New devices are refused while the event loop is later than this in the median of 10 s."""
+    conversing: float = Field(default=1.0, ge=0, le=1, allow_inf_nan=False)
+    """New devices are refused beyond as many as can converse, if this share of them does."""
 
 
 class ServerSettings(Section):

@@ -17,6 +17,7 @@ def test_healths_are_put_together() -> None:
         "addresses": 2,
         "overloaded": True,
         "loop_lag_ms": 5.0,
+        "capacity": 100,
         "counters": {"a": 1, "b": 2},
         "a2a": {"tasks": 2, "running": 0},
     }
@@ -32,6 +33,8 @@ def test_healths_are_put_together() -> None:
     assert not found["overloaded"]  # one of them still lets devices in
     assert [each["worker"] for each in found["workers"]] == [1, 2]
     assert "pid" not in found
+    assert found["capacity"] == 200
+    assert "capacity" not in merge_health([one, {**other, "capacity": 30}, {"worker": 3}])
 
 
 def test_processes_are_listed_by_number_and_nodes_by_name() -> None:

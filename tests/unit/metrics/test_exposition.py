@@ -25,6 +25,7 @@ GAUGES = {
     "sessions": 1,
     "handshakes": 1,
     "loop_lag_ms": 1.5,
+    "capacity": 120,
     "overloaded": False,
     "nodes": 3,
 }
@@ -123,6 +124,7 @@ def test_counters_and_gauges_are_read_at_the_scrape() -> None:
     assert value(found, "vixio_provider_server_pending", **first) == 4
     assert value(found, "vixio_devices_connected") == 2
     assert value(found, "vixio_event_loop_lag_seconds") == 0.0015
+    assert value(found, "vixio_capacity_devices") == 120
     assert value(found, "vixio_ready", check="ports") == 1
     assert value(found, "vixio_ready", check="database") == 0
 

@@ -135,6 +135,12 @@ class Session:
         return self._floor.state
 
     @property
+    def hears(self) -> bool:
+        """Whether the device's microphone is open and no answer is played over it."""
+        floor = self._floor
+        return floor.microphone and (floor.full_duplex or not floor.audible)
+
+    @property
     def next_profile(self) -> DeviceProfile:
         """The profile that was asked for last, if it is not in force yet; else the current one."""
         return self._wanted or self._swap.profile or self.profile

@@ -9,6 +9,7 @@ from http import HTTPStatus
 from time import monotonic
 from typing import Any
 
+from vixio.core.capacity import Capacity
 from vixio.core.cluster import DEVICES, Cluster
 from vixio.core.errors import ConfigError
 from vixio.core.local_cluster import LocalCluster
@@ -24,6 +25,8 @@ from vixio.transports.admission.refusal import Refusal, busy
 from vixio.transports.admission.refusal_log import RefusalLog
 
 OVERLOADED = busy("overload", "The server is busy, try again.\n")
+
+FULL = busy("capacity", "The server has as many devices as it can talk with, try again.\n")
 
 STOPPING = busy("stopping", "The server is stopping, try again.\n", retry_after=10.0)
 
@@ -69,6 +72,8 @@ class Admission:
         self._refusals = RefusalLog(clock)
         self._devices: Counter[str] = Counter()  # connections by device
         self._overload = Overload(self.limits.loop_lag_ms / 1000, clock)
+        self.capacity = Capacity(self.limits.conversing)
+        """How many devices this process can talk with; measured by whoever runs it."""
         self.stopping = False
         """Whether the process takes no devices any more."""
         self._users = 0
@@ -146,7 +151,9 @@ class Admission:
 
     def stats(self) -> dict[str, Any]:
         """Return gauges for health pages."""
+        capacity = self.capacity.devices
         return {
+            **({"capacity": capacity} if capacity is not None else {}),
             "max_connections": self.settings.max_connections,
             "addresses": self.tracker.addresses,
             "overloaded": self.overloaded,
@@ -191,6 +198,13 @@ class Admission:
             return Refusal(
                 HTTPStatus.SERVICE_UNAVAILABLE, "full", f"All {allowed} connections are in use.\n"
             )
+        capacity = self.capacity.devices
+        if (
+            capacity is not None
+            and self.admitted >= capacity
+            and not self.is_connected(identity.device_id)
+        ):
+            return FULL
         refusal = self.tracker.device(tracked, identity.device_id)
         if refusal is None and not self._loading and not self._overload.admit():
             return OVERLOADED

@@ -56,6 +56,8 @@ class Limits:
     loop_lag_ms: float = 3.0
     """New devices are refused while the event loop is later than this (median of ten seconds). A
     loop with time to spare runs half of its timers at once."""
+    conversing: float = 1.0
+    """Share of the connected devices that is to be able to converse at the same time."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
