@@ -14,6 +14,8 @@ from vixio.core.audio import LISTEN_RATE
 from vixio.providers.espeak_process.library import load_espeak
 from vixio.providers.espeak_process.messages import Voice
 
+Floats = NDArray[np.float32]
+
 FRAME_SAMPLES = LISTEN_RATE * 60 // 1000
 """One packet of the firmware: 60 ms."""
 
@@ -26,19 +28,35 @@ NOISE_DB = -60.0
 
 
 class Voices:
-    """Speaks sentences as a device would send them. Blocking; for one thread."""
+    """Speaks sentences as a device would send them. Blocking; for one thread.
 
-    def __init__(self) -> None:
+    ``repeatable``: with the same noise in the voice each time. Else that is another draw in each
+    run, with eSpeak NG 1.52 and later.
+    """
+
+    def __init__(self, *, repeatable: bool = False) -> None:
         self._library = load_espeak()
+        self._repeatable = repeatable
         self._libc = ctypes.CDLL(None)
 
     def say(self, text: str, speaker: Speaker, seed: int) -> list[bytes]:
         """Return the decoded 60 ms packets (16 kHz PCM) of ``text``, equal for equal ``seed``."""
+        return as_heard(self.speak(text, speaker, seed), self.sample_rate, seed)
+
+    @property
+    def sample_rate(self) -> int:
+        """Of what :meth:`speak` returns, in Hz."""
+        return self._library.sample_rate
+
+    def speak(self, text: str, speaker: Speaker, seed: int) -> bytes:
+        """Return the voice alone, 16-bit PCM. ``seed``: of its noise."""
         voice = Voice(speaker.voice, speaker.rate, speaker.pitch, 100)
         if not self._library.set_voice(voice):
             raise ValueError(f"eSpeak NG has no voice {speaker.voice!r}")
-        # eSpeak NG makes its noise with the C library's generator: seeded, a run can be repeated.
+        # Before 1.52 eSpeak NG makes its noise with the C library's generator.
         self._libc.srand(seed)
+        if self._repeatable:
+            self._library.seed(seed)
         chunks: list[bytes] = []
 
         def keep(pcm: bytes) -> bool:
@@ -46,7 +64,7 @@ class Voices:
             return True
 
         self._library.synthesize(text, keep, pause_after=False)
-        return as_heard(b"".join(chunks), self._library.sample_rate, seed)
+        return b"".join(chunks)
 
 
 def as_heard(pcm: bytes, rate: int, seed: int) -> list[bytes]:
@@ -67,7 +85,7 @@ def as_heard(pcm: bytes, rate: int, seed: int) -> list[bytes]:
     return list(through_opus(padded + noise))
 
 
-def through_opus(audio: NDArray[np.float32]) -> Iterator[bytes]:
+def through_opus(audio: Floats) -> Iterator[bytes]:
     """Encode and decode as the firmware's uplink does: 60 ms packets, VOIP, DTX."""
     import opuslib
     import opuslib.api.ctl

@@ -115,6 +115,15 @@ class EspeakLibrary:
         self._voice = voice
         return True
 
+    def seed(self, number: int) -> None:
+        """Fix the noise in the voices, for measurements that can be repeated.
+
+        1.52 has a generator of its own, which it seeds with the time; an older library, without
+        this function, uses the C library's.
+        """
+        if hasattr(self._lib, "espeak_ng_SetRandSeed"):
+            self._lib.espeak_ng_SetRandSeed(ctypes.c_long(number))
+
     def voices(self) -> list[tuple[str, str, str]]:
         """Return all voices, sorted: by what they are set, language tag, name for people."""
         records = self._lib.espeak_ListVoices(None)

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""How often a silence ends a turn too early, and how long a user waits for its end.
+
+    python scripts/measure_end_of_turn.py                    # made speech, offline; a minute
+    python scripts/measure_end_of_turn.py RECORDING [FOLDER ...]   # yours, a file an utterance
+    python scripts/measure_end_of_turn.py --sweep            # which pause is cut at which setting
+
+Speech goes through Opus as a device encodes it, the server's decoder, the real Silero VAD and the
+real turn detector. Time is that of the audio: the figures do not depend on the machine, and are
+equal for equal ``--seed``. WAV of 16 bit is read as it is; FLAC, Ogg and MP3 need the package
+soundfile. A line for each ``listening.end_silence_ms``:
+
+- cut: utterances of which a turn ended while more was to come;
+- behind: seconds of speech behind the first cut, of all;
+- answered after … s: utterances that an answer begins within, if it is heard so long after the end
+  of a turn. A user who goes on earlier is answered once, for the whole utterance;
+- a minute: cuts in a minute of speech;
+- wait: from the end of the voice to the end of the turn, p50 (p95), in ms.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from vixio.bench.end_of_turn import ANSWER_S, Heard, Utterance, decide, hear, summary
+from vixio.bench.paused_speech import fluent, hesitating, recorded, with_pause
+from vixio.core.errors import VixioError
+from vixio.providers import registry
+from vixio.providers.vad import VADProvider
+
+THRESHOLDS_MS = (200, 300, 400, 500, 600, 700, 800, 1000)
+PAUSES_MS = (200, 300, 400, 500, 600, 700, 800, 1000, 1200)
+
+
+async def heard_all(vad: VADProvider, utterances: Iterable[Utterance]) -> list[Heard]:
+    """Pass all utterances through the VAD; leaves out those in which it hears nothing."""
+    heard = [await hear(vad, each, seed) for seed, each in enumerate(utterances)]
+    return [each for each in heard if each.hangover is not None]
+
+
+async def table(title: str, heard: list[Heard], thresholds: list[int]) -> None:
+    """Print a set of utterances at each threshold."""
+    if not heard:
+        print(f"\n{title}: the VAD hears no voice")
+        return
+    seconds = sum(each.ends - each.begins for each in heard)
+    hangovers = [each.hangover for each in heard if each.hangover is not None]
+    low, middle, high = np.quantile(hangovers, (0.05, 0.5, 0.95)) * 1000
+    print(f"\n{title}: {len(heard)} utterances, {seconds:.0f} s")
+    print(
+        f"silence is reported from {middle:.0f} ms after the voice on ({low:.0f} to {high:.0f})\n"
+    )
+    answers = " | ".join(f"answered after {after:g} s" for after in ANSWER_S)
+    print(f"| end_silence_ms | cut | behind | {answers} | a minute | wait ms |")
+    print("|---|---|---|" + "---|" * (len(ANSWER_S) + 2))
+    for threshold in thresholds:
+        line = summary(threshold, [await decide(each, threshold) for each in heard])
+        early = " | ".join(f"{share:.1%}" for share in line.early)
+        print(
+            f"| {threshold} | {line.cut:.1%} | {line.behind:.1%} | {early} | {line.a_minute:.1f}"
+            f" | {line.wait_p50 * 1000:.0f} ({line.wait_p95 * 1000:.0f}) |"
+        )
+
+
+async def sweep(vad: VADProvider, thresholds: list[int], limit: int | None) -> None:
+    """Print the share that is cut by one pause, for pauses of each length."""
+    print("\n| pause ms | " + " | ".join(map(str, thresholds)) + " |")
+    print("|---|" + "---|" * len(thresholds))
+    for pause in PAUSES_MS:
+        heard = await heard_all(vad, with_pause(pause / 1000, limit))
+        shares = [
+            summary(threshold, [await decide(each, threshold) for each in heard]).cut
+            for threshold in thresholds
+        ]
+        print(f"| {pause} | " + " | ".join(f"{share:.0%}" for share in shares) + " |")
+
+
+async def measure(options: argparse.Namespace) -> None:
+    """Print the tables that are asked for."""
+    factory = registry.resolve("vad", "silero")
+    vad = factory.create(factory.settings_model())
+    await vad.start()
+    try:
+        if options.sweep:
+            await sweep(vad, options.thresholds, options.limit)
+        elif options.recordings:
+            files = recorded(options.recordings)
+            heard = await heard_all(vad, (f for f in files if f.seconds >= options.min_seconds))
+            await table("recordings", heard, options.thresholds)
+        else:
+            said = await heard_all(vad, fluent(options.limit))
+            await table("commands without a pause", said, options.thresholds)
+            said = await heard_all(vad, hesitating(options.seed, options.limit))
+            await table("commands with hesitations", said, options.thresholds)
+    finally:
+        await vad.close()
+
+
+def main() -> None:
+    """Read the arguments and measure."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("recordings", type=Path, nargs="*", help="files and folders")
+    parser.add_argument("--thresholds", type=int, nargs="+", default=[*THRESHOLDS_MS])
+    parser.add_argument("--min-seconds", type=float, default=0.0, help="shortest recording")
+    parser.add_argument("--sweep", action="store_true", help="one pause of each length instead")
+    parser.add_argument("--seed", type=int, default=1, help="of the drawn pauses")
+    parser.add_argument("--limit", type=int, help="so many made sentences in each voice")
+    options = parser.parse_args()
+    logging.getLogger("vixio").setLevel(logging.CRITICAL)
+    try:
+        asyncio.run(measure(options))
+    except (ValueError, OSError, VixioError) as error:
+        sys.exit(f"measure_end_of_turn.py: {error}")
+
+
+if __name__ == "__main__":
+    main()
