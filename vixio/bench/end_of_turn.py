@@ -112,10 +112,12 @@ class Outcome:
 def voice_bounds(sound: Floats) -> tuple[float, float]:
     """Return where the voice begins and ends, in seconds, by its level in windows of 10 ms."""
     windows = sound[: len(sound) // _WINDOW * _WINDOW].reshape(-1, _WINDOW)
+    if not len(windows):
+        return 0.0, 0.0
     levels = np.sqrt(np.mean(np.square(windows, dtype=np.float64), axis=1))
     loud = np.flatnonzero(levels > np.quantile(levels, 0.95) * 10 ** (QUIET_DB / 20))
     if not len(loud):
-        return 0.0, len(sound) / LISTEN_RATE
+        return 0.0, 0.0
     return int(loud[0]) * _WINDOW / LISTEN_RATE, (int(loud[-1]) + 1) * _WINDOW / LISTEN_RATE
 
 

@@ -103,11 +103,12 @@ def test_the_drawn_pauses_are_those_of_their_seed() -> None:
 def test_a_recording_is_read_at_any_rate_and_without_the_silence_around_it(tmp_path: Path) -> None:
     tone = np.sin(np.arange(22_050) * 2 * np.pi * 220 / 22_050)
     sound = np.concatenate([np.zeros(11_025), tone, np.zeros(22_050)]) * 8_000
-    with wave.open(str(tmp_path / "one.wav"), "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(22_050)
-        file.writeframes(sound.astype("<i2").tobytes())
+    for name, samples in (("empty", sound[:0]), ("one", sound), ("silent", sound * 0)):
+        with wave.open(str(tmp_path / f"{name}.wav"), "wb") as file:
+            file.setnchannels(1)
+            file.setsampwidth(2)
+            file.setframerate(22_050)
+            file.writeframes(samples.astype("<i2").tobytes())
     (tmp_path / "notes.txt").write_text("no audio", encoding="utf-8")
     (utterance,) = recorded([tmp_path])
     assert utterance.name == "one.wav"
