@@ -11,6 +11,7 @@ from vixio.core.capacity import CostModel
 from vixio.core.errors import ConfigError
 from vixio.core.metrics import Counters
 from vixio.devices.secret import load_secret
+from vixio.diagnostics.check_languages import Remark
 from vixio.diagnostics.installation import describe_installation
 from vixio.memory.create import check_installed
 from vixio.memory.show import opened_store
@@ -33,7 +34,10 @@ async def try_speed(settings: Settings) -> str:
     """Return how fast a core is, and how many devices that makes."""
     from vixio.composition.core_speed import core_speed
 
-    speed = await asyncio.to_thread(core_speed)  # beside the other trials: not what is left of it
+    try:  # beside the other trials, so what other work leaves of the core is not shown
+        speed = await asyncio.to_thread(core_speed)
+    except ConfigError:
+        raise Remark("not measured, since the codec is missing") from None
     model = CostModel()
     model.calibrate(speed.slowness, 1.0)
     return (
