@@ -14,6 +14,7 @@ from vixio.bench.load.control import Hub
 from vixio.bench.load.mixes import MIXES
 from vixio.bench.load.options import Options
 from vixio.bench.load.runner import Step
+from vixio.composition.core_speed import CoreSpeed
 
 DEVICES = 6
 
@@ -28,7 +29,13 @@ def required() -> None:
 async def test_the_devices_of_a_killed_node_talk_to_the_others() -> None:
     mix = replace(MIXES["converse"], quiet=1.0)
     options = Options(
-        generators=1, hold=6.0, turns=3 * DEVICES, processes=3, slowness=1.0, nodes=3, kill=True
+        generators=1,
+        hold=6.0,
+        turns=3 * DEVICES,
+        processes=3,
+        speed=CoreSpeed(1.0, 1.0),
+        nodes=3,
+        kill=True,
     )
     async with Hub() as hub:
         result = await Step(hub, mix, DEVICES, options, lambda _: None).run()

@@ -41,22 +41,18 @@ class CoreSpeed:
     shared: float
 
 
-def core_speed(parts: int = 12) -> CoreSpeed:
-    """Measure the calling thread's core, by so many parts of a round.
+def core_speed(times: int = 12, *, whole: bool = False) -> CoreSpeed:
+    """Measure the calling thread's core by the median of so many parts, or ``whole`` rounds.
 
-    Takes 25 ms of the reference machine. Raises ConfigError if there is no codec.
+    Twelve parts take 25 ms of the reference machine. Raises ConfigError if there is no codec.
     """
+    parts = PARTS if whole else 1
     _work(1)  # finds the caches cold, and may import
     ran, waited = of_thread()
-    median = statistics.median(_timed(1) for _ in range(parts))
+    median = statistics.median(_timed(parts) for _ in range(times))
     ran_then, waited_then = of_thread()
     shared = 1 + (waited_then - waited) / max(ran_then - ran, median)
-    return CoreSpeed(median * PARTS / REFERENCE_S, min(MOST_SHARED, shared))
-
-
-def full_round() -> float:
-    """Return the seconds that one round takes this thread's core."""
-    return _timed(PARTS)
+    return CoreSpeed(median * PARTS / parts / REFERENCE_S, min(MOST_SHARED, shared))
 
 
 def _timed(parts: int) -> float:

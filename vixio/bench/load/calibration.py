@@ -8,7 +8,7 @@ import sys
 from typing import Final
 
 from vixio.bench.load.control import BenchError
-from vixio.composition.core_speed import REFERENCE_S, full_round
+from vixio.composition.core_speed import CoreSpeed, core_speed
 
 ROUNDS: Final = 15
 """Of which the median counts: the speed of a shared machine varies from second to second."""
@@ -16,8 +16,8 @@ ROUNDS: Final = 15
 MOST_CORES: Final = 4
 
 
-async def slowness(cores: int) -> float:
-    """Return how many times as long as the reference a core takes; below 1 it is faster.
+async def calibrate(cores: int) -> CoreSpeed:
+    """Return how fast a core is, and how far other programs use it.
 
     As many ``cores`` work at the same time as will do so under load, since two that share a
     physical one are slower together. Takes about three seconds. Raises BenchError.
@@ -31,14 +31,16 @@ async def slowness(cores: int) -> float:
     said = await asyncio.gather(*(worker.communicate() for worker in workers))
     if failed := next((worker for worker in workers if worker.returncode), None):
         raise BenchError(f"the speed of a core cannot be measured: status {failed.returncode}")
-    times = [float(out) for out, _ in said]
-    return statistics.median(times) / REFERENCE_S
+    found = [tuple(map(float, out.split())) for out, _ in said]
+    slowness, shared = (statistics.median(each) for each in zip(*found, strict=True))
+    return CoreSpeed(round(slowness, 2), round(shared, 2))
 
 
-def typical_round() -> float:
-    """Return the processor time (s) of a round: the median of :data:`ROUNDS`."""
-    return statistics.median(full_round() for _ in range(ROUNDS))
+def main() -> None:
+    """Print the speed of one core."""
+    speed = core_speed(ROUNDS, whole=True)
+    sys.stdout.write(f"{speed.slowness} {speed.shared}\n")
 
 
 if __name__ == "__main__":
-    sys.stdout.write(f"{typical_round()}\n")
+    main()

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from vixio.bench.load import nodes, report
-from vixio.bench.load.calibration import slowness
+from vixio.bench.load.calibration import calibrate
 from vixio.bench.load.conclusion import conclusion
 from vixio.bench.load.control import BenchError, Hub
 from vixio.bench.load.figures import Result
@@ -306,8 +306,9 @@ async def _run(steps: Sequence[Asked], options: Options) -> list[Result]:
             devices, its = step.devices, _for_step(options, step)
             if step.cores:
                 cores = len(usable_cores())
-                its = replace(its, slowness=round(await slowness(cores), 2))
-                devices = part_of(devices, step.cores, cores, its.slowness or 1.0)
+                speed = await calibrate(cores)
+                its = replace(its, speed=speed)
+                devices = part_of(devices, step.cores, cores, speed.slowness * speed.shared)
             async with watching(step.watcher):
                 results.append(await Step(hub, step.mix, devices, its, say, step.ramp).run())
     say.done()

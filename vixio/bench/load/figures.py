@@ -77,6 +77,8 @@ class Result:
     slowness: float = 1.0
     """How many times as long this core takes as that of docs/performance.md
     (:mod:`vixio.bench.load.calibration`); below 1 it is faster."""
+    shared: float = 1.0
+    """And how many times as long again because other programs used it before the step; 1: none."""
     listening_cpu: float = 0.0
     """Seconds a second that one device costs while it only listens; 0: not measured."""
     turn_cpu_ms: float = 0.0
@@ -125,6 +127,11 @@ class Result:
     @property
     def slower(self) -> float:
         """The factor of all marks that are times: a slow machine gets more, a fast one no less."""
+        return max(1.0, self.slowness * self.shared)
+
+    @property
+    def dearer(self) -> float:
+        """That of processor times, in which waiting for a core is not contained."""
         return max(1.0, self.slowness)
 
     @property

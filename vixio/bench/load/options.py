@@ -9,6 +9,7 @@ from typing import Any
 from vixio.bench.load.processes import Cores
 from vixio.bench.load.providers import Delays
 from vixio.bench.load.services.choice import SCRIPTED
+from vixio.composition.core_speed import CoreSpeed
 
 Say = Callable[[str], None]
 """Takes a line about how far the run is."""
@@ -31,7 +32,7 @@ class Options:
     """Of the server, on one port; of several nodes one for each."""
     providers: str = SCRIPTED
     """Whose turns are measured."""
-    slowness: float | None = None
+    speed: CoreSpeed | None = None
     """Of the machine's cores, where it was measured before."""
     nodes: int = 0
     """Servers with ports of their own, joined by NATS; 0: no cluster."""

@@ -52,6 +52,7 @@ def table(results: Sequence[Result]) -> str:
         ("connected at the end", [str(result.connected) for result in results]),
         ("server processes", [str(result.processes) for result in results]),
         ("core, times the reference's time", [f"{result.slowness:.2f}" for result in results]),
+        ("  and by what others use of it", [f"{result.shared:.2f}" for result in results]),
         ("held, s", [f"{result.hold:.0f}" for result in results]),
     ]
 

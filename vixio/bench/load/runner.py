@@ -7,7 +7,7 @@ import time
 from typing import Final
 
 from vixio.bench.load.bus import BusLook, BusRate
-from vixio.bench.load.calibration import slowness
+from vixio.bench.load.calibration import calibrate
 from vixio.bench.load.cluster_figures import BusFigures
 from vixio.bench.load.control import Hub, Json
 from vixio.bench.load.disturbances import BLOCK_S, KilledNode, SlowProviders, hold_restart
@@ -68,7 +68,8 @@ class Step:
     async def run(self) -> Result:
         """Return the figures. Raises BenchError."""
         cores = self.result.usable_cores
-        self.result.slowness = self._options.slowness or round(await slowness(cores), 2)
+        speed = self._options.speed or await calibrate(cores)
+        self.result.slowness, self.result.shared = speed.slowness, speed.shared
         try:
             await self._run.start()
             await self._idle()

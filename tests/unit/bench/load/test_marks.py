@@ -157,6 +157,24 @@ def test_a_slow_machine_has_more_time_and_a_fast_one_no_less() -> None:
     assert verdict(about, replace(GOOD[about], slowness=0.5)).ok is True
 
 
+def test_a_shared_core_has_more_time_and_its_work_is_not_dearer() -> None:
+    about, missed = "50 devices in conversation", BAD["50 devices in conversation"]
+    assert verdict(about, replace(missed, shared=1.9)).ok is True
+    assert "shared x1.90" in verdict(about, replace(missed, shared=1.9)).found
+    about = "single listening"
+    assert verdict(about, replace(BAD[about], shared=8.0)).ok is False
+    assert verdict(about, replace(BAD[about], slowness=8.0)).ok is True
+
+
+def test_a_slow_core_has_to_listen_to_its_part_and_says_so() -> None:
+    about = "listening devices on"
+    part = replace(GOOD[about], devices=80, connected=80, usable_cores=2, slowness=2.0, shared=1.25)
+    found = verdict(about, part)
+    assert found.ok is True
+    assert "80 devices, core x2.00, shared x1.25" in found.found
+    assert verdict(about, replace(part, devices=79, connected=79)).ok is None
+
+
 def test_real_providers_do_not_answer_for_scripted_ones() -> None:
     about = "turn, one device"
     assert verdict(about, replace(GOOD[about], providers=HTTP)).ok is None

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from vixio.audio.loudness import Leveller, VoiceLevel
-from vixio.bench.load.calibration import slowness
+from vixio.bench.load.calibration import calibrate
 from vixio.bench.load.control import BenchError
 from vixio.bench.load.work import OTHER, OTHER_THREADS, WorkSampler
 
@@ -51,7 +51,9 @@ def test_the_part_that_works_gets_the_time() -> None:
 
 
 async def test_a_core_has_a_speed() -> None:
-    assert await slowness(2) > 0.0
+    found = await calibrate(2)
+    assert found.slowness > 0.0
+    assert found.shared >= 1.0
 
 
 async def test_a_measurement_that_fails_is_told_in_one_line(
@@ -59,4 +61,4 @@ async def test_a_measurement_that_fails_is_told_in_one_line(
 ) -> None:
     monkeypatch.setattr(sys, "executable", shutil.which("false"))
     with pytest.raises(BenchError, match=r"status 1$"):
-        await slowness(2)
+        await calibrate(2)
