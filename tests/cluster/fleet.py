@@ -260,6 +260,7 @@ class Fleet:
             "connects_per_device": 0,
             "ota_per_address": 0,
             "loop_lag_ms": 0,  # the machine may be busy
+            "conversing": 0,
         }
         for name, more in self._more.items():
             sections.setdefault(name, {}).update(more)

@@ -34,7 +34,7 @@ FULL: Final = 0.85
 """The part of the process's time up to which devices are admitted. Above it queues grow: with 0.74
 of a core 95 % of turns begin within 0.2 s, beyond 0.9 within seconds."""
 
-LEAST: Final = 16
+LEAST: Final = 20
 """Devices that are admitted whatever they cost. So few say little about what more would cost, since
 a core that sleeps most of the time works several times slower."""
 
