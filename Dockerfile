@@ -26,6 +26,10 @@ RUN /usr/local/lib/vixio/scripts/finish_extra.sh /opt/vixio $EXTRAS && rm -rf /v
 # The memory (docs/memory.md) is /var/lib/vixio/memory.db, models (docs/local-models.md) lie in
 # /var/lib/vixio/models: keep both in a named volume.
 ENV PATH=/opt/vixio/bin:$PATH PYTHONUNBUFFERED=1 XDG_STATE_HOME=/var/lib XDG_DATA_HOME=/var/lib VIXIO_IMAGE=1
+# What vixio/core/telemetry.py sets, for programs here that do not import Vixio (docs/security.md).
+ENV ORT_DISABLE_TELEMETRY=1 HF_HUB_DISABLE_TELEMETRY=1 LITELLM_LOCAL_MODEL_COST_MAP=True \
+    LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS=True OPENAI_AGENTS_DISABLE_TRACING=1 \
+    FASTAPI_OTEL_AUTO_CONFIGURE=false
 VOLUME /var/lib/vixio
 USER vixio
 WORKDIR /home/vixio

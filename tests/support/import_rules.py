@@ -42,6 +42,7 @@ SHARED = (
     "vixio.providers.local_recogniser",
     "vixio.providers.local_voice",
     "vixio.providers.model_path",
+    "vixio.providers.onnx_runtime",
     "vixio.providers.openai_answer",
     "vixio.providers.openai_form",
     "vixio.providers.openai_client",

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from vixio.core.errors import ProviderUnavailable
 from vixio.providers.local_voice.job import Interruption
+from vixio.providers.onnx_runtime import load_onnxruntime
 
 Tensor: TypeAlias = npt.NDArray[np.generic]
 
@@ -26,8 +27,7 @@ class VoiceNetwork:
         ``prepack``: keep a second copy of the weights, laid out for speed. Raises
         ProviderUnavailable, which ends in ``remedy``.
         """
-        import onnxruntime
-
+        onnxruntime = load_onnxruntime()
         self._new_options = onnxruntime.RunOptions
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads

@@ -20,6 +20,7 @@ from vixio.providers.asr import Recognition
 from vixio.providers.local_recogniser.models import OfflineModel
 from vixio.providers.moonshine.files import NAME, ModelFiles
 from vixio.providers.moonshine.tokenizer import Tokenizer
+from vixio.providers.onnx_runtime import load_onnxruntime
 
 _START: Final = 1
 _END: Final = 2
@@ -116,8 +117,7 @@ class MoonshineModel(OfflineModel[None]):
 
 
 def _session(path: Path, threads: int) -> Any:  # noqa: ANN401 - the library is untyped
-    import onnxruntime
-
+    onnxruntime = load_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -64,14 +63,14 @@ def for_responses(items: Sequence[Item]) -> list[Item]:
 
 def litellm_model(name: str, settings: LiteLLMAgentSettings) -> SdkModel:
     """Return a model behind LiteLLM. Raises ProviderUnavailable without the extra."""
-    # By default LiteLLM fetches a price list from the network when it is imported.
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     try:
         litellm = import_module("litellm")
         from agents.extensions.models.litellm_model import LitellmModel
     except ImportError as error:
         raise ProviderUnavailable(name, f"needs: {how_to_install('litellm')}") from error
     litellm.suppress_debug_info = True  # type: ignore[attr-defined]  # it prints to the console
+    # To count tokens of Llama and Cohere it would fetch their tokenizers from Hugging Face.
+    litellm.disable_hf_tokenizer_download = True  # type: ignore[attr-defined]
     key = settings.api_key.get_secret_value() if settings.api_key is not None else None
     inner = LitellmModel(settings.model, base_url=settings.base_url, api_key=key)
     sampling = replace(_sampling(settings), extra_args={"max_retries": 0})  # the guard retries

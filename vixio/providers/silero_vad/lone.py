@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from vixio.providers.batched_vad.direct import MAX_WINDOWS
+from vixio.providers.onnx_runtime import load_onnxruntime
 from vixio.providers.silero_vad.network import CONTEXT, STATE, WINDOW
 from vixio.providers.silero_vad.onnx_file import Floats
 
@@ -60,6 +61,4 @@ class LoneRun:
 
 def _ort_value(array: Any) -> Any:  # noqa: ANN401  untyped
     """Return the runtime's view of ``array``: no copy on a CPU."""
-    import onnxruntime
-
-    return onnxruntime.OrtValue.ortvalue_from_numpy(array)
+    return load_onnxruntime().OrtValue.ortvalue_from_numpy(array)

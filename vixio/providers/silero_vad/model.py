@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vixio.core.errors import ProviderUnavailable
+from vixio.providers.onnx_runtime import load_onnxruntime
 from vixio.providers.silero_vad.lone import LoneRun
 from vixio.providers.silero_vad.network import CONTEXT, STATE, WINDOW, build_network
 from vixio.providers.silero_vad.onnx_file import Floats
@@ -145,7 +146,7 @@ class SileroModel:
 
 def _load(path: Path) -> Any:  # noqa: ANN401  untyped
     try:
-        import onnxruntime
+        onnxruntime = load_onnxruntime()
     except ImportError as error:
         raise ProviderUnavailable(NAME, f"{error}: pip install onnxruntime") from error
     options = onnxruntime.SessionOptions()

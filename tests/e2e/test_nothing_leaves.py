@@ -1,0 +1,139 @@
+"""A server, a spoken conversation and the benchmark ask for no name and no other machine.
+
+docs/security.md, "Nothing leaves the machine unasked". The controls show that the trace sees what a
+child process does, and that onnxruntime's telemetry would be seen.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+
+from firmware_test_client import DeviceConfig, SimulatedDevice
+from tests.e2e.processes import free_ports
+from tests.support.private_home import PrivateHome
+from tests.support.trace import needs_strace, traced
+from tests.support.waiting import until
+from vixio.core.telemetry import ONNXRUNTIME
+
+pytestmark = needs_strace
+
+VIXIO = Path(sys.executable).with_name("vixio")
+SECONDS = 150.0
+LIBRARY = (sys.executable, Path(__file__).parents[1] / "support" / "loads_silero.py")
+
+ASKING = """
+import socket, subprocess, sys
+CHILD = '''
+import contextlib, socket
+with contextlib.suppress(OSError):
+    socket.getaddrinfo("vendor.example", 443)
+with contextlib.suppress(OSError):
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("198.51.100.1", 9))
+probe = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+with contextlib.suppress(OSError):
+    probe.connect(("192.0.2.1", 9))
+    probe.send(b"x")
+other = socket.socket()
+other.setblocking(False)
+with contextlib.suppress(OSError):
+    other.connect(("192.0.2.2", 80))
+'''
+subprocess.run([sys.executable, "-c", CHILD], check=True)
+"""
+
+ROUTE = """
+import contextlib, socket
+with contextlib.suppress(OSError):
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).connect(("192.0.2.1", 9))
+with socket.create_server(("127.0.0.1", 0)) as server:
+    socket.create_connection(server.getsockname()).close()
+"""
+
+
+def test_a_spoken_conversation(tmp_path: Path) -> None:
+    """`vixio demo`: a server, and a device that speaks to it for half a minute."""
+    home = PrivateHome(tmp_path)
+    output = tmp_path / "output"
+    command = (VIXIO, "demo")
+    with traced(command, cwd=home.work, environment=home.environment, output=output) as run:
+        contacts = run.wait(SECONDS)
+    said = output.read_text(encoding="utf-8")
+    assert run.process.returncode == 0, said
+    assert "7 of 7 turns as expected" in said
+    assert contacts == []
+    assert home.unexpected() == []
+
+
+async def test_a_server_of_two_processes(tmp_path: Path) -> None:
+    home = PrivateHome(tmp_path)
+    output = tmp_path / "output"
+    port, http_port = free_ports(2)
+    ports = ("--port", str(port), "--http-port", str(http_port), "--workers", "2")
+    command = (VIXIO, "serve", *ports)  # on all interfaces, as it is by default
+    with traced(command, cwd=home.work, environment=home.environment, output=output) as run:
+        await until(lambda: b"silero" in output.read_bytes(), what="the server", seconds=SECONDS)
+        ota = f"http://127.0.0.1:{http_port}/xiaozhi/ota/"
+        async with SimulatedDevice(DeviceConfig(ota_url=ota)) as device:
+            assert (await device.type_text("hello")).text
+        run.process.send_signal(signal.SIGTERM)
+        contacts = run.wait(SECONDS)
+    assert run.process.returncode == 0, output.read_text(encoding="utf-8")
+    assert contacts == []
+    assert home.unexpected() == []
+
+
+def test_the_benchmark(tmp_path: Path) -> None:
+    home = PrivateHome(tmp_path)
+    output = tmp_path / "output"
+    command = (VIXIO, "bench", "load", "--devices", "1", "--hold", "1", "--ramp", "0.1")
+    with traced(command, cwd=home.work, environment=home.environment, output=output) as run:
+        contacts = run.wait(SECONDS)
+    assert run.process.returncode == 0, output.read_text(encoding="utf-8")
+    assert contacts == []
+    assert home.unexpected() == []
+
+
+def test_a_program_that_uses_vixio(tmp_path: Path) -> None:
+    home = PrivateHome(tmp_path)
+    output = tmp_path / "output"
+    with traced(LIBRARY, cwd=home.work, environment=home.environment, output=output) as run:
+        contacts = run.wait(SECONDS)
+    assert output.read_text(encoding="utf-8") == "loaded\n"
+    assert contacts == []
+    assert home.unexpected() == []
+
+
+def test_control_what_a_child_process_asks_for_is_seen(tmp_path: Path) -> None:
+    home = PrivateHome(tmp_path)
+    command = (sys.executable, "-c", ASKING)
+    output = tmp_path / "output"
+    with traced(command, cwd=home.work, environment=home.environment, output=output) as run:
+        contacts = run.wait(SECONDS)
+    assert run.process.returncode == 0, output.read_text(encoding="utf-8")
+    # The name is asked of a name server, or of a program of this machine that asks for others.
+    assert any(each.startswith(("the name ", "names, of ")) for each in contacts)
+    assert {"198.51.100.1 port 9", "192.0.2.1 port 9", "192.0.2.2 port 80"} <= set(contacts)
+
+
+def test_control_what_stays_here_is_none(tmp_path: Path) -> None:
+    home = PrivateHome(tmp_path)
+    command = (sys.executable, "-c", ROUTE)
+    output = tmp_path / "output"
+    with traced(command, cwd=home.work, environment=home.environment, output=output) as run:
+        contacts = run.wait(SECONDS)
+    assert run.process.returncode == 0, output.read_text(encoding="utf-8")
+    assert contacts == []
+
+
+def test_control_the_telemetry_of_onnxruntime_is_seen(tmp_path: Path) -> None:
+    """With it, as an operator may decide. It takes ten seconds until it asks for the name."""
+    home = PrivateHome(tmp_path)
+    output = tmp_path / "output"
+    environment = {**home.environment, ONNXRUNTIME: "0"}
+    command = (*LIBRARY, "wait")
+    with traced(command, cwd=home.work, environment=environment, output=output) as run:
+        contacts = run.wait_for(bool, SECONDS)
+    assert contacts, output.read_text(encoding="utf-8")
+    assert home.unexpected()
