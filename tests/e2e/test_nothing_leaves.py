@@ -10,6 +10,8 @@ import signal
 import sys
 from pathlib import Path
 
+import pytest
+
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from tests.e2e.processes import free_ports
 from tests.support.private_home import PrivateHome
@@ -17,10 +19,10 @@ from tests.support.trace import needs_strace, traced
 from tests.support.waiting import until
 from vixio.core.telemetry import ONNXRUNTIME
 
-pytestmark = needs_strace
+pytestmark = [needs_strace, pytest.mark.timeout(400)]
 
 VIXIO = Path(sys.executable).with_name("vixio")
-SECONDS = 150.0
+SECONDS = 300.0
 LIBRARY = (sys.executable, Path(__file__).parents[1] / "support" / "loads_silero.py")
 
 ASKING = """
@@ -52,16 +54,20 @@ with socket.create_server(("127.0.0.1", 0)) as server:
 """
 
 
-def test_a_spoken_conversation(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("options", "verdict"),
+    [((), "7 of 7 turns as expected"), (("--api",), "8 of 8 steps as expected")],
+)
+def test_a_spoken_conversation(options: tuple[str, ...], verdict: str, tmp_path: Path) -> None:
     """`vixio demo`: a server, and a device that speaks to it for half a minute."""
     home = PrivateHome(tmp_path)
     output = tmp_path / "output"
-    command = (VIXIO, "demo")
+    command: tuple[str | Path, ...] = (VIXIO, "demo", *options)
     with traced(command, cwd=home.work, environment=home.environment, output=output) as run:
         contacts = run.wait(SECONDS)
     said = output.read_text(encoding="utf-8")
     assert run.process.returncode == 0, said
-    assert "7 of 7 turns as expected" in said
+    assert verdict in said
     assert contacts == []
     assert home.unexpected() == []
 
@@ -100,7 +106,7 @@ def test_a_program_that_uses_vixio(tmp_path: Path) -> None:
     output = tmp_path / "output"
     with traced(LIBRARY, cwd=home.work, environment=home.environment, output=output) as run:
         contacts = run.wait(SECONDS)
-    assert output.read_text(encoding="utf-8") == "loaded\n"
+    assert "loaded" in output.read_text(encoding="utf-8")
     assert contacts == []
     assert home.unexpected() == []
 

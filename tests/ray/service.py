@@ -56,10 +56,14 @@ class SpeechService:
     def __init__(self, commands: Path, folder: Path) -> None:
         self._commands = commands
         self._folder = folder
+        self.home = folder / "home"
+        self.home.mkdir()
         self._environment = {
-            **{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home),
             "PYTHONPATH": str(EXAMPLE),
             "RAY_USAGE_STATS_ENABLED": "0",
+            "RAY_USAGE_STATS_REPORT_URL": "http://127.0.0.1:9/",
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": TOKEN,
         }

@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,7 +30,8 @@ ROUTE_PROBE = ("192.0.2.1", 9)
 NAME_SERVERS = ("/nscd/socket", "/systemd/resolve/", "/avahi-daemon/", "/dbus/system_bus_socket")
 """Parts of the paths of sockets through which other programs look names up."""
 
-CALLS = "socket,connect,sendto,sendmsg,sendmmsg,io_uring_setup"
+CALLS = "execve,socket,connect,sendto,sendmsg,sendmmsg,io_uring_setup"
+"""``execve``: of the program itself, as a sign that it is traced."""
 STRACE = (
     *("strace", "--follow-forks", "--seccomp-bpf", "--daemonize", "-qq", "--decode-fds=path"),
     *("-xx", "--string-limit=300", "--signal=none", f"--trace={CALLS}"),
@@ -64,6 +66,8 @@ class TraceReader:
     """Reads lines of strace; ``contacts``: what was asked for, each once, in order."""
 
     contacts: list[str] = field(default_factory=list)
+    programs: int = 0
+    """How often a program was started."""
     _begun: dict[str, str] = field(default_factory=dict)
     _datagram: dict[str, bool] = field(default_factory=dict)
     """Socket → whether it is for datagrams."""
@@ -87,6 +91,8 @@ class TraceReader:
                 self._peers.pop(found[1], None)
         elif call == "connect":
             self._connect(rest)
+        elif call == "execve":
+            self.programs += 1
         elif call == "io_uring_setup":
             self._add("io_uring, which cannot be traced")
         else:
@@ -168,6 +174,7 @@ class Traced:
         self.process.wait(seconds)
         self._thread.join(seconds)
         assert not self._thread.is_alive(), "it has left processes that still run"
+        assert self.reader.programs, "it ran without being traced"
         return self.contacts
 
     def wait_for(self, wanted: Callable[[list[str]], bool], seconds: float) -> list[str]:
@@ -210,7 +217,7 @@ def traced(
             for line in trace:
                 reader.feed(line)
 
-    thread = threading.Thread(target=read)
+    thread = threading.Thread(target=read, daemon=True)
     thread.start()
     try:
         yield Traced(process, reader, thread)
@@ -229,15 +236,15 @@ def obstacle() -> str:
     """Return why nothing can be traced here; empty if it can."""
     if shutil.which("strace") is None:
         return "strace is missing: scripts/ensure_strace.sh installs it"
-    done = subprocess.run(
-        [*STRACE, "--output=/dev/null", "--", "true"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode == 0 and not done.stderr:
-        return ""
-    return f"strace cannot trace here: {done.stderr.strip() or done.returncode}"
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder, "output")
+        with traced(["true"], cwd=Path(folder), environment=os.environ, output=output) as run:
+            try:
+                run.wait(30)
+            except AssertionError:
+                said = output.read_text(encoding="utf-8", errors="replace")
+                return f"strace cannot trace here: {' '.join(said.split())}"
+    return ""
 
 
 needs_strace = pytest.mark.skipif(bool(obstacle()), reason=obstacle())
