@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, ClassVar
 
 import h11
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from vixio.http.upgrade import Upgrades, request_bytes
-from vixio.transports.admission.admission import Admission
+from vixio.transports.admission.admission import STOPPING, Admission
 from vixio.transports.admission.connection_tracker import ConnectionTracker, TrackedConnection
 from vixio.transports.admission.listener import NO_DESCRIPTORS, descriptor_ceiling
 from vixio.transports.admission.refusal import Refusal
@@ -26,9 +29,11 @@ STALL_S = 30.0
 """For a client to take what is buffered of an answer, at most 64 KB."""
 
 LAST_S = 1.0
-"""The same when the server stops, of the :data:`STOP_S` that it waits for answers."""
+"""The same when the server stops, and for the rest of a request's body."""
 
 STOP_S = 2
+"""For all answers when the server stops; then requests are cancelled."""
+
 KEEP_ALIVE_S = 5
 MAX_CONNECTIONS = 512
 """Of all addresses; further requests get 503."""
@@ -49,15 +54,27 @@ _log = logging.getLogger("uvicorn.error.connections")
 _log.setLevel(logging.ERROR)
 
 
+@dataclass(slots=True)
+class Ending:
+    """The end of a server. ``cut_off``: requests that got no answer, or not the whole of it."""
+
+    begun: bool = False
+    cut_off: int = 0
+
+
 class GuardedProtocol(H11Protocol):
-    """One HTTP connection; :func:`guarded` sets tracker, admission and upgrades."""
+    """One HTTP connection; :func:`guarded` sets tracker, admission, upgrades and ending."""
 
     tracker: ClassVar[ConnectionTracker]
     admission: ClassVar[Admission]
     upgrades: ClassVar[Upgrades | None]
+    ending: ClassVar[Ending]
 
     handed_over = False
     """Whether the connection is another protocol's: nothing of it is touched any more."""
+
+    _refused = False
+    """Whether all is said, and what the client still sends is not read."""
 
     _tracked: TrackedConnection | None = None
     _timer: asyncio.TimerHandle | None = None
@@ -66,6 +83,8 @@ class GuardedProtocol(H11Protocol):
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  the base's arguments
         super().__init__(*args, **kwargs)
         self.logger = _log
+        self._application = self.app
+        self.app = self._answer
 
     def send_400_response(self, msg: str) -> None:
         self.admission.counters.add("http.refused.malformed")
@@ -83,7 +102,7 @@ class GuardedProtocol(H11Protocol):
             self._watch()
 
     def data_received(self, data: bytes) -> None:
-        if self.transport.is_closing():
+        if self._refused or self.transport.is_closing():
             return
         super().data_received(data)
         self._watch()
@@ -133,14 +152,75 @@ class GuardedProtocol(H11Protocol):
         self._stop_stall()
 
     def shutdown(self) -> None:
-        """The server stops. A client that takes nothing is cut off before uvicorn would call its
-        answer an error, with a traceback."""
-        super().shutdown()
-        self.loop.call_later(LAST_S, self._cut_off)
+        """The server stops: end what is idle. A request has :data:`LAST_S` for its body."""
+        if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
+            self._turn_away()  # in the middle of a head
+            self.transport.close()
+        else:
+            super().shutdown()
+            self.loop.call_later(LAST_S, self._end_waiting)
 
-    def _cut_off(self) -> None:
+    def cut_off(self) -> None:
+        """The time for answers is over: end the request, with a refusal if it has no answer."""
+        cycle = self._request
+        if cycle is None or cycle.response_started or self._refused:
+            unsent = cycle is not None and not cycle.response_complete
+            if not self._refused and (unsent or self.transport.get_write_buffer_size()):
+                self._count_cut_off()
+            self.transport.abort()  # close() would wait for the client
+        elif not self.transport.is_closing():
+            self._turn_away()
+            self.transport.close()
+        self._disconnect()
+
+    @property
+    def _request(self) -> RequestResponseCycle | None:
+        """The last request, answered or not."""
+        # None until the first one arrives, whatever the annotation says.
+        return self.cycle
+
+    def _end_waiting(self) -> None:
+        cycle = self._request
         if self._stall is not None:
             self.transport.abort()
+        elif cycle is not None and cycle.more_body and not cycle.response_started:
+            self._turn_away()
+            self._disconnect()
+
+    def _turn_away(self) -> None:
+        """Answer that the server stops. The rest of what the client sends is read, and dropped:
+        closed with bytes unread, TCP resets a connection, and the answer can be lost."""
+        self._count_cut_off()
+        self._stop_watching()
+        self._refused = True
+        self.transport.write(STOPPING.raw())
+        self.transport.write_eof()
+        self.flow.resume_reading()
+
+    def _disconnect(self) -> None:
+        """Have the application read and send no more, as if the client were gone."""
+        if (cycle := self._request) is not None:
+            cycle.disconnected = True
+            cycle.message_event.set()
+            self.flow.resume_writing()
+
+    def _count_cut_off(self) -> None:
+        self.ending.cut_off += 1
+        self.admission.counters.add(STOPPING.counter("http"))
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the application. That its client is gone is no error, nor that the server stops."""
+        cycle = self.cycle
+        try:
+            await self._application(scope, receive, send)
+        except ClientDisconnect:
+            if not cycle.disconnected:
+                raise
+        except asyncio.CancelledError:
+            if not self.ending.begun:
+                raise
+            if not self.transport.is_closing():
+                self.cut_off()
 
     def _refuse(self, refusal: Refusal) -> None:
         self.admission.counters.add(refusal.counter("http"))
@@ -153,8 +233,7 @@ class GuardedProtocol(H11Protocol):
         """Run the timer while a request is awaited, not while it is answered."""
         if self.handed_over:
             return
-        # None until the first request arrives, whatever its annotation says.
-        cycle: RequestResponseCycle | None = self.cycle
+        cycle = self._request
         awaited = cycle is None or cycle.response_complete or cycle.more_body
         if not awaited or self.transport.is_closing():
             self._stop_watching()
@@ -196,4 +275,5 @@ def guarded(
     Protocol.tracker = tracker
     Protocol.admission = admission
     Protocol.upgrades = upgrades
+    Protocol.ending = Ending()
     return Protocol

@@ -107,13 +107,18 @@ def _load_server() -> Callable[..., tuple[uvicorn.Server, asyncio.Event]]:
     import uvicorn
 
     from vixio.http import guard as http_guard
+    from vixio.http.guard import GuardedProtocol
 
     class Server(uvicorn.Server):
-        """Signals that it listens, and installs no signal handlers."""
+        """Signals that it listens, and installs no signal handlers. Its end is bounded.
 
-        def __init__(self, config: uvicorn.Config) -> None:
+        uvicorn's own bound logs a traceback for each request that it cancels.
+        """
+
+        def __init__(self, config: uvicorn.Config, protocol: type[GuardedProtocol]) -> None:
             super().__init__(config)
             self.listening = asyncio.Event()
+            self._ending = protocol.ending
 
         @contextlib.contextmanager
         def capture_signals(self) -> Iterator[None]:
@@ -129,7 +134,20 @@ def _load_server() -> Callable[..., tuple[uvicorn.Server, asyncio.Event]]:
             # From Python 3.12 on asyncio's wait_closed() would wait for connections that were
             # handed over, too. uvicorn counts those that are its own.
             self.servers = []
+            self._ending.begun = True
+            loop = asyncio.get_running_loop()
+            timer = loop.call_later(http_guard.STOP_S, self._cut_off)
             await super().shutdown(sockets=sockets)
+            timer.cancel()
+            if cut_off := self._ending.cut_off:
+                _log.warning("requests cut off at the end", extra={"requests": cut_off})
+
+        def _cut_off(self) -> None:
+            for connection in list(self.server_state.connections):
+                if isinstance(connection, GuardedProtocol):
+                    connection.cut_off()
+            for task in self.server_state.tasks:
+                task.cancel()
 
     def make(
         app: Starlette,
@@ -137,9 +155,10 @@ def _load_server() -> Callable[..., tuple[uvicorn.Server, asyncio.Event]]:
         admission: Admission,
         upgrades: Upgrades | None,
     ) -> tuple[uvicorn.Server, asyncio.Event]:
+        protocol = http_guard.guarded(tracker, admission, upgrades)
         config = uvicorn.Config(
             app,
-            http=http_guard.guarded(tracker, admission, upgrades),
+            http=protocol,
             limit_concurrency=http_guard.MAX_CONNECTIONS,
             timeout_keep_alive=http_guard.KEEP_ALIVE_S,
             h11_max_incomplete_event_size=http_guard.MAX_HEAD_BYTES,
@@ -151,9 +170,10 @@ def _load_server() -> Callable[..., tuple[uvicorn.Server, asyncio.Event]]:
             access_log=False,
             server_header=False,
             proxy_headers=False,  # OtaSettings.trusted_proxies decides
-            timeout_graceful_shutdown=http_guard.STOP_S,
+            # For a request that its cancellation does not end.
+            timeout_graceful_shutdown=http_guard.STOP_S + 1,
         )
-        server = Server(config)
+        server = Server(config, protocol)
         return server, server.listening
 
     return make
