@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from vixio.bus.errors import BrokerError
 from vixio.cluster.nats.bucket import WrongRevision
-from vixio.cluster.nats.claims import Claim, Claims
+from vixio.cluster.nats.claims import Claim, Claims, Earlier
 from vixio.cluster.nats.lease import NatsLease
 from vixio.cluster.nats.leases import Answer, NatsLeases
 from vixio.core.errors import describe
@@ -26,6 +26,9 @@ AT_ONCE: Final = 64
 """Leases that are looked up at a time."""
 
 AGAIN_S: Final = 1.0
+
+_OLDEST: Final = 1e12
+"""In place of an age, in seconds, to ask only whether there is a session: each one goes on."""
 
 _log = logging.getLogger(__name__)
 
@@ -114,16 +117,32 @@ class Doubts:
         before = self._stalls
         while not lease.over and not await self._is_settled(lease):
             pass
+        if lease.over and lease.gave_way and not lease.outlived:
+            await self._remove(lease)
         self._trust([lease], before)
+
+    async def _remove(self, lease: NatsLease) -> None:
+        """Remove the claim that gave way to a lease, which is over as well meanwhile."""
+        last = await self._claims.last(lease.device_id)
+        if last is None or last.token not in lease.gave_way:
+            return
+        if not await self._goes_on(last, lease, _OLDEST):
+            await self._claims.give_back(lease.device_id, last)
 
     async def _is_settled(self, lease: NatsLease) -> bool:
         """Claim a lease anew if it needs that, or end it; False: there was a claim meanwhile."""
         last = await self._claims.last(lease.device_id)
         if last is not None and (last.node, last.token) == (self._node, lease.token):
             return True
-        if last is not None and not await self._is_ours(lease, last):
-            _ = self._leases.lose(lease, moved=last.node != self._node)
-            return True
+        if last is not None:
+            if self._is_asked_by(lease, last):
+                # That decides it. Two that ask each other would both give way: the times that the
+                # questions take are not known.
+                if await self._goes_on(last, lease, _OLDEST):
+                    return True
+            elif not await self._is_ours(lease, last):
+                _ = self._leases.lose(lease, moved=last.node != self._node)
+                return True
         try:
             claim = await self._claims.follow(lease.device_id, self._node, last)
         except WrongRevision:
@@ -134,6 +153,12 @@ class Doubts:
             self._leases.claimed(lease, claim)
         return True
 
+    def _is_asked_by(self, lease: NatsLease, last: Claim) -> bool:
+        """Whether the last claim, made a moment ago, is going to ask this node for the lease."""
+        if not lease.gave_way or last.token in lease.gave_way or lease.doubted:
+            return False
+        return last.node != self._node and Earlier(self._node, lease.token) in last.earlier
+
     async def _is_ours(self, lease: NatsLease, last: Claim) -> bool:
         """Whether a lease goes on, of which the last claim is not."""
         if not last.node:
@@ -141,8 +166,11 @@ class Doubts:
         if last.node == self._node:
             other = self._leases.of_claim(lease.device_id, last.token)
             return other is None or other is lease
-        answer = await self._ask(last.node, lease.device_id, last.token, lease.age)
-        return not answer.goes_on
+        return not await self._goes_on(last, lease, lease.age)
+
+    async def _goes_on(self, last: Claim, lease: NatsLease, age: float) -> bool:
+        answer = await self._ask(last.node, lease.device_id, last.token, age)
+        return answer.goes_on
 
     def _trust(self, doubted: list[NatsLease], stalls: int) -> None:
         """Doubt leases no more, unless the process stood still again since ``stalls``."""

@@ -16,6 +16,7 @@ from vixio.cluster.nats.lease import NatsLease
 from vixio.cluster.nats.leases import NatsLeases
 from vixio.cluster.nats.link import Link, NobodyThere
 from vixio.cluster.nats.names import node_subject
+from vixio.core.clock import awake
 from vixio.core.cluster import RELEASE_S
 
 YIELD_S: Final = RELEASE_S + 1.0
@@ -67,12 +68,21 @@ class HandingOver:
         """Return the node that says that it has a device; empty: none does."""
         return self._where(device_id)
 
-    async def ask(self, node: str, device_id: str, token: int, age: float) -> Yielded:
+    async def ask(
+        self, node: str, device_id: str, token: int, age: float, claim: int = 0
+    ) -> Yielded:
         """Have a node end the session of a claim, unless its connection is younger than ``age``.
 
+        ``claim``: the token of the claim that asks, if it gives way otherwise.
         Returns when that is over or its node is gone. Raises BrokerError, TimeoutError.
         """
-        body = {"device": device_id, "token": token, "age": age, "from": self._node}
+        body = {
+            "device": device_id,
+            "token": token,
+            "age": age,
+            "claim": claim,
+            "from": self._node,
+        }
         try:
             answer = await self._link.request(node_subject(node, _VERB), body, YIELD_S)
         except NobodyThere:
@@ -80,23 +90,28 @@ class HandingOver:
             return Yielded()
         return Yielded(bool(answer.get("goes_on")), str(answer.get("handover") or ""))
 
-    async def try_to_ask(self, node: str, device_id: str, token: int, age: float) -> Yielded:
+    async def try_to_ask(
+        self, node: str, device_id: str, token: int, age: float, claim: int
+    ) -> Yielded:
         """Do the same; a node that does not answer has given way.
 
         Its process stands still: it looks again before it says anything.
         """
         try:
-            return await self.ask(node, device_id, token, age)
+            return await self.ask(node, device_id, token, age, claim)
         except (BrokerError, TimeoutError):
             return Yielded()
 
     async def _answer(self, body: dict[str, Any]) -> dict[str, Any]:
         assert self._leases is not None  # noqa: S101 - it serves before it listens
         device_id, age = str(body["device"]), float(body["age"])
-        found = self._leases.up_to(device_id, int(body["token"]))
+        asked = awake()
+        found = await self._leases.up_to(device_id, int(body["token"]))
+        age += awake() - asked
         younger = [each for each in found if not each.over and each.age < age]
         if younger:
-            self._leases.look(younger[-1])  # that claim has taken the place of ours
+            # That claim has taken the place of ours.
+            self._leases.go_on(younger[-1], int(body.get("claim", 0)))
             return {"goes_on": True}
         return {"goes_on": False, "handover": await self._end(found)}
 

@@ -29,6 +29,11 @@ class NatsLease(SharingLease):
         """Whether its session has begun."""
         self.overtaken = False
         """Whether a newer connection has come before it was granted."""
+        self.outlived = False
+        """Whether it gave way to a session before it. Its claim stays until that session has
+        claimed again: it is all that tells the next holder of that session."""
+        self.gave_way: set[int] = set()
+        """The tokens of later claims that gave way to it, until it has claimed again."""
         self.doubted = False
         """Whether it may have passed on while this process stood still."""
         self._since = awake()

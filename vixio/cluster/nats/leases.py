@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Final, Protocol
 
 from vixio.bus.errors import BrokerError
@@ -56,9 +56,12 @@ class Way(Protocol):
         """Return the node that says that it has a device; empty: none does."""
         ...
 
-    async def try_to_ask(self, node: str, device_id: str, token: int, age: float) -> Answer:
+    async def try_to_ask(
+        self, node: str, device_id: str, token: int, age: float, claim: int
+    ) -> Answer:
         """Have a node end the session of a claim, unless its connection is younger than ``age``.
 
+        ``claim``: the token of the claim that asks, which gives way otherwise.
         Returns when the session is over or its node is gone. Raises nothing.
         """
         ...
@@ -127,8 +130,15 @@ class NatsLeases(Leases):
             lease = next((each for each in self._leases.get(device_id, ()) if each.unclaimed), None)
         return lease if lease is not None and not lease.over else None
 
-    def up_to(self, device_id: str, token: int) -> list[NatsLease]:
-        """Return the leases that a claim after ``token`` ends, also those that are ending."""
+    async def up_to(self, device_id: str, token: int) -> list[NatsLease]:
+        """Return the leases that a claim after ``token`` ends, also those that are ending.
+
+        Waits for a claim of this node that is under way, :data:`CLAIM_S` at most: NATS may have
+        confirmed it, and the node that claimed after it may ask before that is read here.
+        """
+        if (lock := self._locks.get(device_id)) is not None:
+            async with lock:
+                pass
         return [
             each
             for each in self._leases.get(device_id, ())
@@ -203,9 +213,19 @@ class NatsLeases(Leases):
             self._by_token.pop((lease.device_id, lease.token), None)
         lease.claim = claim
         lease.unclaimed = False
+        lease.gave_way.clear()
         lease.token = claim.token
         self._greatest = max(self._greatest, claim.token)
         self._by_token[lease.device_id, claim.token] = lease
+
+    def go_on(self, lease: NatsLease, claim: int) -> None:
+        """A later claim gives way to a lease, which is looked up when its session has begun.
+
+        ``claim``: the token of that claim, 0: it only asked.
+        """
+        if claim:
+            lease.gave_way.add(claim)
+        self.spawn(self._look_once_settled(lease))
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         """Do ``work`` beside."""
@@ -224,13 +244,15 @@ class NatsLeases(Leases):
         if lease.overtaken:
             return
         lease.handover = await self._take_over(lease)
-        if lease.claim is not None and lease.succeeded:
-            with suppress(BrokerError):  # the next holder asks once too often
-                lease.claim = await self._claims.settle(lease.device_id, lease.claim)
+        if lease.claim is None or not lease.succeeded or lease.outlived or lease.gave_way:
+            return  # the last one: there is a later claim
+        with suppress(BrokerError):  # the next holder asks once too often
+            lease.claim = await self._claims.settle(lease.device_id, lease.claim)
 
     async def _claim(self, lease: NatsLease) -> None:
         """Claim the device. Claims of this process keep the order of their connections."""
-        async with self._turn(lease.device_id):
+        # Kept as long as there is a lease: whoever waits for it is one.
+        async with self._locks.setdefault(lease.device_id, asyncio.Lock()):
             if self._leases[lease.device_id][-1] is not lease:
                 lease.overtaken = True
                 return
@@ -261,7 +283,9 @@ class NatsLeases(Leases):
             own = own or (last and each.granted)
             ends.append(self.lose(each, moved=False))
         asking = [
-            asyncio.create_task(self._way.try_to_ask(node, lease.device_id, token, lease.age))
+            asyncio.create_task(
+                self._way.try_to_ask(node, lease.device_id, token, lease.age, lease.token)
+            )
             for node, token in earlier
             if node not in ("", self._node)
         ]
@@ -274,7 +298,7 @@ class NatsLeases(Leases):
             lease.succeeded = not late
             answers = [each.result() for each in asking if each not in late]
             if any(answer.goes_on for answer in answers):
-                lease.overtaken = True
+                lease.overtaken = lease.outlived = True
             left = [answer.handover for answer in answers]
             text = next((found for found in (*map(_result, ends), *left) if found), "")
         if own:
@@ -291,6 +315,10 @@ class NatsLeases(Leases):
         node = self._way.holder(device_id) if self._way.connected else ""
         return [Earlier(node, ANY)] if node else []
 
+    async def _look_once_settled(self, lease: NatsLease) -> None:
+        await lease.settled()
+        self.look(lease)
+
     async def _lost(self, lease: NatsLease, ending: asyncio.Task[None]) -> None:
         await ending
         self._end(lease, lease.take_handover() or "")
@@ -305,7 +333,7 @@ class NatsLeases(Leases):
         self._end(lease, lease.handover)
 
     async def _give_back(self, lease: NatsLease) -> None:
-        if lease.claim is None or not self._way.connected:
+        if lease.claim is None or lease.outlived or not self._way.connected:
             return
         try:
             async with asyncio.timeout(GIVE_BACK_S):
@@ -340,20 +368,11 @@ class NatsLeases(Leases):
         found.remove(lease)
         if not found:
             del self._leases[device_id]
+            self._locks.pop(device_id, None)
             if self._conversations is not None:
                 self._conversations.forget(device_id)
         lease.change()
         self._held(device_id, self.current(device_id) is not None)
-
-    @asynccontextmanager
-    async def _turn(self, device_id: str) -> AsyncIterator[None]:
-        lock = self._locks.setdefault(device_id, asyncio.Lock())
-        try:
-            async with lock:
-                yield
-        finally:
-            if not lock.locked() and self._locks.get(device_id) is lock:
-                del self._locks[device_id]
 
 
 def _result(end: asyncio.Future[str]) -> str:
