@@ -74,7 +74,7 @@ async def test_the_meter_learns_from_devices_that_listen_and_talk(
     from vixio.composition import capacity as module
 
     monkeypatch.setattr(module, "INTERVAL_S", 0.05)
-    seen: list[tuple[float, float, float, float]] = []
+    seen: list[tuple[float, float, int, int, float]] = []
     async with Server(settings()) as server, AsyncExitStack() as there:
         capacity = server.admission.capacity
         monkeypatch.setattr(capacity.model, "learn", lambda *looked: seen.append(looked))
@@ -84,6 +84,7 @@ async def test_the_meter_learns_from_devices_that_listen_and_talk(
         await until(lambda: len(seen) > 3)
         async with asyncio.timeout(60):
             await talker.type_text("what time is it")
-        await until(lambda: any(turns for _, _, turns, _ in seen))
-        assert sum(turns for _, _, turns, _ in seen) == 1
-        assert all(seconds > 0 and used >= 0 for seconds, _, _, used in seen)
+        await until(lambda: any(turns for _, _, turns, *_ in seen))
+        assert sum(turns for _, _, turns, *_ in seen) == 1
+        assert sum(connects for *_, connects, _ in seen) == 1
+        assert all(seconds > 0 and used >= 0 for seconds, *_, used in seen)

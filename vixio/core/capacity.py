@@ -21,6 +21,14 @@ LISTENING: Final = 0.0021
 TURN: Final = 0.012
 """Seconds of a core for a turn over HTTP with an answer of 3 s, beside listening, there."""
 
+CONNECT: Final = 0.005
+"""Seconds of a core for a device that connects, there, with what it is asked for behind its hello.
+It is not what it costs to talk with it."""
+
+STORM: Final = 0.2
+"""Where connects take more than this part of what is used, that teaches nothing: all devices of a
+town come back after a power cut, and are let in by what is known."""
+
 LOOP_SHARE: Final = 0.6
 """Of these, what the thread of the event loop does. It is one, however many cores there are."""
 
@@ -80,6 +88,7 @@ class CostModel:
     def __init__(self) -> None:
         self._listening = self._turn = 1.0
         self._prior = Costs(1.0, 1.0)
+        self._connect = 0.0
         self.calibrate(1.0, 1.0)
 
     def calibrate(self, slowness: float, cores: float) -> None:
@@ -89,14 +98,22 @@ class CostModel:
         """
         part = max(LOOP_SHARE, 1.0 / cores) * slowness
         self._prior = Costs(LISTENING * part, TURN * part)
+        self._connect = CONNECT * part
         self._listening = self._turn = 1.0  # in calibrated costs
         self._sums = [0.0] * 5
 
-    def learn(self, seconds: float, listened: float, turns: float, used: float) -> None:
+    def learn(
+        self, seconds: float, listened: float, turns: int, connects: int, used: float
+    ) -> None:
         """Take what was ``used`` in the last ``seconds``: parts of a second, 1 is all of one.
 
-        ``listened``: seconds of listening, of all devices together; ``turns`` have begun.
+        ``listened``: seconds of listening, of all devices together; ``turns`` have begun, and
+        ``connects`` devices connected.
         """
+        connecting = connects * self._connect * self._listening
+        if connecting > STORM * used:
+            return
+        used -= connecting
         if not seconds or used < WORTH * seconds or not (listened or turns):
             return
         weight = (_NOISE * seconds) ** -2

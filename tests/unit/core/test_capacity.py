@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from vixio.core.capacity import FULL, LEAST, LISTENING, TURN, Capacity, CostModel, Costs
+from vixio.core.capacity import CONNECT, FULL, LEAST, LISTENING, TURN, Capacity, CostModel, Costs
 
 REFERENCE = CostModel().devices()
 
@@ -23,10 +23,10 @@ def watched(
     """Have a model see ``devices`` of which the share ``talking`` converses."""
     chance = random.Random(1)
     for _ in range(int(seconds / 2)):
-        turns = devices * talking * 0.2
+        turns = round(devices * talking * 0.2)
         listened = devices * (talking * 1.4 + (1 - talking) * 2)
         used = listened * costs.listening + turns * costs.turn
-        model.learn(2.0, listened, turns, used * (1 + jitter * chance.uniform(-1, 1)))
+        model.learn(2.0, listened, turns, 0, used * (1 + jitter * chance.uniform(-1, 1)))
 
 
 def test_a_slow_machine_takes_fewer_devices() -> None:
@@ -73,6 +73,21 @@ def test_costly_turns_are_told_from_costly_listening() -> None:
     assert model.devices() == pytest.approx(FULL / costs.conversing, rel=0.3)
 
 
+@pytest.mark.parametrize(("connects", "dear"), [(100, 1.0), (100, 1.5), (10, 1.0)])
+def test_a_storm_of_connects_is_not_taken_for_the_cost_of_listening(
+    connects: int, dear: float
+) -> None:
+    """As after a power cut: 250 devices within five seconds. ``dear``: what a connect costs."""
+    model = CostModel()
+    devices = 40
+    for _ in range(3):
+        devices += connects
+        listened = (devices - connects / 2) * 2.0
+        used = listened * LISTENING + connects * CONNECT * dear
+        model.learn(2.0, listened, 0, connects, used)
+        assert model.devices() > REFERENCE * 0.9
+
+
 def test_a_machine_that_is_free_again_takes_more() -> None:
     model = CostModel()
     watched(model, Costs(LISTENING * 4, TURN * 4), 60)
@@ -86,7 +101,7 @@ def test_a_calm_moment_does_not_outweigh_busy_ones() -> None:
     model = CostModel()
     watched(model, Costs(LISTENING * 4, TURN * 4), 60)
     before = model.devices()
-    model.learn(2.0, 60 * 1.4, 12.0, 0.25)
+    model.learn(2.0, 60 * 1.4, 12, 0, 0.25)
     assert model.devices() < before * 1.3
 
 
