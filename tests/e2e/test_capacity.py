@@ -11,7 +11,9 @@ from firmware_test_client import DeviceConfig, SimulatedDevice
 from firmware_test_client.errors import ConnectError
 from tests.support.waiting import until
 from vixio import Server, Settings
+from vixio.composition import capacity as module
 from vixio.core.capacity import LEAST
+from vixio.core.errors import ConfigError
 
 SLOW = 1_000.0
 """Times the reference's: a machine that bears no more than those that are always admitted."""
@@ -68,11 +70,24 @@ async def test_a_maker_can_say_that_few_converse_or_lift_the_limit() -> None:
             assert full is None if allowed is None else full is not None and full >= allowed
 
 
+async def test_a_machine_whose_speed_cannot_be_measured_refuses_nobody(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def no_codec() -> None:
+        raise ConfigError("libopus is missing")
+
+    monkeypatch.setattr(module, "core_speed", no_codec)
+    async with Server(settings()) as server:
+        await server.start()
+        await server.loaded()
+        await until(lambda: "capacity unknown" in caplog.messages)
+        assert server.admission.capacity.devices is None
+        assert "capacity" not in server.health()
+
+
 async def test_the_meter_learns_from_devices_that_listen_and_talk(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from vixio.composition import capacity as module
-
     monkeypatch.setattr(module, "INTERVAL_S", 0.05)
     seen: list[tuple[float, float, int, int, float]] = []
     async with Server(settings()) as server, AsyncExitStack() as there:

@@ -10,6 +10,7 @@ from typing import Final
 from vixio.composition.core_speed import CoreSpeed, core_speed
 from vixio.core.capacity import Capacity
 from vixio.core.cores import own_time
+from vixio.core.errors import ConfigError
 from vixio.core.host import SessionHost
 from vixio.core.processor_use import ProcessorUse
 from vixio.core.session.events import Event, SessionOpened, TurnStarted
@@ -56,12 +57,19 @@ class CapacityMeter:
 
     async def _run(self, loading: asyncio.Task[None]) -> None:
         await asyncio.wait([loading])
-        await self._calibrate()
-        use = ProcessorUse()
+        try:
+            await self._calibrate()
+        except ConfigError as error:  # no codec, which its user reports as well
+            _log.warning("capacity unknown", extra={"reason": str(error)})
+            return
+        use: ProcessorUse | None = None
         while True:
             await asyncio.sleep(INTERVAL_S)
             if not len(self._host.sessions):
-                use, self._turns, self._connects = ProcessorUse(), 0, 0
+                use, self._turns, self._connects = None, 0, 0
+                continue
+            if use is None:  # an idle process is not looked at
+                use = ProcessorUse()
                 continue
             seconds, used = use.since()
             hearing = sum(session.hears for session in self._host.sessions)
