@@ -69,7 +69,8 @@ async def test_auto_listens_again_by_itself_after_playout(server: ScriptedServer
         played.set()
         reply = await asked
         await server.talk.until(lambda: len(server.talk.bodies("listen", "start")) == 2)
-        assert (reply.underruns, reply.late, reply.clipped_ms) == (0, 0, 0)
+        # Frames that are late or missed: test_playout.py, by a clock that no other work delays.
+        assert (reply.played, reply.clipped_ms) == (10, 0)
         assert reply.stop_lag_ms is not None
         assert reply.stop_lag_ms >= 0
         assert reply.playout_end is not None
