@@ -43,7 +43,7 @@ locks = $(patsubst %,requirements/%.lock,$(1))
 export PYTHON TORCH_INDEX
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev extra FORCE run demo demo-api demo-natural demo-tools first-hour test check-console console-shots test-a2a test-brokers test-cluster test-console test-litellm test-load test-models test-ray test-stores chaos crash tool-churn bench-speech phrasebook lock audit docker clean
+.PHONY: help setup setup-dev extra FORCE run demo demo-api demo-natural demo-tools first-hour test check-console console-shots test-a2a test-brokers test-cluster test-console test-litellm test-load test-models test-ray test-stores test-trace chaos crash tool-churn bench-speech phrasebook lock audit docker clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -197,6 +197,10 @@ test-ray: $(RAY_STAMP) ## pytest of examples/ray_serve on a real Ray Serve (660 
 # By themselves: they fill the processors, and what runs beside them would be measured too.
 test-load: setup-dev ## pytest of many devices at once, and of a server that is broken on purpose (short forms)
 	$(BIN)/pytest tests/load tests/chaos $(ARGS)
+
+test-trace: setup-dev ## pytest of programs under strace: nothing looks up a name or contacts another machine
+	@scripts/ensure_strace.sh || true # without it, they are skipped
+	$(BIN)/pytest --numprocesses 2 --dist worksteal tests/trace tests/support/test_trace.py $(ARGS)
 
 test-stores: setup-dev ## pytest of memory and registry with real Redis and PostgreSQL servers (Debian packages)
 	scripts/ensure_databases.sh

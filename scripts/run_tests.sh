@@ -7,7 +7,8 @@
 # would get next to nothing of a machine that another program keeps busy. The others are three plain runs,
 # since each worker of pytest-xdist collects all tests of its run, and that takes 20 seconds for them.
 # mypy takes a processor for a minute while the conversations mostly wait. With ARGUMENTs it is one plain
-# run of pytest, behind mypy. tests/load and tests/chaos are left to `make test-load`.
+# run of pytest, behind mypy. tests/load and tests/chaos are left to `make test-load`, tests/trace to
+# `make test-trace`.
 set -u
 
 bin=$1
@@ -42,7 +43,7 @@ start others-1 $pytest tests/unit/providers tests/unit/transports tests/unit/exa
 start others-2 $pytest tests/contract tests/unit/tools
 start others-3 $pytest tests --ignore=tests/e2e --ignore=tests/load --ignore=tests/chaos --ignore=tests/session \
     --ignore=tests/unit/providers --ignore=tests/contract --ignore=tests/models \
-    --ignore=tests/unit/tools --ignore=tests/unit/examples --ignore=tests/unit/transports
+    --ignore=tests/trace --ignore=tests/unit/tools --ignore=tests/unit/examples --ignore=tests/unit/transports
 # This one is shown while it runs.
 {
     $pytest --numprocesses 4 --dist loadfile \

@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.traced_commands import (
+from tests.support.firmware_images import application
+from tests.support.private_home import PrivateHome
+from tests.support.trace import needs_strace, traced
+from tests.trace.traced_commands import (
     ELSEWHERE,
     IMAGE,
     STEPS,
     UNTRACED,
     all_commands,
 )
-from tests.support.firmware_images import application
-from tests.support.private_home import PrivateHome
-from tests.support.trace import needs_strace, traced
 from vixio.cli.commands import main
 
 RUNNER = Path(__file__).parents[1] / "support" / "run_commands.py"
