@@ -15,7 +15,7 @@ import pytest
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from tests.e2e.processes import free_ports
 from tests.support.private_home import PrivateHome
-from tests.support.trace import needs_strace, traced
+from tests.support.trace import Traced, needs_strace, traced
 from tests.support.waiting import until
 from vixio.core.telemetry import ONNXRUNTIME
 
@@ -54,6 +54,13 @@ with socket.create_server(("127.0.0.1", 0)) as server:
 """
 
 
+def assert_quiet(run: Traced, contacts: list[str], home: PrivateHome, output: Path) -> None:
+    """The program has ended well, asked for nothing and left nothing behind."""
+    assert run.process.returncode == 0, output.read_text(encoding="utf-8")
+    assert contacts == []
+    assert home.unexpected() == []
+
+
 @pytest.mark.parametrize(
     ("options", "verdict"),
     [((), "7 of 7 turns as expected"), (("--api",), "8 of 8 steps as expected")],
@@ -85,9 +92,7 @@ async def test_a_server_of_two_processes(tmp_path: Path) -> None:
             assert (await device.type_text("hello")).text
         run.process.send_signal(signal.SIGTERM)
         contacts = run.wait(SECONDS)
-    assert run.process.returncode == 0, output.read_text(encoding="utf-8")
-    assert contacts == []
-    assert home.unexpected() == []
+    assert_quiet(run, contacts, home, output)
 
 
 def test_the_benchmark(tmp_path: Path) -> None:
@@ -96,9 +101,7 @@ def test_the_benchmark(tmp_path: Path) -> None:
     command = (VIXIO, "bench", "load", "--devices", "1", "--hold", "1", "--ramp", "0.1")
     with traced(command, cwd=home.work, environment=home.environment, output=output) as run:
         contacts = run.wait(SECONDS)
-    assert run.process.returncode == 0, output.read_text(encoding="utf-8")
-    assert contacts == []
-    assert home.unexpected() == []
+    assert_quiet(run, contacts, home, output)
 
 
 def test_a_program_that_uses_vixio(tmp_path: Path) -> None:

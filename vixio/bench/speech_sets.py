@@ -22,6 +22,7 @@ from vixio.bench.speech import does
 from vixio.bench.speech_audio import Voices, as_heard
 from vixio.bench.speech_corpus import chinese
 from vixio.bench.speech_corpus.device import TOOLS, Expected, Speaker
+from vixio.core.processor_use import children_of
 from vixio.core.tools.toolset import ToolSet
 from vixio.phrasebook import PhraseBook, signatures
 from vixio.providers.asr import ASRProvider, Recognition, SpeechHints
@@ -255,15 +256,12 @@ def distance(meant: Sequence[str], heard: Sequence[str]) -> int:
 
 def processes_mb() -> float:
     """Return what this process and its children have resident, shared pages in part; 0: unknown."""
-    return sum(map(_memory_mb, [os.getpid(), *_children(os.getpid())]))
+    return sum(map(_memory_mb, [os.getpid(), *_descendants(os.getpid())]))
 
 
-def _children(pid: int) -> list[int]:
-    found: list[int] = []
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, path.read_text(encoding="ascii").split()):
-            found += [child, *_children(child)]
-    return found
+def _descendants(pid: int) -> list[int]:
+    """Return the processes below ``pid``, theirs included."""
+    return [each for child in children_of(pid) for each in (child, *_descendants(child))]
 
 
 def _memory_mb(pid: int) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -56,7 +57,7 @@ class ProcessorUse:
     def _children_time(self) -> float:
         """Return the seconds of the processes that this one has started, since it looks at them."""
         if self._looks % _CHILDREN_EVERY == 0:
-            pids = _children()
+            pids = children_of(os.getpid())
             self._children = {pid: self._children.get(pid, _time_of(pid)) for pid in pids}
         self._looks += 1
         for pid, before in self._children.items():
@@ -75,13 +76,13 @@ def of_thread() -> tuple[float, float]:
     return int(ran) / 1e9, int(waited) / 1e9
 
 
-def _children() -> list[int]:
+def children_of(pid: int) -> list[int]:
+    """Return the processes that ``pid`` has started and that run; none where it cannot be read."""
     found: list[int] = []
-    for task in Path("/proc/self/task").glob("*/children"):
-        try:
-            found.extend(int(pid) for pid in task.read_bytes().split())
-        except (OSError, ValueError):  # a thread that has ended
-            continue
+    with suppress(OSError):  # a process that ends while it is listed
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError):  # a thread that has ended
+                found.extend(map(int, (task / "children").read_bytes().split()))
     return found
 
 

@@ -194,17 +194,13 @@ class Admission:
     def _check_quota(self, identity: Identity, tracked: TrackedConnection) -> Refusal | None:
         allowed = self.settings.max_connections
         connected = self.admitted + self.cluster.limits.others(DEVICES)
-        if connected >= allowed and not self.is_connected(identity.device_id):
-            return Refusal(
-                HTTPStatus.SERVICE_UNAVAILABLE, "full", f"All {allowed} connections are in use.\n"
-            )
         capacity = self.capacity.devices
-        if (
-            capacity is not None
-            and self.admitted >= capacity
-            and not self.is_connected(identity.device_id)
-        ):
-            return FULL
+        if not self.is_connected(identity.device_id):  # that one takes its own place
+            if connected >= allowed:
+                message = f"All {allowed} connections are in use.\n"
+                return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "full", message)
+            if capacity is not None and self.admitted >= capacity:
+                return FULL
         refusal = self.tracker.device(tracked, identity.device_id)
         if refusal is None and not self._loading and not self._overload.admit():
             return OVERLOADED
