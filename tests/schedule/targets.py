@@ -1,0 +1,242 @@
+"""The targets: which tests, what they need, and the parts of them that run side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from pathlib import Path
+
+from tests.schedule.times import NOTHING, UNKNOWN, Time, Times
+
+START = Time(3.0, 3.0)
+"""Of one part: the interpreter, imports, the collection of its tests."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Test files that are dealt to ``parts`` processes, by their measured times.
+
+    ``paths``: files, folders or tests (``file::test``). ``without``: patterns of files that are not
+    meant. ``options``: of pytest. ``alone``: nothing runs beside them.
+    """
+
+    name: str
+    paths: Sequence[str]
+    without: Sequence[str] = ()
+    parts: int = 1
+    options: Sequence[str] = ()
+    alone: bool = False
+
+
+@dataclass(frozen=True)
+class Target:
+    """What ``make test-NAME`` runs.
+
+    ``needs``: what is set up before, by ``make setup-for-…``. ``packages``: folders of the
+    environment that Python and the shell find programs in. ``environment``: ``{venv}`` is the
+    environment's folder. ``cpu_s``: the budget of processor seconds on the reference machine.
+    ``commands``: other programs than pytest, by name.
+    """
+
+    name: str
+    groups: Sequence[Group]
+    needs: Sequence[str] = ()
+    packages: Sequence[str] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    commands: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    cpu_s: float = 60.0
+    of_all: bool = True
+    """Whether ``all`` runs it too."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The files of one process of pytest, and the time that they are expected to take."""
+
+    name: str
+    group: Group
+    paths: tuple[str, ...]
+    time: Time
+
+    @property
+    def load(self) -> float:
+        """The cores that it keeps busy."""
+        return min(1.0, self.time.cpu / self.time.wall)
+
+
+def files(group: Group) -> list[str]:
+    """Return the files of a group, and the single tests that it names."""
+    found: list[str] = []
+    for path in group.paths:
+        if Path(path).is_dir():
+            found += sorted(map(str, Path(path).rglob("test_*.py")))
+        else:
+            found.append(path)
+    return [each for each in found if not any(fnmatch(each, pattern) for pattern in group.without)]
+
+
+def parts(target: Target, times: Times) -> Iterator[Part]:
+    """Cut a target into parts: the longest file first, each to the part with the least to do."""
+    for group in target.groups:
+        found = {
+            path: times.get((target.name, path.partition("::")[0]), UNKNOWN)
+            for path in files(group)
+        }
+        hands: list[list[str]] = [[] for _ in range(min(group.parts, len(found)))]
+        for path in sorted(found, key=lambda path: -found[path].wall):
+            min(hands, key=lambda hand: _sum(found[each] for each in hand).wall).append(path)
+        for number, hand in enumerate(hands, 1):
+            name = f"{target.name}/{group.name}" + (f"-{number}" if len(hands) > 1 else "")
+            time = START + _sum(found[path] for path in hand)
+            yield Part(name, group, tuple(sorted(hand)), time)
+
+
+def _sum(times: Iterable[Time]) -> Time:
+    return sum(times, NOTHING)
+
+
+BROKER_ENVIRONMENT = {
+    "VIXIO_TEST_BROKERS": "1",
+    "VIXIO_TRUSTGRAPH": "{venv}/brokers/trustgraph_rabbitmq",
+    "VIXIO_TRUSTGRAPH_PULSAR": "{venv}/brokers/trustgraph_pulsar",
+}
+ELSEWHERE = (
+    "tests/load/*", "tests/chaos/*", "tests/trace/*", "tests/cluster/*", "tests/brokers/*",
+    "tests/models/*", "tests/ray/*", "tests/a2a/*", "tests/console/*",
+)  # fmt: skip
+"""Tests that other targets run; `make test` would skip nearly all of them."""
+
+TARGETS = (
+    Target(
+        "test",
+        commands={
+            "types": ("{bin}/mypy",),
+            "style": ("sh", "-c", "{bin}/ruff check . && {bin}/ruff format --check ."),
+        },
+        needs=["strace"],
+        groups=[
+            Group(
+                "unit",
+                ["tests"],
+                without=[*ELSEWHERE, "tests/e2e/*", "tests/session/*"],
+                parts=6,
+            ),
+            Group("talk", ["tests/e2e", "tests/session", "firmware-test-client/tests"], parts=8),
+        ],
+        cpu_s=540,
+    ),
+    Target(
+        "fast",
+        [Group("all", ["tests/unit", "tests/session"], options=["-m", "not slow"], parts=4)],
+        cpu_s=110,
+        of_all=False,
+    ),
+    Target("load", [Group("all", ["tests/load", "tests/chaos"], alone=True)], cpu_s=200),
+    Target(
+        "trace",
+        [Group("all", ["tests/trace", "tests/support/test_trace.py"], parts=2)],
+        needs=["strace"],
+        cpu_s=120,
+    ),
+    Target(
+        "litellm",
+        [
+            Group(
+                "all",
+                ["tests/contract/test_agent_contract.py", "tests/unit/providers/openai_agent"],
+                options=["-k", "litellm"],
+            )
+        ],
+        needs=["strace", "litellm"],
+        packages=["litellm"],
+        cpu_s=30,
+    ),
+    Target(
+        "models",
+        [Group("all", ["tests/models"], parts=3, options=["-m", "models"])],
+        needs=["strace", "models"],
+        packages=["models"],
+        cpu_s=300,
+    ),
+    Target(
+        "stores",
+        [
+            Group(
+                "all",
+                [
+                    "tests/unit/memory/test_stores.py",
+                    "tests/unit/database",
+                    "tests/unit/devices",
+                    "tests/unit/backup",
+                    "tests/unit/conversations",
+                    "tests/unit/api",
+                    "tests/unit/reminders",
+                    "tests/crash",
+                    "tests/e2e/test_memory.py",
+                    "tests/e2e/test_device_life.py",
+                ],
+                parts=2,
+            )
+        ],
+        needs=["databases"],
+        environment={"VIXIO_TEST_DATABASES": "1"},
+        cpu_s=120,
+    ),
+    Target(
+        "a2a",
+        [Group("all", ["tests/a2a"])],
+        needs=["a2a"],
+        environment={"VIXIO_A2A_CLIENTS": "{venv}/a2a-clients"},
+        cpu_s=40,
+    ),
+    Target(
+        "brokers",
+        [
+            Group(
+                "all",
+                ["tests/brokers", "tests/load/test_tool_churn.py", "tests/e2e/test_demo.py"],
+                parts=3,
+            )
+        ],
+        needs=["brokers"],
+        packages=["brokers/packages"],
+        environment=BROKER_ENVIRONMENT,
+        cpu_s=120,
+    ),
+    Target(
+        "cluster",
+        [
+            Group(
+                "all",
+                [
+                    "tests/cluster",
+                    "tests/contract/test_cluster_contract.py",
+                    "tests/contract/test_cluster_commands_contract.py",
+                    "tests/e2e/test_workers.py",
+                    "tests/e2e/test_api_events_everywhere.py",
+                    "tests/e2e/test_reminder_commands.py",
+                    "tests/e2e/a2a/test_processes.py",
+                    "tests/e2e/test_metrics.py::test_a_scrape_has_the_samples_of_all_processes",
+                ],
+                parts=4,
+            )
+        ],
+        needs=["brokers", "databases", "haproxy", "faketime"],
+        packages=["brokers/packages"],
+        environment={
+            "VIXIO_TEST_CLUSTER": "1",
+            "VIXIO_TEST_DATABASES": "1",
+            "VIXIO_TEST_BROKERS": "1",
+        },
+        cpu_s=300,
+    ),
+    Target(
+        "console",
+        [Group("all", ["tests/console"], parts=3)],
+        needs=["console"],
+        packages=["console"],
+        environment={"VIXIO_TEST_CONSOLE": "{venv}/console-js"},
+        cpu_s=250,
+    ),
+)
