@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
@@ -12,14 +14,21 @@ from tests.console.conftest import OpenVisit
 from tests.console.house import ConsoleHouse
 from tests.console.household import TALKING, household
 from tests.console.places import PLACES, Place
-from tests.console.visit import DESKTOP, PHONE, Language, Theme, Visit
+from tests.console.visit import DESKTOP, PHONE, Language, Theme, Visit, visiting
 
-FORMS: list[tuple[Language, Theme, tuple[int, int]]] = [
+if TYPE_CHECKING:
+    from playwright.async_api import Browser
+
+Form = tuple[Language, Theme, tuple[int, int]]
+
+FORMS: list[Form] = [
     ("en", "light", DESKTOP),
     ("zh", "dark", PHONE),
     ("zh", "light", DESKTOP),
     ("en", "dark", PHONE),
 ]
+
+GROUND = "() => getComputedStyle(document.documentElement).backgroundColor"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -29,40 +38,61 @@ async def inhabited(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[C
         yield house
 
 
-async def at(visit: Visit, place: Place) -> None:
-    """Be at a page, with what it shows."""
-    if place.signed_in:
-        await visit.enter(place.address(TALKING))
-    else:
+OpenOnce = Callable[[Form, bool], Awaitable[Visit]]
+"""Returns the browser of a form that is signed in, or is not."""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def visits(inhabited: ConsoleHouse, browser: Browser) -> AsyncIterator[OpenOnce]:
+    """The browsers of all pages. Each is opened once, and keeps the files of the console."""
+    opened: dict[tuple[Form, bool], Visit] = {}
+    async with AsyncExitStack() as stack:
+
+        async def open_once(form: Form, signed_in: bool) -> Visit:
+            if (form, signed_in) not in opened:
+                language, theme, window = form
+                visit = await stack.enter_async_context(
+                    visiting(browser, inhabited, language=language, theme=theme, window=window)
+                )
+                if signed_in:
+                    await visit.enter()
+                opened[form, signed_in] = visit
+            return opened[form, signed_in]
+
+        yield open_once
+
+
+@asynccontextmanager
+async def at(visit: Visit, place: Place) -> AsyncIterator[None]:
+    """Be at a page, with what it shows. What is wrong in it fails this test and no other."""
+    try:
         await visit.go(place.address(TALKING))
         await visit.settled()
-    await visit.page.locator(place.ready).first.wait_for(state="attached")
+        await visit.page.locator(place.ready).first.wait_for(state="attached")
+        yield
+        visit.watch.check()
+    finally:
+        visit.watch.problems.clear()
 
 
-@pytest.mark.parametrize(("language", "theme", "window"), FORMS)
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: "-".join(map(str, form[:2])))
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.name)
-async def test_a_page(
-    inhabited: ConsoleHouse,
-    open_visit: OpenVisit,
-    place: Place,
-    language: Language,
-    theme: Theme,
-    window: tuple[int, int],
-) -> None:
-    visit = await open_visit(inhabited, language=language, theme=theme, window=window)
-    await at(visit, place)
-    page = visit.page
-    wide = await page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
-    assert wide <= 0, "the page scrolls sideways"
-    assert (await page.evaluate("() => document.documentElement.lang"))[:2] == language
-    words = await page.locator("main h1, nav, main button").all_inner_texts()
-    chinese = any("\u4e00" <= letter <= "\u9fff" for letter in "".join(words))
-    assert chinese is (language == "zh")
-    ground = await page.evaluate("() => getComputedStyle(document.documentElement).backgroundColor")
-    red = int(ground.removeprefix("rgb(").split(",")[0])
-    assert (red < 128) is (theme == "dark")
-    assert await page.title() != "Vixio"
-    await check_accessibility(page)
+async def test_a_page(visits: OpenOnce, place: Place, form: Form) -> None:
+    language, theme, _ = form
+    visit = await visits(form, place.signed_in)
+    async with at(visit, place):
+        page = visit.page
+        wide = await page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0, "the page scrolls sideways"
+        assert (await page.evaluate("() => document.documentElement.lang"))[:2] == language
+        words = await page.locator("main h1, nav, main button").all_inner_texts()
+        chinese = any("\u4e00" <= letter <= "\u9fff" for letter in "".join(words))
+        assert chinese is (language == "zh")
+        ground = await page.evaluate(GROUND)
+        red = int(ground.removeprefix("rgb(").split(",")[0])
+        assert (red < 128) is (theme == "dark")
+        assert await page.title() != "Vixio"
+        await check_accessibility(page)
 
 
 async def test_language_and_theme_are_chosen_and_kept(

@@ -76,9 +76,17 @@ class Visit:
     host: str = "127.0.0.1"
 
     async def go(self, place: str = "") -> None:
-        """Open a page by its address, such as ``#/devices``, from nothing."""
-        await self.page.goto("about:blank")  # else another text behind # loads nothing
-        await self.page.goto(self.house.url(place, self.host))
+        """Open a page by its address, such as ``#/devices``, from nothing.
+
+        Where the console is shown already it is loaded anew, since another text behind # loads
+        nothing, and a blank page between them costs a new process of the browser.
+        """
+        url = self.house.url(place, self.host)
+        if self.page.url.startswith(self.house.url("", self.host)):
+            await self.page.evaluate("(url) => history.replaceState(null, '', url)", url)
+            await self.page.reload()
+        else:
+            await self.page.goto(url)
 
     async def sign_in(self, password: str | None = None) -> None:
         """Fill in the login, which has to be on the page. None: the right password."""

