@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
-from collections.abc import Sequence
+import inspect
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,7 +29,8 @@ class Engine:
 
     def __init__(self, settings: WorkerSettings) -> None:
         """Load the model. FunASR's own exceptions are passed on."""
-        from funasr import AutoModel
+        with _without_line_numbers():
+            from funasr import AutoModel
 
         self._settings = settings
         self._auto: Any = AutoModel(
@@ -96,6 +98,24 @@ class Engine:
             audio, batch_size=batch_size, fs=LISTEN_RATE, disable_pbar=True, **options
         )
         return [result for result in found if isinstance(result, dict)]
+
+
+@contextlib.contextmanager
+def _without_line_numbers() -> Iterator[None]:
+    """Spare FunASR a second while it is imported: it reads the source of each class that it
+    registers, for a table of where they are, which nobody prints here."""
+    source_lines = inspect.getsourcelines
+
+    def of_others(what: Any) -> tuple[list[str], int]:  # noqa: ANN401 - of the standard library
+        if isinstance(what, type) and what.__module__.startswith("funasr."):
+            return [], 0
+        return source_lines(what)
+
+    inspect.getsourcelines = of_others  # type: ignore[assignment]  # its parameter's name
+    try:
+        yield
+    finally:
+        inspect.getsourcelines = source_lines
 
 
 def join(text: str, more: str) -> str:

@@ -73,6 +73,7 @@ class WhisperModel(OfflineModel[str]):
             self._model = faster_whisper.WhisperModel(
                 str(folder), device="cpu", compute_type="int8", cpu_threads=threads, num_workers=1
             )
+            self._encoder = _Encoder(self._model)
             self._transcribe(np.zeros(_LEAST_SAMPLES, np.float32), "en")
         except Exception as error:  # the library raises whatever its C++ parts throw
             reason = str(error).strip().partition("\n")[0][:200]
@@ -101,7 +102,13 @@ class WhisperModel(OfflineModel[str]):
         return Recognition(text, confidence=min(1.0, float(np.exp(mean))), language=spoken)
 
     def _transcribe(self, floats: np.typing.NDArray[np.float32], tag: str) -> tuple[list[Any], str]:
-        language = self._language(tag)
+        try:
+            return self._found(floats, tag)
+        finally:
+            self._encoder.forget()
+
+    def _found(self, floats: np.typing.NDArray[np.float32], tag: str) -> tuple[list[Any], str]:
+        language = self._language(tag) or self._spoken(floats)
         seconds = floats.size / LISTEN_RATE
         segments, info = self._model.transcribe(
             floats,
@@ -119,9 +126,40 @@ class WhisperModel(OfflineModel[str]):
         return list(segments), str(info.language)
 
     def _language(self, tag: str) -> str | None:
-        """Return the model's name of a language; None: it detects it."""
+        """Return the model's name of a language; None: it is to be detected."""
         name = tag.replace("_", "-").partition("-")[0].lower()
         return name if name in self._model.supported_languages else None
+
+    def _spoken(self, floats: np.typing.NDArray[np.float32]) -> str:
+        """Return the language that is spoken."""
+        if not self._model.model.is_multilingual:
+            return "en"
+        # The library does not look at the last frame when it finds the words.
+        features = self._model.feature_extractor(floats)[..., :-1]
+        return str(self._model.detect_language(features=features)[0])
+
+
+class _Encoder:
+    """Encodes the audio of an utterance once.
+
+    The library does so for its language and again for its words, and that is nearly all of its
+    work.
+    """
+
+    def __init__(self, model: Any) -> None:  # noqa: ANN401 - of faster-whisper
+        """Take the place of the model's own."""
+        self._encode = model.encode
+        self._last: tuple[np.typing.NDArray[np.float32], object] | None = None
+        model.encode = self._encoded
+
+    def forget(self) -> None:
+        """Drop what a user has said."""
+        self._last = None
+
+    def _encoded(self, features: np.typing.NDArray[np.float32]) -> object:
+        if self._last is None or not np.array_equal(self._last[0], features):
+            self._last = (features, self._encode(features))
+        return self._last[1]
 
 
 def _prompt(tag: str) -> str:
