@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -51,9 +52,15 @@ def service(status: int, message: str, media: str = "application/json") -> Aroun
         def log_message(self, format: str, *args: object) -> None:
             pass
 
+    class Service(ThreadingHTTPServer):
+        def handle_error(self, request: object, client_address: object) -> None:
+            """Print nothing about a caller that has hung up, into what the program prints."""
+            if not isinstance(sys.exception(), ConnectionError):
+                super().handle_error(request, client_address)  # type: ignore[arg-type]  # as it came
+
     @contextmanager
     def running() -> Iterator[Mapping[str, str]]:
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server = Service(("127.0.0.1", 0), Handler)
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
