@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.support import warm
+
 Handler = Callable[..., Awaitable[Any]]
 
 LINE_LIMIT = 16 * 1024 * 1024
@@ -61,11 +63,10 @@ class Process:
     async def start(cls, module: str, log: Path, **options: Any) -> Process:  # noqa: ANN401  JSON
         """Run ``python -m module`` with ``options`` as JSON in its first argument."""
         with log.open("ab") as errors:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                module,
-                json.dumps(options),
+            process = await warm.create_subprocess_exec(
+                *(sys.executable, "-m", module, json.dumps(options)),
+                cwd=Path.cwd(),
+                env=warm.around(),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=errors,

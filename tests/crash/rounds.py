@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tests.crash.talker import ERASED_EVERY, TURNS, turn
+from tests.support import warm
 from vixio.conversations.desk import ConversationDesk, Turns
 from vixio.conversations.records import TurnRecord
 from vixio.core.wall_clock import now_ms
@@ -80,8 +81,11 @@ async def started_workers(
     """Run workers; they are killed at the end of the block."""
     command = (sys.executable, "-m", f"tests.crash.{module}", str(folder), url)
     workers = [
-        await asyncio.create_subprocess_exec(
-            *command, f"{name}-{number}", stdout=asyncio.subprocess.PIPE
+        await warm.create_subprocess_exec(
+            *(*command, f"{name}-{number}"),
+            cwd=Path.cwd(),
+            env=warm.around(),
+            stdout=asyncio.subprocess.PIPE,
         )
         for number in range(WORKERS)
     ]

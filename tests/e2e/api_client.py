@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,9 +11,20 @@ from typing import Any
 
 import aiohttp
 
+from tests.e2e.doubles import WaveformASR
 from tests.e2e.harness import RunningServer, serving, settings
 from vixio.api.keys import Keys
 from vixio.api.scopes import Scope
+from vixio.testing import ScriptedTTS
+
+SPEECHLESS: Mapping[str, Callable[[], Any]] = {
+    "asr": lambda: WaveformASR({}),
+    "tts": lambda: ScriptedTTS(seconds_per_char=0.01),
+}
+"""Recognisers and voices are processes, which begin with each server."""
+
+DEFAULTS: Mapping[str, Any] = {}
+"""The providers of the settings."""
 
 
 @dataclass
@@ -95,12 +106,16 @@ async def api_server(
 ) -> AsyncIterator[ApiServer]:
     """Run a server with a registry in ``folder``; ``loaded`` false: do not wait for it to load.
 
-    ``made``: providers in the place of those of the settings, as for ``serving``.
+    ``made``: providers in the place of those of the settings, as for ``serving``. By default it
+    understands no speech and speaks silence, if ``sections`` name no others: what the API does with
+    real ones is the matter of few tests, which say ``made=DEFAULTS``.
     """
+    if made is None:
+        made = {kind: make() for kind, make in SPEECHLESS.items() if kind not in sections}
     sections["data"] = {"folder": str(folder / "data"), "database": ""}
     sections["api"] = {"enabled": True, **sections.get("api", {})}
     async with (
-        serving(settings(**sections), loaded=loaded, **(made or {})) as server,
+        serving(settings(**sections), loaded=loaded, **made) as server,
         aiohttp.ClientSession() as http,
     ):
         yield ApiServer(server, http)

@@ -8,24 +8,18 @@ import os
 import pty
 import re
 import struct
-import sys
 import termios
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from tests.support import warm
 from tests.support.waiting import until
 
 PATIENCE = 90.0
 """Seconds for the next question: parts are loaded and tried between two of them."""
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-
-# Python reads passwords from the controlling terminal, which only the child can make it its own.
-_LAUNCH = (
-    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
-    "os.execv(sys.argv[1], sys.argv[1:])"
-)
 
 
 class Person:
@@ -118,14 +112,15 @@ async def at_terminal(
     ours, its = pty.openpty()
     fcntl.ioctl(ours, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 200, 0, 0))
     try:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", _LAUNCH, str(program), *arguments),
+        process = await warm.create_subprocess_exec(
+            *(str(program), *arguments),
             cwd=directory,
             env=dict(environment),
             stdin=its,
             stdout=its,
             stderr=its,
             start_new_session=True,
+            terminal=True,  # Python reads passwords from the controlling terminal
         )
     finally:
         os.close(its)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import os
 import random
 import signal
 import socket
@@ -14,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import gettempdir
 from typing import IO
+
+from tests.support import warm
 
 START_TIMEOUT = 120.0
 STOP_TIMEOUT = 30.0
@@ -65,19 +66,21 @@ class Running:
 
 @asynccontextmanager
 async def running(
-    command: Sequence[str | Path], directory: Path, environment: Mapping[str, str] | None = None
+    command: Sequence[str | Path],
+    directory: Path,
+    environment: Mapping[str, str] | None = None,
+    *,
+    cold: bool = False,
 ) -> AsyncIterator[Running]:
-    """Run ``command`` in ``directory``; it is killed if it still runs at the end."""
-    kept = {
-        name: os.environ[name]
-        # XDG_…: the folders of the tests, so that the user's own are left alone.
-        for name in ("PATH", "HOME", "LANG", "PYTHONPATH", "XDG_STATE_HOME", "XDG_DATA_HOME")
-        if name in os.environ
-    }
-    process = await asyncio.create_subprocess_exec(
+    """Run ``command`` in ``directory``; it is killed if it still runs at the end.
+
+    ``cold``: the start itself is what the test is about, so a program of Python begins with Python.
+    """
+    begin = asyncio.create_subprocess_exec if cold else warm.create_subprocess_exec
+    process = await begin(
         *map(str, command),
         cwd=directory,
-        env={**kept, **(environment or {})},
+        env={**warm.kept(), **(environment or {})},
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

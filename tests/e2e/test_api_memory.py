@@ -227,7 +227,9 @@ async def test_rooms_hear_an_announcement(tmp_path: Path) -> None:
             assert told.status == 201, told.body
             assert {each["device_id"] for each in told.body["reminders"]} == set(names[:2])
             await device.wait_for(
-                lambda: any("Dinner is ready." in reply.text for reply in device.replies),
+                lambda: any(
+                    "Dinner is ready." in reply.text and reply.ended for reply in device.replies
+                ),
                 what="the announcement",
             )
         both = {"text": "Now.", "places": ["Bath"], "devices": [names[2], names[0]]}

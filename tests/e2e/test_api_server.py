@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import aiohttp
 
 from firmware_test_client import SimulatedDevice
-from tests.e2e.api_client import Answer, ApiServer, Client, api_server
+from tests.e2e.api_client import DEFAULTS, Answer, ApiServer, Client, api_server
 from tests.unit.tools.mcp.servers import BOUND, SCRIPT
 from vixio.api.first_login import FILE_NAME
 from vixio.api.mount import ApiMount
@@ -75,7 +75,7 @@ async def test_the_parts_with_the_tools_of_each_source(tmp_path: Path) -> None:
         "house": {"command": sys.executable, "args": [str(SCRIPT), "stdio"]},
         "absent": {"command": "no-such-program-anywhere"},
     }
-    async with api_server(tmp_path, mcp_servers=servers) as api:
+    async with api_server(tmp_path, made=DEFAULTS, mcp_servers=servers) as api:
         call = await api.client(Scope.ADMIN)
         async with asyncio.timeout(BOUND):
             for source in api.server.app.tools.sources:
@@ -104,7 +104,7 @@ async def test_the_parts_with_the_tools_of_each_source(tmp_path: Path) -> None:
 
 
 async def test_every_part_in_use_is_tried(tmp_path: Path) -> None:
-    async with api_server(tmp_path) as api:
+    async with api_server(tmp_path, made=DEFAULTS) as api:
         call = await api.client(Scope.ADMIN)
         made = {id(each.provider) for each in api.server.app.providers.pool.loaders()}
         answer = await call("POST", "/server/check")

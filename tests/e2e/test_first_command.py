@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+import pytest_asyncio
 
 from firmware_test_client import McpFaults, Misbehaviour, Reply, SimulatedDevice, Tool
 from firmware_test_client.speech import prepare
@@ -50,26 +51,34 @@ def assert_done(device: SimulatedDevice, reply: Reply) -> None:
     assert_nothing_wrong(device)
 
 
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def listener() -> AsyncIterator[RunningServer]:
+    """A server that recognises speech, for devices that it has not met before."""
+    async with serving(tts=voice()) as server:
+        yield server
+
+
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("delay", SLOW.values(), ids=SLOW)
-async def test_push_to_talk_that_opens_the_connection(delay: float) -> None:
-    async with (
-        serving(tts=voice()) as server,
-        switched_on(
-            SimulatedDevice(server.device(mode="manual", misbehaviour=slow(delay)))
-        ) as device,
-    ):
+async def test_push_to_talk_that_opens_the_connection(
+    listener: RunningServer, delay: float
+) -> None:
+    config = listener.device(mode="manual", misbehaviour=slow(delay))
+    async with switched_on(SimulatedDevice(config)) as device:
         assert_done(device, await device.press_to_talk(COMMAND))
 
 
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize(
     ("mode", "delay"), [*(("auto", delay) for delay in SLOW.values()), ("realtime", 0.4)]
 )
-async def test_speech_right_after_the_hello(mode: str, delay: float) -> None:
-    async with serving(tts=voice()) as server:
-        device = SimulatedDevice(server.device(mode=mode, misbehaviour=slow(delay)))
-        await prepare(COMMAND, device.config.voice, device.config.uplink_rate)  # not meanwhile
-        async with device:
-            assert_done(device, await device.ask(COMMAND))
+async def test_speech_right_after_the_hello(
+    listener: RunningServer, mode: str, delay: float
+) -> None:
+    device = SimulatedDevice(listener.device(mode=mode, misbehaviour=slow(delay)))
+    await prepare(COMMAND, device.config.voice, device.config.uplink_rate)  # not meanwhile
+    async with device:
+        assert_done(device, await device.ask(COMMAND))
 
 
 @pytest.mark.parametrize("delay", SLOW.values(), ids=SLOW)

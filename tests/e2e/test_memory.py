@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from tests.e2e.doubles import WaveformASR
 from tests.e2e.harness import RunningServer, serving, settings
+from tests.support import warm
 from tests.support.waiting import until
 from vixio.cli.commands import main
 from vixio.core.history import AssistantMessage, HistoryItem, UserMessage
@@ -170,13 +171,10 @@ asyncio.run(run())
 
 async def test_a_turn_that_was_closed_survives_a_killed_server(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        SERVER,
-        str(path),
+    process = await warm.create_subprocess_exec(
+        *(sys.executable, "-c", SERVER, str(path)),
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(["", *sys.path])},
+        env=warm.kept(),
         stdout=asyncio.subprocess.PIPE,
     )
     try:

@@ -27,7 +27,8 @@ async def serve_until(number: signal.Signals, tmp_path: Path) -> None:
     """One server: a typed turn, then the signal."""
     port, http_port = free_ports(2)
     command = (VIXIO, "serve", "--host", "127.0.0.1", "--port", str(port))
-    async with running((*command, "--http-port", str(http_port)), tmp_path) as server:
+    # The one server of these tests that begins with Python, and is taken apart at its end.
+    async with running((*command, "--http-port", str(http_port)), tmp_path, cold=True) as server:
         ota = f"http://127.0.0.1:{http_port}/xiaozhi/ota/"
         assert ota in await server.line("OTA URL")
         assert f"ws://127.0.0.1:{port}/xiaozhi/v1/" in await server.line("WebSocket")

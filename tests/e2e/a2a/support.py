@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from tests.e2e.api_client import SPEECHLESS
 from tests.e2e.harness import RunningServer, serving, settings
 from tests.support.a2a_client import TOKENS
 from tests.support.llm_server import Call, LLMServer
@@ -28,8 +29,9 @@ def a2a_settings(llm: LLMServer, **sections: Any) -> Settings:  # noqa: ANN401 -
 
 @asynccontextmanager
 async def gateway(llm: LLMServer, **sections: Any) -> AsyncIterator[RunningServer]:  # noqa: ANN401 - as in a file
-    """Run a server whose gateway is loaded."""
-    async with serving(a2a_settings(llm, **sections), loaded=False) as server:
+    """Run a server whose gateway is loaded. No device speaks with it: it does without speech."""
+    made = {kind: make() for kind, make in SPEECHLESS.items()}
+    async with serving(a2a_settings(llm, **sections), loaded=False, **made) as server:
         assert server.app.a2a is not None
         await server.app.a2a.loaded()
         yield server

@@ -86,6 +86,7 @@ def test_a_mistake_is_one_line(target: str, line: str) -> None:
     assert str(caught.value) == line
 
 
+@pytest.mark.slow
 def test_the_command_prints_that_line_alone(folder: Path) -> None:
     ended = subprocess.run(
         [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tests.support import warm
 from vixio import __version__
 from vixio.cli.commands import main
 from vixio.cli.config import BUILT_IN, choose_config
@@ -25,13 +25,20 @@ HEAVY = ("numpy", "onnxruntime", "agents", "openai", "pydantic", "yaml", "loguru
 
 
 def environment(**more: str) -> dict[str, str]:
-    kept = {key: value for key, value in os.environ.items() if key != "VIXIO_CONFIG"}
+    kept = {key: value for key, value in warm.around().items() if key != "VIXIO_CONFIG"}
     return {**kept, "PYTHONPATH": str(ROOT), **more}
 
 
 def python(code: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", code, *arguments]
+    return warm.run(command, cwd=cwd, env=environment(), timeout=30)
+
+
+def new_python(code: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """As ``python``, in a process that has imported nothing."""
+    command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(
-        [sys.executable, "-c", code, *arguments],
+        command,
         capture_output=True,
         text=True,
         timeout=30,
@@ -71,7 +78,7 @@ def test_nothing_heavy_is_imported(arguments: list[str], tmp_path: Path) -> None
         "main(sys.argv[1:], standalone_mode=False)\n"
         f"print('heavy:', sorted(set(sys.modules) & set({HEAVY!r})))"
     )
-    done = python(code, *arguments, cwd=tmp_path)
+    done = new_python(code, *arguments, cwd=tmp_path)
     assert done.stdout.splitlines()[-1] == "heavy: []", done.stderr
 
 
@@ -250,7 +257,7 @@ main()
 
 @contextmanager
 def serving(cwd: Path, *arguments: str, hang: str = "") -> Iterator[subprocess.Popen[str]]:
-    process = subprocess.Popen(
+    process = warm.start(
         [sys.executable, "-c", SERVE.replace("{hang}", hang), "serve", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

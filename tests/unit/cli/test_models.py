@@ -19,6 +19,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from tests.support import warm
 from tests.support.hub import HubServer, another, hub_server, hugging_face, sha256, stalled
 from vixio.cli.commands import main
 from vixio.cli.model_lines import ProgressLines, size_of
@@ -79,9 +80,11 @@ class Ran:
 async def started(
     *arguments: str, before: tuple[str, ...] = (), stdin: int = subprocess.DEVNULL
 ) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
+    return await warm.create_subprocess_exec(
         *(*before, sys.executable, "-m", "vixio", "models", "--catalogue", "catalogue.yaml"),
         *arguments,
+        cwd=Path.cwd(),
+        env=warm.around(),
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -74,6 +74,7 @@ def test_secrets_are_masked_and_marked() -> None:
     assert "max_tokens" not in marked
 
 
+@pytest.mark.slow
 def test_no_vendors_package_is_imported() -> None:
     code = (
         "import sys\n"

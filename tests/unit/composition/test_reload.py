@@ -12,6 +12,7 @@ import threading
 
 import pytest
 
+from tests.support import warm
 from vixio.composition.reload import Reloader, reloaded
 from vixio.core.errors import ConfigError
 from vixio.settings import Settings
@@ -45,8 +46,10 @@ asyncio.run(main())
 )
 def test_a_hangup(place: str, start: str, closed: bool, expected: str) -> None:
     master, slave = pty.openpty()
-    with subprocess.Popen(
+    with warm.start(
         [sys.executable, "-c", CHILD, place, start],
+        cwd=warm.ROOT,
+        env=warm.kept(),
         stdin=slave if place == "terminal" else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         text=True,

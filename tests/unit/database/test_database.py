@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import warm
 from tests.support.registry_databases import Make
 from vixio.core import wall_clock
 from vixio.database.create import make_database
@@ -123,6 +124,7 @@ async def test_processes_that_start_together_do_not_fight_over_migrations(make: 
         await database.close()
 
 
+@pytest.mark.slow
 def test_processes_migrate_one_file_together(tmp_path: Path) -> None:
     program = (
         "import asyncio, sys; from pathlib import Path\n"
@@ -130,7 +132,12 @@ def test_processes_migrate_one_file_together(tmp_path: Path) -> None:
         "asyncio.run(make_database(Path(sys.argv[1]), '').open())"
     )
     started = [
-        subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stderr=subprocess.PIPE)
+        warm.start(
+            [sys.executable, "-c", program, str(tmp_path)],
+            cwd=tmp_path,
+            env=warm.kept(),
+            stderr=subprocess.PIPE,
+        )
         for _ in range(5)
     ]
     for process in started:

@@ -8,15 +8,19 @@ from pathlib import Path
 
 import pytest
 
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
-@pytest.fixture(scope="module")
-def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the module's ``TEMPLATE`` installed into it, by pip, without a network."""
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with all templates installed into it, by pip, without a network."""
+    templates = sorted(map(str, EXAMPLES.glob("*_template")))
+    assert len(templates) == 3
     site = tmp_path_factory.mktemp("site")
     options = "--quiet --no-index --no-deps --no-build-isolation --disable-pip-version-check"
     install = [sys.executable, "-m", "pip", "install", *options.split()]
     done = subprocess.run(
-        [*install, "--target", str(site), str(request.module.TEMPLATE)],
+        [*install, "--target", str(site), *templates],
         capture_output=True,
         text=True,
         timeout=150,

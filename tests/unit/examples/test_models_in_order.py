@@ -1,10 +1,10 @@
 """The example of a list of models, run as its user runs it."""
 
 import asyncio
-import os
 import sys
 from pathlib import Path
 
+from tests.support import warm
 from tests.support.llm_server import LLMServer, failure, text
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -14,14 +14,14 @@ async def test_the_second_model_answers_for_the_first() -> None:
     async with LLMServer() as first, LLMServer() as second:
         first.script(failure(503, "down"))
         second.script(text("Paris."), text("Berlin."))
-        process = await asyncio.create_subprocess_exec(
+        process = await warm.create_subprocess_exec(
             sys.executable,
             str(ROOT / "examples/models_in_order.py"),
             "What is the capital of France?",
             "And of Germany?",
+            cwd=ROOT,
             env={
-                **os.environ,
-                "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+                **warm.kept(),
                 "OPENAI_BASE_URL": first.base_url,
                 "OPENAI_API_KEY": "k",
                 "LOCAL_BASE_URL": second.base_url,

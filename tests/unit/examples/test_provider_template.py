@@ -7,12 +7,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.support import warm
+
 ROOT = Path(__file__).resolve().parents[3]
 TEMPLATE = ROOT / "examples" / "provider_template"
 
 
-def run(site: Path, cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def search_path(site: Path) -> str:
     path = [str(site), str(ROOT), os.environ.get("PYTHONPATH", "")]
+    return os.pathsep.join(filter(None, path))
+
+
+def run(site: Path, cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if name != "VIXIO_CONFIG"}
     return subprocess.run(
         [sys.executable, "-P", *arguments],
@@ -20,13 +26,15 @@ def run(site: Path, cwd: Path, *arguments: str) -> subprocess.CompletedProcess[s
         text=True,
         timeout=150,
         cwd=cwd,
-        env={**kept, "PYTHONPATH": os.pathsep.join(filter(None, path))},
+        env={**kept, "PYTHONPATH": search_path(site)},
         check=False,
     )
 
 
 def vixio(site: Path, cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return run(site, cwd, "-c", "from vixio.cli.commands import main; main()", *arguments)
+    env = {**warm.kept(), "PYTHONPATH": search_path(site)}
+    command = [str(Path(sys.executable).with_name("vixio")), *arguments]
+    return warm.run(command, cwd=cwd, env=env, timeout=150)
 
 
 def test_its_own_tests_pass_where_it_is_installed(site: Path, tmp_path: Path) -> None:

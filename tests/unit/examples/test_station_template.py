@@ -12,12 +12,12 @@ from pathlib import Path
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well
 from tests.e2e.processes import START_TIMEOUT, running
-from tests.support import patient
+from tests.support import patient, warm
 from tests.support.waiting import until
 
 ROOT = Path(__file__).resolve().parents[3]
 TEMPLATE = ROOT / "examples" / "station_template"
-SERVE = "from vixio.cli.commands import main; main()"
+VIXIO = Path(sys.executable).with_name("vixio")
 SETTINGS = """
 server: {{host: 127.0.0.1, port: 0, http_port: 0}}
 memory: {{store: none}}
@@ -36,6 +36,11 @@ def configured(directory: Path, option: str) -> Path:
     config = directory / "vixio.yaml"
     config.write_text(SETTINGS.format(option=option) + patient.YAML, encoding="utf-8")
     return config
+
+
+def vixio(site: Path, config: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    env = {**warm.kept(), **environment(site, config)}
+    return warm.run([str(VIXIO), *arguments], cwd=config.parent, env=env, timeout=150)
 
 
 def run(site: Path, config: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -61,20 +66,19 @@ def test_its_own_tests_pass_where_it_is_installed(site: Path, tmp_path: Path) ->
 
 
 def test_a_mistake_in_its_options_ends_the_start_with_one_line(site: Path, tmp_path: Path) -> None:
-    done = run(site, configured(tmp_path, "replac: {a: b}"), "-c", SERVE, "serve")
+    done = vixio(site, configured(tmp_path, "replac: {a: b}"), "serve")
     assert "vixio.yaml:6: stations[0].replac: there is no such key, did you mean" in done.stderr
     assert "Traceback" not in done.stderr
     assert done.returncode == 2
 
-    done = run(site, configured(tmp_path, "after: asr\n    replace: {a: b}"), "-c", SERVE, "serve")
+    done = vixio(site, configured(tmp_path, "after: asr\n    replace: {a: b}"), "serve")
     assert "stations[0].after: words works on the reply" in done.stderr
     assert done.returncode == 2
 
 
 async def test_a_device_hears_and_shows_the_other_words(site: Path, tmp_path: Path) -> None:
     config = configured(tmp_path, "replace: {volume: loudness, percent: per cent}")
-    command = (sys.executable, "-P", "-c", SERVE, "serve")
-    async with running(command, tmp_path, environment(site, config)) as server:
+    async with running((VIXIO, "serve"), tmp_path, environment(site, config)) as server:
         (ota,) = re.findall(r"http://\S+", await server.line("OTA URL"))
         await until(
             lambda: server.count("all providers are ready"),

@@ -13,12 +13,12 @@ from pathlib import Path
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong
 from tests.e2e.processes import START_TIMEOUT, running
-from tests.support import patient
+from tests.support import patient, warm
 from tests.support.waiting import until
 
 ROOT = Path(__file__).resolve().parents[3]
 TEMPLATE = ROOT / "examples" / "tool_source_template"
-SERVE = "from vixio.cli.commands import main; main()"
+VIXIO = Path(sys.executable).with_name("vixio")
 SETTINGS = """
 server: {{host: 127.0.0.1, port: 0, http_port: 0}}
 memory: {{store: none}}
@@ -40,6 +40,11 @@ def configured(directory: Path, option: str) -> Path:
     config = directory / "vixio.yaml"
     config.write_text(SETTINGS.format(option=option) + patient.YAML, encoding="utf-8")
     return config
+
+
+def vixio(site: Path, config: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    env = {**warm.kept(), **environment(site, config)}
+    return warm.run([str(VIXIO), *arguments], cwd=config.parent, env=env, timeout=150)
 
 
 def run(site: Path, config: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -66,18 +71,18 @@ def test_its_own_tests_pass_where_it_is_installed(site: Path, tmp_path: Path) ->
 
 def test_a_configuration_that_uses_it_is_checked(site: Path, tmp_path: Path) -> None:
     (tmp_path / "house.txt").write_text("pool temperature: 24 degrees\n", encoding="utf-8")
-    done = run(site, configured(tmp_path, "file: house.txt"), "-c", SERVE, "check")
+    done = vixio(site, configured(tmp_path, "file: house.txt"), "check")
     lines = {line.split()[0]: line for line in done.stdout.splitlines()}
     assert "1 house (sheet)" in lines["tools"]
     assert done.returncode == 0, done.stdout
 
-    done = run(site, configured(tmp_path, "file: none.txt"), "-c", SERVE, "check")
+    done = vixio(site, configured(tmp_path, "file: none.txt"), "check")
     assert "tools.sources[0].file: cannot be read" in done.stdout
     assert "0 house (sheet)" in done.stdout
     assert done.returncode == 2
 
     wrong = configured(tmp_path, "file: house.txt\n      fil: x")
-    done = run(site, wrong, "-c", SERVE, "check")
+    done = vixio(site, wrong, "check")
     assert "vixio.yaml:9: tools.sources[0].fil: there is no such key, did you mean" in done.stdout
 
 
@@ -85,8 +90,7 @@ async def test_a_device_uses_it_and_follows_its_changes(site: Path, tmp_path: Pa
     sheet = tmp_path / "house.txt"
     sheet.write_text("pool temperature: 24 degrees\n", encoding="utf-8")
     config = configured(tmp_path, f"file: {sheet}")
-    command = (sys.executable, "-P", "-c", SERVE, "serve")
-    async with running(command, tmp_path, environment(site, config)) as server:
+    async with running((VIXIO, "serve"), tmp_path, environment(site, config)) as server:
         (ota,) = re.findall(r"http://\S+", await server.line("OTA URL"))
         # The words are recognised over the tools that there are when they have been said.
         await until(

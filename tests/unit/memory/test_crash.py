@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support import warm
 from tests.unit.memory.doubles import Server
 from vixio.core.history import AssistantMessage, ToolCallItem, ToolResultItem, UserMessage
 
@@ -39,16 +39,14 @@ asyncio.run(run())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 async def test_killed_at_any_moment(tmp_path: Path, seed: int) -> None:
     path = tmp_path / "memory.db"
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-c",
-        WRITER,
-        str(path),
+    process = await warm.create_subprocess_exec(
+        *(sys.executable, "-c", WRITER, str(path)),
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(["", *sys.path])},
+        env=warm.kept(),
         stdout=asyncio.subprocess.PIPE,
     )
     assert process.stdout is not None

@@ -165,6 +165,7 @@ print(*sorted({name.partition(".")[0] for name in sys.modules}))
 """
 
 
+@pytest.mark.slow
 def test_the_store_is_used_without_the_sdk(path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", USE, str(path)], capture_output=True, text=True, check=True, cwd=ROOT

@@ -79,6 +79,7 @@ def test_a_missing_url_is_one_line(tmp_path: Path, store: str) -> None:
     assert f"expected url, since store is {store}: such as" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("section", "ok", "says"),
     [

@@ -46,7 +46,12 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]
         yield Lazy()
 
 
-KINDS = ["sqlite", "sqlalchemy+sqlite", "sqlalchemy+postgresql", "redis"]
+KINDS = [
+    "sqlite",
+    "sqlalchemy+sqlite",
+    pytest.param("sqlalchemy+postgresql", marks=pytest.mark.slow),
+    pytest.param("redis", marks=pytest.mark.slow),
+]
 
 
 def make(kind: str, tmp_path: Path, servers: dict[str, Any]) -> MemoryStore:
