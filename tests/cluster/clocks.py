@@ -43,6 +43,9 @@ class Clocks:
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
             "DONT_FAKE_MONOTONIC": "1",
             "NO_FAKE_STAT": "1",
+            # Otherwise a wait of 5 ms for Python's lock, of which there are many in a process with
+            # threads, ends at once, again and again: it takes all of the processor.
+            "FAKETIME_FORCE_MONOTONIC_FIX": "0",
         }
 
     def _file(self, number: int) -> Path:

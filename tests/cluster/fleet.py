@@ -195,9 +195,9 @@ class Fleet:
         async with asyncio.timeout(LONG):
             await each.running.process.wait()
 
-    async def until_known(self, count: int) -> None:
-        """Wait until all nodes that run know each other."""
-        for each in self.nodes:
+    async def until_known(self, count: int, *nodes: Node) -> None:
+        """Wait until nodes, all of them by default, know of so many with themselves."""
+        for each in nodes or self.nodes:
             async with asyncio.timeout(LONG):
                 while True:
                     status, page = await each.page("/healthz")

@@ -3,7 +3,7 @@
 Reads words from standard input, a command a line, and writes what happens to standard output:
 ``acquire`` → ``begun``, then ``granted TOKEN`` or ``refused``; ``lost`` when the lease is. While it
 holds a valid lease it "speaks": it notes the time every millisecond, as a session sends audio, and
-writes the times with ``spoke`` when it is asked for them.
+writes the times with ``spoke``, in several lines, when it is asked for them, and then ``spoken``.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from vixio.cluster.nats.cluster import NatsCluster, Node
 from vixio.core.cluster import ClusterUnavailable, Lease, LeaseLost, LossReason
 
 DEVICE = "02:00:00:00:00:01"
+OF_A_LINE = 1_000
 
 
 def say(*words: object) -> None:
@@ -71,7 +72,9 @@ class Member:
                     task = asyncio.create_task(self.acquire())
                     self._tasks.add(task)
                 case "spoke":
-                    say("spoke", json.dumps(self.spoken))
+                    for begin in range(0, len(self.spoken), OF_A_LINE):
+                        say("spoke", json.dumps(self.spoken[begin : begin + OF_A_LINE]))
+                    say("spoken")
         await self.cluster.close()
 
 

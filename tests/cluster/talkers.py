@@ -5,23 +5,28 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+
+import asyncpg
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from firmware_test_client.errors import DeviceError
 
 REPLY_S = 30.0
 PAUSE_S = 0.3
+REST_S = 2.0
+"""Between turns that nobody waits for."""
 
 
 class Talker:
     """One device that says a turn after another, wherever it is connected.
 
     A turn whose reply does not come is said again on the next connection, as a person would.
+    ``reply``: the seconds for which it waits for one.
     """
 
-    def __init__(self, number: int, ota_url: str) -> None:
+    def __init__(self, number: int, ota_url: str, reply: float = REPLY_S) -> None:
         self.name = f"d{number}"
         self.config = DeviceConfig(
             ota_url=ota_url,
@@ -31,8 +36,13 @@ class Talker:
             decode=False,
             keep_frames=False,
         )
+        self._reply = reply
         self.done = 0
         """Turns whose replies were heard whole."""
+        self.speaks = False
+        """Whether a turn is under way."""
+        self._goal = 0
+        self._wanted = asyncio.Event()
         self.attempts: Counter[int] = Counter()
         self.connects = 0
         self.cut = 0
@@ -46,6 +56,12 @@ class Talker:
         """Connect anew after this turn."""
         self._leaves = True
 
+    def want(self, turns: int) -> int:
+        """Have so many more turns soon; return how many there are then."""
+        self._goal = self.done + turns
+        self._wanted.set()
+        return self._goal
+
     async def talk(self) -> None:
         """Talk until it is cancelled."""
         while True:
@@ -54,8 +70,12 @@ class Talker:
                 await device.start()
                 self.connects += 1
                 while not self._leaves:
-                    await self._turn(device)
-                    await asyncio.sleep(PAUSE_S)
+                    self.speaks = True
+                    try:
+                        await self._turn(device)
+                    finally:
+                        self.speaks = False
+                    await self._pause()
                 self._leaves = False
             except DeviceError:
                 self.cut += sum(reply.cut for reply in device.replies)
@@ -64,10 +84,19 @@ class Talker:
                     await device.close()
             await asyncio.sleep(PAUSE_S)
 
+    async def _pause(self) -> None:
+        if self.done < self._goal:
+            await asyncio.sleep(PAUSE_S)
+            return
+        self._wanted.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(REST_S):
+                await self._wanted.wait()
+
     async def _turn(self, device: SimulatedDevice) -> None:
         number = self.done + 1
         self.attempts[number] += 1
-        reply = await device.type_text(f"turn {number} of {self.name}", timeout=REPLY_S)
+        reply = await device.type_text(f"turn {number} of {self.name}", timeout=self._reply)
         if reply.cut:
             return
         match = re.fullmatch(r"turn (\d+) of (\w+) after (.*) for \d+ ms\.", reply.text)
@@ -106,7 +135,7 @@ class Crowd:
 
     async def all_say(self, turns: int, *, seconds: float) -> None:
         """Wait until each device has had so many more turns."""
-        goal = {each: each.done + turns for each in self.talkers}
+        goal = {each: each.want(turns) for each in self.talkers}
         try:
             async with asyncio.timeout(seconds):
                 while any(each.done < goal[each] for each in self.talkers):
@@ -118,6 +147,36 @@ class Crowd:
             late = [f"{each.name}: {each.done}" for each in self.talkers if each.done < goal[each]]
             raise AssertionError(f"no more turns within {seconds:g} s: {late}") from None
 
+    async def all_speak(self, database: str, *, seconds: float) -> None:
+        """Wait until what was said is written, and many devices are in the middle of a turn.
+
+        What is done to the server next finds it at work, whatever the speed of the machine; and
+        where a node is killed, one turn of each conversation at most is lost, the last one.
+        """
+        written = False
+        speaking = 0
+        try:
+            async with asyncio.timeout(seconds):
+                async with _written(database) as turns:
+                    while not written:
+                        written = await turns() >= self._to_be_written()
+                        await asyncio.sleep(0.05)
+                for each in self.talkers:
+                    each.want(1)
+                while 3 * speaking < len(self.talkers):
+                    await asyncio.sleep(0.01)
+                    speaking = sum(each.speaks for each in self.talkers)
+        except TimeoutError:
+            raise AssertionError(f"within {seconds:g} s: {written=}, {speaking=}") from None
+
+    def _to_be_written(self) -> set[tuple[str, int]]:
+        return {
+            (each.name, turn)
+            for each in self.talkers
+            for turn in range(1, each.done)  # without the last one
+            if turn not in each.lost
+        }
+
     def check(self, *, lost: int = 0) -> None:
         """Check that nothing was doubled or crossed, and at most ``lost`` turns of each lost."""
         faults = [fault for each in self.talkers for fault in each.faults]
@@ -127,9 +186,25 @@ class Crowd:
 
 
 @asynccontextmanager
-async def crowd(count: int, ota_url: str) -> AsyncIterator[Crowd]:
+async def _written(database: str) -> AsyncIterator[Callable[[], Awaitable[set[tuple[str, int]]]]]:
+    """Yield what returns the turns that are in the conversations of a database."""
+    connection = await asyncpg.connect(database)
+
+    async def turns() -> set[tuple[str, int]]:
+        rows = await connection.fetch("SELECT message_data FROM vixio_messages")
+        found = (re.search(r'"turn (\d+) of (\w+)"', row[0]) for row in rows)
+        return {(match[2], int(match[1])) for match in found if match}
+
+    try:
+        yield turns
+    finally:
+        await connection.close()
+
+
+@asynccontextmanager
+async def crowd(count: int, ota_url: str, reply: float = REPLY_S) -> AsyncIterator[Crowd]:
     """Have so many devices talk until the end of the context."""
-    talkers = [Talker(number, ota_url) for number in range(1, count + 1)]
+    talkers = [Talker(number, ota_url, reply) for number in range(1, count + 1)]
     tasks = [asyncio.create_task(each.talk()) for each in talkers]
     try:
         yield Crowd(talkers, tasks)

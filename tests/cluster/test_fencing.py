@@ -16,11 +16,13 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from tests.cluster import member
 from tests.cluster.gate import Gate, gate
+from tests.support import warm
 from tests.support.nats_nodes import JetStreamServer
 
 BOUND = 60.0
@@ -60,7 +62,9 @@ class MemberProcess:
 
     async def spoken(self) -> list[float]:
         self.tell("spoke")
-        found: list[float] = json.loads((await self.line("spoke")).removeprefix("spoke "))
+        found: list[float] = []
+        while (line := await self.line("spoke")) != "spoken":
+            found += json.loads(line.removeprefix("spoke "))
         return found
 
     def stop(self) -> None:
@@ -103,15 +107,9 @@ async def members(bus: JetStreamServer, count: int) -> AsyncIterator[list[Member
     async with _gates(bus.port, count) as gates:
         try:
             for number, each in enumerate(gates, 1):
-                process = await asyncio.create_subprocess_exec(
-                    sys.executable,
-                    "-m",
-                    member.__name__,
-                    each.url,
-                    f"m{number}",
-                    stdin=PIPE,
-                    stdout=PIPE,
-                    limit=64 * 1024 * 1024,
+                words = (sys.executable, "-m", member.__name__, each.url, f"m{number}")
+                process = await warm.create_subprocess_exec(
+                    *words, cwd=Path.cwd(), env=warm.kept(), stdin=PIPE, stdout=PIPE
                 )
                 made.append(MemberProcess(process, each))
             for one in made:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.nats_nodes import only_here
+from vixio.bench.load import nodes, runner
 from vixio.bench.load.command import main
 from vixio.bench.load.control import Hub
 from vixio.bench.load.mixes import MIXES
@@ -22,8 +23,22 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(autouse=True)
-def required() -> None:
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measure for a shorter time than is good for figures: none is checked but that it is there."""
     only_here()
+    monkeypatch.setattr(runner, "SETTLE_S", 0.5)
+    monkeypatch.setattr(runner, "ALL_TALK_S", 2.0)
+    monkeypatch.setattr(nodes, "IDLE_S", 3.0)  # one sign of life at least
+
+
+@pytest.fixture
+def known_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the speed of this machine for known."""
+
+    async def calibrate(cores: int) -> CoreSpeed:
+        return CoreSpeed(1.0, 1.0)
+
+    monkeypatch.setattr(runner, "calibrate", calibrate)
 
 
 async def test_the_devices_of_a_killed_node_talk_to_the_others() -> None:
@@ -33,6 +48,7 @@ async def test_the_devices_of_a_killed_node_talk_to_the_others() -> None:
         hold=6.0,
         turns=3 * DEVICES,
         processes=3,
+        idle=1.0,
         speed=CoreSpeed(1.0, 1.0),
         nodes=3,
         kill=True,
@@ -54,12 +70,13 @@ async def test_the_devices_of_a_killed_node_talk_to_the_others() -> None:
         assert result.counts.get(mistake, 0) == 0, mistake
 
 
+@pytest.mark.usefixtures("known_speed")
 def test_one_process_one_node_and_two_are_compared(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     figures = tmp_path / "load.json"
     arguments = ["--nodes", "2", "--mix", "listen", "--devices", "4", "--generators", "1"]
-    assert main([*arguments, "--hold", "4", "--json", str(figures)]) == 0
+    assert main([*arguments, "--hold", "2", "--json", str(figures)]) == 0
     steps = json.loads(figures.read_text(encoding="utf-8"))["steps"]
     assert [step["nodes"] for step in steps] == [0, 1, 2]
     assert [step["processes"] for step in steps] == [1, 1, 2]
