@@ -67,7 +67,7 @@ VADS: dict[str, Callable[[], AbstractAsyncContextManager[VADProvider]]] = {
     "silero": silero,
 }
 TTSES: dict[str, Callable[[], AbstractAsyncContextManager[TTSProvider]]] = {
-    "fallback from broken, espeak": fallback_tts,
+    "fallback from broken, humming": fallback_tts,
     "edge": edge,
     "espeak": espeak,
     "openai": openai_voice("pcm"),

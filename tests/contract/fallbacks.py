@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
+from tests.contract.humming import HummingTTS
 from vixio.core.errors import ProviderError
 from vixio.providers.asr import ASRProvider, ASRStream, Recognition, SpeechHints
-from vixio.providers.espeak.provider import EspeakTTSProvider
 from vixio.providers.fallback.asr import FallbackASRProvider
 from vixio.providers.fallback.circuit_breaker import BreakerSettings
 from vixio.providers.fallback.tts import FallbackTTSProvider
@@ -51,7 +51,7 @@ class BrokenVAD(VADProvider):
         pass
 
 
-class BrokenTTS(EspeakTTSProvider):
+class BrokenTTS(HummingTTS):
     """Starts, and then fails before its first piece."""
 
     name = "broken"
@@ -128,4 +128,4 @@ async def fallback_vad() -> AsyncIterator[VADProvider]:
 
 @asynccontextmanager
 async def fallback_tts() -> AsyncIterator[TTSProvider]:
-    yield FallbackTTSProvider([BrokenTTS(), EspeakTTSProvider()], breaker=NEVER_OPEN)
+    yield FallbackTTSProvider([BrokenTTS(), HummingTTS()], breaker=NEVER_OPEN)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tests.contract.fallbacks import NEVER_OPEN, BrokenASR, fallback_asr
+from tests.contract.known_words import KnownWordsASR
 from tests.support import funasr_faults
 from tests.support.funasr_server import Flavour, FunASRServer, loud
 from tests.support.speech_server import Fault, SpeechServer, refusal
@@ -95,16 +96,20 @@ async def combined(mishap: Mishap | None) -> AsyncIterator[ASRProvider]:
 
 
 @asynccontextmanager
+async def known_words(mishap: Mishap | None) -> AsyncIterator[ASRProvider]:
+    yield KnownWordsASR()
+
+
+@asynccontextmanager
 async def half_broken(mishap: Mishap | None) -> AsyncIterator[ASRProvider]:
-    async with pocketsphinx(mishap) as commands:
-        yield CombinedASRProvider(commands, BrokenASR(), breaker=NEVER_OPEN)
+    yield CombinedASRProvider(KnownWordsASR(), BrokenASR(), breaker=NEVER_OPEN)
 
 
 ASRS: Final[dict[str, RecogniserCase]] = {
-    "combined, pocketsphinx and broken": RecogniserCase(half_broken),
+    "combined, known words and broken": RecogniserCase(half_broken),
     "combined, pocketsphinx and openai": RecogniserCase(combined),
+    "fallback from broken, known words": RecogniserCase(fallback_asr(known_words)),
     "fallback from broken, openai": RecogniserCase(fallback_asr(openai(stream=False))),
-    "fallback from broken, pocketsphinx": RecogniserCase(fallback_asr(pocketsphinx)),
     "funasr-server": RecogniserCase(funasr_server(Flavour.PYTHON, "2pass"), mishaps=tuple(Mishap)),
     "funasr-server-offline": RecogniserCase(
         funasr_server(Flavour.CPP_OFFLINE, "offline"), mishaps=tuple(Mishap)

@@ -16,7 +16,7 @@ from vixio.testing.contract.base import Creator
 from vixio.tools.registry import SourceContext, resolve, types
 from vixio.tools.source import ToolSource
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+PLAIN_MCP = Path(__file__).parents[1] / "support" / "plain_mcp.py"
 
 REST = {"name": "tide", "description": "The tide.", "url": "http://127.0.0.1:9/x"}
 DOCUMENT = {
@@ -34,7 +34,7 @@ OPTIONS: dict[str, dict[str, object]] = {
     },
     "builtin": {},
     "local": {"modules": ["tests.contract.local_tools"]},
-    "mcp": {"command": sys.executable, "args": [str(EXAMPLES / "mcp_tools.py")]},
+    "mcp": {"command": sys.executable, "args": [str(PLAIN_MCP)]},
     "rest": {"tools": [{**REST, "allow_private": True}]},
     "openapi": {"document": "document.json", "operations": ["getLamp"], "allow_private": True},
 }

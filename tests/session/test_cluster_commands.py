@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 
+import pytest
+
 from tests.session.conversation import Conversation
 from tests.session.hosted import BOUND, DEVICE, hosted
 from tests.support.waiting import until
@@ -58,6 +60,7 @@ async def test_a_speech_that_is_not_waited_for_is_an_answer_at_once() -> None:
         assert device.texts() == ["Dinner."]
 
 
+@pytest.mark.slow
 async def test_the_end_of_the_wait_does_not_end_the_speech() -> None:
     cluster = LocalCluster()
     talk = Conversation(tts=ScriptedTTS(seconds_per_char=0.1))

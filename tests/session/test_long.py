@@ -6,6 +6,8 @@ import asyncio
 import gc
 import random
 
+import pytest
+
 from tests.session.conversation import Conversation, on_virtual_time
 from vixio.core.chunk import Abort, ListenMode, ListenStop, TextInput
 from vixio.core.clock import now
@@ -14,6 +16,7 @@ from vixio.testing import ScriptedAgent, ScriptedASR, ScriptedTTS, silence, spee
 SPEECH = speech(0.6)
 
 
+@pytest.mark.slow
 @on_virtual_time
 async def test_an_hour_of_everything() -> None:
     chance = random.Random(7)

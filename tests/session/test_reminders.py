@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -180,6 +181,7 @@ async def test_by_priority() -> None:
             await home.talk.device.wait_for("stop", 2)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.floats(0, 12), st.floats(0.5, 4), st.sampled_from(Priority))
 def test_never_in_the_middle_of_what_the_user_says(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +41,11 @@ def kustomization() -> dict[str, Any]:
     return loaded
 
 
-def manifests() -> list[Manifest]:
-    """Return all resources, in order."""
-    found: list[Manifest] = []
-    for name in kustomization()["resources"]:
-        text = FOLDER.joinpath(name).read_text(encoding="utf-8")
-        found += [each for each in yaml.safe_load_all(text) if each]
-    return found
+@cache
+def manifests() -> tuple[Manifest, ...]:
+    """Return all resources, in order. Read once; nobody changes them."""
+    texts = (FOLDER.joinpath(name).read_text("utf-8") for name in kustomization()["resources"])
+    return tuple(each for text in texts for each in yaml.safe_load_all(text) if each)
 
 
 def the(kind: str, name: str, among: Sequence[Manifest] | None = None) -> Manifest:

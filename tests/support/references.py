@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import builtins
+import io
 import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+
+from tests.support.source_code import below, statements
 
 ROLE = re.compile(r":(?:attr|class|data|exc|func|meth|mod|obj):`~?([^`]+)`")
 """A cross-reference, as :class:`~vixio.core.chunk.Chunk`."""
@@ -23,6 +26,9 @@ UNKNOWN_DOCUMENT = re.compile(r"\b(?!RFC)([A-Z][A-Z_]{3,})(?:\.md)? ?§")
 """A paragraph of a document without a file name."""
 
 
+PATTERNS = {"role": ROLE, "dotted": DOTTED, "document": DOCUMENT, "unknown": UNKNOWN_DOCUMENT}
+
+
 @dataclass
 class Scope:
     """A module or class: its names, and where to look on."""
@@ -30,6 +36,8 @@ class Scope:
     names: dict[str, Scope | None] = field(default_factory=dict)
     bases: list[str] = field(default_factory=list)
     module: str = ""
+    imports: dict[str, str] = field(default_factory=dict)
+    """Of a module: the name that an import of a name gives, and the whole name of the source."""
 
 
 @dataclass(frozen=True)
@@ -38,24 +46,37 @@ class Reference:
 
     path: Path
     line: int
+    module: str
+    owner: str
+    kind: str
+    """Of :data:`PATTERNS`, which one it fits."""
     target: str
-    owner: str = ""
 
 
 class Sources:
-    """The names of packages, as the source defines them."""
+    """The names of packages, as the source defines them, and what their prose points to."""
 
     def __init__(self, packages: dict[str, Path]) -> None:
         """``packages``: the directory of each, by name."""
         self.modules: dict[str, Scope] = {}
-        self.trees: dict[str, tuple[Path, ast.Module]] = {}
+        self.references: list[Reference] = []
         for package, directory in packages.items():
             for path in sorted(directory.rglob("*.py")):
                 parts = (package, *path.relative_to(directory).with_suffix("").parts)
                 name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-                tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
-                self.trees[name] = (path, tree)
-                self.modules[name] = _scope(tree.body, name)
+                self._read(name, path)
+
+    def _read(self, name: str, path: Path) -> None:
+        text = path.read_text(encoding="utf-8")
+        tree = ast.parse(text, str(path))
+        scope = self.modules[name] = _scope(tree.body, name)
+        for node in statements(tree.body):
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                for alias in node.names:
+                    scope.imports.setdefault(
+                        alias.asname or alias.name, f"{node.module}.{alias.name}"
+                    )
+        self.references += references(name, path, text, tree)
 
     def knows(self, target: str, module: str = "", owner: str = "") -> bool:
         """Return whether ``target`` is there, seen from a class (``owner``) in ``module``."""
@@ -98,17 +119,10 @@ class Sources:
         found = here.names.get(name) if here is not None else None
         if found is not None:
             return found
-        for imported, source in self._imports(module):
-            if imported == name and source.rpartition(".")[0] in self.modules:
-                origin, _, original = source.rpartition(".")
-                return self._class(original, origin) if origin != module else None
+        origin, _, original = here.imports.get(name, "").rpartition(".") if here else ("", "", "")
+        if origin in self.modules and origin != module:
+            return self._class(original, origin)
         return None
-
-    def _imports(self, module: str) -> Iterator[tuple[str, str]]:
-        for node in ast.walk(self.trees[module][1]):
-            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                for alias in node.names:
-                    yield alias.asname or alias.name, f"{node.module}.{alias.name}"
 
 
 def _scope(body: list[ast.stmt], module: str) -> Scope:
@@ -148,29 +162,57 @@ def _base(node: ast.expr) -> str:
 
 
 def _own_attributes(node: ast.ClassDef) -> Iterator[str]:
-    for leaf in ast.walk(node):
-        if (
-            isinstance(leaf, ast.Attribute)
-            and isinstance(leaf.ctx, ast.Store)
-            and isinstance(leaf.value, ast.Name)
-            and leaf.value.id == "self"
-        ):
-            yield leaf.attr
+    """Yield what the class sets on ``self``."""
+    for statement in statements(node.body):
+        for target in _targets(statement):
+            for leaf in ast.walk(target):
+                if (
+                    isinstance(leaf, ast.Attribute)
+                    and isinstance(leaf.ctx, ast.Store)
+                    and isinstance(leaf.value, ast.Name)
+                    and leaf.value.id == "self"
+                ):
+                    yield leaf.attr
 
 
-def prose(path: Path, tree: ast.Module) -> Iterator[tuple[int, str, str]]:
+def _targets(node: ast.stmt) -> list[ast.expr]:
+    match node:
+        case ast.Assign():
+            return node.targets
+        case ast.AnnAssign() | ast.AugAssign() | ast.For() | ast.AsyncFor():
+            return [node.target]
+        case ast.With() | ast.AsyncWith():
+            return [item.optional_vars for item in node.items if item.optional_vars]
+    return []
+
+
+def references(module: str, path: Path, text: str, tree: ast.Module) -> Iterator[Reference]:
+    """Yield what the docstrings, other string statements and comments of a module point to."""
+    for line, owner, words in _prose(text, tree):
+        for kind, pattern in PATTERNS.items():
+            for target in pattern.findall(words):
+                yield Reference(path, line, module, owner, kind, target)
+
+
+def _prose(text: str, tree: ast.Module) -> Iterator[tuple[int, str, str]]:
     """Yield docstrings, other string statements and comments: line, owning class, text."""
-    owners = {
-        id(child): node.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef)
-        for child in ast.walk(node)
-    }
-    for node in ast.walk(tree):
-        value = node.value if isinstance(node, ast.Expr) else None
-        if isinstance(value, ast.Constant) and isinstance(value.value, str):
-            yield value.lineno, owners.get(id(node), ""), value.value
-    with tokenize.open(path) as file:
-        for token in tokenize.generate_tokens(file.readline):
+    yield from _strings(tree.body, "")
+    if _may_point(text):
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.COMMENT:
                 yield token.start[0], "", token.string
+
+
+def _strings(body: Iterable[ast.stmt], owner: str) -> Iterator[tuple[int, str, str]]:
+    for node in body:
+        value = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            yield value.lineno, owner, value.value
+        inner = node.name if isinstance(node, ast.ClassDef) else owner
+        yield from _strings(below(node), inner)
+
+
+def _may_point(text: str) -> bool:
+    """Whether a comment may point to something: to find the comments takes long."""
+    tails = (line[start:] for line in text.splitlines() if (start := line.find("#")) >= 0)
+    return any(pattern.search(tail) for tail in tails for pattern in PATTERNS.values())

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
+
 from tests.support.registry import device_tokens
 from tests.support.registry_databases import Make
 from vixio.core.metrics import Counters
@@ -55,17 +57,19 @@ def registry_of(
 async def running(
     make: Make, mode: AccessMode = AccessMode.ACTIVATION, tokens: DeviceTokens | None = None
 ) -> AsyncIterator[Here]:
-    """Run a registry."""
+    """Run a registry, which looks for changes of others more often than one in use."""
     counters = Counters()
     registry = registry_of(make, mode, counters, tokens or device_tokens())
     database = make()
     await database.open()
-    registry.start()
-    try:
-        yield Here(registry, Desk(database), counters)
-    finally:
-        await registry.stop()
-        await database.close()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("vixio.devices.registry.POLL_S", 0.02)
+        registry.start()
+        try:
+            yield Here(registry, Desk(database), counters)
+        finally:
+            await registry.stop()
+            await database.close()
 
 
 async def claimed(here: Here, device_id: str = KITCHEN) -> str:

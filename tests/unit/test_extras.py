@@ -134,6 +134,7 @@ def said(site: Path, *names: str, **environment: str) -> str:
     ).stdout.strip()
 
 
+@pytest.mark.slow
 def test_an_installed_copy_names_the_packages_themselves(installed: Path) -> None:
     pip = [sys.executable, "-m", "pip", "install"]
     words = shlex.split(said(installed, "edge"))
@@ -148,6 +149,7 @@ def test_an_installed_copy_names_the_packages_themselves(installed: Path) -> Non
         assert "vixio" not in words
 
 
+@pytest.mark.slow
 def test_an_image_is_built_anew(installed: Path) -> None:
     assert said(installed, "edge", "mp3", VIXIO_IMAGE="1") == "make docker EXTRAS='edge mp3'"
     assert f"{extras.IN_IMAGE}=1" in (ROOT / "Dockerfile").read_text("utf-8")

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.import_rules import ANY, RULES, Rule
+from tests.support.source_code import statements
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -78,7 +79,7 @@ def modules(base: Path, package: str) -> dict[str, Path]:
 def imports(name: str, path: Path, known: dict[str, Path]) -> Iterator[Import]:
     """Every import of a module, those inside functions and for the type checker as well."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))):
+    for node in statements(ast.parse(path.read_text(encoding="utf-8"), str(path)).body):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield Import(name, alias.name, node.lineno)
@@ -123,6 +124,7 @@ def violations(base: Path) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_imports_run_one_way() -> None:
     assert violations(ROOT) == []
 
@@ -238,6 +240,7 @@ def loaded(program: str) -> set[str]:
     return set(done.stdout.splitlines()[-1].split())
 
 
+@pytest.mark.slow
 def test_a_server_is_made_without_what_its_ports_do_not_need() -> None:
     """All of it is imported behind the open ports, in the thread that needs it."""
     program = """
@@ -254,6 +257,7 @@ Server(load_settings(None))"""
     assert not heavy & loaded(program)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["memory", "check --help", "--help"])
 def test_a_command_that_says_little_imports_little(command: str, tmp_path: Path) -> None:
     program = f"""
@@ -267,6 +271,7 @@ main({command.split()!r}, standalone_mode=False)"""
     assert not heavy & loaded(program)
 
 
+@pytest.mark.slow
 def test_a_server_without_a2a_imports_nothing_of_it() -> None:
     program = """
 import asyncio

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tests.support.references import (
-    DOCUMENT,
-    DOTTED,
-    ROLE,
-    UNKNOWN_DOCUMENT,
-    Sources,
-    prose,
-)
+import pytest
+
+from tests.support.references import UNKNOWN_DOCUMENT, Reference, Sources, references
 
 ROOT = Path(__file__).resolve().parents[2]
 
-SOURCES = Sources(
-    {
-        "vixio": ROOT / "vixio",
-        "firmware_test_client": ROOT / "firmware-test-client" / "firmware_test_client",
-        "tests": ROOT / "tests",
-    }
-)
+PACKAGES = {
+    "vixio": ROOT / "vixio",
+    "firmware_test_client": ROOT / "firmware-test-client" / "firmware_test_client",
+    "tests": ROOT / "tests",
+}
 
 ELSEWHERE = {"runtime/docs/websocket_protocol.md"}
 """Documents of other projects, which the text names."""
@@ -49,28 +43,58 @@ def entry_point_groups() -> set[str]:
     }
 
 
-def dangling() -> Iterator[str]:
+@pytest.fixture(scope="module")
+def sources() -> Sources:
+    """The packages, read once for all tests."""
+    return Sources(PACKAGES)
+
+
+def dangling(found: Iterable[Reference], sources: Sources) -> Iterator[str]:
     """Yield what prose in the source points to and which is not there."""
     groups = entry_point_groups()
-    for module, (path, tree) in SOURCES.trees.items():
-        where = path.relative_to(ROOT)
-        for line, owner, text in prose(path, tree):
-            for target in ROLE.findall(text):
-                if not SOURCES.knows(target, module, owner):
-                    yield f"{where}:{line}: {target}"
-            for target in DOTTED.findall(text):
-                if not SOURCES.knows(target) and target not in groups | NO_MODULES:
-                    yield f"{where}:{line}: {target}"
-            for target in DOCUMENT.findall(text):
-                near = (ROOT / target, path.parent / target, path.parents[1] / target)
-                if target not in ELSEWHERE and not any(place.exists() for place in near):
-                    yield f"{where}:{line}: {target}"
-            for target in UNKNOWN_DOCUMENT.findall(text):
-                yield f"{where}:{line}: {target}"
+    for it in found:
+        target = it.target
+        match it.kind:
+            case "role":
+                there = sources.knows(target, it.module, it.owner)
+            case "dotted":
+                there = sources.knows(target) or target in groups | NO_MODULES
+            case "document":
+                near = (ROOT / target, it.path.parent / target, it.path.parents[1] / target)
+                there = target in ELSEWHERE or any(place.exists() for place in near)
+            case _:
+                there = False
+        if not there:
+            yield f"{it.path.relative_to(ROOT)}:{it.line}: {target}"
 
 
-def test_docstrings_point_to_what_is_there() -> None:
-    assert list(dangling()) == []
+@pytest.mark.slow
+def test_docstrings_point_to_what_is_there(sources: Sources) -> None:
+    assert len(sources.references) > 100
+    assert list(dangling(sources.references, sources)) == []
+
+
+@pytest.mark.slow
+def test_what_points_nowhere_is_found(sources: Sources) -> None:
+    path = ROOT / "vixio" / "core" / "planted.py"
+    text = """
+class Pacer:
+    def stop(self):
+        try:
+            pass
+        finally:
+            "See :meth:`stop`, :meth:`gone` and ``vixio.core.gone``."
+
+
+x = 1  # see docs/gone.md and PLAN §3, and docs/architecture.md
+"""
+    found = references("vixio.core.pacer", path, text, ast.parse(text))
+    assert list(dangling(found, sources)) == [
+        "vixio/core/planted.py:7: gone",
+        "vixio/core/planted.py:7: vixio.core.gone",
+        "vixio/core/planted.py:10: docs/gone.md",
+        "vixio/core/planted.py:10: PLAN",
+    ]
 
 
 def documents() -> list[Path]:
@@ -122,16 +146,17 @@ def test_a_dead_link_is_found(tmp_path: Path) -> None:
     assert list(dead_links(page)) == ["#none", "page.md#four-2", "gone.md", "gone.md"]
 
 
-def test_a_name_that_is_gone_is_found() -> None:
-    assert SOURCES.knows("vixio.core.chunk.AudioIn")
-    assert SOURCES.knows("vixio.core.pacer.Pacer.stop")
-    assert SOURCES.knows("Pacer.stop", "vixio.core.pacer")
-    assert SOURCES.knows("stop", "vixio.core.pacer", "Pacer")
-    assert SOURCES.knows("asyncio.TaskGroup")
-    assert not SOURCES.knows("vixio.core.chunk.Gone")
-    assert not SOURCES.knows("vixio.core.gone")
-    assert not SOURCES.knows("vixio.core.pacer.Pacer.gone")
-    assert not SOURCES.knows("gone", "vixio.core.pacer", "Pacer")
-    assert not SOURCES.knows("core.pacer.Pacer")
+@pytest.mark.slow
+def test_a_name_that_is_gone_is_found(sources: Sources) -> None:
+    assert sources.knows("vixio.core.chunk.AudioIn")
+    assert sources.knows("vixio.core.pacer.Pacer.stop")
+    assert sources.knows("Pacer.stop", "vixio.core.pacer")
+    assert sources.knows("stop", "vixio.core.pacer", "Pacer")
+    assert sources.knows("asyncio.TaskGroup")
+    assert not sources.knows("vixio.core.chunk.Gone")
+    assert not sources.knows("vixio.core.gone")
+    assert not sources.knows("vixio.core.pacer.Pacer.gone")
+    assert not sources.knows("gone", "vixio.core.pacer", "Pacer")
+    assert not sources.knows("core.pacer.Pacer")
     assert UNKNOWN_DOCUMENT.findall("see PROTOCOL §4") == ["PROTOCOL"]
     assert UNKNOWN_DOCUMENT.findall("RFC 6455 §10.2") == []

@@ -118,6 +118,18 @@ async def test_a_login_lasts_for_hours_and_ends_with_the_password(make: Make) ->
         assert not await is_password("another password", None)
 
 
+@pytest.mark.slow
+async def test_the_real_cost_is_possible(
+    password_cost: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All other tests hash cheaply."""
+    monkeypatch.setattr("vixio.api.passwords.N", password_cost)
+    stored = await hash_password("a long password")
+    assert stored.startswith(f"scrypt${password_cost}$")
+    assert password_cost >= 2**15
+    assert await is_password("a long password", stored)
+
+
 async def test_logins_are_listed_and_ended_one_by_one(make: Make) -> None:
     async with opened(make) as (_, keys, clock):
         await keys.set_password(await hash_password("a long password"), ME)

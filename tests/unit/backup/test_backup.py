@@ -124,6 +124,7 @@ async def test_a_place_that_is_not_empty_is_left_as_it_is(tmp_path: Path) -> Non
         assert await content(here) == before
 
 
+@pytest.mark.slow
 async def test_what_was_acknowledged_before_a_backup_is_in_it(make: Make, tmp_path: Path) -> None:
     """The backup is taken while two processes change the registry without a pause."""
     first = make()

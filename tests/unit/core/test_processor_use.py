@@ -43,6 +43,7 @@ def test_a_process_that_sleeps_uses_next_to_nothing() -> None:
     assert used < seconds / 2
 
 
+@pytest.mark.slow
 def test_other_threads_count_by_the_cores_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cores, "processor_time", lambda: 0.5)
     use = ProcessorUse()
@@ -52,6 +53,7 @@ def test_other_threads_count_by_the_cores_that_there_are(monkeypatch: pytest.Mon
     assert used >= WORK_S / 0.5 * 0.95, "half of a core: what was used is twice as much of it"
 
 
+@pytest.mark.slow
 @LINUX
 def test_the_processes_that_it_started_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(processor_use, "own_time", lambda: 1.0)

@@ -7,6 +7,8 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
+
 from tests.support.registry import device_tokens
 from tests.support.registry_databases import Make
 from tests.support.running_registry import KITCHEN, Here, claimed, registry_of, running
@@ -48,6 +50,7 @@ class Slow(Database):
         return await self._database.changed()
 
 
+@pytest.mark.slow
 async def test_an_old_answer_does_not_send_away_a_device_that_was_claimed_since(
     make: Make,
 ) -> None:
@@ -69,6 +72,7 @@ async def test_an_old_answer_does_not_send_away_a_device_that_was_claimed_since(
         await registry.stop()
 
 
+@pytest.mark.slow
 async def test_a_device_that_is_forgotten_before_anything_was_read_is_sent_away(
     make: Make,
 ) -> None:

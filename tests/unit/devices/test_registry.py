@@ -69,6 +69,7 @@ async def test_a_blocked_device_is_sent_away_and_told_why(make: Make) -> None:
         assert await here.registry.activate(KITCHEN, "c", b"{}") is Activation.REFUSED
 
 
+@pytest.mark.slow
 async def test_a_revoked_token_opens_no_more(make: Make) -> None:
     async with running(make) as here:
         token = await claimed(here)
@@ -96,6 +97,7 @@ async def test_a_token_is_void_once_its_successor_is_used(make: Make) -> None:
         assert here.sent_away == []
 
 
+@pytest.mark.slow
 async def test_a_forgotten_device_has_to_be_claimed_again(make: Make) -> None:
     async with running(make) as here:
         token = await claimed(here)
@@ -108,6 +110,7 @@ async def test_a_forgotten_device_has_to_be_claimed_again(make: Make) -> None:
         assert here.refused(token) == "token_revoked", "the old token does not come back to life"
 
 
+@pytest.mark.slow
 async def test_a_device_that_another_process_let_in_connects_here_at_once(make: Make) -> None:
     tokens = device_tokens()
     async with running(make, tokens=tokens) as here, running(make, tokens=tokens) as there:
@@ -185,6 +188,7 @@ class Breakable(Database):
             raise OSError("the disk is gone")
 
 
+@pytest.mark.slow
 async def test_known_devices_go_on_without_the_database(make: Make) -> None:
     database = Breakable(make())
     counters = Counters()

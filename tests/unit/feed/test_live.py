@@ -97,7 +97,7 @@ def test_a_report_fits_in_a_message_with_the_latest_devices(character: str) -> N
     ids = [f"02:00:00:00:{number // 256:02x}:{number % 256:02x}" for number in range(4_000)]
     board = opened(*ids, session="0123456789abcdef0123456789abcdef")
     for device_id in ids:
-        board(TurnStarted(device_id, board.all()[device_id][2], 0.0, 1, character * 900))
+        board(TurnStarted(device_id, live(board, device_id).session_id, 0.0, 1, character * 900))
     report = board.report()[TOPIC]
     assert len(json.dumps(report, ensure_ascii=False).encode()) < MAX_MESSAGE
     assert len(report) == MAX_REPORTED

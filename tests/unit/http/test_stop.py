@@ -106,6 +106,7 @@ async def served(
 ) -> AsyncIterator[Served]:
     """A server that only its end cuts requests off, and that has no defect by its log."""
     monkeypatch.setattr(guard, "REQUEST_S", 10 * BOUND_S)
+    monkeypatch.setattr(guard, "STOP_S", 0.5)
     counters, app = Counters(), Application()
     admission = Admission(counters=counters)
     server = HttpServer(Starlette(routes=app.routes()), "127.0.0.1", 0, admission=admission)

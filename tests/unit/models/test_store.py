@@ -69,6 +69,7 @@ def test_a_damaged_manifest_is_told(store: ModelStore, text: str) -> None:
         store.installed()
 
 
+@pytest.mark.slow
 async def test_the_lock_is_between_processes(store: ModelStore) -> None:
     """And a process that is killed leaves none behind."""
     holder = subprocess.Popen(  # noqa: ASYNC220 - a few lines, read once

@@ -64,6 +64,7 @@ async def test_a_broken_connection_is_continued(
     assert hub.requests[1].headers["if-range"] == '"one"'
 
 
+@pytest.mark.slow
 async def test_a_silent_server_is_left(
     web: Web, hub: HubServer, file: Remote, target: Path
 ) -> None:

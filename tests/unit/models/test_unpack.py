@@ -103,6 +103,7 @@ def test_a_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         taken(archive, tmp_path / "out", "top/model.onnx")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE, tarfile.XGLTYPE])
 def test_a_header_that_is_too_long(tmp_path: Path, kind: bytes) -> None:
     info = tarfile.TarInfo("long")

@@ -106,6 +106,7 @@ async def test_a_broken_model_is_one_clear_error(tmp_path: Path) -> None:
     await provider.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("said", "heard"),
     [
@@ -127,6 +128,7 @@ async def test_a_command_with_other_speech_behind_it_is_none(said: str, heard: s
         await provider.close()
 
 
+@pytest.mark.slow
 def test_the_server_does_not_load_the_library() -> None:
     code = (
         "import sys; from vixio.providers.pocketsphinx.provider import FACTORY;"

@@ -6,6 +6,8 @@ import asyncio
 import os
 import signal
 
+import pytest
+
 from tests.support.waiting import until
 from vixio.core.tools.types import ToolDefinition
 from vixio.providers.asr import SpeechHints
@@ -51,6 +53,7 @@ async def test_one_at_a_time() -> None:
     assert sent == [b"one", b"two"]
 
 
+@pytest.mark.slow
 async def test_requests_do_not_pile_up_at_a_worker_that_hangs() -> None:
     provider = PocketSphinxASRProvider(PocketSphinxSettings(workers=1, timeout=BOUND))
     await provider.start()

@@ -6,10 +6,13 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from vixio.bench.speech_audio import Voices
 from vixio.bench.speech_corpus.device import Speaker
@@ -22,6 +25,8 @@ from vixio.providers.pocketsphinx.provider import (
     PocketSphinxSettings,
     PocketSphinxStream,
 )
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 
 LAMP = (
     ToolDefinition("self.lamp.turn_on", "Turn on the lamp", alias="self_lamp_turn_on"),
@@ -38,12 +43,21 @@ def turn_on() -> list[bytes]:
     return Voices().say("turn on the lamp", SPEAKER, seed=1)
 
 
-@pytest.fixture
-async def provider() -> AsyncIterator[PocketSphinxASRProvider]:
-    made = PocketSphinxASRProvider(PocketSphinxSettings(workers=1, timeout=BOUND, max_seconds=8))
+@asynccontextmanager
+async def started(**settings: Any) -> AsyncIterator[PocketSphinxASRProvider]:  # noqa: ANN401 - as the settings have them
+    made = PocketSphinxASRProvider(PocketSphinxSettings(timeout=BOUND, **settings))
     await made.start()
-    yield made
-    await made.close()
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def provider() -> AsyncIterator[PocketSphinxASRProvider]:
+    """One for all tests that leave its process alive."""
+    async with started(workers=1, max_seconds=8) as made:
+        yield made
 
 
 async def _say(
@@ -136,7 +150,7 @@ async def test_a_grammar_that_cannot_be_made_costs_one_utterance(
     stream = provider.open(SpeechHints(LAMP, "en"))
     for frame in turn_on:
         await stream.feed(frame)
-    provider.workers[0].send(Kind.HINTS, 1, b"no JSON")
+    provider.workers[0].send(Kind.HINTS, stream._number, b"no JSON")
     with pytest.raises(ProviderError):
         await stream.finish()
     await stream.close()
@@ -187,22 +201,21 @@ async def test_cancelled_at_any_stage_it_leaves_nothing(
     assert (await _say(provider, turn_on)).text == "turn on the lamp"
 
 
-async def test_a_killed_worker_fails_its_utterance_and_is_replaced(
-    provider: PocketSphinxASRProvider, turn_on: list[bytes]
-) -> None:
-    stream = provider.open(SpeechHints(LAMP))
-    for frame in turn_on[:10]:
-        await stream.feed(frame)
-    pid = provider.workers[0].pid
-    os.kill(pid, signal.SIGKILL)
-    with pytest.raises(ProviderError) as caught:
-        async with asyncio.timeout(BOUND):
-            await stream.finish()
-    assert caught.value.retryable
-    await stream.close()
-    assert await _next_worker(provider, pid) != pid
-    assert (await _say(provider, turn_on)).text == "turn on the lamp"
-    assert _gone(pid)
+async def test_a_killed_worker_fails_its_utterance_and_is_replaced(turn_on: list[bytes]) -> None:
+    async with started(workers=1) as provider:
+        stream = provider.open(SpeechHints(LAMP))
+        for frame in turn_on[:10]:
+            await stream.feed(frame)
+        pid = provider.workers[0].pid
+        os.kill(pid, signal.SIGKILL)
+        with pytest.raises(ProviderError) as caught:
+            async with asyncio.timeout(BOUND):
+                await stream.finish()
+        assert caught.value.retryable
+        await stream.close()
+        assert await _next_worker(provider, pid) != pid
+        assert (await _say(provider, turn_on)).text == "turn on the lamp"
+        assert _gone(pid)
 
 
 async def test_a_hung_worker_is_killed_in_time(turn_on: list[bytes]) -> None:
@@ -272,15 +285,11 @@ async def test_an_answer_is_known_where_a_tool_asks_for_one(
 async def test_what_hangs_up_must_be_said_clearly(
     turn_on: list[bytes], caution: float, heard: str
 ) -> None:
-    made = PocketSphinxASRProvider(PocketSphinxSettings(workers=1, timeout=BOUND, caution=caution))
     goodbye = Voices().say("goodbye", SPEAKER, seed=1)
     ending = (*LAMP, ToolDefinition("end_conversation", "End the conversation."))
-    await made.start()
-    try:
+    async with started(workers=1, caution=caution) as made:
         said = await _say(made, goodbye, ending)
         assert (said.text, said.rejected) == (heard, not heard)
         assert (await _say(made, turn_on, ending)).text == "turn on the lamp"
         # Without the tool the same word only has a greeting for an answer.
         assert (await _say(made, goodbye, LAMP)).text == "goodbye"
-    finally:
-        await made.close()

@@ -137,6 +137,7 @@ async def test_one_that_cannot_be_made_does_not_stop_the_others(tmp_path: Path) 
         load(tmp_path, "tts: [{name: missing}, {name: missing}]").tts.create()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("missing")
 async def test_the_check_has_a_line_for_each(tmp_path: Path) -> None:
     path = tmp_path / "vixio.yaml"

@@ -62,6 +62,7 @@ def test_the_installer_is_really_run(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert noted.read_text("utf-8").split() == [sys.prefix, "joe"]
 
 
+@pytest.mark.slow
 def test_the_tools_of_a_server_are_counted() -> None:
     server = {"command": sys.executable, "args": [str(SERVER), "stdio"]}
     assert trials().tools("trouble", server) > 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -42,6 +43,7 @@ def read(deltas: list[str]) -> list[Words | Face]:
     return [*pieces, *speech.finish()]
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(texts, st.lists(st.integers(1, 12), min_size=1, max_size=20))
 def test_the_pieces_do_not_matter(text: str, sizes: list[int]) -> None:
@@ -76,6 +78,7 @@ def test_joined_sentences_are_the_cleaned_text(words: list[str]) -> None:
 numbers = st.from_regex(r"\d{1,3}(,\d{3}){0,3}(\.\d{1,4}){0,2}|\d{1,2}:\d\d", fullmatch=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.lists(numbers, min_size=1, max_size=12), st.sampled_from(["It is ", "大约", "about, "]))
 def test_a_number_is_never_torn(found: list[str], before: str) -> None:
@@ -107,6 +110,7 @@ def _seconds(text: str) -> float:
     return best
 
 
+@pytest.mark.slow
 def test_time_grows_with_the_length_only() -> None:
     # Eight times the text; a quadratic rescan would take 64 times as long.
     for unit in ("x", "[a ", "a, ", "<b ", "(a", "!", "&a", '"a'):

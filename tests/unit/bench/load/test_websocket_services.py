@@ -164,6 +164,7 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         parse("http,edge")
 
 
+@pytest.mark.slow
 async def test_the_process_runs_what_was_chosen_and_counts_its_answers() -> None:
     async def count(child: Child) -> int:
         answered: Json = (await child.peer.ask("figures"))["answered_ms"]

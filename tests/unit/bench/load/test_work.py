@@ -30,6 +30,7 @@ def count(seconds: float) -> None:
         sum(range(1_000))
 
 
+@pytest.mark.slow
 def test_the_part_that_works_gets_the_time() -> None:
     before = signal.getsignal(signal.SIGPROF)
     sampler = WorkSampler()
@@ -50,6 +51,7 @@ def test_the_part_that_works_gets_the_time() -> None:
     assert parts["levelling"] > parts[OTHER] > 0.0
 
 
+@pytest.mark.slow
 async def test_a_core_has_a_speed() -> None:
     found = await calibrate(2)
     assert found.slowness > 0.0

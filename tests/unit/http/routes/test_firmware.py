@@ -269,6 +269,7 @@ async def test_more_downloads_than_allowed_are_put_off(slow: Place) -> None:
         assert len((await slow.get())[2]) == SLOW_BYTES
 
 
+@pytest.mark.slow
 async def test_a_server_that_stops_reports_what_breaks_off(tmp_path: Path) -> None:
     place = Place.slow(tmp_path)
     async with serving(place):

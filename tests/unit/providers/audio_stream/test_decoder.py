@@ -47,6 +47,7 @@ def test_the_sound_is_the_one_that_went_in(name: str) -> None:
     assert likeness(heard, chirp(RATE, seconds)) > 0.97
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 143, 144, 145, 4_096, 1_000_000])
 def test_the_borders_of_the_pieces_change_no_sample(name: str, size: int) -> None:

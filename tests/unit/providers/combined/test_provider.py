@@ -81,6 +81,7 @@ async def test_one_that_fails_costs_only_itself(at: str, error: Exception) -> No
         assert await utter(provider) == UNSURE, "the other one is passed over for a while"
 
 
+@pytest.mark.slow
 async def test_one_that_hangs_is_not_waited_for() -> None:
     async with combined(ScriptedASR([UNSURE]), FragileASR("finish", None), 1.0) as provider:
         assert await utter(provider) == UNSURE

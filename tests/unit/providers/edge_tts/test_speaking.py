@@ -125,6 +125,7 @@ async def test_a_cut_is_an_error_and_no_end(stage: Any) -> None:  # noqa: ANN401
         assert await say(tts, SENTENCE)
 
 
+@pytest.mark.slow
 async def test_a_complete_sentence_does_not_wait_for_the_closing_handshake() -> None:
     async with speaking(Fault(deaf=True), timeout=BOUND) as (tts, service):
         pcm = await say(tts, SENTENCE)

@@ -14,6 +14,8 @@ from vixio.providers import registry
 from vixio.providers.espeak.provider import EspeakSettings, EspeakTTSProvider
 from vixio.providers.espeak_process.pool import acquire, release
 
+pytestmark = pytest.mark.slow
+
 LIMIT = 30.0
 SENTENCE = "The volume is now at thirty percent."
 

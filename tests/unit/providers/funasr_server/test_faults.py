@@ -77,6 +77,7 @@ async def test_a_stall_ends_in_its_time(stage: str) -> None:
         assert (await recognise(asr, noise(1))).text == "loud 10"
 
 
+@pytest.mark.slow
 async def test_a_server_that_takes_no_audio() -> None:
     server = FunASRServer(fault=at("start", freeze))
     async with server, provider(server, timeout=0.3) as asr:

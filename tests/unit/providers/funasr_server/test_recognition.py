@@ -32,6 +32,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("flavour", "mode", "words"), CASES)
 async def test_every_server_in_every_mode(flavour: Flavour, mode: str, words: str) -> None:
     server = FunASRServer(flavour)
@@ -85,6 +86,7 @@ async def test_silence_has_no_words_and_nothing_needs_no_server() -> None:
         assert await recognise(asr, b"\x01\x00") == Recognition("")
 
 
+@pytest.mark.slow
 async def test_ten_minutes() -> None:
     # Longer than the limit for sending again.
     ten = noise(1) + silence(599)

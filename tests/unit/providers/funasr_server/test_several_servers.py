@@ -56,6 +56,7 @@ async def test_an_utterance_goes_over_to_the_other(stage: str) -> None:
         assert bytes(two.utterances[-1].pcm) == noise(1)
 
 
+@pytest.mark.slow
 async def test_one_that_says_nothing_more_costs_half_of_the_time() -> None:
     stuck = FunASRServer(fault=at("end", stall))
     async with stuck as one, FunASRServer() as two, _several(one, two, timeout=2.0) as asr:

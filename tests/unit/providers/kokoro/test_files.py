@@ -66,6 +66,7 @@ def test_voices_that_are_there_are_not_downloaded(
     assert "1 voices are in" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_download_that_fails_is_one_line(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -56,6 +56,7 @@ def test_the_vocabulary_is_the_models() -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

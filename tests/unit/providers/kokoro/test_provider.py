@@ -21,6 +21,8 @@ from vixio.providers.tts import TTSProvider
 from vixio.testing.contract import TTSContract
 from vixio.testing.contract.base import Creator
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def beeping(tmp_path_factory: pytest.TempPathFactory) -> KokoroSettings:

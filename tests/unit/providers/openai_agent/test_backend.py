@@ -31,6 +31,7 @@ async def _says(agent: AgentProvider) -> str:
     return "".join(event.text for event in events if isinstance(event, TextDelta))
 
 
+@pytest.mark.slow
 def test_the_registry_knows_them_without_the_sdk() -> None:
     code = (
         "import sys; from vixio.providers.registry import resolve\n"

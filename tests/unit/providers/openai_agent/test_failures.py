@@ -175,6 +175,7 @@ async def test_the_whole_turn_is_limited(server: LLMServer) -> None:
     await asyncio.wait_for(server.hung_up.wait(), LIMIT)
 
 
+@pytest.mark.slow
 async def test_the_listeners_time_is_not_the_agents(server: LLMServer) -> None:
     loop = asyncio.get_running_loop()
 

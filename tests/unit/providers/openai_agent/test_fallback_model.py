@@ -88,6 +88,7 @@ async def test_the_next_takes_the_turn(
         assert len(server.requests) == 1
 
 
+@pytest.mark.slow
 async def test_a_stall_costs_only_its_share(server: LLMServer, second: LLMServer) -> None:
     async with _fallback(_model(server), _model(second), first_token_timeout=4.8) as backend:
         server.script(Answer([], before_head=Stall()))

@@ -47,6 +47,7 @@ def _tool(name: str, answer: str = "done", description: str = "") -> ToolDefinit
     return ToolDefinition(name, description, caller=FunctionCaller(execute))
 
 
+@pytest.mark.slow
 def test_importing_the_provider_is_cheap() -> None:
     code = (
         "import sys; import vixio.providers.openai_agent.provider; "
@@ -375,6 +376,7 @@ async def test_a_closed_agent_says_so(agent: OpenAIAgentProvider) -> None:
         await _turn(agent, AgentRequest(1, "?"))
 
 
+@pytest.mark.slow
 def test_a_turn_needs_no_sdk() -> None:
     """The SDK takes seconds to import, and 50 MB."""
     code = """

@@ -88,6 +88,7 @@ async def test_the_other_takes_the_turn_at_once(
         assert [each["state"] for each in backend.stats()] == ["open", "ready"]
 
 
+@pytest.mark.slow
 async def test_one_that_hangs_costs_half_of_the_time(server: LLMServer, second: LLMServer) -> None:
     section = _model(server, second, first_token_timeout=3.0)
     async with _backend(section) as backend:

@@ -29,6 +29,8 @@ from vixio.testing.contract import TTSContract
 from vixio.testing.contract.base import Creator
 from vixio.testing.contract.tts import SENTENCE, say
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def voices(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:

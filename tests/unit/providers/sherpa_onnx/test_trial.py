@@ -12,6 +12,7 @@ from vixio.providers.sherpa_onnx.asr import SherpaASRProvider
 from vixio.providers.sherpa_onnx.asr_settings import SherpaASRSettings
 
 
+@pytest.mark.slow
 async def test_the_trial_says_what_the_load_says(tmp_path: Path) -> None:
     asr = SherpaASRProvider(SherpaASRSettings(folder=tmp_path))
     with pytest.raises(ProviderUnavailable, match=r"has no model .*; it holds: nothing") as caught:

@@ -74,6 +74,7 @@ async def test_an_agent_that_is_away_has_no_tools_until_it_comes() -> None:
         await session.close()
 
 
+@pytest.mark.slow
 async def test_an_agent_that_leaves_takes_its_tools_along_until_it_is_back() -> None:
     agent = echoing_agent()
     agent.take_port()
@@ -87,6 +88,7 @@ async def test_an_agent_that_leaves_takes_its_tools_along_until_it_is_back() -> 
             assert (await source.call_tool("forecast", {"message": "x"})).success
 
 
+@pytest.mark.slow
 async def test_a_call_to_an_agent_that_has_just_gone_is_disconnected_and_noticed() -> None:
     agent = echoing_agent()
     agent.take_port()
@@ -104,6 +106,7 @@ def task(state: str, *texts: str) -> dict[str, object]:
     return {"id": "t", "contextId": "c", "status": {"state": state}, "artifacts": artifacts}
 
 
+@pytest.mark.slow
 async def test_a_stream_that_breaks_is_followed_by_asking_for_the_task() -> None:
     """The connection ends in mid-answer; the task at the agent goes on."""
     begun = event({"task": task("TASK_STATE_WORKING", "It is ")}).encode()

@@ -114,6 +114,7 @@ def test_an_interface_elsewhere_is_refused(url: str) -> None:
         read_card({"supportedInterfaces": [interface(url)]}, URL)
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.text() | st.sampled_from(["task", "message"]),

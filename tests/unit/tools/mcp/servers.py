@@ -1,4 +1,4 @@
-"""Real MCP servers as processes, in every transport, as context managers."""
+"""MCP servers as processes, in every transport, as context managers."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tests.support import warm
 from tests.support.servers import free_port
 from tests.support.tool_sources import started
 from tests.support.waiting import until
@@ -18,7 +19,8 @@ from vixio.core.backoff import Backoff
 from vixio.tools.mcp.config import McpServerConfig, Transport
 from vixio.tools.mcp.source import McpSource
 
-SCRIPT = Path(__file__).parents[3] / "support" / "mcp_server.py"
+SUPPORT = Path(__file__).parents[3] / "support"
+SCRIPT = SUPPORT / "mcp_server.py"
 BOUND = 30.0
 """Seconds for a server's process to come up on a busy machine."""
 
@@ -38,11 +40,10 @@ class RunningServer:
         return f"http://127.0.0.1:{self.port}{_PATHS[self.transport]}"
 
     async def start(self) -> None:
-        self.process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            SCRIPT,
-            self.transport.replace("_", "-"),
-            str(self.port),
+        self.process = await warm.create_subprocess_exec(
+            *(sys.executable, str(SCRIPT), self.transport.replace("_", "-"), str(self.port)),
+            cwd=Path.cwd(),
+            env=warm.kept(),
             stderr=asyncio.subprocess.DEVNULL,
         )
         await until(self._listens, what="the server's port", seconds=BOUND)
@@ -68,6 +69,11 @@ def stdio(mode: str = "stdio", **options: Any) -> McpServerConfig:  # noqa: ANN4
         reconnect=Backoff(first=0.05, longest=0.5),
     )
     return replace(config, **options)
+
+
+def plain(**options: Any) -> McpServerConfig:  # noqa: ANN401 - as above
+    """A server that starts in no time: for tests of the process."""
+    return stdio(args=(str(SUPPORT / "plain_mcp.py"),), **options)
 
 
 def source_of(config: McpServerConfig) -> AbstractAsyncContextManager[McpSource]:

@@ -13,9 +13,11 @@ import pytest
 from mcp import Tool
 
 from tests.support.waiting import until
-from tests.unit.tools.mcp.servers import BOUND, source_of, stdio
+from tests.unit.tools.mcp.servers import BOUND, plain, source_of, stdio
 from vixio.tools.bounds import MAX_TOOLS
 from vixio.tools.mcp.listing import to_definitions
+
+pytestmark = pytest.mark.slow
 
 ROGUE = Path(__file__).parents[3] / "chaos" / "rogue_mcp.py"
 
@@ -40,7 +42,7 @@ async def test_it_inherits_nothing_of_the_servers_environment(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("VIXIO_SECRET", "ours")
-    config = stdio(env={"KEY": "theirs"}, cwd=str(tmp_path))
+    config = plain(env={"KEY": "theirs"}, cwd=str(tmp_path))
     async with source_of(config) as source:
         told = {
             name: (await source.call_tool("variable", {"name": name})).result
@@ -51,7 +53,7 @@ async def test_it_inherits_nothing_of_the_servers_environment(
 
 
 async def test_a_crash_fails_pending_calls_and_a_new_process_starts() -> None:
-    async with source_of(stdio()) as source:
+    async with source_of(plain()) as source:
         old = (await source.call_tool("process_id", {})).result
         pending = asyncio.create_task(source.call_tool("slow", {"seconds": 60}))
         await asyncio.sleep(0)
@@ -65,7 +67,7 @@ async def test_a_crash_fails_pending_calls_and_a_new_process_starts() -> None:
 
 
 async def test_closing_ends_the_process() -> None:
-    async with source_of(stdio()) as source:
+    async with source_of(plain()) as source:
         pid = int(str((await source.call_tool("process_id", {})).result))
         assert not gone(pid)
     await until(lambda: gone(pid), what="the end of the process", seconds=BOUND)
@@ -136,7 +138,7 @@ async def test_what_it_writes_to_standard_error_is_logged_within_bounds(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG, "vixio")
-    async with source_of(stdio()) as source:
+    async with source_of(plain()) as source:
         await source.call_tool("complain", {"lines": 5_000})
         await until(lambda: len(stderr_of(caplog)) >= 90, what="the log", seconds=BOUND)
     complaints = [text for text in stderr_of(caplog) if "complaint" in text]
@@ -157,5 +159,5 @@ async def test_every_kind_of_content_and_its_caps() -> None:
 
 
 async def test_allow_and_deny() -> None:
-    async with source_of(stdio(allow=("e*", "fail"), deny=("erase",))) as source:
+    async with source_of(plain(allow=("e*", "fail"), deny=("erase",))) as source:
         assert {tool.name for tool in source.tools()} == {"echo", "fail"}

@@ -11,6 +11,8 @@ from tests.unit.tools.mcp.servers import BOUND, RunningServer, served, source_of
 from vixio.tools.mcp.config import Transport
 from vixio.tools.mcp.source import McpSource
 
+pytestmark = pytest.mark.slow
+
 TRANSPORTS: tuple[Transport, ...] = ("stdio", "sse", "streamable_http")
 
 

@@ -205,6 +205,7 @@ async def test_the_checked_address_is_the_one_connected_to(
         assert service.seen[0].headers["host"] == f"weather.example:{service.port}"
 
 
+@pytest.mark.slow
 async def test_a_slow_service_times_out_and_the_connection_is_closed() -> None:
     async with running() as service:
 

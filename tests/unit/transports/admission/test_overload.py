@@ -120,6 +120,7 @@ def test_a_forgotten_overload_refuses_no_device() -> None:
     assert not process.run(9.0, 0.1), "the window begins anew"
 
 
+@pytest.mark.slow
 async def test_a_loop_that_is_held_up_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "WINDOW_S", 1.5)
     monkeypatch.setattr(module, "OWN_WORK", 0.0)  # how much it gets depends on the machine

@@ -321,6 +321,7 @@ async def test_pings_go_out_and_missing_pongs_alone_end_nothing() -> None:
         assert server.transport.stats()["connected"] == 1
 
 
+@pytest.mark.slow
 async def test_a_quiet_device_that_answers_pings_lives_on() -> None:
     async with running(ping_interval=0.05, dead_after=1.5) as server, server.client() as client:
         session = await server.session()
@@ -330,6 +331,7 @@ async def test_a_quiet_device_that_answers_pings_lives_on() -> None:
         assert await session.next() == ListenStop()
 
 
+@pytest.mark.slow
 async def test_a_device_of_which_nothing_is_heard_is_given_up() -> None:
     async with (
         running(ping_interval=0.05, dead_after=0.2) as server,

@@ -142,6 +142,7 @@ OBJECTS = st.dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(OBJECTS)
 def test_no_object_breaks_the_parser(message: object) -> None:
     assert isinstance(parse(message), get_args(Event))

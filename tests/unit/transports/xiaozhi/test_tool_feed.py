@@ -231,6 +231,7 @@ async def test_the_list_of_the_last_connection_stands_in_for_the_new_one() -> No
             assert await other.names() == ["radio"]
 
 
+@pytest.mark.slow
 async def test_it_is_withdrawn_when_the_device_lists_nothing() -> None:
     async with running(tool_initialize_timeout=2.0) as server:
         async with server.client("aa", HELLO_MCP) as client:

@@ -138,6 +138,7 @@ async def test_the_same_device_again_replaces_itself() -> None:
                 assert (await closed(newer))[0] == 4001
 
 
+@pytest.mark.slow
 async def test_a_replaced_device_that_is_gone_ends_in_a_second() -> None:
     async with running() as server, raw_client(server.transport.port, "aa") as dead:
         await dead.hello()
@@ -190,6 +191,7 @@ async def test_the_stop_tells_all_and_frees_the_port() -> None:
             sock.bind(("127.0.0.1", port))
 
 
+@pytest.mark.slow
 async def test_the_stop_does_not_wait_for_a_device_that_reads_nothing() -> None:
     blocked = asyncio.Event()
 

@@ -53,6 +53,7 @@ async def pong_p95(client: ClientConnection, times: int = 50) -> float:
     return sorted(took)[int(0.95 * times)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["audio", "tiny", "json", "ping", "connects"])
 async def test_a_flood_is_closed_without_affecting_other_devices(kind: str) -> None:
     async with running(trusted_proxies=(), max_connections=5_000) as server:

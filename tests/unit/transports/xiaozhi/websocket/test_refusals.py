@@ -184,6 +184,7 @@ async def test_an_overloaded_process_admits_no_device_and_keeps_the_connected() 
         assert (await refused(server, "b"))[0] == 101
 
 
+@pytest.mark.slow
 async def test_after_an_overload_a_crowd_is_admitted_one_by_one() -> None:
     tokens = device_tokens()
     async with running(access=memory_registry(tokens=tokens)) as server:
@@ -277,6 +278,7 @@ async def test_a_request_that_does_not_end_is_cut() -> None:
 # ── once inside ──────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.slow
 async def test_too_much_audio_is_dropped_then_closed() -> None:
     async with (
         running(limits=Limits(audio_burst=1.0)) as server,
@@ -310,6 +312,7 @@ async def test_a_burst_after_a_stall_is_taken_completely() -> None:
         assert server.counters.snapshot() == {"xiaozhi.connections": 1}
 
 
+@pytest.mark.slow
 async def test_too_many_messages_are_dropped_then_closed() -> None:
     limits = Limits(messages_per_second=10, message_burst=1)
     async with running(limits=limits) as server, server.client("a") as client:
@@ -319,6 +322,7 @@ async def test_too_many_messages_are_dropped_then_closed() -> None:
         assert 10 <= server.counters.get("xiaozhi.limited.too_many_messages") <= 12
 
 
+@pytest.mark.slow
 async def test_a_flood_before_the_hello_is_closed_too() -> None:
     limits = Limits(messages_per_second=10, message_burst=1)
     async with running(limits=limits) as server, raw_client(server.transport.port) as client:
@@ -330,6 +334,7 @@ async def test_a_flood_before_the_hello_is_closed_too() -> None:
         assert server.sessions.empty()
 
 
+@pytest.mark.slow
 async def test_too_many_messages_that_mean_nothing_are_closed() -> None:
     async with (
         running(limits=Limits(bad_messages=20)) as server,
