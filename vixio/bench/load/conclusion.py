@@ -16,6 +16,10 @@ _FAULTS = {
 }
 
 
+NOTED = 1.05
+"""From this factor on the limits are said to be wider."""
+
+
 def conclusion(results: Sequence[Result], found: Sequence[Verdict]) -> str:
     """Return a line for each step, and with marks one line about these.
 
@@ -25,12 +29,20 @@ def conclusion(results: Sequence[Result], found: Sequence[Verdict]) -> str:
     if found:
         measured = [verdict for verdict in found if verdict.ok is not None]
         missed = sum(verdict.ok is False for verdict in measured)
-        lines.append(
-            f"{missed} of {len(measured)} marks missed"
-            if missed
-            else f"all {len(measured)} marks reached"
-            + (f", {len(found) - len(measured)} not measured" if len(found) > len(measured) else "")
-        )
+        others = len(found) - len(measured)
+        not_measured = f", {others} not measured" if others else ""
+        if not measured:
+            lines.append("no mark reached: none was measured")
+        elif missed:
+            lines.append(f"{missed} of {len(measured)} marks missed{not_measured}")
+        else:
+            lines.append(f"all {len(measured)} marks reached{not_measured}")
+        slower = max((result.slower for result in results), default=1.0)
+        if slower > NOTED:
+            lines.append(
+                f"limits that are times were up to x{slower:.2f} as wide as the table says,"
+                " since the cores are slow or shared"
+            )
     return "\n".join(lines)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from vixio.bench.load.cluster_figures import Killed
 from vixio.bench.load.control import BenchError, Json
-from vixio.bench.load.figures import share
+from vixio.bench.load.figures import QUIET_GROUP, SLOW_GROUP, share
 from vixio.bench.load.mixes import BLOCKED
 from vixio.bench.load.running import Running
 from vixio.bench.load.usage import Spread
@@ -34,7 +34,7 @@ class SlowProviders:
         await run.wait(run.hold / 2, "all quick")
         first = await run.server.ask("figures")
         others = [turn for turn in first["turns"] if _number(turn) >= self._below]
-        run.result.groups["others, all quick"] = share(_answered(others), 0.0)
+        run.result.groups[QUIET_GROUP] = share(_answered(others), 0.0)
         before = await run.server.ask("begin")
         await run.server.ask(
             "delays",
@@ -52,7 +52,7 @@ class SlowProviders:
         slow = [turn for turn in turns if _number(turn) < self._below]
         others = [turn for turn in turns if _number(turn) >= self._below]
         result = self._run.result
-        result.groups["others, some slow"] = result.share = share(others, 0.0)
+        result.groups[SLOW_GROUP] = result.share = share(others, 0.0)
         result.groups["slow ones, their ASR off"] = share(
             [turn for turn in slow if _number(turn) != BLOCKED], 1000 * SLOW_ASR_S
         )

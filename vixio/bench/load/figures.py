@@ -22,6 +22,10 @@ GENERATOR_CPU: Final = 0.85
 PACKET_S: Final = 0.06
 """Length of the packets that the devices send."""
 
+QUIET_GROUP: Final = "others, all quick"
+SLOW_GROUP: Final = "others, some slow"
+"""Devices of the mix ``slow`` with quick providers, before and while those of others are slow."""
+
 NONE: Final = Spread(0, 0.0, 0.0, 0.0, 0.0)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from vixio.bench.load.conclusion import conclusion
@@ -44,4 +46,17 @@ def test_marks() -> None:
     marks = [Verdict("a", "1", "1", ok=True), Verdict("b", "1", "-", ok=None)]
     assert conclusion([step], marks).splitlines()[-1] == "all 1 marks reached, 1 not measured"
     marks.append(Verdict("c", "1", "2", ok=False))
-    assert conclusion([step], marks).splitlines()[-1] == "1 of 2 marks missed"
+    assert conclusion([step], marks).splitlines()[-1] == "1 of 2 marks missed, 1 not measured"
+
+
+def test_with_nothing_measured_nothing_is_reached() -> None:
+    marks = [Verdict("a", "1", "not measured", ok=None)] * 20
+    assert conclusion([], marks).splitlines() == ["no mark reached: none was measured"]
+
+
+def test_wider_limits_are_said() -> None:
+    step = Result("talk", 2, connected=2, counts={"turns": 1}, slowness=1.5, shared=2.0)
+    marks = [Verdict("a", "1", "1", ok=True)]
+    said = conclusion([step], marks).splitlines()
+    assert said[-1].startswith("limits that are times were up to x3.00 as wide")
+    assert len(conclusion([replace(step, slowness=1.0, shared=1.0)], marks).splitlines()) == 2

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from vixio.bench.load.figures import Growth, Result
-from vixio.bench.load.marks import MARKS, SERIES, Verdict, judge, part_of
+from vixio.bench.load.figures import NONE, Growth, Result
+from vixio.bench.load.marks import MARKS, SERIES, Verdict, all_reached, judge, part_of
 from vixio.bench.load.mixes import MIXES
 from vixio.bench.load.services.choice import HTTP
 from vixio.bench.load.usage import Spread
@@ -125,6 +126,68 @@ def test_reached_missed_and_unknown(about: str) -> None:
     assert verdict(about, GOOD[about]).ok is True
     assert verdict(about, BAD[about]).ok is False
     assert verdict(about, Result("idle", 10)).ok is None
+
+
+UNMEASURED: dict[str, Any] = {
+    "decision_lag": NONE,
+    "cpu_per_device": 0.0,
+    "memory_per_device": 0.0,
+    "share": NONE,
+    "hello": NONE,
+    "turn_cpu_ms": 0.0,
+    "rss": 0,
+    "counts": {},
+    "groups": {},
+    "growth": {},
+}
+"""What a step has that measured nothing."""
+
+
+@pytest.mark.parametrize("about", GOOD)
+def test_a_step_that_gave_no_figure_misses_the_mark(about: str) -> None:
+    ramp = {name: value for name, value in GOOD[about].seconds.items() if name == "asked_ramp"}
+    nothing = replace(GOOD[about], seconds=ramp, **UNMEASURED)
+    found = verdict(about, nothing)
+    assert found.ok is False
+    assert "no figure" in found.found
+
+
+def test_with_nothing_measured_nothing_is_reached() -> None:
+    assert not all_reached(judge([]))
+    assert all(found.ok is None for found in judge([]))
+    assert all_reached(judge([GOOD["turn, one device"]]))
+    assert not all_reached(judge([GOOD["turn, one device"], BAD["nothing grows"]]))
+
+
+def test_in_the_whole_series_all_marks_but_the_long_run_are_asked_for() -> None:
+    found = judge([GOOD["turn, one device"]], whole=True)
+    assert not all_reached(found)
+    unknown = [each.mark for each in found if each.ok is None]
+    assert len(unknown) == 1
+    assert "nothing grows" in unknown[0]
+    assert [each.ok for each in found].count(True) == 1
+
+
+def test_most_of_the_repeats_decide() -> None:
+    about = "50 devices in conversation"
+    good, bad = GOOD[about], BAD[about]
+    assert verdict(about, good, bad).ok is False
+    assert verdict(about, bad, good, bad).ok is False
+    found = verdict(about, good, bad, good)
+    assert found.ok is True
+    assert found.found.endswith("; 2 of 3 repeats reach it")
+
+
+def test_a_larger_step_does_not_hide_one_that_misses() -> None:
+    about = "50 devices in conversation"
+    larger = Result("talk", 200, share=spread(8, 12, 15))
+    assert verdict(about, BAD[about], larger).ok is False
+
+
+def test_an_uneven_run_may_not_grow_more() -> None:
+    about = "nothing grows"
+    uneven = FLAT | {"rss_kb": Growth(5 * 1024, 20 * 1024, 150_000)}
+    assert verdict(about, replace(GOOD[about], growth=uneven)).ok is False
 
 
 def test_of_several_sizes_one_that_reaches_it_is_enough() -> None:
