@@ -22,6 +22,15 @@ from typing import Any
 from vixio.bench.speech_audio import Voices
 from vixio.bench.speech_corpus import held_out, tuning
 from vixio.bench.speech_corpus.device import TOOLS, Expected, Speaker
+from vixio.bench.speech_report import (
+    CURVE,
+    PARALLEL,
+    Outcome,
+    SpeechReport,
+    finality_of,
+    point_at,
+    table,
+)
 from vixio.core.errors import ConfigError, ProviderError
 from vixio.core.tools.toolset import ToolSet
 from vixio.logging.setup import configure_logging
@@ -29,15 +38,7 @@ from vixio.phrasebook import CompiledPhrases, PhraseBook, signatures
 from vixio.providers.asr import SpeechHints
 from vixio.providers.pocketsphinx.provider import PocketSphinxASRProvider, PocketSphinxSettings
 
-RIGHT_AT_LEAST = 0.90
-"""Of the sentences in the grammar, this share must be understood and acted on as meant."""
-ACTED_AT_MOST = 0.07
-"""Of the sentences outside it, at most this share may cause an action."""
-
 CORPORA = {"held-out": held_out, "tuning": tuning}
-CURVE = (-80.0, -85.0, -90.0, -95.0, -98.0, -100.0, -102.0, -105.0, -110.0, -120.0, -150.0)
-"""Rejection thresholds at which the curve is reported."""
-_PARALLEL = 6
 _FRAME_SECONDS = 0.06
 
 
@@ -49,60 +50,8 @@ class Utterance:
     expected: Expected | None
     speaker: Speaker
     frames: list[bytes]
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of it; ``score`` and ``guess`` whether rejected or not."""
-
-    text: str
-    voice: str
-    in_grammar: bool
-    guess: str
-    score: float
-    right: bool
-    """Whether acting on ``guess`` does what was meant."""
-    accepted: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """The shares at one rejection threshold."""
-
-    rejection: float
-    right: float
-    wrong: float
-    declined: float
-    acted: float
-
-
-@dataclass(frozen=True, slots=True)
-class SpeechReport:
-    """Everything that was measured; times in milliseconds, sizes in MB."""
-
-    corpus: str
-    rejection: float
-    in_grammar: int
-    out_of_grammar: int
-    right: int
-    wrong: int
-    declined: int
-    acted: int
-    curve: tuple[Point, ...]
-    latency_p50: float
-    latency_p95: float
-    decode_ratio: float
-    """Seconds of wall time of the workers for each second of speech, all of them busy."""
-    worker_memory: tuple[float, ...]
-    outcomes: tuple[Outcome, ...]
-
-    @property
-    def passed(self) -> bool:
-        """Whether the marks are met."""
-        return (
-            self.right >= RIGHT_AT_LEAST * self.in_grammar
-            and self.acted <= ACTED_AT_MOST * self.out_of_grammar
-        )
+    final: bool = False
+    """Whether it is among those that end or erase something, or sound a little like it."""
 
 
 def speak(corpus: ModuleType, voices: Voices, limit: int | None = None) -> list[Utterance]:
@@ -110,12 +59,14 @@ def speak(corpus: ModuleType, voices: Voices, limit: int | None = None) -> list[
     said: list[Utterance] = []
     for speaker in corpus.SPEAKERS:
         sentences = [
-            *[(text, expected) for text, expected in _spread(corpus.IN_GRAMMAR, limit)],
-            *[(text, None) for text in _spread(corpus.OUT_OF_GRAMMAR, limit)],
+            *[(text, expected, False) for text, expected in _spread(corpus.IN_GRAMMAR, limit)],
+            *[(text, None, False) for text in _spread(corpus.OUT_OF_GRAMMAR, limit)],
+            *[(text, expected, True) for text, expected in _spread(corpus.FINAL, limit)],
+            *[(text, None, True) for text in _spread(corpus.NOT_FINAL, limit)],
         ]
-        for text, expected in sentences:
+        for text, expected, final in sentences:
             frames = voices.say(text, speaker, seed=len(said))
-            said.append(Utterance(text, expected, speaker, frames))
+            said.append(Utterance(text, expected, speaker, frames, final))
     return said
 
 
@@ -138,7 +89,7 @@ async def bench_speech(
     await provider.start()
     try:
         provider.prepare(hints)
-        gate = asyncio.Semaphore(_PARALLEL)
+        gate = asyncio.Semaphore(PARALLEL)
 
         async def one(utterance: Utterance, *, live: bool) -> tuple[Outcome, float]:
             async with gate:
@@ -154,9 +105,10 @@ async def bench_speech(
         memory = tuple(_memory_mb(worker.pid) for worker in provider.workers)
     finally:
         await provider.close()
-    outcomes = tuple(outcome for outcome, _ in fast)
+    every = tuple(outcome for outcome, _ in fast)
+    outcomes = tuple(outcome for outcome in every if not outcome.final)
     latencies = sorted(milliseconds for _, milliseconds in live) or [0.0]
-    point = _point(outcomes, settings.rejection)
+    point = point_at(outcomes, settings.rejection)
     inside = sum(outcome.in_grammar for outcome in outcomes)
     outside = len(outcomes) - inside
     accepted = [outcome for outcome in outcomes if outcome.accepted]
@@ -173,12 +125,13 @@ async def bench_speech(
         wrong=wrong,
         declined=inside - right - wrong,
         acted=acted,
-        curve=tuple(_point(outcomes, threshold) for threshold in CURVE),
+        curve=tuple(point_at(outcomes, threshold) for threshold in CURVE),
         latency_p50=latencies[len(latencies) // 2],
         latency_p95=latencies[min(len(latencies) - 1, int(len(latencies) * 0.95))],
         decode_ratio=seconds / spoken if spoken else 0.0,
         worker_memory=memory,
-        outcomes=outcomes,
+        finality=finality_of([outcome for outcome in every if outcome.final]),
+        outcomes=every,
     )
 
 
@@ -203,6 +156,7 @@ async def _recognise(
     finally:
         await stream.close()
     expected = utterance.expected
+    match = phrases.match(stream.guess)
     outcome = Outcome(
         text=utterance.text,
         voice=f"{utterance.speaker.voice} {utterance.speaker.rate}",
@@ -211,6 +165,8 @@ async def _recognise(
         score=round(stream.score, 1),
         right=expected is not None and does(phrases, stream.guess, expected),
         accepted=bool(recognition.text),
+        final=utterance.final,
+        ends=match is not None and match.final,
     )
     return outcome, milliseconds
 
@@ -232,25 +188,6 @@ def _spread(items: Sequence[Any], limit: int | None) -> Sequence[Any]:
     return items if limit is None else items[:: max(1, len(items) // limit)][:limit]
 
 
-def _point(outcomes: Sequence[Outcome], rejection: float) -> Point:
-    inside = [outcome for outcome in outcomes if outcome.in_grammar]
-    outside = [outcome for outcome in outcomes if not outcome.in_grammar]
-
-    def taken(outcome: Outcome) -> bool:
-        return bool(outcome.guess) and outcome.score >= rejection
-
-    right = sum(taken(outcome) and outcome.right for outcome in inside)
-    wrong = sum(taken(outcome) and not outcome.right for outcome in inside)
-    count = max(1, len(inside))
-    return Point(
-        rejection,
-        right=right / count,
-        wrong=wrong / count,
-        declined=1 - (right + wrong) / count,
-        acted=sum(map(taken, outside)) / max(1, len(outside)),
-    )
-
-
 def _memory_mb(pid: int) -> float:
     """Return what a process has resident, 0 where /proc is missing."""
     try:
@@ -259,51 +196,6 @@ def _memory_mb(pid: int) -> float:
     except (OSError, StopIteration):
         return 0.0
     return int(pss.split()[1]) / 1024
-
-
-def table(report: SpeechReport, *, errors: bool = False) -> str:
-    """Return the report as text for people."""
-    refused = report.out_of_grammar - report.acted
-    latency = f"p50 {report.latency_p50:.0f} ms, p95 {report.latency_p95:.0f} ms"
-
-    def cells(*counts: int | None) -> str:
-        total = max(1, sum(count or 0 for count in counts))
-        shown = ("" if n is None else f"{n:4d} {n / total:6.1%}" for n in counts)
-        return "".join(f"    {cell:11s}" for cell in shown)
-
-    lines = [
-        f"corpus {report.corpus}, rejection threshold {report.rejection:g}",
-        "",
-        "                       all    right          acted wrongly  declined",
-        f"in the grammar      {report.in_grammar:6d}"
-        + cells(report.right, report.wrong, report.declined),
-        f"outside the grammar {report.out_of_grammar:6d}" + cells(None, report.acted, refused),
-        "",
-        "threshold    right    wrong  declined   outside acted",
-        *(
-            f"{point.rejection:9g}  {point.right:7.1%}  {point.wrong:7.1%}  {point.declined:8.1%}"
-            f"  {point.acted:14.1%}"
-            for point in report.curve
-        ),
-        "",
-        f"end of speech to result, fed live, {_PARALLEL} at once: " + latency,
-        f"all workers busy: {report.decode_ratio:.3f} s for a second of speech",
-        "memory of each worker: " + ", ".join(f"{size:.0f} MB" for size in report.worker_memory),
-    ]
-    if errors:
-        lines += ["", "not as meant:"]
-        lines += [
-            f"  {item.voice:22s} {item.text!r} -> {item.guess!r} {item.score:.0f}"
-            f"{'' if item.accepted else ' declined'}"
-            for item in report.outcomes
-            if (item.accepted and not item.right) or (item.in_grammar and not item.accepted)
-        ]
-    verdict = "met" if report.passed else "MISSED"
-    lines += [
-        "",
-        f"marks (right >= {RIGHT_AT_LEAST:.0%}, acted <= {ACTED_AT_MOST:.0%}): {verdict}",
-    ]
-    return "\n".join(lines)
 
 
 def _measure_set(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:

@@ -134,3 +134,35 @@ OUT_OF_GRAMMAR: tuple[str, ...] = (
     "he turned around and left",
     "please pass me the salt",
 )
+
+_ENDS: Expected = ("end_conversation", "end_conversation", {})
+_ERASES: Expected = ("forget_everything", "forget_everything", {})
+FINAL: tuple[tuple[str, Expected], ...] = (
+    ("thank you goodbye", _ENDS),
+    ("okay good night", _ENDS),
+    ("thanks see you later", _ENDS),
+    ("bye bye and thanks", _ENDS),
+    ("that's all for now", _ENDS),
+    ("stop listening thank you", _ENDS),
+    ("forget everything about me", _ERASES),
+    ("forget all that you remember about me", _ERASES),
+    (
+        "forget that my name is peter",
+        ("forget_heard", "forget_fact", {"about": "my name is peter"}),
+    ),
+)
+
+NOT_FINAL: tuple[str, ...] = (
+    "remember that i like tea",
+    "remember that my name is anna",
+    "could you buy some bread",
+    "that is a tall tree",
+    "good afternoon",
+    "see the letter on the table",
+    "stop eating the cake",
+    "is that all you have",
+    "i forgot everything",
+    "remember everything i say",
+    "say goodbye to my mother",
+    "the green one is better",
+)

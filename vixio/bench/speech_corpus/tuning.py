@@ -119,3 +119,34 @@ OUT_OF_GRAMMAR: tuple[str, ...] = (
     "no never mind",
     "wait a second",
 )
+
+_ENDS: Expected = ("end_conversation", "end_conversation", {})
+_ERASES: Expected = ("forget_everything", "forget_everything", {})
+FINAL: tuple[tuple[str, Expected], ...] = (
+    ("thanks a lot goodbye", _ENDS),
+    ("okay bye bye", _ENDS),
+    ("thank you good night", _ENDS),
+    ("see you", _ENDS),
+    ("that is all thank you", _ENDS),
+    ("goodbye and thank you", _ENDS),
+    ("forget everything", _ERASES),
+    ("forget all you know about me", _ERASES),
+    ("forget that i like tea", ("forget_heard", "forget_fact", {"about": "i like tea"})),
+)
+"""What ends or erases something, and so has to be heard more surely: ``asr.caution``."""
+
+NOT_FINAL: tuple[str, ...] = (
+    "could i",
+    "i like the green one better",
+    "that is tall",
+    "stop the music",
+    "see the letter",
+    "good nine",
+    "tell me everything about me",
+    "is that all",
+    "you should buy some bread",
+    "goodness me",
+    "remember everything",
+    "by the way",
+)
+"""What sounds a little like it, and must end and erase nothing."""
