@@ -6,11 +6,14 @@ from contextlib import closing
 from importlib import resources
 from pathlib import Path
 
+import numpy as np
 import pytest
+import soxr
 from pydantic import ValidationError
 
 from vixio.bench.speech_audio import Voices
 from vixio.bench.speech_corpus.device import Speaker
+from vixio.core.audio import LISTEN_RATE, pcm_bytes
 from vixio.core.errors import ProviderUnavailable
 from vixio.core.framing import Frame, Unpacker, pack
 from vixio.providers.asr import SpeechHints
@@ -124,6 +127,26 @@ async def test_a_command_with_other_speech_behind_it_is_none(said: str, heard: s
             await stream.feed(frame)
         assert (await stream.finish()).text == heard
         await stream.close()
+    finally:
+        await provider.close()
+
+
+@pytest.mark.slow
+async def test_silence_that_no_room_has_hides_no_word() -> None:
+    """Noise suppression and DTX leave digital silence, of any length, before a word."""
+    voices = Voices(repeatable=True)
+    spoken = voices.speak("hello", Speaker("en-us", rate=150, pitch=50), seed=1)
+    samples = np.frombuffer(spoken, "<i2").astype(np.float32) / 3
+    word = soxr.resample(samples, voices.sample_rate, LISTEN_RATE).astype("<i2").tobytes()
+    provider = PocketSphinxASRProvider(PocketSphinxSettings())
+    await provider.start()
+    try:
+        for silence_ms in range(0, 600, 40):
+            stream = provider.open(SpeechHints((), "en"))
+            silence = bytes(pcm_bytes(silence_ms / 1000, LISTEN_RATE))
+            await stream.feed(silence + word + bytes(pcm_bytes(0.5, LISTEN_RATE)))
+            assert (await stream.finish()).text == "hello", silence_ms
+            await stream.close()
     finally:
         await provider.close()
 
