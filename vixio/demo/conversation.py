@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 class Line:
     """One turn: what is said, and what must be true afterwards.
 
-    ``source``: the one that has to have served a tool call in it; empty: none has to.
+    ``source``: the one that has to have served a tool call in it; empty: none has to. ``fails``:
+    that call has to fail, instead of having to succeed.
     """
 
     say: str
     check: Callable[[Reply, SimulatedDevice], bool]
     expected: str
     source: str = ""
+    fails: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ async def hold(
         reply, findings = await speak(device, line)
         served = serving(before, app.counters.snapshot())
         good = bool(reply.text) and reply.ended and line.check(reply, device)
-        good = good and (not line.source or line.source in served)
+        good = good and was_served(line, served)
         good = good and all(finding.good for finding in findings)
         failed += not good
         _show(line, reply, _last_timeline(events), served, good, findings)
@@ -111,6 +113,17 @@ async def hold(
         print(f"both sides as stereo (left: user, right: device): {wav}")
     print(f"{len(lines) - failed} of {len(lines)} turns as expected")
     return failed
+
+
+def was_served(line: Line, served: Mapping[str, Served]) -> bool:
+    """Whether the source of a line, if it has one, has served, and succeeded or failed as meant.
+
+    No other source may have failed.
+    """
+    if any(its.failed for source, its in served.items() if source != line.source):
+        return False
+    its = served.get(line.source)
+    return not line.source or (its is not None and bool(its.failed) == line.fails)
 
 
 def serving(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, Served]:

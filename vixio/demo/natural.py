@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,16 +69,24 @@ class Conversation:
     """Has the device say the lines, and finds out what became of them."""
 
     def __init__(
-        self, script: Script, model: StandInModel, ears: ASRProvider, voice: TTSProvider
+        self,
+        script: Script,
+        model: StandInModel,
+        ears: ASRProvider,
+        voice: TTSProvider,
+        facts: Callable[[], Awaitable[Sequence[str]]],
     ) -> None:
-        """``ears``: understand the answers. ``voice``: the user's."""
+        """``ears``: understand the answers. ``voice``: the user's. ``facts``: in the memory."""
         self._script = script
         self._model = model
         self._ears = ears
         self._voice = voice
         self._exchanges = {each.say: each for each in script.exchanges}
+        self._facts = facts
         self._broken_off = ""
         """The answer that the user has interrupted."""
+        self._back = ""
+        """What was understood of it."""
 
     def lines(self) -> list[Line]:
         """Return the script as the lines of a conversation."""
@@ -99,12 +107,19 @@ class Conversation:
         asked = self._model.asked[before:]
         found = [checks.heard(line.say, heard, language), checks.asked(asked, heard)]
         if self._broken_off:
-            found.append(checks.shortened(asked, self._broken_off, language))
+            found.append(checks.shortened(asked, self._broken_off, self._back, language))
+        back = await self._understood(reply)
         if exchange.interrupted:
-            found.append(checks.cut(reply))
+            found.append(checks.cut(reply, exchange.answer, language))
         else:
-            found += [checks.length(reply, self._script), await self._understood(reply)]
+            found.append(checks.length(reply, self._script))
+            found.append(checks.understood(reply.text, back, language))
+        if exchange.tool == "remember_fact":
+            found.append(checks.stored(await self._facts(), heard, exchange.key, language))
+        elif exchange.tool == "recall_facts":
+            found.append(checks.recalled(reply, await self._facts(), language))
         self._broken_off = exchange.answer if exchange.interrupted else ""
+        self._back = back
         return reply, found
 
     async def _say(self, text: str) -> Pcm:
@@ -114,16 +129,14 @@ class Conversation:
         pcm = b"".join([chunk async for chunk in self._voice.synthesize(text)])
         return Pcm(pcm, round(self._voice.sample_rate * self._script.pitch))
 
-    async def _understood(self, reply: Reply) -> Finding:
-        """Whether the recogniser understands what came out of the loudspeaker."""
-        language = self._script.language
-        stream = self._ears.open(SpeechHints(language=language))
+    async def _understood(self, reply: Reply) -> str:
+        """Return what the recogniser understands of what came out of the loudspeaker."""
+        stream = self._ears.open(SpeechHints(language=self._script.language))
         try:
             await stream.feed(await asyncio.to_thread(_at_a_device, reply.heard))
-            heard = (await stream.finish()).text
+            return (await stream.finish()).text
         finally:
             await stream.close()
-        return checks.understood(reply.text, heard, language)
 
 
 def _line(exchange: Exchange, script: Script) -> Line:
@@ -180,7 +193,13 @@ async def _hold(script: Script, folder: Path, wav: Path | None) -> int:
         await device.wait_for(
             lambda: LAMP in tool_names(app), what="the server to know the lamp", timeout=TURN_S
         )
-        conversation = Conversation(script, model, app.providers.recogniser(), voice)
+        memory = app.memory
+        assert memory is not None  # noqa: S101 - the settings have one
+
+        async def facts() -> Sequence[str]:
+            return await memory.facts.facts(memory.key(device.config.device_id))
+
+        conversation = Conversation(script, model, app.providers.recogniser(), voice, facts)
         return await hold(app, device, conversation.lines(), wav, conversation.speak)
 
 

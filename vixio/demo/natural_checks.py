@@ -11,7 +11,7 @@ from vixio.core.history import INTERRUPTED
 from vixio.demo.conversation import Finding
 from vixio.demo.natural_model import ALIKE, answer_before, question
 from vixio.demo.natural_script import Script
-from vixio.demo.natural_words import Language, share_heard, sounds
+from vixio.demo.natural_words import Language, behind, contains, share_heard, sounds
 
 if TYPE_CHECKING:
     from firmware_test_client import Reply
@@ -38,21 +38,42 @@ def asked(requests: Sequence[dict[str, Any]], stt: str) -> Finding:
     return Finding(good, f"the model was asked {times}, {what}")
 
 
-def shortened(requests: Sequence[dict[str, Any]], answer: str, language: Language) -> Finding:
-    """Whether the model's history has only the beginning of an answer that was interrupted."""
-    history = answer_before(requests[0]) if requests else ""
-    told = sounds(history.replace(INTERRUPTED, ""), language)
-    whole = sounds(answer, language)
+def shortened(
+    requests: Sequence[dict[str, Any]], answer: str, back: str, language: Language
+) -> Finding:
+    """Whether the model's history has of an interrupted answer what was heard, and no more.
+
+    ``back``: what the recogniser understands of that part which came out of the loudspeaker.
+    """
+    history = answer_before(requests[0]).replace(INTERRUPTED, "") if requests else ""
+    told, whole = sounds(history, language), sounds(answer, language)
     # The last word may be cut in two.
-    good = 0 < len(told) < len(whole) and "".join(whole).startswith("".join(told))
+    beginning = 0 < len(told) < len(whole) and "".join(whole).startswith("".join(told))
+    alike = min(share_heard(history, back, language), share_heard(back, history, language))
     said = f"{len(told)} of the {len(whole)} {_UNIT[language]}"
-    return Finding(good, f"the model's history has {said} of the interrupted answer")
+    text = f"the model's history has {said} of the interrupted answer, {alike:.0%} as it was heard"
+    return Finding(beginning and alike >= ALIKE, text)
 
 
-def cut(reply: Reply) -> Finding:
-    """Whether the device has broken the answer off."""
+def cut(reply: Reply, answer: str, language: Language) -> Finding:
+    """Whether the server has broken the answer off: by `tts stop`, long before its end."""
+    begun = len(sounds(reply.text, language)) / len(sounds(answer, language))
     text = f"the user said the wake word when {reply.played_ms / 1000:.1f} s had been spoken"
-    return Finding(reply.aborted, text)
+    good = reply.tts_stop is not None and not reply.cut and 0 < begun < 0.75
+    return Finding(good, f"{text}; {1 - begun:.0%} of the answer never came")
+
+
+def stored(facts: Sequence[str], stt: str, key: str, language: Language) -> Finding:
+    """Whether the memory has what was heard behind the key, and nothing else."""
+    fact = behind(stt, key, language)
+    good = bool(fact) and list(facts) == [fact]
+    return Finding(good, f"the memory has {list(facts)!r}")
+
+
+def recalled(reply: Reply, facts: Sequence[str], language: Language) -> Finding:
+    """Whether the answer has what the memory has, all of it."""
+    good = bool(facts) and all(contains(reply.text, fact, language) for fact in facts)
+    return Finding(good, f"the answer has {'' if good else 'not '}what was stored")
 
 
 def length(reply: Reply, script: Script) -> Finding:

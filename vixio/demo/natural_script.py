@@ -203,7 +203,8 @@ CHINESE: Final = Script(
             "我的妹妹喜欢吃什么？",
             tool="recall_facts",
             answer="你告诉过我，{facts}。",
-            # As it was heard: Whisper base mistakes the apples now and then, not the sister.
+            # Whisper base mistakes the apples now and then, not the sister: the fact as it was
+            # stored is compared by natural_checks.recalled.
             answered="我的妹妹",
             connect="anew",
             expected="the device has connected anew, and the fact is still known",

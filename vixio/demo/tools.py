@@ -184,6 +184,7 @@ def script(around: Around) -> list[Line]:
             lambda reply, device: house.seen[1:] == ["POST /garage"] and "not work" in reply.text,
             "the service fails, is not asked twice, and the user hears of it",
             "rest",
+            fails=True,
         ),
         Line(
             "unlock the door",

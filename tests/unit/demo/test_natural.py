@@ -66,18 +66,25 @@ def test_what_was_heard_and_what_the_model_got() -> None:
 
 
 @pytest.mark.parametrize(
-    ("history", "good"),
+    ("history", "back", "good"),
     [
-        (STORY[:60], True),
-        (f"{STORY[:57]} {INTERRUPTED}", True),
-        (STORY, False),
-        ("", False),
-        ("The lamp is on now.", False),
+        (STORY[:60], STORY[:64], True),
+        (
+            f"{STORY[:57]} {INTERRUPTED}",
+            "once upon a time there was a light house on a small i",
+            True,
+        ),
+        (STORY, STORY[:60], False),
+        ("", "", False),
+        ("The lamp is on now.", STORY[:60], False),
+        (STORY[:160], STORY[:60], False),  # more than was heard
+        (STORY[:20], STORY[:60], False),  # less
+        (STORY[:60], "", False),
     ],
 )
-def test_the_history_ends_where_the_answer_was_cut(history: str, good: bool) -> None:
+def test_the_history_ends_where_the_answer_was_cut(history: str, back: str, good: bool) -> None:
     got = request(("assistant", history), ("user", "how far did you get"))
-    assert natural_checks.shortened([got], STORY, "en").good == good
+    assert natural_checks.shortened([got], STORY, back, "en").good == good
 
 
 @pytest.mark.parametrize(
@@ -92,10 +99,30 @@ def test_the_speech_is_as_long_as_its_words(seconds: float, level: int, good: bo
 def test_an_answer_must_be_understood_and_cut_where_it_was_interrupted() -> None:
     assert natural_checks.understood("the lamp is on now", "the lap is on now", "en").good
     assert not natural_checks.understood("the lamp is on now", "", "en").good
-    answer = reply(STORY, 3.0)
-    assert not natural_checks.cut(answer).good
-    answer.aborted = True
-    assert natural_checks.cut(answer).good
+    answer = reply(STORY[:120], 3.0)
+    answer.aborted = True  # that the device has asked for it is not enough
+    assert not natural_checks.cut(answer, STORY, "en").good
+    answer.tts_stop = 3.0
+    assert natural_checks.cut(answer, STORY, "en").good
+    answer.cut = True
+    assert not natural_checks.cut(answer, STORY, "en").good
+    whole = reply(STORY, 3.0)
+    whole.tts_stop = 3.0
+    assert not natural_checks.cut(whole, STORY, "en").good
+
+
+def test_the_fact_is_stored_as_it_was_heard_and_recalled_as_it_was_stored() -> None:
+    stt, key = "Please remember that my sister likes chocolate.", "remember that"
+    fact = "my sister likes chocolate"
+    assert natural_checks.stored([fact], stt, key, "en").good
+    assert not natural_checks.stored([], stt, key, "en").good
+    assert not natural_checks.stored(["my sister likes tea"], stt, key, "en").good
+    assert not natural_checks.stored([fact, fact], stt, key, "en").good
+    assert not natural_checks.stored([""], "good morning", key, "en").good
+    answer = reply("You told me that my sister likes chocolate.", 2.0)
+    assert natural_checks.recalled(answer, [fact], "en").good
+    assert not natural_checks.recalled(answer, [fact, "i like tea"], "en").good
+    assert not natural_checks.recalled(answer, [], "en").good
 
 
 @pytest.mark.parametrize("language", sorted(SCRIPTS))
