@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.processes import running
+from vixio.bench.load.services.http import HttpService, Response
 from vixio.core.errors import ConfigError
 from vixio.demo import api
 
@@ -27,7 +28,7 @@ async def test_a_life_by_curl(tmp_path: Path) -> None:
         async with asyncio.timeout(BOUND):
             await demo.process.wait()
     printed = "".join(demo.out)
-    assert last.strip() == "8 of 8 steps as expected", printed
+    assert last.strip() == "10 of 10 steps as expected", printed
     assert demo.process.returncode == 0
     # Each command is one that a person can type, and is followed by its answer.
     commands = re.findall(r"^\$ (curl .*)\n(.*)$", printed, re.MULTILINE)
@@ -39,15 +40,62 @@ async def test_a_life_by_curl(tmp_path: Path) -> None:
     assert "Traceback" not in "".join(demo.out + demo.err)
 
 
-async def test_a_wrong_answer_counts(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_request_that_fails_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    """No server, an error status, no JSON: each is a failed step without a check of its own."""
     commands = api.Commands("http://127.0.0.1:9/api/v1")  # where nobody listens
     assert await commands("POST", "/devices/claim", {"code": "it's"}) == {}
-    commands.check(False, "nothing")
     printed = capsys.readouterr().out
     assert """-d '{"code": "it'"'"'s"}' $API/devices/claim""" in printed
-    assert "curl: (7)" in printed
-    assert "FAILED  nothing" in printed
+    assert "FAILED  POST /devices/claim succeeds: curl ended with 7" in printed
     assert (commands.failed, commands.checks) == (1, 1)
+
+    def answer(path: str, body: bytes) -> Response:
+        good = path.endswith("/good")
+        return Response(
+            "application/json", [b"{}" if good or "500" in path else b"<p>"], status(path)
+        )
+
+    def status(path: str) -> int:
+        return 500 if path.endswith("/500") else 200
+
+    service = HttpService(answer)
+    commands = api.Commands(f"http://127.0.0.1:{await service.start()}")
+    try:
+        for path in ("/good", "/500", "/page"):
+            await commands("GET", path)
+    finally:
+        service.stop()
+    printed = capsys.readouterr().out
+    assert "FAILED  GET /500 succeeds: HTTP 500" in printed
+    assert "FAILED  GET /page succeeds: the answer is no JSON" in printed
+    assert (commands.failed, commands.checks) == (2, 2)
+
+
+def test_events_have_to_come_in_order() -> None:
+    wanted = ("opened", "started", "ended", "started", "ended")
+    assert api.in_order(wanted, ["opened", "x", "started", "ended", "started", "x", "ended"])
+    assert not api.in_order(wanted, ["started", "ended", "started", "ended", "opened"])
+    assert not api.in_order(wanted, ["opened", "started", "ended"])
+    assert not api.in_order(wanted, [])
+
+
+@pytest.mark.parametrize(
+    ("changed", "good"),
+    [
+        ({}, True),
+        ({"first_audio": 600}, False),  # before what leads to it
+        ({"playout_end": None}, False),
+        (dict.fromkeys(api.STAGES, 0), False),
+    ],
+)
+def test_the_stages_of_a_turn_have_times_in_their_order(
+    changed: dict[str, int | None], good: bool
+) -> None:
+    stages = dict(zip(api.STAGES, (0, 20, 40, 200, 1_500), strict=True)) | changed
+    stages = {name: time for name, time in stages.items() if time is not None}
+    assert api.has_stages({"stages": stages}) == good
+    assert not api.has_stages({"stages": {}})
+    assert not api.has_stages({})
 
 
 async def test_without_curl_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -11,13 +11,17 @@ import json
 import shlex
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from vixio.core.errors import ConfigError
 from vixio.demo.conversation import device_config, running
+from vixio.demo.offline import is_now
 from vixio.settings import Settings
 
 if TYPE_CHECKING:
@@ -30,6 +34,17 @@ BOUND_S: Final = 60.0
 
 TURNS: Final = 3
 """What is said by the API, the reminder, and the question."""
+
+TOLD: Final = (
+    "device.waiting",
+    "changed",
+    "session.opened",
+    *("turn.started", "turn.ended") * TURNS,
+)
+"""What the stream has to tell of the device, in this order, with other things between."""
+
+STAGES: Final = ("turn_end", "transcript", "first_audio", "first_frame", "playout_end")
+"""Those that each spoken turn has, in the order of their times."""
 
 LOUDER: Final = 30
 """The volume that is set; the device starts at another one."""
@@ -52,15 +67,24 @@ class Commands:
     async def __call__(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401 - JSON
         """Send a request; return the JSON of the answer."""
         shown, arguments = self._arguments(method, path, body)
-        return _print(shown, await _run(arguments))
+        answer = await _run(arguments)
+        found = _print(shown, answer.text)
+        if not answer.good:
+            self.check(False, f"{method} {path} succeeds: {answer.problem}")
+        return found
 
     async def until(self, path: str, good: Callable[[Any], object]) -> Any:  # noqa: ANN401 - JSON
         """Ask again until an answer is good, bounded; return it. Only that one is printed."""
         shown, arguments = self._arguments("GET", path, None)
-        async with asyncio.timeout(BOUND_S):
-            while not good(_json(text := await _run(arguments))):  # noqa: ASYNC110 - behind HTTP
-                await asyncio.sleep(0.2)
-        return _print(shown, text)
+        answer = await _run(arguments)
+        try:
+            async with asyncio.timeout(BOUND_S):
+                while not (answer.good and good(_json(answer.text))):
+                    await asyncio.sleep(0.2)
+                    answer = await _run(arguments)
+        except TimeoutError:
+            self.check(False, f"GET {path} has what is waited for {answer.problem}".rstrip())
+        return _print(shown, answer.text)
 
     def check(self, good: object, expected: str) -> None:
         """Print whether something holds, and count."""
@@ -105,12 +129,38 @@ class Commands:
         return f"{shown} {quoted}", [*arguments, f"{self._api}{path}"]
 
 
-async def _run(arguments: Sequence[str]) -> str:
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What ``curl`` printed. ``problem``: why it counts as failed; empty if it does not."""
+
+    text: str
+    problem: str = ""
+
+    @property
+    def good(self) -> bool:
+        """Whether the request succeeded: curl, the HTTP status, and a body that is JSON."""
+        return not self.problem
+
+
+async def _run(arguments: Sequence[str]) -> Answer:
+    # The status stands in a line of its own behind the body.
     process = await asyncio.create_subprocess_exec(
-        CURL, *arguments, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        *(CURL, "--write-out", "\n%{http_code}", *arguments),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
     )
     out, err = await process.communicate()
-    return (out or err).decode().strip()
+    text, _, status = out.decode().rpartition("\n")
+    text = text.strip()
+    if process.returncode:
+        return Answer(text or err.decode().strip(), f"curl ended with {process.returncode}")
+    if not status.startswith("2"):
+        return Answer(text, f"HTTP {status}")
+    try:
+        json.loads(text or "{}")
+    except ValueError:
+        return Answer(text, "the answer is no JSON")
+    return Answer(text)
 
 
 def _json(text: str) -> Any:  # noqa: ANN401 - JSON
@@ -171,9 +221,7 @@ async def converse(wav: Path | None) -> int:
 
 async def _lead(commands: Commands, device: SimulatedDevice, data: Path) -> None:
     password = data / "api_password"
-    async with asyncio.timeout(BOUND_S):
-        while not password.is_file():  # noqa: ASYNC110 - the server writes it once
-            await asyncio.sleep(0.1)
+    commands.check(await _until(password.is_file), "the server has made a password")
     login = await commands("POST", "/login", {"password": password.read_text().strip()})
     commands.token = login.get("token", "")
     commands.check(commands.token, "the password of the first start opens the API")
@@ -182,10 +230,39 @@ async def _lead(commands: Commands, device: SimulatedDevice, data: Path) -> None
         await _is_claimed(commands, device)
         await _speaks_first(commands, device)
         await _converses(commands, device)
-    kinds = [event["type"] for event in seen]
-    print(f"events  {' '.join(kinds)}")
-    wanted = ("device.waiting", "changed", "session.opened", "turn.started", "turn.ended")
-    commands.check(set(wanted) <= set(kinds), "the stream has told all of it")
+        told = await _until(lambda: in_order(TOLD, _about(seen, device)))
+    print(f"events  {' '.join(event['type'] for event in seen)}")
+    commands.check(told, "the stream has told all of it, in order")
+
+
+def _about(seen: Sequence[dict[str, Any]], device: SimulatedDevice) -> list[str]:
+    """Return the kinds of the events about a device."""
+    device_id = device.config.device_id
+    return [event["type"] for event in seen if device_id in json.dumps(event)]
+
+
+async def _until(good: Callable[[], bool]) -> bool:
+    """Wait until something holds, bounded; return whether it does."""
+    try:
+        async with asyncio.timeout(BOUND_S):
+            while not good():  # noqa: ASYNC110 - a program writes it
+                await asyncio.sleep(0.05)
+    except TimeoutError:
+        return False
+    return True
+
+
+def in_order(wanted: Iterable[str], found: Iterable[str]) -> bool:
+    """Whether ``wanted`` stands in ``found``, in this order; other things may stand between."""
+    rest = iter(found)
+    return all(each in rest for each in wanted)
+
+
+def has_stages(turn: Mapping[str, Any]) -> bool:
+    """Whether a recorded turn has the times of its stages, in milliseconds, in their order."""
+    stages = turn.get("stages") or {}
+    times = [float(stages.get(name, "nan")) for name in STAGES]
+    return all(early <= late for early, late in pairwise(times)) and times[0] < times[-1]
 
 
 async def _is_claimed(commands: Commands, device: SimulatedDevice) -> None:
@@ -205,7 +282,7 @@ async def _is_claimed(commands: Commands, device: SimulatedDevice) -> None:
 async def _speaks_first(commands: Commands, device: SimulatedDevice) -> None:
     words = {"text": "Dinner is ready.", "wait": True}
     said = await commands("POST", "/devices/Kitchen/say", words)
-    spoken = any("Dinner is ready." in reply.text for reply in device.replies)
+    spoken = any("Dinner is ready." in each.text and each.ended for each in device.replies)
     commands.check(said.get("status") == "played" and spoken, "the device has said it")
     path = "/devices/Kitchen/tools/self.audio_speaker.set_volume"
     await commands("POST", path, {"arguments": {"volume": LOUDER}})
@@ -219,18 +296,28 @@ async def _speaks_first(commands: Commands, device: SimulatedDevice) -> None:
     )
     print(f"device  {device.replies[-1].text}\n")
     found = await commands("GET", f"/reminders/{reminder.get('id')}")
-    commands.check(found.get("state") == "delivered", "the reminder is on record as delivered")
+    good = found.get("state") == "delivered" and "feed the cat" in found.get("heard", "")
+    commands.check(good, "the reminder is on record as delivered, and heard")
 
 
 async def _converses(commands: Commands, device: SimulatedDevice) -> None:
     words = "what time is it"
     reply = await device.ask(words)
     print(f"user    {words}\ndevice  {reply.text}\n")
+    commands.check(
+        reply.stt == words and is_now(reply.text, datetime.now()),  # noqa: DTZ005 - as spoken
+        "the device says the time of day",
+    )
 
     def recorded(found: Any) -> bool:  # noqa: ANN401 - JSON
         return any(each["turns"] >= TURNS for each in found.get("conversations", ()))
 
     listed = await commands.until("/conversations?device=Kitchen", recorded)
-    read = await commands("GET", f"/conversations/{listed['conversations'][0]['session_id']}")
+    (conversation, *_) = listed.get("conversations") or [{}]
+    read = await commands("GET", f"/conversations/{conversation.get('session_id', '')}")
     turns = [turn for turn in read.get("turns", ()) if turn.get("heard") == reply.stt]
-    commands.check(turns, "the conversation is read back, with the stages of its turns")
+    good = bool(reply.stt) and len(turns) == 1 and turns[0].get("said") == reply.text
+    commands.check(
+        good and has_stages(turns[0]),
+        "the conversation is read back, with the stages of its turns",
+    )
