@@ -9,6 +9,7 @@ from firmware_test_client.pcm import read_wav
 from tests.e2e.person import Person
 from tests.first_hour.house import PATIENCE, READY, Address, House
 from tests.support.llm_server import Call, LLMServer, calls, listing, text
+from vixio.demo.natural_words import share_heard
 
 QUESTION = "could you tell me why the sky is blue in the morning"
 ANSWER = ("Because small particles ", "scatter blue light more than red.")
@@ -77,7 +78,7 @@ async def _converse(house: House, person: Person, address: Address, llm: LLMServ
         await person.expect("Your device is here")
         llm.script(text(*ANSWER))
         reply = await device.ask(question, timeout=120)
-        assert shared(QUESTION, heard_by(llm)) > 0.8, heard_by(llm)
+        assert share_heard(QUESTION, heard_by(llm), "en") > 0.8, heard_by(llm)
         assert reply.text == "".join(ANSWER)
         assert reply.heard.duration > 2
         await person.expect(f"Vixio: {reply.text}")
@@ -99,13 +100,6 @@ def heard_by(llm: LLMServer) -> str:
     """Return what the user said, as the model got it last."""
     (*_, last) = [each for each in llm.requests[-1]["messages"] if each["role"] == "user"]
     return str(last["content"])
-
-
-def shared(said: str, heard: str) -> float:
-    """Return the part of the words of ``said`` that ``heard`` has."""
-    words = re.findall(r"[a-z']+", said.lower())
-    found = set(re.findall(r"[a-z']+", heard.lower()))
-    return sum(word in found for word in words) / len(words)
 
 
 async def _run_again(house: House, llm: LLMServer) -> None:

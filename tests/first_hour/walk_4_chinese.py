@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from difflib import SequenceMatcher
 
 from tests.first_hour.house import CHINESE_VOICE, PATIENCE, READY, House
 from tests.first_hour.walk_3_english import heard_by, spoken
@@ -10,8 +11,21 @@ from tests.support.llm_server import LLMServer, failure, listing, text
 
 KOKORO = "assistant: {language: zh-CN}\ntts: {name: kokoro}"
 QUESTION = "今天天气怎么样"
+ANSWERS = (
+    ("你记得我什么", "还没有记住"),
+    ("记住我喜欢喝茶", "我记住了.*我喜欢喝茶"),
+    ("你记得我什么", "我记得.*我喜欢喝茶"),
+    ("现在几点", r"现在是\d+点"),
+    ("量子力学", "没有听懂"),
+)
+"""What is typed, and what stands in the phrase book's answer."""
 LATIN = re.compile(r"[A-Za-z]{3,}")
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
+
+
+def alike(said: str, heard: str) -> float:
+    """Return how much of one is in the other, in its order: by characters."""
+    return SequenceMatcher(None, said, re.sub(r"\W", "", heard), autojunk=False).ratio()
 
 
 async def test_from_the_options_to_an_answer(house: House) -> None:
@@ -36,13 +50,13 @@ async def test_from_the_options_to_an_answer(house: House) -> None:
             async with address.device(voice=CHINESE_VOICE) as device:
                 llm.script(text("今天晴天，", "二十五度。"))
                 reply = await device.ask(question, timeout=120)
-                assert set(heard_by(llm)) & set("今天气"), heard_by(llm)
+                assert alike(QUESTION, heard_by(llm)) > 0.7, heard_by(llm)
                 assert reply.text.replace(" ", "") == "今天晴天，二十五度。"
                 assert reply.heard.duration > 1
                 # What is apologised for, and why, is said in Chinese.
                 llm.script(*[failure(503, "overloaded")] * 8)
                 sorry = await device.type_text("你好", timeout=120)
-                assert CHINESE.search(sorry.text)
+                assert "语言模型" in sorry.text, sorry.text
                 assert not LATIN.search(sorry.text)
             await person.interrupt()
             assert await person.left() == 0
@@ -57,9 +71,9 @@ async def test_the_phrase_book_says_nothing_in_english(house: House) -> None:
         address.device() as device,
     ):
         await person.expect(READY)
-        for said in ("你记得我什么", "记住我喜欢喝茶", "你记得我什么", "现在几点", "量子力学"):
+        for said, answer in ANSWERS:
             reply = await device.type_text(said, timeout=120)
-            assert CHINESE.search(reply.text), (said, reply.text)
+            assert re.search(answer, reply.text), (said, reply.text)
             assert not LATIN.search(reply.text), (said, reply.text)
 
 

@@ -2,34 +2,59 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from tests.first_hour.house import House
+from tests.first_hour.house import CHECKOUT, House
 
-TEMPLATES: dict[str, dict[str, Any]] = {
-    "provider_template": {"tts": {"name": "tones"}},
-    "station_template": {"stations": [{"name": "words", "replace": {"Hello": "Hi"}}]},
+
+@dataclass(frozen=True)
+class Template:
+    """What its user writes and says, and how the answer begins."""
+
+    settings: dict[str, Any]
+    said: str = "hello"
+    answer: str = "Hello"
+    files: dict[str, str] = field(default_factory=dict)
+
+
+TEMPLATES = {
+    "provider_template": Template({"tts": {"name": "tones"}}),
+    "station_template": Template(
+        {"stations": [{"name": "words", "replace": {"Hello": "Hi"}}]}, answer="Hi"
+    ),
+    "tool_source_template": Template(
+        {"tools": {"sources": [{"type": "sheet", "name": "house", "file": "./house.txt"}]}},
+        said="what is the pool temperature",
+        answer="The pool temperature is 24 degrees.",
+        files={"house.txt": "pool temperature: 24 degrees\n"},
+    ),
 }
 
 
-@pytest.mark.parametrize(("folder", "settings"), TEMPLATES.items(), ids=TEMPLATES)
-async def test_a_package_of_ones_own_serves(
-    house: House, folder: str, settings: dict[str, Any]
-) -> None:
+def test_no_template_is_forgotten() -> None:
+    there = {path.name for path in (CHECKOUT / "examples").glob("*_template")}
+    assert there == set(TEMPLATES)
+
+
+@pytest.mark.parametrize(("folder", "template"), TEMPLATES.items(), ids=TEMPLATES)
+async def test_a_package_of_ones_own_serves(house: House, folder: str, template: Template) -> None:
     readme = (house.root / "examples" / folder / "README.md").read_text("utf-8")
     (line,) = [line for line in readme.splitlines() if "pip install" in line]
     command = line.split("  ")[0]
     await house.run(f"cd examples/{folder} && {command}")
+    for name, text in template.files.items():
+        (house.root / name).write_text(text, encoding="utf-8")
     async with (
-        house.serving("own.yaml", settings) as (_, address),
+        house.serving("own.yaml", template.settings) as (_, address),
         address.device() as device,
     ):
         check = await house.run(".venv/bin/vixio check --config own.yaml")
         assert "FAILED" not in check.text
-        reply = await device.type_text("hello", timeout=60)
-        assert reply.text.startswith("Hi" if "station" in folder else "Hello")
+        reply = await device.type_text(template.said, timeout=60)
+        assert reply.text.startswith(template.answer)
         assert reply.heard.duration > 0.2
 
 
