@@ -10,10 +10,14 @@ from tests.chaos.spell import Spell
 
 LONG = "number 1111"
 
+HELLO_S = 60.0
+"""Within this a device that says no hello is closed, on a busy machine too."""
+
 
 async def never_read(port: int, *, count: int, seconds: float) -> Outcome:
     """Ask for long answers and read none of them: the server's writes fill up."""
     outcome = Outcome()
+    asked: set[int] = set()
 
     async def one(index: int) -> None:
         device = await RawDevice.admitted(port, f"127.66.10.{index + 1}", reads=False)
@@ -28,15 +32,19 @@ async def never_read(port: int, *, count: int, seconds: float) -> Outcome:
                 await asyncio.sleep(0.05)
             outcome.saw("kept")
         finally:
+            asked.add(index)
             device.abort()
 
     await outcome.together(one(index) for index in range(count))
+    outcome.expect(len(asked) == count, f"only {len(asked)} of {count} were admitted")
+    outcome.expect(outcome.done >= 41 * count, "too little was asked to fill a buffer")
     return outcome
 
 
 async def slow_read(port: int, *, count: int, seconds: float) -> Outcome:
     """Read one byte at a time."""
     outcome = Outcome()
+    read: set[int] = set()
 
     async def one(index: int) -> None:
         device = await RawDevice.admitted(port, f"127.66.11.{index + 1}", reads=False)
@@ -46,12 +54,14 @@ async def slow_read(port: int, *, count: int, seconds: float) -> Outcome:
             while spell.lasts():
                 await device.read_bytes(1)
                 outcome.done += 1
+                read.add(index)
                 await asyncio.sleep(0.02)
             outcome.saw("kept")
         finally:
             device.abort()
 
     await outcome.together(one(index) for index in range(count))
+    outcome.expect(len(read) == count, f"only {len(read)} of {count} had something to read")
     return outcome
 
 
@@ -69,11 +79,12 @@ async def never_send(port: int, *, count: int, seconds: float) -> Outcome:
             return
         async with await RawDevice.admitted(port, source, hello=None) as device:
             try:
-                async with asyncio.timeout(seconds):
+                async with asyncio.timeout(max(seconds, HELLO_S)):
                     await device.closed.wait()
                 outcome.saw(f"closed {device.close_code}")
             except TimeoutError:
                 outcome.saw("held")
+                outcome.problems.append(f"a device without a hello was kept for {HELLO_S:.0f} s")
 
     await outcome.together(one(index) for index in range(count))
     return outcome
@@ -95,6 +106,7 @@ async def half_open(port: int, *, count: int, seconds: float) -> Outcome:
             device.abort()
 
     await outcome.together(one(index) for index in range(count))
+    outcome.expect(outcome.done == count, f"only {outcome.done} of {count} began to talk")
     return outcome
 
 
@@ -120,4 +132,5 @@ async def vanishing(port: int, *, count: int) -> Outcome:
                 await asyncio.sleep(waits[turn % len(waits)])
 
     await outcome.together(one(index) for index in range(10))
+    outcome.expect(outcome.done >= count // 2, f"only {outcome.done} of {count} got as far")
     return outcome

@@ -13,6 +13,9 @@ from tests.chaos.spell import Spell
 
 _POST = b"POST /xiaozhi/ota/ HTTP/1.1\r\nHost: x\r\n"
 
+LEAST = 20
+"""Frames that each flood has at least: one burst, on a busy machine."""
+
 SILENCE = b"\xf8\xff\xfe"
 """Opus: 20 ms of silence."""
 
@@ -71,6 +74,7 @@ async def flood(port: int, *, kind: str, seconds: float, devices: int) -> Outcom
             await asyncio.sleep(0.05)
 
     await outcome.together(one() for _ in range(devices))
+    outcome.expect(outcome.done >= LEAST, f"{outcome.done} frames are no flood")
     return outcome
 
 
@@ -100,6 +104,7 @@ async def connects(port: int, *, seconds: float) -> Outcome:
             await asyncio.sleep(0.002)
 
     await outcome.together([bare(), bare(), whole(""), whole(""), whole("again"), whole("again")])
+    outcome.expect(outcome.seen.get("greeted"), "nobody was greeted")
     return outcome
 
 
@@ -133,4 +138,8 @@ async def http(port: int, *, seconds: float) -> Outcome:
             await asyncio.sleep(0.005)
 
     await outcome.together(one(index) for index in range(4))
+    answered = sum(count for word, count in outcome.seen.items() if word.startswith("HTTP/1.1 "))
+    outcome.expect(answered, "no request was answered")
+    wrong = [word for word in outcome.seen if word.startswith("HTTP/1.1 5") and "503" not in word]
+    outcome.expect(not wrong, f"a bad request is the server's mistake: {wrong}")
     return outcome

@@ -49,6 +49,7 @@ async def fuzz(port: int, *, frames: int, seed: int, per_second: float) -> Outco
                         left -= 1
                         outcome.done += 1
                         await asyncio.sleep(pause)
+        outcome.expect(left <= 0, f"{left} spoiled frames were never sent")
 
     await outcome.together(one(index) for index in range(width))
     return outcome
@@ -103,7 +104,8 @@ async def shapes(port: int, *, rounds: int) -> Outcome:
             outcome.expect(alive or device.close_code == 1007, f"{name}: the connection was lost")
 
     await outcome.together(
-        one(number, name, data) for number, (name, data) in enumerate(_shapes().items())
+        (one(number, name, data) for number, (name, data) in enumerate(_shapes().items())),
+        lost=True,
     )
     return outcome
 
@@ -145,6 +147,7 @@ async def garbage_opus(port: int, *, count: int, seed: int) -> Outcome:
                     outcome.done += 1
                     await asyncio.sleep(0.005)
                 outcome.saw("went on" if await device.alive() else "closed")
+        outcome.expect(left <= 0, f"{left} packets were never sent")
 
     await outcome.together(one(index) for index in range(6))
     return outcome

@@ -51,6 +51,7 @@ async def victim(
             else:
                 reply = await device.ask(sound, timeout=BROKEN_S)
                 outcome.saw((reply.text or "no words")[:40])
+                outcome.expect(reply.text or mute, "the broken turn ended without a word")
                 outcome.expect(len(reply.stt or "") <= MAX_SHOWN, "megabytes were shown")
         except TimeoutError:
             outcome.saw("silence")

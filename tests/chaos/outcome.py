@@ -59,12 +59,15 @@ class Outcome:
         except GONE as error:
             self.problems.append(f"the connection was lost: {error!r}"[:200])
 
-    async def together(self, works: Iterable[Awaitable[None]]) -> None:
-        """Run ``works`` side by side; what one raises is a problem, not the end of the others."""
+    async def together(self, works: Iterable[Awaitable[None]], *, lost: bool = False) -> None:
+        """Run ``works`` side by side; what one raises is a problem, not the end of the others.
+
+        ``lost``: an end of the connection is a problem as well: no attacker here deserves it.
+        """
 
         async def one(work: Awaitable[None]) -> None:
             try:
-                async with self.enduring():
+                async with self.whole() if lost else self.enduring():
                     await work
             except Exception as error:  # noqa: BLE001  an attacker's own mistake must be seen too
                 self.problems.append(f"{type(error).__name__}: {error}"[:200])

@@ -1,4 +1,7 @@
-"""The short form: all attacks, concurrent by kind; healthy devices must not be affected."""
+"""The short form: all attacks, concurrent by kind; no healthy device loses a turn.
+
+How late these become is judged in the long form alone, where one attack is made at a time.
+"""
 
 from __future__ import annotations
 
