@@ -143,12 +143,16 @@ async def test_a_message_from_room_to_room_and_an_announcement_to_all() -> None:
             await hall.type_text("announce that we leave now")
             for each in (kitchen, loft):
                 assert "we leave now" in (await heard(each, "Announcement")).text
+        await order(
+            server, HALL, text="the end"
+        )  # it comes behind an announcement, if there is one
+        await heard(hall, "the end")
         assert not any("Announcement" in reply.text for reply in hall.replies)
         told = await kitchen.type_text("tell the loft that it is late")
         assert "when that device is used next" in told.text
         async with device(server, LOFT) as loft:
             await heard(loft, "it is late")  # in its first pause, without a word of the user
-        found = await settled(server, 4)
+        found = await settled(server, 5)
         assert {each.state for each in found} == {State.DELIVERED}
         assert len({each.series for each in found if each.kind is Kind.ANNOUNCEMENT}) == 1
 

@@ -96,11 +96,20 @@ async def hold(
     speak: Speak = say,
 ) -> int:
     """Hold the conversation and print it; return how many turns were not as expected."""
+    from firmware_test_client.errors import DeviceError
+
     failed = 0
     events = app.host.events.subscribe()
     for line in lines:
         before = app.counters.snapshot()
-        reply, findings = await speak(device, line)
+        try:
+            reply, findings = await speak(device, line)
+        except DeviceError as error:
+            # Its further lines list everything that the device has received.
+            print(f"  user    {line.say}\n  {str(error).splitlines()[0]}")
+            print(f"  FAILED  expected: {line.expected}\n")
+            failed += len(lines) - lines.index(line)
+            break
         served = serving(before, app.counters.snapshot())
         good = bool(reply.text) and reply.ended and line.check(reply, device)
         good = good and was_served(line, served)
