@@ -118,6 +118,13 @@ async def is_reminded(house: House, config: DeviceConfig) -> None:
             assert known["state"] == "speaking", "its end is written behind"
     async with SimulatedDevice(config) as device:
         assert (await device.type_text("hello")).text
+        # What is due comes in its order: behind this one nothing older waits.
+        await house.command("reminders", "add", "kitchen", "the end", "--in", "1s")
+        await device.wait_for(
+            lambda: any("the end" in reply.text and reply.ended for reply in device.replies),
+            what="the later reminder",
+            timeout=60,
+        )
         assert not any("feed the cat" in reply.text for reply in device.replies)
 
 

@@ -261,11 +261,13 @@ async def test_a_port_that_is_taken_is_one_line_and_status_2(tmp_path: Path) -> 
 
 async def test_workers_that_cannot_start_end_the_server(tmp_path: Path) -> None:
     path = tmp_path / "vixio.yaml"
-    path.write_text("asr: {name: pocketsphinx, dictionary: /nowhere/words.dict}\n")
+    path.write_text("asr: {name: pocketsphinx, model: /nowhere, dictionary: /nowhere/words}\n")
     command = (VIXIO, "serve", "--workers", "2", "--config", path, "--host", "127.0.0.1")
     async with running((*command, "--port", "0", "--http-port", "0"), tmp_path) as server:
         async with asyncio.timeout(BOUND + STOP_TIMEOUT):
             assert await server.process.wait() == 2
     everything = "".join(server.out + server.err)
-    assert "could not start" in everything or "nowhere" in everything
+    reasons = [line for line in everything.splitlines() if line.startswith("vixio: ")]
+    assert "vixio: pocketsphinx: there is no /nowhere" in reasons
+    assert "could not start" in reasons[-1]
     assert "Traceback" not in everything
