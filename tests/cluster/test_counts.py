@@ -6,6 +6,7 @@ import asyncio
 import json
 import signal
 import time
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import nats
@@ -160,7 +161,11 @@ async def test_the_metrics_of_the_nodes_show_it(bus: JetStreamServer, tmp_path: 
             assert await shown("messages_refused", node, 1, "malformed") == 1
         first = DeviceConfig(ws_url=websocket(ports[0]), device_id=DEVICE, mode="manual")
         second = DeviceConfig(ws_url=websocket(ports[1]), device_id=DEVICE, mode="manual")
-        async with SimulatedDevice(first), SimulatedDevice(second):
+        async with AsyncExitStack() as devices:
+            await devices.enter_async_context(SimulatedDevice(first))
+            # Or else it may be too early to say which connection is the newer one.
+            await served[1].until(lambda found: found["connected"] == 1, "the device")
+            await devices.enter_async_context(SimulatedDevice(second))
             assert await shown("claims_lost", 1, 1, "moved") == 1
             before = await shown("stalls", 2, 0)
             process = served[1].server.process
