@@ -63,7 +63,7 @@ def assert_quiet(run: Traced, contacts: list[str], home: PrivateHome, output: Pa
 
 @pytest.mark.parametrize(
     ("options", "verdict"),
-    [((), "7 of 7 turns as expected"), (("--api",), "8 of 8 steps as expected")],
+    [((), "7 of 7 turns as expected"), (("--api",), "10 of 10 steps as expected")],
 )
 def test_a_spoken_conversation(options: tuple[str, ...], verdict: str, tmp_path: Path) -> None:
     """`vixio demo`: a server, and a device that speaks to it for half a minute."""
