@@ -184,6 +184,9 @@ class WarmPopen(subprocess.Popen[Any]):
     processor_s: float = 0.0
     """What it has used, once it has ended, with its children that it has waited for."""
 
+    all_s = 0.0
+    """Seconds of processor of all that have ended: ``os.times()`` does not count them."""
+
     def __init__(self, command: Sequence[str], *, terminal: bool = False, **options: Any) -> None:  # noqa: ANN401 - of Popen
         self._reports = -1
         self._terminal = terminal
@@ -254,6 +257,7 @@ class WarmPopen(subprocess.Popen[Any]):
             return False
         status, user, system = ENDED.unpack(self._report(ENDED.size))
         self.processor_s = user + system
+        WarmPopen.all_s += user + system
         self.returncode = os.waitstatus_to_exitcode(status)
         if not self.watched:
             self.close_reports()
