@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -187,6 +188,8 @@ def main() -> int:
     options = parser.parse_args(words[: words.index("--")] if "--" in words else words)
     of_all = [name for name, target in known.items() if target.of_all]
     names = of_all if "all" in options.targets else options.targets
+    # Whatever ends this ends what it has started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     if passed_on:
         return plain(known[names[0]], passed_on)
     return schedule([known[name] for name in names], cores=options.cores, record=options.record)
