@@ -361,10 +361,10 @@ async def test_the_parent_ends_with_its_owner(tmp_path: Path, killed: bool) -> N
     assert owner.stdout is not None
     async with asyncio.timeout(BOUND):
         parent_pid, program = map(int, (await owner.stdout.readline()).split())
-    if killed:
-        owner.kill()
-    await owner.communicate(b"")
     try:
+        if killed:
+            owner.kill()
+        await owner.communicate(b"")
         await until(lambda: not alive(parent_pid), what="the end of the parent")
         assert alive(program)
     finally:
