@@ -137,7 +137,7 @@ FINAL: tuple[tuple[str, Expected], ...] = (
 
 NOT_FINAL: tuple[str, ...] = (
     "could i",
-    "i like the green one better",
+    "i like the blue one more",
     "that is tall",
     "stop the music",
     "see the letter",
