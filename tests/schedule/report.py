@@ -59,7 +59,8 @@ def ended(outcome: Outcome) -> None:
     say(f"{verdict} {outcome.job.name}: {took}: {closing_line(outcome.output)}")
     if outcome.status != 0:
         say(f"---- {outcome.job.name}, status {outcome.status}")
-        for line in _lines(outcome.output)[-SHOWN:]:
+        told = [line for line in _lines(outcome.output) if not line.startswith("SKIPPED ")]
+        for line in told[-SHOWN:]:
             say(line)
         say(f"---- end of {outcome.job.name}")
 
