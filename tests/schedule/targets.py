@@ -125,7 +125,7 @@ TARGETS = (
             ),
             Group("talk", ["tests/e2e", "tests/session", "firmware-test-client/tests"], parts=8),
         ],
-        cpu_s=540,
+        cpu_s=620,
     ),
     Target(
         "fast",
@@ -133,12 +133,12 @@ TARGETS = (
         cpu_s=110,
         of_all=False,
     ),
-    Target("load", [Group("all", ["tests/load", "tests/chaos"], alone=True)], cpu_s=200),
+    Target("load", [Group("all", ["tests/load", "tests/chaos"], alone=True)], cpu_s=60),
     Target(
         "trace",
         [Group("all", ["tests/trace", "tests/support/test_trace.py"], parts=2)],
         needs=["strace"],
-        cpu_s=120,
+        cpu_s=50,
     ),
     Target(
         "litellm",
@@ -162,7 +162,7 @@ TARGETS = (
         ],
         needs=["strace", "models"],
         packages=["models"],
-        cpu_s=300,
+        cpu_s=260,
     ),
     Target(
         "stores",
@@ -188,14 +188,14 @@ TARGETS = (
         ],
         needs=["databases"],
         environment={"VIXIO_TEST_DATABASES": "1"},
-        cpu_s=120,
+        cpu_s=70,
     ),
     Target(
         "a2a",
         [Group("all", ["tests/a2a"])],
         needs=["a2a"],
         environment={"VIXIO_A2A_CLIENTS": "{venv}/a2a-clients"},
-        cpu_s=40,
+        cpu_s=20,
     ),
     Target(
         "brokers",
@@ -209,7 +209,7 @@ TARGETS = (
         needs=["brokers"],
         packages=["brokers/packages"],
         environment=BROKER_ENVIRONMENT,
-        cpu_s=120,
+        cpu_s=100,
     ),
     Target(
         "cluster",
@@ -236,7 +236,7 @@ TARGETS = (
             "VIXIO_TEST_DATABASES": "1",
             "VIXIO_TEST_BROKERS": "1",
         },
-        cpu_s=300,
+        cpu_s=280,
     ),
     Target(
         "console",
@@ -244,6 +244,6 @@ TARGETS = (
         needs=["console"],
         packages=["console"],
         environment={"VIXIO_TEST_CONSOLE": "{venv}/console-js"},
-        cpu_s=250,
+        cpu_s=220,
     ),
 )

@@ -332,6 +332,7 @@ async def create_subprocess_exec(
     cwd: str | Path,
     env: Mapping[str, str],
     terminal: bool = False,
+    limit: int = STREAM_LIMIT,
     **options: Any,  # noqa: ANN401 - of asyncio's function
 ) -> Process:
     """As asyncio's function of this name. ``terminal``: stdin becomes the controlling terminal."""
@@ -340,9 +341,11 @@ async def create_subprocess_exec(
     if why_cold(command, str(cwd), env):
         if terminal:
             command = (sys.executable, "-c", _AT_TERMINAL, *command)
-        return await asyncio.create_subprocess_exec(*command, cwd=cwd, env=env, **options)
+        return await asyncio.create_subprocess_exec(
+            *command, cwd=cwd, env=env, limit=limit, **options
+        )
     loop = asyncio.get_running_loop()
-    protocol = SubprocessStreamProtocol(limit=STREAM_LIMIT, loop=loop)
+    protocol = SubprocessStreamProtocol(limit=limit, loop=loop)
     ready: asyncio.Future[None] = loop.create_future()
     streams: dict[str, Any] = {
         name: options.pop(name, None) for name in ("stdin", "stdout", "stderr")
