@@ -121,7 +121,7 @@ TARGETS = (
                 "unit",
                 ["tests"],
                 without=[*ELSEWHERE, "tests/e2e/*", "tests/session/*"],
-                parts=3,
+                parts=5,
             ),
             Group("talk", ["tests/e2e", "tests/session", "firmware-test-client/tests"], parts=7),
         ],
