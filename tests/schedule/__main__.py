@@ -22,7 +22,7 @@ from tests.schedule.targets import TARGETS, Part, Target, files, parts
 VENV = Path(sys.prefix)
 SETUP = "setup"
 SETUP_LOAD = 0.7
-OVERLAP = 0.6
+OVERLAP = 0.2
 """Cores beyond those that there are: a part that computes waits now and then, too."""
 OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")
 
