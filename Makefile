@@ -101,7 +101,7 @@ BEHIND = $(if $(ARGS),-- $(ARGS))
 test: setup-dev ## ruff, mypy --strict, pytest
 	$(SCHEDULE) test $(BEHIND)
 
-test-fast: setup-dev ## unit and session tests in a minute, without those that are marked slow
+test-fast: setup-dev ## unit and session tests without those that are marked slow
 	$(SCHEDULE) fast $(BEHIND)
 
 test-all: setup-dev ## this and all test-… below but test-ray, side by side: what .ci/run runs
