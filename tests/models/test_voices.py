@@ -29,7 +29,7 @@ from vixio.providers.kokoro.provider import KokoroSettings, KokoroTTSProvider
 from vixio.providers.moonshine.provider import MoonshineASRProvider
 from vixio.providers.piper.provider import PiperSettings, PiperTTSProvider
 from vixio.providers.tts import TTSProvider
-from vixio.providers.whisper.provider import WhisperASRProvider, WhisperSettings
+from vixio.providers.whisper.provider import WhisperASRProvider
 from vixio.testing.contract.tts import say, speech
 
 pytestmark = [
@@ -63,13 +63,10 @@ class Loaded:
         return self._voices[name]
 
     async def ears(self, language: str) -> ASRProvider:
-        if language not in self._ears:
-            self._ears[language] = await self._started(
-                MoonshineASRProvider()
-                if language == "en"
-                else WhisperASRProvider(WhisperSettings(language=language))
-            )
-        return self._ears[language]
+        make = MoonshineASRProvider if language == "en" else WhisperASRProvider
+        if make.name not in self._ears:
+            self._ears[make.name] = await self._started(make())
+        return self._ears[make.name]
 
     async def _started(self, provider: ProviderT) -> ProviderT:
         await provider.start()
@@ -132,9 +129,12 @@ async def test_what_is_said_is_heard(loaded: Loaded, voice: str) -> None:
     assert alike(words_of(heard), words_of(text)) > 0.8, heard
 
 
-@pytest.mark.skipif(
+with_whisper = pytest.mark.skipif(
     find_spec("faster_whisper") is None, reason="no faster_whisper: the extra 'whisper' has it"
 )
+
+
+@with_whisper
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     ("voice", "text"),
@@ -152,6 +152,20 @@ async def test_chinese_is_heard(loaded: Loaded, voice: str, text: str) -> None:
         lazy_pinyin("".join(HAN.findall(spelled(each))), errors="ignore") for each in (text, heard)
     )
     assert alike(said, got) > 0.8, heard
+
+
+@with_whisper
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("language", "script", "other"), [("zh-CN", "气们园", "氣們園"), ("zh-TW", "氣們園", "气们园")]
+)
+async def test_chinese_is_written_in_the_script_of_the_language(
+    loaded: Loaded, language: str, script: str, other: str
+) -> None:
+    said = await loaded.voice("zf_xiaoxiao")
+    heard = await heard_back(loaded, language, said, "今天天气很好，我们去公园散步吧。")
+    assert set(heard) & set(script), heard
+    assert not set(heard) & set(other), heard
 
 
 async def heard_back(loaded: Loaded, language: str, tts: TTSProvider, text: str) -> str:

@@ -36,7 +36,6 @@ pytestmark = [
 ]
 
 SENTENCE = "The weather was so lovely that we walked along the river all afternoon."
-CHINESE = "我想知道明天早上几点出发。"
 
 
 @dataclass
@@ -101,8 +100,8 @@ def cut_off(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(socket, "getaddrinfo", refuse)
 
 
-def spoken(text: str, voice: str = "en-us+m1") -> bytes:
-    return b"".join(Voices().say(text, Speaker(voice, rate=155, pitch=52), seed=1))
+def spoken(text: str) -> bytes:
+    return b"".join(Voices().say(text, Speaker("en-us+m1", rate=155, pitch=52), seed=1))
 
 
 class TestWhisper(ASRContract):
@@ -143,16 +142,6 @@ async def test_free_speech(asr: ASRProvider, encoder: Encoder) -> None:
     detected = await hear(asr, said, hints=SpeechHints())
     assert encoder.asked == before + 1, "for the language and for the words"
     assert (detected.text, detected.language) == (SENTENCE, "en")
-
-
-async def test_chinese_is_written_in_the_script_of_the_language(asr: ASRProvider) -> None:
-    said = spoken(CHINESE, "cmn")
-    simplified = await hear(asr, said, hints=SpeechHints(language="zh-CN"))
-    traditional = await hear(asr, said, hints=SpeechHints(language="zh-TW"))
-    assert simplified.language == traditional.language == "zh"
-    assert "道" in simplified.text
-    assert simplified.text != traditional.text
-    assert "點" in traditional.text
 
 
 @pytest.mark.parametrize("language", ["en", "zh", ""])
