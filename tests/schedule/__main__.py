@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from tests.schedule import report, times
-from tests.schedule.jobs import Job, run
+from tests.schedule.jobs import Idle, Job, run
 from tests.schedule.targets import TARGETS, Part, Target, files, parts
 
 VENV = Path(sys.prefix)
@@ -102,8 +102,11 @@ def all_jobs(targets: Sequence[Target], folder: Path) -> list[Job]:
     return jobs + [part_job(target, part, folder) for target, part in cut]
 
 
-def schedule(targets: Sequence[Target], *, cores: float, record: bool) -> int:
-    """Run the targets; return the exit status."""
+def schedule(targets: Sequence[Target], *, cores: float | None, record: bool) -> int:
+    """Run the targets; return the exit status.
+
+    ``cores``: how many jobs' worth of work goes on at a time; None: what this machine bears.
+    """
     folder = Path(mkdtemp(prefix="vixio-tests-"))
     began = time.monotonic()
     # Once, and not in each process.
@@ -124,7 +127,8 @@ def schedule(targets: Sequence[Target], *, cores: float, record: bool) -> int:
     outcomes = run(
         all_jobs(targets, folder),
         folder,
-        cores=cores,
+        cores=(os.cpu_count() or 1) + OVERLAP if cores is None else cores,
+        idle=Idle() if cores is None and Idle.SOURCE.exists() else None,
         started=report.started,
         ended=report.ended,
     )
@@ -177,8 +181,7 @@ def main() -> int:
     parser.add_argument(
         "--cores",
         type=float,
-        default=(os.cpu_count() or 1) + OVERLAP,
-        help="how many jobs' worth of work goes on at a time",
+        help="how many jobs' worth of work goes on at a time (default: what this machine bears)",
     )
     parser.add_argument(
         "--record", action="store_true", help=f"keep the times in {times.RECORD.name}"

@@ -1,7 +1,8 @@
 """Runs commands side by side, so that the cores are busy and not overrun.
 
 A job says how many cores it keeps busy. Jobs start in their order as long as the cores bear them,
-so a conversation, which mostly waits, runs beside a compiler.
+so a conversation, which mostly waits, runs beside a compiler. What they say is an estimate, since
+beside others a job takes longer: where a core is seen to idle, one more starts.
 """
 
 from __future__ import annotations
@@ -14,10 +15,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 
 GRACE_S = 10.0
 """Between SIGTERM and SIGKILL for a job that is ended."""
+LOOK_S = 3.0
+"""So often the idle cores are looked at. What has just started is given twice that to begin."""
+ROOM = 0.3
+"""Cores that must idle between two looks for one more job to start."""
+MOST = 6
+"""Jobs for each core. Each has its memory."""
 
 
 @dataclass(frozen=True)
@@ -113,13 +120,17 @@ def run(
     folder: Path,
     *,
     cores: float,
+    idle: Callable[[], float] | None = None,
+    look_s: float = LOOK_S,
     started: Callable[[Job], None] = lambda job: None,
     ended: Callable[[Outcome], None] = lambda outcome: None,
 ) -> list[Outcome]:
     """Run all jobs; return their outcomes in the order of their ends.
 
-    Their outputs are written to ``folder``. A job that comes after one that failed does not run,
-    and has no outcome. Raises ValueError for an order that cannot be kept.
+    ``idle``: returns how many cores have idled since its last call, as :class:`Idle` does; without
+    it, only what the jobs say of themselves counts. Their outputs are written to ``folder``. A job
+    that comes after one that failed does not run, and has no outcome. Raises ValueError for an
+    order that cannot be kept.
     """
     _check(jobs)
     began = time.monotonic()
@@ -128,18 +139,34 @@ def run(
     ends: SimpleQueue[Outcome] = SimpleQueue()
     outcomes: list[Outcome] = []
     passed: set[str] = set()
+    last_start = began
 
-    def start_what_fits() -> None:
+    def start(fits: Callable[[Job, Sequence[Job]], bool], most: int) -> None:
+        nonlocal last_start
         for job in list(waiting):
-            if job.after <= passed and _fits(job, [each.job for each in running.values()], cores):
+            if not most:
+                return
+            if job.after <= passed and fits(job, [each.job for each in running.values()]):
                 waiting.remove(job)
                 started(job)
                 running[job.name] = _Running(job, folder, began, ends)
+                last_start = time.monotonic()
+                most -= 1
+
+    def start_what_fits() -> None:
+        start(lambda job, beside: _fits(job, beside, cores), len(waiting))
 
     try:
         start_what_fits()
         while running:
-            outcome = ends.get()
+            try:
+                outcome = ends.get(timeout=look_s if idle is not None else None)
+            except Empty:
+                free = idle() if idle is not None else 0.0
+                settled = time.monotonic() >= last_start + 2 * look_s
+                if free >= ROOM and settled and len(running) < MOST * cores:
+                    start(_may_run_beside, 1)
+                continue
             del running[outcome.job.name]
             outcomes.append(outcome)
             if outcome.status == 0:
@@ -153,14 +180,42 @@ def run(
 
 
 def _fits(job: Job, running: Sequence[Job], cores: float) -> bool:
-    """Whether a job may start beside those that run."""
+    """Whether a job may start beside those that run, and the cores bear it by what they say."""
+    if not running:
+        return True
+    if not _may_run_beside(job, running):
+        return False
+    return sum(each.load for each in running) + job.load <= cores
+
+
+def _may_run_beside(job: Job, running: Sequence[Job]) -> bool:
     if not running:
         return True
     if job.alone or any(each.alone for each in running):
         return False
-    if job.lane and any(each.lane == job.lane for each in running):
-        return False
-    return sum(each.load for each in running) + job.load <= cores
+    return not job.lane or all(each.lane != job.lane for each in running)
+
+
+class Idle:
+    """How many cores of this machine have idled since the last call (Linux)."""
+
+    SOURCE = Path("/proc/stat")
+
+    def __init__(self) -> None:
+        self._then, self._ticks = time.monotonic(), self._idle_ticks()
+
+    def __call__(self) -> float:
+        """Return it; a number of cores, as 0.5."""
+        now, ticks = time.monotonic(), self._idle_ticks()
+        seconds = (ticks - self._ticks) / os.sysconf("SC_CLK_TCK")
+        cores = seconds / max(now - self._then, 1e-6)
+        self._then, self._ticks = now, ticks
+        return cores
+
+    def _idle_ticks(self) -> int:
+        """Return the time spent idle, and waiting for a disk (proc(5))."""
+        first = self.SOURCE.read_text(encoding="ascii").partition("\n")[0]
+        return sum(map(int, first.split()[4:6]))
 
 
 def _check(jobs: Sequence[Job]) -> None:

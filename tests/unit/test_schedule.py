@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.schedule.jobs import Job, Outcome, run
+from tests.schedule.jobs import Idle, Job, Outcome, run
 from tests.schedule.report import closing_line, counts, failures, table, verdict
 from tests.schedule.targets import ELSEWHERE, TARGETS, Group, Target, files, parts
 from tests.schedule.times import Time, of_files, read, write
@@ -61,6 +61,63 @@ def test_what_they_do_not_bear_waits(tmp_path: Path) -> None:
     assert [each.job.name for each in found] == ["a", "b", "c"]
     assert not overlap(found[0], found[1])
     assert not overlap(found[1], found[2])
+
+
+def test_where_a_core_idles_one_more_starts(tmp_path: Path) -> None:
+    jobs = [
+        shell("a", meet(tmp_path, "one", "two")),
+        shell("b", meet(tmp_path, "two", "one")),
+    ]
+    found = run(jobs, tmp_path, cores=1, idle=lambda: 0.5, look_s=0.05)
+    assert [each.status for each in found] == [0, 0]
+
+
+def test_where_none_idles_the_next_waits(tmp_path: Path) -> None:
+    looks = iter(range(1_000_000))
+
+    def busy() -> float:
+        (tmp_path / f"look-{next(looks)}").touch()
+        return 0.1
+
+    wait = f"while [ ! -e {tmp_path / 'look-3'} ]; do sleep 0.01; done"
+    jobs = [shell("a", f"timeout 60 sh -c '{wait}'"), shell("b")]
+    found = run(jobs, tmp_path, cores=1, idle=busy, look_s=0.02)
+    assert [each.status for each in found] == [0, 0]
+    assert not overlap(*found)
+
+
+def test_one_that_must_be_alone_or_comes_later_is_not_started_for_an_idle_core(
+    tmp_path: Path,
+) -> None:
+    looks = iter(range(1_000_000))
+
+    def idle() -> float:
+        (tmp_path / f"look-{next(looks)}").touch()
+        return 2.0
+
+    wait = f"while [ ! -e {tmp_path / 'look-5'} ]; do sleep 0.01; done"
+    jobs = [
+        shell("a", f"timeout 60 sh -c '{wait}'", lane="pip"),
+        shell("alone", alone=True),
+        shell("lane", lane="pip"),
+        shell("after", after=frozenset({"a"})),
+    ]
+    first, *rest = run(jobs, tmp_path, cores=1, idle=idle, look_s=0.02)
+    assert first.job.name == "a"
+    assert not any(overlap(first, each) for each in rest)
+
+
+def test_idle_cores_are_those_since_the_last_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stat = tmp_path / "stat"
+    monkeypatch.setattr(Idle, "SOURCE", stat)
+    stat.write_text("cpu  90 0 10 100 20 0 0\ncpu0 90 0 10 100 20 0 0\n", encoding="ascii")
+    idle = Idle()
+    stat.write_text("cpu  95 0 10 500 30 0 0\ncpu0 95 0 10 500 30 0 0\n", encoding="ascii")
+    assert idle() > 0
+    stat.write_text("cpu  990 0 10 500 30 0 0\n", encoding="ascii")
+    assert idle() == 0
 
 
 def test_one_that_needs_more_than_there_is_runs_by_itself(tmp_path: Path) -> None:
