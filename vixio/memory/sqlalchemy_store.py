@@ -74,7 +74,9 @@ class SQLAlchemyStore(SessionStore):
             sessions_table=SESSIONS,
             messages_table=MESSAGES,
         )
-        await first.get_items(limit=1)
+        # Nodes that start at once on an empty database would each find no table and create it.
+        async with self._lock("vixio tables"):
+            await first.get_items(limit=1)
         self._first = first
 
     async def close(self) -> None:
@@ -94,12 +96,17 @@ class SQLAlchemyStore(SessionStore):
     async def exclusive(self, key: str) -> AsyncIterator[None]:
         """Only PostgreSQL has a lock for it. Elsewhere, of what two processes change in the same
         moment, one change may be lost."""
+        async with self._lock(f"vixio facts {key}"):
+            yield
+
+    @asynccontextmanager
+    async def _lock(self, name: str) -> AsyncIterator[None]:
         if self._engine.dialect.name != "postgresql":
             yield
             return
         async with self._engine.begin() as connection:
             await connection.execute(
-                select(func.pg_advisory_xact_lock(func.hashtextextended(f"vixio facts {key}", 0)))
+                select(func.pg_advisory_xact_lock(func.hashtextextended(name, 0)))
             )
             yield
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.support.databases import postgres_server, redis_server
+from tests.support.registry_databases import new_postgres
 from tests.unit.memory.turns import NOTHING, TURN, A, B, said
 from vixio.core.facts import person_owner
 from vixio.memory.create import NEEDS, make_store
@@ -79,6 +81,46 @@ async def store(
         await made.clear(device.key)
     yield made
     await made.close()
+
+
+@pytest.mark.slow
+async def test_nodes_that_start_at_once_on_an_empty_postgresql(
+    servers: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither sees the tables that the other is about to create."""
+    need("asyncpg", "sqlalchemy")
+    import asyncpg
+    from agents.extensions.memory import SQLAlchemySession
+
+    plain = await asyncio.to_thread(new_postgres, servers["postgresql"])
+    stores = [make_store("sqlalchemy", "", plain.replace("://", "+asyncpg://")) for _ in range(2)]
+    # The SDK has one lock for all sessions of a process; nodes are processes of their own.
+    monkeypatch.setattr(SQLAlchemySession, "_get_table_init_lock", lambda *_: threading.Lock())
+    other = await asyncpg.connect(plain)
+    held = other.transaction()
+    await held.start()
+    await other.execute("CREATE TABLE vixio_sessions (session_id text)")
+    watch = await asyncpg.connect(plain)
+
+    async def both_wait() -> bool:
+        query = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        return int(await watch.fetchval(query)) == 2
+
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            for each in stores:
+                tasks.create_task(each.open())
+            async with asyncio.timeout(30):
+                while not await both_wait():  # noqa: ASYNC110 - only the server knows
+                    await asyncio.sleep(0.01)
+            await held.rollback()
+        assert await stores[0].save_turn(A, TURN)
+        assert await stores[1].load(A) == Remembered([TURN])
+    finally:
+        await other.close()
+        await watch.close()
+        for each in stores:
+            await each.close()
 
 
 async def test_nothing_is_known_at_first(store: MemoryStore) -> None:
