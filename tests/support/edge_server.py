@@ -23,6 +23,7 @@ import edge_tts.communicate
 import pytest
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
+from websockets.extensions.permessage_deflate import ServerPerMessageDeflateFactory
 from websockets.http11 import Request, Response
 
 from tests.support.sounds import MP3_24K_MONO
@@ -220,6 +221,9 @@ async def edge_server(*faults: Fault) -> AsyncIterator[Service]:
         "127.0.0.1",
         0,
         process_request=service.check,
+        # As the client offers it, but MP3 becomes no smaller by it: nothing is compressed.
+        compression=None,
+        extensions=[ServerPerMessageDeflateFactory(compress_settings={"level": 0})],
         ping_interval=None,
         close_timeout=1,
         max_queue=None,

@@ -16,11 +16,13 @@ from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
 RATE = 16_000
+TENTH = RATE // 10
 LOUD = 300.0
 PAUSE = 0.8
 """Seconds of silence after which a segment is over (the VAD's ``max_end_silence_time``)."""
@@ -37,9 +39,17 @@ class Flavour(StrEnum):
 
 def tenths(pcm: bytes) -> list[bool]:
     """Return for each tenth of a second whether it is loud."""
-    samples = np.frombuffer(pcm[: len(pcm) // 2 * 2], dtype="<i2").astype(np.float64)
-    pieces = [samples[at : at + RATE // 10] for at in range(0, len(samples), RATE // 10)]
-    return [bool(np.sqrt(np.mean(piece**2)) > LOUD) for piece in pieces if len(piece)]
+    samples = np.frombuffer(pcm[: len(pcm) // 2 * 2], dtype="<i2").astype(np.float32)
+    whole = len(samples) // TENTH * TENTH
+    found: list[bool] = (_power(samples[:whole].reshape(-1, TENTH)) > LOUD**2).tolist()
+    if whole < len(samples):
+        found += (_power(samples[whole:].reshape(1, -1)) > LOUD**2).tolist()
+    return found
+
+
+def _power(pieces: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the mean square of each row."""
+    return np.asarray(np.einsum("ij,ij->i", pieces, pieces) / pieces.shape[1], np.float32)
 
 
 def loud(pcm: bytes) -> str:

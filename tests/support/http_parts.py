@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from email import message_from_bytes
+from email import message_from_bytes, message_from_string
 from email.message import Message
 
 
@@ -30,17 +30,20 @@ async def read_request(reader: asyncio.StreamReader) -> Request:
     request = Request(head[0].split(" ")[1], headers, body)
     kind = headers.get("content-type", "")
     if kind.startswith("multipart/form-data"):
-        whole = message_from_bytes(f"Content-Type: {kind}\r\n\r\n".encode("latin-1") + body)
-        for part in whole.walk():
-            if not part.is_multipart():
-                _keep(part, request)
+        boundary = message_from_string(f"Content-Type: {kind}\r\n\r\n").get_boundary()
+        assert boundary, kind
+        # By hand: the parser of email looks at each line of what is sound.
+        first, *parts, last = (b"\r\n" + body).split(f"\r\n--{boundary}".encode())
+        assert (first, last.strip()) == (b"", b"--"), "a body of several parts, whole"
+        for part in parts:
+            about, _, content = part.removeprefix(b"\r\n").partition(b"\r\n\r\n")
+            _keep(message_from_bytes(about + b"\r\n\r\n"), content, request)
     return request
 
 
-def _keep(part: Message, request: Request) -> None:
+def _keep(part: Message, content: bytes, request: Request) -> None:
     name = str(part.get_param("name", "", "content-disposition"))
-    content = part.get_payload(decode=True)
-    assert isinstance(content, bytes)
+    assert part.get("content-transfer-encoding", "binary").lower() in {"binary", "8bit", "7bit"}
     if (file := part.get_filename()) is not None:
         request.files[name] = (file, part.get_content_type(), content)
     else:

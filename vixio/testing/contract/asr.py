@@ -136,16 +136,18 @@ class ASRContract(ProviderContract[ASRProvider]):
             assert (await hear(asr, pcm, size)).text == whole.text
         assert whole.text or not words_expected
 
-    @pytest.mark.parametrize(
-        "pcm",
-        [b"", b"\0\0", b"\1", bytes(320), bytes(64_000), b"\5\0\373\377" * 8_000],
-        ids=["empty", "one sample", "half a sample", "10 ms", "2 s of silence", "faint hum"],
-    )
-    async def test_silence_has_no_words(
-        self, asr: ASRProvider, pcm: bytes, words_expected: bool
-    ) -> None:
-        heard = await hear(asr, pcm)
-        assert heard.text == "" or not words_expected
+    async def test_silence_has_no_words(self, asr: ASRProvider, words_expected: bool) -> None:
+        silences = {
+            "empty": b"",
+            "one sample": b"\0\0",
+            "half a sample": b"\1",
+            "10 ms": bytes(320),
+            "2 s of silence": bytes(64_000),
+            "faint hum": b"\5\0\373\377" * 8_000,
+        }
+        for name, pcm in silences.items():
+            heard = await hear(asr, pcm)
+            assert heard.text == "" or not words_expected, name
 
     async def test_ten_minutes_are_bounded(self, asr: ASRProvider, words_expected: bool) -> None:
         minute = (utterances()[ON] * 60)[: 60 * LISTEN_RATE * 2]
@@ -159,8 +161,8 @@ class ASRContract(ProviderContract[ASRProvider]):
     async def test_several_at_once_do_not_mix(self, asr: ASRProvider) -> None:
         said = list(utterances().values())
         alone = [(await hear(asr, pcm)).text for pcm in said]
-        together = await asyncio.gather(*(hear(asr, pcm) for pcm in said * 3))
-        assert [heard.text for heard in together] == alone * 3
+        together = await asyncio.gather(*(hear(asr, pcm) for pcm in said * 2))
+        assert [heard.text for heard in together] == alone * 2
 
     async def test_interleaved_they_finish_in_any_order(self, asr: ASRProvider) -> None:
         pcm = utterances()[ON]
@@ -176,46 +178,45 @@ class ASRContract(ProviderContract[ASRProvider]):
     async def test_hints_of_any_shape_break_nothing(self, asr: ASRProvider) -> None:
         odd = ToolDefinition("x.\ud800 \0", "d\ud800" * 500, {"type": 3}, alias="打开")
         many = [ToolDefinition(f"tool.number_{number}", "") for number in range(300)]
-        for tools in ((), [odd], many):
-            for language in ("", "en-GB", "xx-Unknown", "not a tag"):
+        whole = utterances()[ON]
+        for row, tools in enumerate(((), [odd], many)):
+            for column, language in enumerate(("", "en-GB", "xx-Unknown", "not a tag")):
                 asr.prepare(SpeechHints(tools, language))
-                await hear(asr, utterances()[ON], hints=SpeechHints(tools, language))
+                # A diagonal with words has each of both once; the other pairs get the pre-roll.
+                pcm = whole if row == column % 3 else whole[: 5 * PACKET]
+                await hear(asr, pcm, hints=SpeechHints(tools, language))
 
-    @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])
-    async def test_an_utterance_may_be_dropped_at_any_stage(
-        self, asr: ASRProvider, share: float
-    ) -> None:
+    async def test_an_utterance_may_be_dropped_at_any_stage(self, asr: ASRProvider) -> None:
         pcm = utterances()[ON]
         alone = (await hear(asr, pcm)).text
-        for _ in range(3):
-            stream = asr.open(HINTS)
-            await feed(stream, pcm[: round(len(pcm) * share / 2) * 2])
-            await stream.close()
-            await stream.close()
-            with pytest.raises(ProviderError):
-                await stream.feed(pcm[:PACKET])
-            with pytest.raises(ProviderError):
-                await finish(stream)
-        assert (await hear(asr, pcm)).text == alone
+        for share in (0.0, 0.1, 0.5, 1.0):
+            for _ in range(3):
+                stream = asr.open(HINTS)
+                await feed(stream, pcm[: round(len(pcm) * share / 2) * 2])
+                await stream.close()
+                await stream.close()
+                with pytest.raises(ProviderError):
+                    await stream.feed(pcm[:PACKET])
+                with pytest.raises(ProviderError):
+                    await finish(stream)
+            assert (await hear(asr, pcm)).text == alone, f"after {share:.0%} of one"
 
-    @pytest.mark.parametrize("yields", [0, 1, 3, 10, 50])
-    async def test_cancellation_while_the_words_are_found(
-        self, asr: ASRProvider, yields: int
-    ) -> None:
+    async def test_cancellation_while_the_words_are_found(self, asr: ASRProvider) -> None:
         pcm = utterances()[ON]
         alone = (await hear(asr, pcm)).text
-        for _ in range(3):
-            stream = asr.open(HINTS)
-            await feed(stream, pcm)
-            finishing = asyncio.create_task(finish(stream))
-            for _ in range(yields):
-                await asyncio.sleep(0)
-            found = finishing.done()
-            finishing.cancel()
-            (result,) = await asyncio.gather(finishing, return_exceptions=True)
-            assert isinstance(result, Recognition if found else asyncio.CancelledError)
-            await stream.close()
-        assert (await hear(asr, pcm)).text == alone
+        for yields in (0, 1, 3, 10, 50):
+            for _ in range(3):
+                stream = asr.open(HINTS)
+                await feed(stream, pcm)
+                finishing = asyncio.create_task(finish(stream))
+                for _ in range(yields):
+                    await asyncio.sleep(0)
+                found = finishing.done()
+                finishing.cancel()
+                (result,) = await asyncio.gather(finishing, return_exceptions=True)
+                assert isinstance(result, Recognition if found else asyncio.CancelledError)
+                await stream.close()
+            assert (await hear(asr, pcm)).text == alone, f"cancelled after {yields} steps"
 
     async def test_partial_results(self, asr: ASRProvider) -> None:
         pcm = utterances()[ON]

@@ -52,12 +52,10 @@ class TTSContract(ProviderContract[TTSProvider]):
         assert loudness(pcm) > 300
         assert len(chunks) > 1  # streamed
 
-    @pytest.mark.parametrize(
-        "text", ["", "   ", "\n\t\r", "...", "?! — …", "。！？", "😀👍🏽", "\0\x07"]
-    )
-    async def test_what_has_no_sound_yields_nothing(self, tts: TTSProvider, text: str) -> None:
-        assert await say(tts, text) == b""
-        assert await say(tts, SENTENCE)
+    async def test_what_has_no_sound_yields_nothing(self, tts: TTSProvider) -> None:
+        for text in ("", "   ", "\n\t\r", "...", "?! — …", "。！？", "😀👍🏽", "\0\x07"):
+            assert not await say(tts, text), f"{text!r} has a sound"
+            assert await say(tts, "Yes."), f"after {text!r}"
 
     @pytest.mark.parametrize(
         "text", ["3", "a", "好", "nul\0 bell\x07 surrogate \ud800 end", "a 😀 b"]
@@ -70,13 +68,13 @@ class TTSContract(ProviderContract[TTSProvider]):
         assert 0.5 < pcm_seconds(pcm, tts.sample_rate) < 15.0
         assert loudness(await say(tts, SENTENCE)) > 300
 
-    @pytest.mark.parametrize("language", ["", "en", "en-GB", "zh-CN", "xx-Unknown", "not a tag"])
-    async def test_any_language_is_spoken(self, tts: TTSProvider, language: str) -> None:
-        assert loudness(await say(tts, SENTENCE, language)) > 100
-        assert loudness(await say(tts, "音量已经调到百分之三十。", language)) > 100
+    async def test_any_language_is_spoken(self, tts: TTSProvider) -> None:
+        for language in ("", "en", "en-GB", "zh-CN", "xx-Unknown", "not a tag"):
+            for text in (SENTENCE, "音量已经调到百分之三十。"):
+                assert loudness(await say(tts, text, language)) > 100, f"{text} in {language!r}"
 
     # Longer than the 4,096 characters or bytes that services take in one request.
-    @pytest.mark.parametrize("text", [LONG[:5_000], "好的，没问题。" * 715, "x" * 5_000])
+    @pytest.mark.parametrize("text", [LONG[:4_200], "好的，没问题。" * 600, "x" * 4_200])
     async def test_a_very_long_text_is_spoken_whole(self, tts: TTSProvider, text: str) -> None:
         assert pcm_seconds(await say(tts, text), tts.sample_rate) > 100
 
@@ -89,7 +87,7 @@ class TTSContract(ProviderContract[TTSProvider]):
     async def test_two_at_once_do_not_mix(self, tts: TTSProvider) -> None:
         texts = [SENTENCE, "Yes.", "音量已经调到百分之三十。", LONG[:600]]
         alone = [len(await say(tts, each)) for each in texts]
-        together = await asyncio.gather(*(say(tts, each) for each in texts * 5))
+        together = await asyncio.gather(*(say(tts, each) for each in texts * 3))
         for number, pcm in enumerate(together):
             assert len(pcm) == pytest.approx(alone[number % len(texts)], rel=0.05)
 
