@@ -7,20 +7,28 @@ pytest: ``python -m tests.mistakes`` writes the snapshots by the same code.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import re
 import shlex
 import sys
+import sysconfig
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
+from unittest.mock import patch
 
 from click.testing import CliRunner
 
 from vixio.cli.commands import main
+from vixio.composition import core_speed
+from vixio.providers.pocketsphinx import provider as pocketsphinx
+from vixio.providers.pocketsphinx.messages import WorkerSettings
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -28,6 +36,9 @@ SETTINGS = "vixio.yaml"
 
 ANY_PORTS = "server: {port: 0, http_port: 0}\n"
 """For settings that `vixio check` tries: another program may have the default ports."""
+
+LIVE = "--live"
+"""With it a command needs a recogniser that hears what is said."""
 
 HEADING = "^──── "
 """How a mistake begins in a snapshot."""
@@ -86,6 +97,9 @@ def make(mistake: Mistake) -> Outcome:
         stack.enter_context(_environment(mistake, directory, words))
         stack.enter_context(_without(mistake.not_installed))
         stack.enter_context(_logging_as_before())
+        stack.enter_context(_known_machine())
+        if LIVE not in mistake.command:
+            stack.enter_context(_recogniser_without_processes())
         for name, content in _files(mistake).items():
             _write(directory / name, content, words)
         program, *arguments = shlex.split(_filled(mistake.command, words))
@@ -219,6 +233,61 @@ def _without(modules: tuple[str, ...]) -> Iterator[None]:
         for name in modules:
             del sys.modules[name]
         sys.modules.update(before)
+
+
+class _Worker:
+    """What a worker of PocketSphinx says to silence. It has no process."""
+
+    def open(self, request: bytes) -> tuple[int, asyncio.Future[dict[str, Any]]]:
+        result = asyncio.get_running_loop().create_future()
+        result.set_result(
+            {"words": [], "guess": [], "score": 0.0, "rejected": False, "confidence": None}
+        )
+        return 1, result
+
+    def send(self, *frame: object) -> None: ...
+
+    async def drain(self) -> None: ...
+
+    def forget(self, number: int) -> None: ...
+
+
+class _Workers:
+    workers = ()
+
+    def __init__(self, settings: WorkerSettings, size: int) -> None: ...
+
+    async def start(self) -> None: ...
+
+    def prepare(self, request: bytes) -> None: ...
+
+    async def choose(self) -> _Worker:
+        return _Worker()
+
+    async def close(self) -> None: ...
+
+
+def _recogniser_without_processes() -> AbstractContextManager[object]:
+    """Let the default recogniser start at once: it works in every mistake, and its two processes
+    would take most of the time. `vixio check` with the real one: tests/unit/diagnostics."""
+    return patch.object(pocketsphinx, "RecognitionPool", _Workers)
+
+
+_path = cache(sysconfig.get_path)
+
+
+@contextmanager
+def _known_machine() -> Iterator[None]:
+    """Let every command find the speed of a core and the folders of Python without a measurement.
+
+    Each takes some milliseconds, in all of 180 commands.
+    """
+
+    def timed(parts: int) -> float:
+        return parts * core_speed.REFERENCE_S / core_speed.PARTS
+
+    with patch.object(core_speed, "_timed", timed), patch.object(sysconfig, "get_path", _path):
+        yield
 
 
 @contextmanager
