@@ -46,9 +46,10 @@ def test_every_set_is_a_valid_section() -> None:
 
 
 @pytest.mark.slow
-async def test_a_handful_of_sentences() -> None:
-    report = await bench_set(section("offline", None), held_out, limit=2, latency_samples=1)
-    assert report.commands == report.free == 2 * len(held_out.SPEAKERS)
+async def test_a_handful_of_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(held_out, "SPEAKERS", held_out.SPEAKERS[:2])
+    report = await bench_set(section("offline", None), held_out, limit=3, latency_samples=1)
+    assert report.commands == report.free == 3 * 2
     assert report.right >= 0.5 * report.commands
     assert report.error_rate >= 0.5, "it knows no other words than those of commands"
     assert report.latency_p50 > 0

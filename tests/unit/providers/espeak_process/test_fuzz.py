@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from vixio.core.errors import ProviderError
 from vixio.providers.espeak.provider import EspeakSettings, EspeakTTSProvider
 from vixio.providers.espeak_process.pool import acquire, release
-from vixio.testing.contract.tts import SENTENCE, say
+from vixio.testing.contract.tts import say
 
 LANGUAGES = ("en", "zh", "ar", "gu", "ti", "vi", "xx")
 
@@ -30,35 +30,17 @@ NASTY = {
     "control characters": "a\0\x07\x1b[31m\x7f\x85b\u2028c",
     "bidirectional": "a\u202eb\u2066\u2069\u200fc",
     "selectors": "a" + "\ufe00\ufe0f\U000e0100\U000e01ef" * 16,
-    "mixed scripts": "aبжक好한あ\u0e01\u05d0\u10d0\u1200" * 16,
-    "Arabic with marks": "\u0643\u064e\u064a\u0652\u0641\u064e\u0651\u0670" * 20,
-    "one long word": "pneumono" * 100,
-    "long number": "9" * 400,
-    "separators in a number": "1,234.567:89-0/" * 16,
-    "marks of punctuation": "a?!.,;:-–—…'\"«»()[]{}<>|\\/@#$%^&*_+=~`" * 10,
+    "mixed scripts": "aبжक好한あ\u0e01\u05d0\u10d0\u1200" * 6,
+    "Arabic with marks": "\u0643\u064e\u064a\u0652\u0641\u064e\u0651\u0670" * 12,
+    "one long word": "pneumono" * 40,
+    "long number": "9" * 260,
+    "separators in a number": "1,234.567:89-0/" * 10,
+    "marks of punctuation": "a?!.,;:-–—…'\"«»()[]{}<>|\\/@#$%^&*_+=~`" * 4,
     "markup": "<speak><break time='60s'/></speak> [[h@'loU]] &#0; &amp;",
     "mathematics": "\U0001d400\U0001d7ff\u222b\u2200x\u2203y" * 10,
-    "full width": "\uff21\uff22\uff11\u3371\u32ff" * 10,
-    "old scripts": "\U00010400\U00012000\U00013000 a" * 10,
+    "full width": "\uff21\uff22\uff11\u3371\u32ff" * 5,
+    "old scripts": "\U00010400\U00012000\U00013000 a" * 4,
 }
-
-
-@pytest.fixture
-async def tts() -> AsyncIterator[EspeakTTSProvider]:
-    provider = EspeakTTSProvider(EspeakSettings(rate=450))
-    await provider.start()
-    yield provider
-    await provider.close()
-
-
-@pytest.mark.parametrize("kind", NASTY)
-async def test_nasty_texts_crash_nothing(tts: EspeakTTSProvider, kind: str) -> None:
-    pool = await acquire()
-    for language in LANGUAGES:
-        await say(tts, NASTY[kind], language)
-    assert await say(tts, SENTENCE)
-    assert pool.restarts == 0
-    await release()
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +55,22 @@ def shared(runner: asyncio.Runner) -> Iterator[EspeakTTSProvider]:
     runner.run(provider.start())
     yield provider
     runner.run(provider.close())
+
+
+@pytest.mark.parametrize("kind", NASTY)
+def test_nasty_texts_crash_nothing(
+    runner: asyncio.Runner, shared: EspeakTTSProvider, kind: str
+) -> None:
+    async def crashes_nothing() -> None:
+        pool = await acquire()
+        before = pool.restarts
+        for language in LANGUAGES:
+            await say(shared, NASTY[kind], language)
+        assert await say(shared, "yes")
+        assert pool.restarts == before
+        await release()
+
+    runner.run(crashes_nothing())
 
 
 async def survives(tts: EspeakTTSProvider, text: str, language: str) -> None:
