@@ -6,7 +6,7 @@ import asyncio
 import json
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,14 @@ from typing import Any
 import pytest
 
 from firmware_test_client import DeviceConfig
-from tests.e2e.processes import Running, free_ports, running
+from tests.e2e.processes import (
+    LIGHT,
+    LIGHT_YAML,
+    Running,
+    free_ports,
+    light_environment,
+    running,
+)
 from tests.support import patient
 from tests.support.joined import cluster_yaml
 from tests.support.registry_databases import new_postgres, skip_postgres
@@ -26,9 +33,15 @@ VIXIO = Path(sys.executable).with_name("vixio")
 class House:
     """A server's folder: its settings and its registry."""
 
+    program: Sequence[str | Path] = (VIXIO,)
+    """The command that serves."""
+    more = patient.YAML
+    """Lines of the settings: the providers, and limits of time."""
+
     def __init__(self, folder: Path, database: str, access: str = "activation") -> None:
         self.folder = folder
         self.database = database
+        self.access = access
         self.port, self.http_port = free_ports(2)
         self.ota_url = f"http://127.0.0.1:{self.http_port}/xiaozhi/ota/"
         self.write(access)
@@ -39,14 +52,14 @@ class House:
         (self.folder / "vixio.yaml").write_text(
             f"server: {{{server}, access: {access}, workers: {workers}}}\n"
             f"data: {{folder: {self.folder / 'data'}, database: '{self.database}'}}\n"
-            f"memory: {{store: none}}\n{patient.YAML}{cluster_yaml()}"
+            f"memory: {{store: none}}\n{self.more}{cluster_yaml()}"
         )
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[Running]:
         """Run the server until the block ends."""
-        command = (VIXIO, "serve", "--config", self.folder / "vixio.yaml")
-        async with running(command, self.folder) as server:
+        command = (*self.program, "serve", "--config", self.folder / "vixio.yaml")
+        async with running(command, self.folder, self.environment()) as server:
             await server.line("silero")
             try:
                 yield server
@@ -59,9 +72,13 @@ class House:
             assert "Traceback" not in said
             assert "ERROR" not in said, said
 
+    def environment(self) -> Mapping[str, str]:
+        """Return variables of all its programs."""
+        return {}
+
     async def command(self, *arguments: str, status: int = 0) -> str:
         """Run a command of the registry; return what it says."""
-        async with running((VIXIO, *arguments), self.folder) as command:
+        async with running((VIXIO, *arguments), self.folder, self.environment()) as command:
             assert command.process.stdout is not None
             async with asyncio.timeout(60):
                 said = (await command.process.stdout.read()).decode()
@@ -89,11 +106,31 @@ class House:
         )
 
 
+class LightHouse(House):
+    """One that hears nothing, speaks silence, and takes little of the processor."""
+
+    program = LIGHT
+    more = (
+        f"{LIGHT_YAML}timeouts: {json.dumps(patient.sections()['timeouts'])}\n"
+        "assistant: {wake_reply: Hello.}\n"
+    )
+
+    def environment(self) -> Mapping[str, str]:
+        """Return where the light providers are."""
+        return light_environment()
+
+    def without_api(self) -> LightHouse:
+        """Have no HTTP API in the settings that are written from now on; return the same house."""
+        self.more = f"{LightHouse.more}api: {{enabled: false}}\n"
+        self.write(self.access)
+        return self
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
-def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
+def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LightHouse]:
     """A server with an own registry."""
     if request.param == "sqlite":
-        yield House(tmp_path, "")
+        yield LightHouse(tmp_path, "")
     else:
         skip_postgres()
-        yield House(tmp_path, new_postgres(request.getfixturevalue("postgres_url")))
+        yield LightHouse(tmp_path, new_postgres(request.getfixturevalue("postgres_url")))

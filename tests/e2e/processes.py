@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import os
 import random
 import signal
 import socket
+import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import gettempdir
-from typing import IO
+from typing import IO, Final
 
 from tests.support import warm
 
@@ -21,6 +23,12 @@ STOP_TIMEOUT = 30.0
 """Seconds. Taking apart a process that has loaded the agent SDK is most of a second of work, and of
 a busy machine five; this catches the one that never ends."""
 
+
+LIGHT: Final = (sys.executable, "-c", "import light_vixio; light_vixio.main()")
+"""The command ``vixio``, whose first two workers are forked instead of started."""
+
+LIGHT_YAML: Final = "asr: {name: nothing}\ntts: {name: silence}\n"
+"""A recogniser that hears no word and a silent voice, where :func:`light_environment` is given."""
 
 OWN_PORTS = (15_000, 32_000)
 """Below the dynamic ports of Linux (32768 to 60999), macOS and Windows (from 49152)."""
@@ -96,6 +104,12 @@ async def running(
         if process.stdout is not None:
             run.out.append((await process.stdout.read()).decode())
         await process.wait()
+
+
+def light_environment() -> dict[str, str]:
+    """Return what a program needs for LIGHT, and for settings with what LIGHT_YAML names."""
+    path = [str(Path(__file__).with_name("light")), os.environ.get("PYTHONPATH", "")]
+    return {"PYTHONPATH": os.pathsep.join(filter(None, path))}
 
 
 def free_ports(count: int) -> list[int]:

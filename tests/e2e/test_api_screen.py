@@ -8,7 +8,7 @@ import aiohttp
 
 from firmware_test_client import SimulatedDevice
 from tests.e2e.api_client import api_server
-from tests.e2e.house import House
+from tests.e2e.house import LightHouse
 from vixio.api.scopes import Scope
 from vixio.api.screens import MAX_BYTES, PATH
 
@@ -73,7 +73,7 @@ async def test_why_there_is_no_screen(tmp_path: Path) -> None:
 
 
 async def test_whichever_process_the_picture_comes_to(tmp_path: Path) -> None:
-    house = House(tmp_path, "", access="open")
+    house = LightHouse(tmp_path, "", access="open")
     house.write("open", workers=2)
     image = picture(150_000)
     async with (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator
@@ -15,19 +14,24 @@ from pathlib import Path
 
 import pytest
 
-from firmware_test_client import DeviceConfig, Reply, SimulatedDevice
-from tests.e2e.checks import assert_nothing_wrong, assert_played_well
-from tests.e2e.processes import STOP_TIMEOUT, Running, free_ports, running
+from firmware_test_client import DeviceConfig, Pcm, Reply, SimulatedDevice
+from tests.e2e.checks import assert_nothing_wrong
+from tests.e2e.processes import (
+    LIGHT,
+    STOP_TIMEOUT,
+    Running,
+    free_ports,
+    light_environment,
+    running,
+)
 from tests.support import patient
 from tests.support.llm_server import Answer, LLMServer, Stall, text
 from tests.support.waiting import until
 
-VIXIO = Path(sys.executable).with_name("vixio")
-
-SENTENCE = (
-    "The quick brown fox jumps over the lazy dog while the cat looks on from the window sill "
-    "and wonders when the rain will end"
-)
+BEGINNING = "The quick brown fox jumps over the lazy dog."
+END = "The cat looks on from the window sill and wonders when the rain will end."
+LONG = f"{END} " * 50
+"""Half a minute and more of the silent voice."""
 BEGUN_MS = 500.0
 BOUND = 60.0
 
@@ -95,11 +99,17 @@ class Served:
 
 @asynccontextmanager
 async def serving(
-    directory: Path, llm: LLMServer, *, workers: int = 1, drain: float = 60
+    directory: Path,
+    llm: LLMServer,
+    *,
+    workers: int = 1,
+    drain: float = 60,
+    voice: str = "silence",
 ) -> AsyncIterator[Served]:
     port, http_port = free_ports(2)
     path = directory / "vixio.yaml"
     limits = {**patient.sections(drain=drain), "memory": {"store": "none"}}
+    limits |= {"asr": {"name": "nothing"}, "tts": {"name": voice}, "api": {"enabled": False}}
     limits["assistant"] = {"filler_after": 0}
     limits["server"] = {
         "host": "127.0.0.1",
@@ -115,7 +125,8 @@ async def serving(
         "first_token_timeout": 60,
     }
     path.write_text(json.dumps(limits), encoding="utf-8")
-    async with running((VIXIO, "serve", "--config", path), directory) as process:
+    command = (*LIGHT, "serve", "--config", path)
+    async with running(command, directory, light_environment()) as process:
         await process.line("silero")
         served = Served(process, port, http_port)
         await until(
@@ -140,15 +151,32 @@ async def speaking(device: SimulatedDevice) -> Reply:
     return device.replies[-1]
 
 
+def assert_sent_whole(reply: Reply, whole: Reply) -> None:
+    """The server sent the reply to its end, as the one before, and said that it is over.
+
+    A device on a busy machine may still play the last packets when the connection is closed.
+    """
+    assert reply.text == whole.text
+    assert reply.tts_stop is not None
+    assert (reply.overflows, reply.decode_errors) == (0, 0)
+    assert reply.audio_ms == pytest.approx(whole.audio_ms, abs=120)
+    count = min(reply.heard.samples.size, whole.heard.samples.size)
+    heard, before = (Pcm(each.heard.data[: 2 * count], each.heard_rate) for each in (reply, whole))
+    assert heard.rms == pytest.approx(before.rms, rel=0.1)
+    assert heard.rms > 500
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 async def test_a_sentence_is_heard_to_its_end(tmp_path: Path, workers: int) -> None:
     async with (
         LLMServer() as llm,
-        serving(tmp_path, llm, workers=workers) as served,
+        serving(tmp_path, llm, workers=workers, voice="espeak") as served,
         SimulatedDevice(served.device) as device,
         SimulatedDevice(served.device) as idle,
     ):
-        llm.script(text(f"{SENTENCE}."), text(f"{SENTENCE}."))
+        thinking = Stall()
+        begun, rest = f"{BEGINNING} {END[:10]}", END[10:]
+        llm.script(text(begun, rest), text(begun, thinking, rest))
         whole = await device.type_text("hello")
         reply = await speaking(device)
         served.process.process.send_signal(signal.SIGTERM)
@@ -159,17 +187,14 @@ async def test_a_sentence_is_heard_to_its_end(tmp_path: Path, workers: int) -> N
                 pass
             while await served.connect() != (503, "10"):
                 pass
-        assert not reply.ended
+        assert reply.tts_stop is None
+        thinking.go.set()
 
         close = await device.wait_for_close(timeout=BOUND)
         assert (close.code, close.reason) == (1001, "the server is stopping")
-        assert reply.text == whole.text == f"{SENTENCE}."
-        assert_played_well(reply)
+        assert whole.text == f"{BEGINNING} {END}"
+        assert_sent_whole(reply, whole)
         assert_nothing_wrong(device)
-        assert reply.audio_ms == pytest.approx(whole.audio_ms, abs=120)
-        assert reply.played_ms == pytest.approx(whole.played_ms, abs=120)
-        assert reply.heard.rms == pytest.approx(whole.heard.rms, rel=0.1)
-        assert reply.heard.rms > 500
         assert await served.ended() == 0
     lines = "".join(served.process.err)
     assert lines.count("  drained") == workers
@@ -203,7 +228,7 @@ async def test_ctrl_c_does_not_wait(tmp_path: Path, workers: int) -> None:
         serving(tmp_path, llm, workers=workers) as served,
         SimulatedDevice(served.device) as device,
     ):
-        llm.script(text(f"{SENTENCE}. {SENTENCE}. {SENTENCE}."))
+        llm.script(text(LONG))
         reply = await speaking(device)
         served.process.process.send_signal(signal.SIGINT)
         close = await device.wait_for_close()
@@ -223,7 +248,7 @@ async def test_a_second_signal_ends_it_at_once(tmp_path: Path, workers: int) -> 
         health = json.loads((await served.get(served.http_port, "/healthz"))[2])
         pids = [each["pid"] for each in health.get("workers", [])]
         assert len(pids) == (workers if workers > 1 else 0)
-        llm.script(text(f"{SENTENCE}. {SENTENCE}. {SENTENCE}."))
+        llm.script(text(LONG))
         reply = await speaking(device)
         served.process.process.send_signal(signal.SIGTERM)
         await until(lambda: served.process.count("draining") == workers, what="the drain")

@@ -17,7 +17,14 @@ import pytest
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from firmware_test_client.flash import App, Flash
 from firmware_test_client.image import firmware_image, merged_binary
-from tests.e2e.processes import Running, free_ports, running
+from tests.e2e.processes import (
+    LIGHT,
+    LIGHT_YAML,
+    Running,
+    free_ports,
+    light_environment,
+    running,
+)
 from tests.support import warm
 
 VIXIO = Path(sys.executable).with_name("vixio")
@@ -38,7 +45,7 @@ class House:
         process = await warm.create_subprocess_exec(
             *map(str, (VIXIO, "firmware", "--config", self.folder / "vixio.yaml", *arguments)),
             cwd=self.folder,
-            env=warm.kept(),
+            env={**warm.kept(), **light_environment()},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
@@ -75,10 +82,12 @@ async def house(folder: Path, workers: int = 1) -> AsyncIterator[House]:
     port, http_port = free_ports(2)
     (folder / "vixio.yaml").write_text(
         f"server: {{host: 127.0.0.1, port: {port}, http_port: {http_port}, workers: {workers}}}\n"
-        f"data: {{folder: {folder / 'data'}}}\nmemory: {{store: none}}\n",
+        f"data: {{folder: {folder / 'data'}}}\nmemory: {{store: none}}\n"
+        f"{LIGHT_YAML}api: {{enabled: false}}\n",
         encoding="utf-8",
     )
-    async with running((VIXIO, "serve", "--config", folder / "vixio.yaml"), folder) as server:
+    command = (*LIGHT, "serve", "--config", folder / "vixio.yaml")
+    async with running(command, folder, light_environment()) as server:
         await server.line("silero")
         yield House(server, folder, f"http://127.0.0.1:{http_port}/xiaozhi/ota/")
         await server.stop(signal.SIGTERM)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from firmware_test_client import SimulatedDevice
-from tests.e2e.house import House
+from tests.e2e.house import House, LightHouse
 
 
 async def listed(house: House, *options: str) -> list[dict[str, Any]]:
@@ -19,7 +19,7 @@ async def listed(house: House, *options: str) -> list[dict[str, Any]]:
 
 
 async def test_added_by_a_command_and_heard_once_wherever_the_device_is(tmp_path: Path) -> None:
-    house = House(tmp_path, "", access="open")
+    house = LightHouse(tmp_path, "", access="open").without_api()
     house.write("open", workers=2)
     devices = [
         SimulatedDevice(house.device(mode="auto", device_id=f"02:00:00:00:00:1{number}"))

@@ -6,17 +6,18 @@ import asyncio
 import logging
 import signal
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 import firmware_test_client.observed
 from firmware_test_client import SimulatedDevice
 from tests.e2e.api_client import ApiServer, api_server
 from tests.e2e.doubles import WaveformASR
 from tests.e2e.event_stream import streaming
-from tests.e2e.house import House
+from tests.e2e.house import LightHouse
 from tests.support.a2a_client import TOKEN, TOKENS
 from tests.support.waiting import until
 from vixio.api.scopes import Scope
@@ -201,75 +202,88 @@ def cut_off(caplog: pytest.LogCaptureFixture) -> list[int]:
     return [each.__dict__["requests"] for each in found]
 
 
-@every_route
-async def test_a_request_that_is_not_whole_in_time_is_refused(
-    route: Route,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+@asynccontextmanager
+async def asking_all(served: Served) -> AsyncIterator[dict[str, tuple[bytes, Streams]]]:
+    """Send a request of each route up to the middle; yield the rest of its body and its streams."""
+    async with AsyncExitStack() as stack:
+        asked: dict[str, tuple[bytes, Streams]] = {}
+        for route in ROUTES:
+            path, headers, body = await route(served)
+            streams = await stack.enter_async_context(served.asking(path, headers, body))
+            asked[route.__name__] = (body[len(body) // 2 :], streams)
+        yield asked
+
+
+async def test_requests_that_are_not_whole_in_time_are_refused(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with serving(tmp_path, monkeypatch) as served:
-        async with served.asking(*await route(served)) as (reader, _):
+        async with asking_all(served) as asked:
             await served.stop()
-            answer = await asyncio.wait_for(reader.read(), BOUND_S)
-        assert answer.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
-        assert b"\r\nConnection: close\r\n" in answer
-        assert b"\r\nRetry-After: 10\r\n" in answer
-        assert answer.endswith(b"\r\n\r\nThe server is stopping, try again.\n")
-        assert served.api.server.count("http.limited.stopping") == 1
-        assert cut_off(caplog) == [1]
+            for route, (_, (reader, _)) in asked.items():
+                answer = await asyncio.wait_for(reader.read(), BOUND_S)
+                assert answer.startswith(b"HTTP/1.1 503 Service Unavailable\r\n"), route
+                assert b"\r\nConnection: close\r\n" in answer, route
+                assert b"\r\nRetry-After: 10\r\n" in answer, route
+                last = b"\r\n\r\nThe server is stopping, try again.\n"
+                assert answer.endswith(last), route
+        assert served.api.server.count("http.limited.stopping") == len(ROUTES)
+        assert cut_off(caplog) == [len(ROUTES)]
     assert errors(caplog) == []
 
 
-@every_route
-async def test_a_request_that_becomes_whole_meanwhile_is_answered(
-    route: Route,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
+async def test_requests_that_become_whole_meanwhile_are_answered(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(guard, "LAST_S", 10 * BOUND_S)
     monkeypatch.setattr(guard, "STOP_S", 10 * BOUND_S)
     async with serving(tmp_path, monkeypatch) as served:
         served.vision.quick = True
-        path, headers, body = await route(served)
-        async with served.asking(path, headers, body) as (reader, writer):
+        async with asking_all(served) as asked:
             stopping = asyncio.create_task(served.stop())
             with suppress(ConnectionError):
                 while not stopping.done():  # until it listens no more
                     _, other = await asyncio.open_connection("127.0.0.1", served.port)
                     other.close()
-            writer.write(body[len(body) // 2 :])
-            answer = await asyncio.wait_for(reader.read(), BOUND_S)
+            for route, (rest_of_body, (reader, writer)) in asked.items():
+                writer.write(rest_of_body)
+                answer = await asyncio.wait_for(reader.read(), BOUND_S)
+                head, _, rest = answer.partition(b"\r\n\r\n")
+                assert head.startswith(b"HTTP/1.1 "), route
+                assert not head.startswith(b"HTTP/1.1 500 "), (route, answer)
+                assert f"content-length: {len(rest)}".encode() in head, route
             await stopping
-        head, _, rest = answer.partition(b"\r\n\r\n")
-        assert head.startswith(b"HTTP/1.1 ")
-        assert not head.startswith(b"HTTP/1.1 500 "), answer
-        assert f"content-length: {len(rest)}".encode() in head
         assert served.api.server.count("http.limited.stopping") == 0
     assert errors(caplog) == []
     assert cut_off(caplog) == []
 
 
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def standing(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Served]:
+    """A server that outlives the tests that use it."""
+    with pytest.MonkeyPatch.context() as patch:
+        async with serving(tmp_path_factory.mktemp("standing"), patch) as served:
+            yield served
+
+
+@pytest.mark.asyncio(loop_scope="module")
 @every_route
 @pytest.mark.parametrize("how", ["closes", "resets"])
 async def test_a_client_that_leaves_harms_nobody(
-    how: str,
-    route: Route,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
+    how: str, route: Route, standing: Served, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with serving(tmp_path, monkeypatch) as served:
-        request = await route(served)
-        async with served.asking(*request) as (_, writer):
-            address = writer.get_extra_info("sockname")
-            assert is_connected(served, address)
-            if how == "resets":
-                writer.transport.abort()
-        await until(lambda: not is_connected(served, address), what="the end of the connection")
-        async with served.api.http.get(f"{served.api.server.http_url}/healthz") as answer:
-            assert answer.status == 200
+    request = await route(standing)
+    async with standing.asking(*request) as (_, writer):
+        address = writer.get_extra_info("sockname")
+        assert is_connected(standing, address)
+        if how == "resets":
+            writer.transport.abort()
+    await until(lambda: not is_connected(standing, address), what="the end of the connection")
+    async with standing.api.http.get(f"{standing.api.server.http_url}/healthz") as answer:
+        assert answer.status == 200
     assert errors(caplog) == []
 
 
@@ -306,7 +320,7 @@ async def test_what_is_being_answered_is_given_up_in_time(
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["term", "int"])
 async def test_the_end_of_a_process(number: signal.Signals, tmp_path: Path) -> None:
-    house = House(tmp_path, "", access="open")
+    house = LightHouse(tmp_path, "", access="open")
     async with house.serving() as server:
         async with (
             half_sent(house.http_port, "/xiaozhi/ota/", {}, SENDS) as (one, _),

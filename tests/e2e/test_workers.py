@@ -19,7 +19,15 @@ import pytest
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from firmware_test_client.errors import Disconnected
-from tests.e2e.processes import STOP_TIMEOUT, Running, free_ports, running
+from tests.e2e.processes import (
+    LIGHT,
+    LIGHT_YAML,
+    STOP_TIMEOUT,
+    Running,
+    free_ports,
+    light_environment,
+    running,
+)
 from tests.support import patient
 from tests.support.joined import cluster_yaml
 from tests.support.llm_server import LLMServer, text
@@ -70,13 +78,20 @@ class Served:
 
 @asynccontextmanager
 async def two_processes(directory: Path, config: str = "") -> AsyncIterator[Served]:
+    """Run a server that hears nothing and speaks silence. Its first processes are forked.
+
+    A process that replaces one of them is started as usual.
+    """
     port, http_port = free_ports(2)
     path = directory / "vixio.yaml"
     path.write_text(
-        f"server: {{workers: 2}}\nmemory: {{store: none}}\n{patient.YAML}{config}{cluster_yaml()}"
+        f"server: {{workers: 2}}\nmemory: {{store: none}}\napi: {{enabled: false}}\n"
+        f"timeouts: {json.dumps(patient.sections()['timeouts'])}\n"
+        f"{LIGHT_YAML}{config}{cluster_yaml()}"
     )
-    command = (VIXIO, "serve", "--config", path, "--host", "127.0.0.1", "--port", str(port))
-    async with running((*command, "--http-port", str(http_port)), directory) as server:
+    command = (*LIGHT, "serve", "--config", path, "--host", "127.0.0.1", "--port", str(port))
+    where = ("--http-port", str(http_port))
+    async with running((*command, *where), directory, light_environment()) as server:
         ota = f"http://127.0.0.1:{http_port}/xiaozhi/ota/"
         assert ota in await server.line("OTA URL")
         assert "2 processes" in await server.line("silero")
@@ -214,15 +229,17 @@ async def _ends(device: SimulatedDevice) -> bool:
 async def test_the_number_of_processes_may_be_chosen(tmp_path: Path, one_core: bool) -> None:
     """On one core it is the plain server, without other processes."""
     port, http_port = free_ports(2)
+    path = tmp_path / "vixio.yaml"
+    path.write_text(f"{LIGHT_YAML}api: {{enabled: false}}\n")
     confined = (
-        "import os, sys\n"
+        "import light_vixio, os\n"
         "cores = sorted(os.sched_getaffinity(0))\n"
         f"os.sched_setaffinity(0, cores[:1] if {one_core} else cores)\n"
-        "os.execv(sys.argv[1], sys.argv[1:])"
+        "light_vixio.main()"
     )
-    command = (sys.executable, "-c", confined, VIXIO, "serve", "--workers", "auto")
+    command = (sys.executable, "-c", confined, "serve", "--workers", "auto", "--config", path)
     where = ("--host", "127.0.0.1", "--port", str(port), "--http-port", str(http_port))
-    async with running((*command, *where), tmp_path) as server:
+    async with running((*command, *where), tmp_path, light_environment()) as server:
         ota = f"http://127.0.0.1:{http_port}/xiaozhi/ota/"
         assert ota in await server.line("OTA URL")
         using = await server.line("silero")
@@ -246,8 +263,9 @@ async def test_a_port_that_is_taken_is_one_line_and_status_2(tmp_path: Path) -> 
     taken = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
     try:
         port = taken.sockets[0].getsockname()[1]
-        command = (VIXIO, "serve", "--workers", "2", "--host", "127.0.0.1", "--http-port", "0")
-        async with running((*command, "--port", str(port)), tmp_path) as server:
+        command = (*LIGHT, "serve", "--workers", "2", "--host", "127.0.0.1", "--http-port", "0")
+        where = ("--port", str(port))
+        async with running((*command, *where), tmp_path, light_environment()) as server:
             async with asyncio.timeout(BOUND):
                 assert await server.process.wait() == 2
         told = [line for line in server.err if line.startswith("vixio:")]
@@ -262,8 +280,9 @@ async def test_a_port_that_is_taken_is_one_line_and_status_2(tmp_path: Path) -> 
 async def test_workers_that_cannot_start_end_the_server(tmp_path: Path) -> None:
     path = tmp_path / "vixio.yaml"
     path.write_text("asr: {name: pocketsphinx, model: /nowhere, dictionary: /nowhere/words}\n")
-    command = (VIXIO, "serve", "--workers", "2", "--config", path, "--host", "127.0.0.1")
-    async with running((*command, "--port", "0", "--http-port", "0"), tmp_path) as server:
+    command = (*LIGHT, "serve", "--workers", "2", "--config", path, "--host", "127.0.0.1")
+    where = ("--port", "0", "--http-port", "0")
+    async with running((*command, *where), tmp_path, light_environment()) as server:
         async with asyncio.timeout(BOUND + STOP_TIMEOUT):
             assert await server.process.wait() == 2
     everything = "".join(server.out + server.err)

@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -18,7 +17,14 @@ import pytest
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from tests.e2e.a2a.support import PARIS
-from tests.e2e.processes import Running, free_ports, running
+from tests.e2e.processes import (
+    LIGHT,
+    LIGHT_YAML,
+    Running,
+    free_ports,
+    light_environment,
+    running,
+)
 from tests.support import patient
 from tests.support.a2a_client import (
     TOKEN,
@@ -35,7 +41,6 @@ from tests.support.a2a_client import (
 from tests.support.joined import cluster_yaml
 from tests.support.llm_server import LLMServer, Stall, calls, text
 
-VIXIO = Path(sys.executable).with_name("vixio")
 BOUND = 60.0
 MANY = 24
 """Connections: enough that both of two processes get some."""
@@ -75,14 +80,16 @@ async def two_processes(directory: Path, llm: LLMServer) -> AsyncIterator[Served
     section = {"tokens": {"alice": TOKEN}, "devices": {}}
     path = directory / "vixio.yaml"
     path.write_text(
-        f"server: {{workers: 2}}\nmemory: {{store: none}}\n{patient.YAML}"
+        f"server: {{workers: 2}}\nmemory: {{store: none}}\napi: {{enabled: false}}\n{LIGHT_YAML}"
+        f"timeouts: {json.dumps(patient.sections()['timeouts'])}\n"
         f"agent: {json.dumps(agent)}\na2a: {json.dumps(section)}\n{cluster_yaml()}"
     )
-    command = (VIXIO, "serve", "--config", path, "--host", "127.0.0.1", "--port", str(port))
+    command = (*LIGHT, "serve", "--config", path, "--host", "127.0.0.1", "--port", str(port))
+    where = ("--http-port", str(http_port))
     connector = aiohttp.TCPConnector(force_close=True)
     timeout = aiohttp.ClientTimeout(total=BOUND)
     async with (
-        running((*command, "--http-port", str(http_port)), directory) as server,
+        running((*command, *where), directory, light_environment()) as server,
         aiohttp.ClientSession(connector=connector, timeout=timeout) as http,
     ):
         await server.line("2 processes")
