@@ -17,7 +17,7 @@ from tests.support.cluster_members import members  # noqa: F401 - a fixture of t
 from tests.support.edge_server import edge_server
 from tests.support.speech_server import SpeechServer
 from vixio.providers.edge_tts.provider import EdgeTTSProvider
-from vixio.providers.espeak.provider import EspeakTTSProvider
+from vixio.providers.espeak.provider import EspeakSettings, EspeakTTSProvider
 from vixio.providers.openai_speech.tts import OpenAITTSProvider, OpenAITTSSettings
 from vixio.providers.openai_vision.provider import OpenAIVisionProvider, OpenAIVisionSettings
 from vixio.providers.silero_vad.provider import SileroVADProvider
@@ -35,7 +35,7 @@ async def silero() -> AsyncIterator[VADProvider]:
 
 @asynccontextmanager
 async def espeak() -> AsyncIterator[TTSProvider]:
-    yield EspeakTTSProvider()
+    yield EspeakTTSProvider(EspeakSettings(rate=300))
 
 
 @asynccontextmanager
