@@ -18,6 +18,7 @@ from tempfile import mkdtemp
 from tests.schedule import report, times
 from tests.schedule.jobs import Idle, Job, run
 from tests.schedule.targets import TARGETS, Part, Target, files, parts
+from tests.support import warm
 
 VENV = Path(sys.prefix)
 SETUP = "setup"
@@ -61,6 +62,7 @@ def part_job(target: Target, part: Part, folder: Path) -> Job:
         load=part.load,
         after=frozenset(f"{SETUP}/{need}" for need in target.needs),
         alone=part.group.alone,
+        warm=True,
     )
 
 
@@ -124,14 +126,15 @@ def schedule(targets: Sequence[Target], *, cores: float | None, record: bool) ->
         ],
         check=False,
     )
-    outcomes = run(
-        all_jobs(targets, folder),
-        folder,
-        cores=(os.cpu_count() or 1) + OVERLAP if cores is None else cores,
-        idle=Idle() if cores is None and Idle.SOURCE.exists() else None,
-        started=report.started,
-        ended=report.ended,
-    )
+    with warm.share(folder / "warm"):
+        outcomes = run(
+            all_jobs(targets, folder),
+            folder,
+            cores=(os.cpu_count() or 1) + OVERLAP if cores is None else cores,
+            idle=Idle() if cores is None and Idle.SOURCE.exists() else None,
+            started=report.started,
+            ended=report.ended,
+        )
     wall_s = time.monotonic() - began
     took = {
         (target.name, file): each

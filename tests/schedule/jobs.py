@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
+from tests.support import warm
+
 GRACE_S = 10.0
 """Between SIGTERM and SIGKILL for a job that is ended."""
 LOOK_S = 3.0
@@ -33,6 +35,7 @@ class Job:
 
     ``load``: the cores that it keeps busy. ``after``: names of jobs that must have passed before.
     ``lane``: of the jobs with the same lane, one runs at a time. ``alone``: nothing runs beside it.
+    ``warm``: whether the warm parent may start it (tests/support/warm.py).
     ``limit_s``: after so many seconds it is ended, and has failed.
     """
 
@@ -43,6 +46,7 @@ class Job:
     after: frozenset[str] = frozenset()
     lane: str = ""
     alone: bool = False
+    warm: bool = False
     limit_s: float = 3_600.0
 
 
@@ -70,8 +74,9 @@ class _Running:
         self._over = threading.Event()
         with self._output.open("wb") as file:
             # A group of its own, so that what it has started can be ended with it.
-            self._process = subprocess.Popen(
+            self._process = (warm.start if job.warm else subprocess.Popen)(
                 job.command,
+                cwd=Path.cwd(),
                 env=dict(job.environment),
                 stdin=subprocess.DEVNULL,
                 stdout=file,
@@ -100,19 +105,16 @@ class _Running:
             self.end()
 
     def _wait(self, ends: SimpleQueue[Outcome]) -> None:
-        _, status, usage = os.wait4(self._process.pid, 0)
+        if isinstance(self._process, warm.WarmPopen):
+            returncode = self._process.wait()
+            cpu_s = self._process.processor_s
+        else:
+            _, status, usage = os.wait4(self._process.pid, 0)
+            returncode = self._process.returncode = os.waitstatus_to_exitcode(status)
+            cpu_s = usage.ru_utime + usage.ru_stime
         self._over.set()
-        self._process.returncode = os.waitstatus_to_exitcode(status)
-        ends.put(
-            Outcome(
-                self.job,
-                self._process.returncode,
-                self._began_s,
-                time.monotonic() - self._began - self._began_s,
-                usage.ru_utime + usage.ru_stime,
-                self._output,
-            )
-        )
+        wall_s = time.monotonic() - self._began - self._began_s
+        ends.put(Outcome(self.job, returncode, self._began_s, wall_s, cpu_s, self._output))
 
 
 def run(

@@ -1,9 +1,10 @@
 """Python programs without the start of Python: real processes, forked by a warm parent.
 
 What a program costs before its first own step is the interpreter and the imports: two seconds of
-processor for `vixio serve`. The warm parent (``warm_parent.py``) pays that once in each process of
-pytest, and forks itself for each program. :func:`why_cold` says which programs have to start anew;
-those do, and nobody who calls sees a difference.
+processor for `vixio serve`. The warm parent (``warm_parent.py``) pays that once for each process of
+pytest, or for all that the schedule starts (:func:`share`), and forks itself for each program.
+:func:`why_cold` says which programs have to start anew; those do, and nobody who calls sees a
+difference.
 
 The processes are children of the warm parent and not of this one. So only the parent can wait for
 them: it writes to a pipe of each process that this has begun, and how it has ended.
@@ -22,7 +23,8 @@ import sys
 import threading
 from asyncio.base_subprocess import BaseSubprocessTransport
 from asyncio.subprocess import Process, SubprocessStreamProtocol
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,6 +47,9 @@ KEPT: Final = ("PATH", "HOME", "LANG", "PYTHONPATH", "XDG_STATE_HOME", "XDG_DATA
 XDG_…: the folders of the tests, so that the user's own are left alone.
 """
 
+SHARED: Final = "VIXIO_TEST_WARM_PARENT"
+"""Variable with the address of a parent that others share."""
+
 STREAM_LIMIT: Final = 2**16
 """Of asyncio's function."""
 
@@ -64,32 +69,42 @@ def around() -> dict[str, str]:
 
 
 class WarmParent:
-    """The parent of the programs that this process starts."""
+    """The parent of the programs that this process starts.
 
-    def __init__(self) -> None:
+    ``address``: a socket's path, where others may share it. ``shared``: whether it is another's,
+    which listens there.
+    """
+
+    def __init__(self, address: str = "", *, shared: bool = False) -> None:
         self.owner = os.getpid()
-        environment = kept()
-        self._control, its = socket.socketpair()
-        with its:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "tests.support.warm_parent", str(its.fileno())],
-                cwd=ROOT,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                pass_fds=[its.fileno()],
-            )
-        self.started = environment
+        self.process = None if shared else self._begin(address)
+        if shared:
+            self._control = socket.socket(socket.AF_UNIX)
+            self._control.connect(address)
         self._lock = threading.Lock()
         head = receive(self._control, LENGTH.size)
         assert head, "the warm parent did not start; it has said why on standard error"
         (length,) = LENGTH.unpack(head)
         hello = json.loads(receive(self._control, length))
+        self.started: dict[str, str] = hello["started"]
         self.read: dict[str, str | None] = hello["read"]
         self.added: dict[str, str] = hello["added"]
         self.threads: int = hello["threads"]
         self.path: list[str] = hello["path"]
         self.modules: list[str] = hello["modules"]
+
+    def _begin(self, address: str) -> subprocess.Popen[bytes]:
+        self._control, its = socket.socketpair()
+        command = [sys.executable, "-m", "tests.support.warm_parent", str(its.fileno())]
+        with its:
+            return subprocess.Popen(
+                [*command, address] if address else command,
+                cwd=ROOT,
+                env=kept(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[its.fileno()],
+            )
 
     def differs(self, environment: Mapping[str, str]) -> str | None:
         """Return a variable that was read early and is another one in ``environment``."""
@@ -124,9 +139,10 @@ class WarmParent:
             self._control.sendall(content)
 
     def close(self) -> None:
-        """End the parent; its programs go on."""
+        """End the parent, if it is this process's own; its programs go on."""
         self._control.close()
-        self.process.wait()
+        if self.process is not None:
+            self.process.wait()
 
 
 _parent: WarmParent | None = None
@@ -134,13 +150,31 @@ _starting = threading.Lock()
 
 
 def parent() -> WarmParent:
-    """Return the parent of this process, started now if there is none."""
+    """Return the parent of this process: the one that is shared, or one that is started now."""
     global _parent  # noqa: PLW0603 - one for each process, as long as it runs
     with _starting:
         if _parent is None or _parent.owner != os.getpid():
-            _parent = WarmParent()
+            address = os.environ.get(SHARED, "")
+            _parent = WarmParent(address, shared=bool(address))
             atexit.register(_parent.close)
         return _parent
+
+
+@contextmanager
+def share(address: Path) -> Iterator[None]:
+    """Start a parent for this process and the programs that it starts warm, and theirs."""
+    global _parent  # noqa: PLW0603
+    if not SUPPORTED:
+        yield
+        return
+    assert _parent is None, "before the first program"
+    with closing(WarmParent(str(address))) as _parent:
+        os.environ[SHARED] = str(address)
+        try:
+            yield
+        finally:
+            del os.environ[SHARED]
+            _parent = None
 
 
 def words_of(command: Sequence[str]) -> list[str] | None:
@@ -225,7 +259,8 @@ class WarmPopen(subprocess.Popen[Any]):
         assert not any((executable, preexec_fn, pass_fds, shell)), "no part of a request"
         pipes: Sequence[int] = more[:6]
         streams = [given if given >= 0 else own for own, given in enumerate(_ends(pipes))]
-        (*_, new_session, _) = more
+        (*_, new_session, group) = more
+        assert group in {-1, 0}, "no part of a request"
         request = {
             "words": words_of(args),
             "directory": os.fspath(cwd or Path.cwd()),
@@ -233,6 +268,7 @@ class WarmPopen(subprocess.Popen[Any]):
             "umask": _umask(),
             "limits": list(limits().items()),
             "new_session": new_session,
+            "new_group": group == 0,
             "terminal": self._terminal,
         }
         self._reports, its = os.pipe()
@@ -370,9 +406,11 @@ def start(
     env: Mapping[str, str],
     **options: Any,  # noqa: ANN401 - of Popen
 ) -> subprocess.Popen[Any]:
-    """As subprocess.Popen."""
-    kind = subprocess.Popen if why_cold(command, str(cwd), env) else WarmPopen
-    return kind(command, cwd=cwd, env=env, **options)
+    """As subprocess.Popen. What starts anew has a parent of its own, if it needs one."""
+    if why_cold(command, str(cwd), env):
+        own = {name: value for name, value in env.items() if name != SHARED}
+        return subprocess.Popen(command, cwd=cwd, env=own, **options)
+    return WarmPopen(command, cwd=cwd, env=env, **options)
 
 
 def run(

@@ -2,6 +2,7 @@
 
 ``tests/support/warm.py`` starts it and says which programs it may become. It has one thread when it
 forks, and ends with the process that started it: the end of the socket between them is its own.
+Other processes may share it, by an address that it listens on: the schedule's parts.
 
 A fork is made as like a new process as can be. What stays different: all forks of one parent hash
 strings with the same secret, modules are loaded that the program has not imported, and at its end
@@ -39,7 +40,13 @@ STARTED: Final = struct.Struct("=i")
 """The process, as soon as there is one."""
 
 ENDED: Final = struct.Struct("=idd")
-"""Its wait status, and the seconds of processor that it has used: its own and the system's."""
+"""Its wait status, and the seconds of processor that it has used: its own and the system's.
+
+With those of the programs that it had started here, as with those of its children.
+"""
+
+PEER: Final = struct.Struct("=3i")
+"""Process, user and group at the other end of a socket (SO_PEERCRED, unix(7))."""
 
 PRELOADED: Final = (
     # Of Vixio: what takes it long to import, in a server and in the commands beside it.
@@ -88,6 +95,7 @@ class Request:
     umask: int
     limits: dict[int, tuple[int, int]]
     new_session: bool
+    new_group: bool
     terminal: bool
     """Whether its standard input becomes its controlling terminal."""
 
@@ -140,12 +148,26 @@ def threads() -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("Threads:"))
 
 
-class Parent:
-    """Takes requests from ``control``, forks, and reports the ends of the processes."""
+@dataclass
+class Program:
+    """One that runs. ``report``: a pipe to who asked for it, which is the process ``asker``."""
 
-    def __init__(self, control: socket.socket) -> None:
-        self._control = control
-        self._reports: dict[int, int] = {}
+    report: int
+    asker: int
+    used_s: float = 0.0
+    """By the programs that it has asked for, and that have ended."""
+
+
+class Parent:
+    """Takes requests from its owner and those who share it, forks, and reports the ends.
+
+    ``hello``: what each of them is told first.
+    """
+
+    def __init__(self, owner: socket.socket, listener: socket.socket | None, hello: bytes) -> None:
+        self._owner, self._listener, self._hello = owner, listener, hello
+        self._clients: dict[int, socket.socket] = {}
+        self._programs: dict[int, Program] = {}
         self._own_handlers = {
             number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGCHLD)
         }
@@ -157,38 +179,65 @@ class Parent:
         for each in (self._woken, self._wake):
             os.set_blocking(each, False)
         signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
+        self._poll = select.poll()
+        self._poll.register(self._woken, select.POLLIN)
+        if listener is not None:
+            self._poll.register(listener, select.POLLIN)
+        self._add(owner)
+
+    def _add(self, client: socket.socket) -> None:
+        self._clients[client.fileno()] = client
+        self._poll.register(client, select.POLLIN)
+        with suppress(OSError):  # it has gone; the end of its socket says so, too
+            client.sendall(LENGTH.pack(len(self._hello)) + self._hello)
+
+    def _remove(self, client: socket.socket) -> None:
+        self._poll.unregister(client)
+        del self._clients[client.fileno()]
+        client.close()
 
     def serve(self) -> Request | None:
         """Serve until the owner has ended: None. In a fork: return what it is to become."""
-        poll = select.poll()
-        poll.register(self._control, select.POLLIN)
-        poll.register(self._woken, select.POLLIN)
         while True:
-            ready = {which for which, _ in poll.poll()}
-            if self._woken in ready:
-                os.read(self._woken, 4_096)
-                self._reap()
-            if self._control.fileno() in ready:
-                head, descriptors, _, _ = socket.recv_fds(self._control, LENGTH.size, 4)
-                head += receive(self._control, LENGTH.size - len(head))
-                if len(head) < LENGTH.size:
-                    return None
-                (length,) = LENGTH.unpack(head)
-                content = json.loads(receive(self._control, length))
-                content["limits"] = {int(kind): tuple(two) for kind, two in content["limits"]}
-                request = Request(**content)
-                if self._fork(*descriptors):
+            for which in sorted(which for which, _ in self._poll.poll()):
+                if which == self._woken:
+                    os.read(self._woken, 4_096)
+                    self._reap()
+                elif self._listener is not None and which == self._listener.fileno():
+                    self._add(self._listener.accept()[0])
+                elif request := self._requested(self._clients[which]):
                     return request
+                elif self._owner.fileno() == -1:
+                    return None
 
-    def _fork(self, stdin: int, stdout: int, stderr: int, report: int) -> bool:
+    def _requested(self, client: socket.socket) -> Request | None:
+        """Serve one client: in a fork, return what it is to become; close it at its end."""
+        head, descriptors, _, _ = socket.recv_fds(client, LENGTH.size, 4)
+        head += receive(client, LENGTH.size - len(head))
+        if len(head) < LENGTH.size:
+            self._remove(client)
+            return None
+        (length,) = LENGTH.unpack(head)
+        content = json.loads(receive(client, length))
+        content["limits"] = {int(kind): tuple(two) for kind, two in content["limits"]}
+        request = Request(**content)
+        peer = client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER.size)
+        return request if self._fork(PEER.unpack(peer)[0], *descriptors) else None
+
+    def _fork(self, asker: int, stdin: int, stdout: int, stderr: int, report: int) -> bool:
         """Return whether this is the fork. No signal reaches it before its handlers are its own."""
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         child = os.fork()
         if child == 0:
+            with suppress(OSError):  # who has asked has ended, or has left this session
+                os.setpgid(0, os.getpgid(asker))
             signal.set_wakeup_fd(-1)
             for number, handler in self._own_handlers.items():
                 signal.signal(number, handler)
-            self._control.detach()  # so that the object does not close another file of this number
+            # So that no object closes another file of its number.
+            for mine in (*self._clients.values(), self._listener):
+                if mine is not None:
+                    mine.detach()
             for own, given in enumerate((stdin, stdout, stderr)):
                 os.dup2(given, own)
             os.closerange(3, os.sysconf("SC_OPEN_MAX"))
@@ -196,7 +245,7 @@ class Parent:
         signal.pthread_sigmask(signal.SIG_SETMASK, self._own_mask)
         for each in (stdin, stdout, stderr):
             os.close(each)
-        self._reports[child] = report
+        self._programs[child] = Program(report, asker)
         self._report(report, STARTED.pack(child))
         return False
 
@@ -205,13 +254,16 @@ class Parent:
         signal.pthread_sigmask(signal.SIG_SETMASK, self._own_mask)
 
     def _reap(self) -> None:
-        while self._reports:
+        while self._programs:
             child, status, usage = os.wait4(-1, os.WNOHANG)
             if child == 0:
                 return
-            report = self._reports.pop(child)
-            self._report(report, ENDED.pack(status, usage.ru_utime, usage.ru_stime))
-            os.close(report)
+            its = self._programs.pop(child)
+            user_s = usage.ru_utime + its.used_s
+            if its.asker in self._programs:
+                self._programs[its.asker].used_s += user_s + usage.ru_stime
+            self._report(its.report, ENDED.pack(status, user_s, usage.ru_stime))
+            os.close(its.report)
 
     def _report(self, where: int, what: bytes) -> None:
         with suppress(BrokenPipeError):  # nobody asks for it any more
@@ -242,6 +294,8 @@ def become(request: Request, added: dict[str, str], own: list[str]) -> Callable[
     os.umask(request.umask)
     if request.new_session:
         os.setsid()
+    elif request.new_group:
+        os.setpgid(0, 0)
     if request.terminal:
         import fcntl
         import termios
@@ -344,24 +398,28 @@ def forget_the_way_here() -> None:
         del sys.modules[name]
 
 
-def main(descriptor: int) -> None:
+def main(descriptor: int, address: str = "") -> None:
     """Serve until the owner ends; return only in a fork, at the end of its program."""
-    control = socket.socket(fileno=descriptor)
-    parent = Parent(control)
+    owner = socket.socket(fileno=descriptor)
+    listener = None
+    if address:
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(address)
+        listener.listen()
     forget_the_way_here()
     own = path_entries(os.environ)
+    environment = dict(os.environ)
     found = import_all()
     # A library's threads end at the first fork (OpenBLAS), and begin again where they are needed.
     if (child := os.fork()) == 0:
         os._exit(0)
     os.waitpid(child, 0)
     modules = sorted({name.partition(".")[0] for name in sys.modules})
-    about = {**found, "threads": threads(), "path": sys.path, "modules": modules}
-    hello = json.dumps(about).encode()
-    control.sendall(LENGTH.pack(len(hello)) + hello)
+    about = {"threads": threads(), "path": sys.path, "modules": modules, "started": environment}
     # What the forks share is looked through by none of their collections, and copied by none.
     gc.collect()
     gc.freeze()
+    parent = Parent(owner, listener, json.dumps({**found, **about}).encode())
     request = parent.serve()
     if request is None:
         os._exit(0)
@@ -371,4 +429,4 @@ def main(descriptor: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), *sys.argv[2:])
