@@ -371,6 +371,46 @@ async def test_the_parent_ends_with_its_owner(tmp_path: Path, killed: bool) -> N
         os.kill(program, signal.SIGKILL)
 
 
+INNER = """
+import os, time
+while time.process_time() < 0.5:
+    pass
+print(os.getpgid(0))
+"""
+
+MIDDLE = f"""
+import os, sys
+from tests.support import warm
+done = warm.run([sys.executable, "-c", {INNER!r}], cwd=os.getcwd(), env=os.environ)
+print(warm.parent().process is None, int(done.stdout) == os.getpgid(0) == os.getpid())
+"""
+
+SHARING = f"""
+import os, subprocess, sys
+from pathlib import Path
+from tests.support import warm
+with warm.share(Path(sys.argv[1])):
+    command = [sys.executable, "-c", {MIDDLE!r}]
+    how = {{"cwd": os.getcwd(), "env": dict(os.environ), "process_group": 0}}
+    with warm.start(command, stdout=subprocess.PIPE, text=True, **how) as program:
+        print(program.communicate()[0].strip(), program.processor_s >= 0.5)
+"""
+
+
+def test_a_parent_is_shared_by_its_programs(tmp_path: Path) -> None:
+    """Theirs belong to their group, which is ended as one, and to what they have used."""
+    done = subprocess.run(
+        python(SHARING, str(tmp_path / "address")),
+        cwd=warm.ROOT,
+        env=kept(),
+        capture_output=True,
+        text=True,
+        timeout=BOUND,
+        check=False,
+    )
+    assert (done.stdout.split(), done.stderr) == (["True", "True", "True"], "")
+
+
 def alive(pid: int) -> bool:
     """Return whether a process runs; one that nobody waits for has ended too."""
     try:
