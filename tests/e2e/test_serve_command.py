@@ -11,7 +11,13 @@ import pytest
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from tests.e2e.checks import assert_played_well
-from tests.e2e.processes import STOP_TIMEOUT, free_ports, running
+from tests.e2e.processes import (
+    LIGHT,
+    STOP_TIMEOUT,
+    free_ports,
+    light_environment,
+    running,
+)
 from tests.support.waiting import until
 
 VIXIO = Path(sys.executable).with_name("vixio")
@@ -55,8 +61,11 @@ async def serve_until(number: signal.Signals, tmp_path: Path) -> None:
 async def test_a_language_that_it_cannot_hear_is_one_warning(tmp_path: Path, workers: int) -> None:
     config = tmp_path / "vixio.yaml"
     section = f"server: {{host: 127.0.0.1, port: 0, http_port: 0, workers: {workers}}}"
-    config.write_text(f"{section}\nassistant: {{language: zh-CN}}\n", encoding="utf-8")
-    async with running((VIXIO, "serve", "--config", config), tmp_path) as server:
+    config.write_text(
+        f"{section}\nassistant: {{language: zh-CN}}\napi: {{enabled: false}}\n", encoding="utf-8"
+    )
+    command = (*LIGHT, "serve", "--config", config)
+    async with running(command, tmp_path, light_environment()) as server:
         assert "language zh-CN" in await server.line("· language")
         warnings = [line for line in server.err if "does not fit the language" in line]
         await server.stop(signal.SIGTERM)
@@ -68,7 +77,7 @@ async def test_a_language_that_it_cannot_hear_is_one_warning(tmp_path: Path, wor
 
 async def test_a_language_that_it_is_changed_to_is_a_warning_too(tmp_path: Path) -> None:
     config = tmp_path / "vixio.yaml"
-    section = "server: {host: 127.0.0.1, port: 0, http_port: 0}"
+    section = "server: {host: 127.0.0.1, port: 0, http_port: 0}\napi: {enabled: false}"
     config.write_text(f"{section}\n", encoding="utf-8")
     async with running((VIXIO, "serve", "--config", config), tmp_path) as server:
         assert "language en" in await server.line("· language")
@@ -97,17 +106,22 @@ async def test_a_port_that_is_taken_is_one_line_and_status_2(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("workers", [1, 2])
 async def test_a_hangup_has_it_read_its_settings_again(tmp_path: Path, workers: int) -> None:
-    """A connected device follows; a file with a mistake changes nothing and is one line."""
+    """A connected device follows; a file with a mistake changes nothing and is one line.
+
+    Two processes are started as a user's are, not forked.
+    """
     port, http_port = free_ports(2)
     config = tmp_path / "vixio.yaml"
+    more = "asr: {name: nothing}\napi: {enabled: false}\n"
 
     def write(reply: str) -> None:
         server = f"{{host: 127.0.0.1, port: {port}, http_port: {http_port}, workers: {workers}}}"
-        config.write_text(f"server: {server}\nmemory: {{store: none}}\n{reply}\n", encoding="utf-8")
+        text = f"server: {server}\nmemory: {{store: none}}\n{more}{reply}\n"
+        config.write_text(text, encoding="utf-8")
 
     write("assistant: {wake_reply: Hello}")
     command = (VIXIO, "serve", "--config", config)
-    async with running(command, tmp_path) as server:
+    async with running(command, tmp_path, light_environment()) as server:
         await server.line("silero")
         ota = f"http://127.0.0.1:{http_port}/xiaozhi/ota/"
         async with SimulatedDevice(DeviceConfig(ota_url=ota)) as device:
@@ -136,5 +150,5 @@ async def test_a_hangup_has_it_read_its_settings_again(tmp_path: Path, workers: 
             await server.stop(signal.SIGTERM)
     errors = [line for line in server.err if "ERROR" in line]
     assert len(errors) == workers
-    assert all(f"{config}:4" in line for line in errors)
+    assert all(f"{config}:6" in line for line in errors)
     assert "Traceback" not in "".join(server.err)
