@@ -7,10 +7,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support import warm
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[3]
 TEMPLATE = ROOT / "examples" / "provider_template"
+PLUGINS = ("-p", "no:cacheprovider", "-p", "pytest_asyncio.plugin", "-p", "pytest_timeout")
+"""Those of the template; all others that are installed here take a second to import."""
 
 
 def search_path(site: Path) -> str:
@@ -26,7 +32,7 @@ def run(site: Path, cwd: Path, *arguments: str) -> subprocess.CompletedProcess[s
         text=True,
         timeout=150,
         cwd=cwd,
-        env={**kept, "PYTHONPATH": search_path(site)},
+        env={**kept, "PYTHONPATH": search_path(site), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         check=False,
     )
 
@@ -39,7 +45,7 @@ def vixio(site: Path, cwd: Path, *arguments: str) -> subprocess.CompletedProcess
 
 def test_its_own_tests_pass_where_it_is_installed(site: Path, tmp_path: Path) -> None:
     done = run(
-        site, tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider",
+        site, tmp_path, "-m", "pytest", "-q", *PLUGINS,
         "--rootdir", str(TEMPLATE), "-c", str(TEMPLATE / "pyproject.toml"), str(TEMPLATE / "tests"),
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

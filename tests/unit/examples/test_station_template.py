@@ -9,14 +9,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from tests.e2e.checks import assert_nothing_wrong, assert_played_well
 from tests.e2e.processes import START_TIMEOUT, running
 from tests.support import patient, warm
 from tests.support.waiting import until
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 TEMPLATE = ROOT / "examples" / "station_template"
+PLUGINS = ("-p", "no:cacheprovider", "-p", "pytest_asyncio.plugin", "-p", "pytest_timeout")
+"""Those of the template; all others that are installed here take a second to import."""
 VIXIO = Path(sys.executable).with_name("vixio")
 SETTINGS = """
 server: {{host: 127.0.0.1, port: 0, http_port: 0}}
@@ -50,14 +56,18 @@ def run(site: Path, config: Path, *arguments: str) -> subprocess.CompletedProces
         text=True,
         timeout=150,
         cwd=config.parent,
-        env={**os.environ, **environment(site, config)},
+        env={
+            **os.environ,
+            **environment(site, config),
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        },
         check=False,
     )
 
 
 def test_its_own_tests_pass_where_it_is_installed(site: Path, tmp_path: Path) -> None:
     done = run(
-        site, tmp_path / "none", "-m", "pytest", "-q", "-p", "no:cacheprovider",
+        site, tmp_path / "none", "-m", "pytest", "-q", *PLUGINS,
         "--rootdir", str(TEMPLATE), "-c", str(TEMPLATE / "pyproject.toml"), str(TEMPLATE / "tests"),
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
