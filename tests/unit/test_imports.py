@@ -292,12 +292,14 @@ asyncio.run(run())"""
     assert not {name for name in found if name.startswith("vixio.a2a")}
 
 
+@pytest.mark.slow
 def test_a_worker_of_espeak_imports_nearly_nothing() -> None:
     """Several run beside each server: what they import is their memory and their start."""
     heavy = {"asyncio", "loguru", "logging", "numpy", "onnxruntime", "pydantic", "yaml"}
     assert not heavy & loaded("import vixio.providers.espeak_process.worker")
 
 
+@pytest.mark.slow
 def test_a_worker_of_pocketsphinx_imports_little() -> None:
     """The recogniser's processes are what a server waits for longest at its start."""
     program = """

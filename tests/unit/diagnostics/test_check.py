@@ -19,6 +19,9 @@ from tests.support.speech_server import SpeechServer, refusal
 from tests.unit.diagnostics.parts import LOOPBACK, failed, run
 from vixio import __version__
 from vixio.cli.commands import main
+from vixio.composition import core_speed
+from vixio.composition.core_speed import PARTS as PARTS_OF_ROUND
+from vixio.composition.core_speed import REFERENCE_S
 from vixio.core.errors import ConfigError, ProviderError, ProviderUnavailable
 from vixio.core.extras import how_to_install
 from vixio.diagnostics import check
@@ -58,6 +61,8 @@ class Kit:
 def kit(monkeypatch: pytest.MonkeyPatch) -> Kit:
     kit = Kit()
     monkeypatch.setattr(registry, "resolve", kit.resolve)
+    # A look at the core would take more than all else; without the kit it is taken.
+    monkeypatch.setattr(core_speed, "_timed", lambda parts: parts * REFERENCE_S / PARTS_OF_ROUND)
     for kind, provider in kit.providers.items():
 
         async def start(kind: ProviderKind = kind) -> None:
@@ -203,6 +208,7 @@ async def test_authentication_is_told(kit: Kit, tmp_path: Path) -> None:
     assert "set data.folder" in failed(parts)["access"]
 
 
+@pytest.mark.slow
 async def test_agents_over_a2a(kit: Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     off = await run(tmp_path)
     assert off["a2a"].detail == "off: no agent may use this server (a2a)"
@@ -289,6 +295,7 @@ async def test_models_of_a_list_of_which_one_refuses(
     assert detail == "fallback: not every model can serve: openai/first (no valid key)"
 
 
+@pytest.mark.slow
 async def test_the_ports_of_its_own_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check, "PROBES", {"ports": PROBES["ports"]})
     async with serving() as server:
@@ -319,6 +326,7 @@ async def test_the_built_in_default_is_complete(tmp_path: Path) -> None:
     assert parts["asr"].detail.startswith("pocketsphinx: ")
 
 
+@pytest.mark.slow
 async def test_the_providers_of_devices_are_tried_each_distinct_one_once(tmp_path: Path) -> None:
     parts = await run(
         tmp_path,

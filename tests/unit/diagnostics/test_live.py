@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -17,8 +19,10 @@ from vixio.diagnostics.live_speech import alike
 from vixio.diagnostics.pictures import BLUE, plain_png
 from vixio.diagnostics.row import Row
 from vixio.http.images import media_type
+from vixio.providers import registry
 from vixio.providers.espeak.provider import EspeakTTSProvider
 from vixio.providers.openai_vision.provider import OpenAIVisionProvider, OpenAIVisionSettings
+from vixio.providers.registry import ProviderFactory, ProviderKind
 from vixio.providers.tts import TTSProvider
 from vixio.settings import Settings
 from vixio.testing import ScriptedASR, ScriptedTTS, ScriptedVAD
@@ -27,9 +31,34 @@ SENSES = ["tts", "vad", "asr", "agent"]
 SENTENCE = "please turn on the lamp"
 
 
+RESOLVE = registry.resolve
+START, SYNTHESIZE = EspeakTTSProvider.start, EspeakTTSProvider.synthesize
+_said: dict[tuple[str, str, str], list[bytes]] = {}
+"""What eSpeak NG has said to a text in a language."""
+
+
+async def say_again(
+    self: EspeakTTSProvider, text: str, *, language: str = ""
+) -> AsyncIterator[bytes]:
+    """Speak as eSpeak NG does, whose processes are started for what it has not said yet."""
+    key = (text, language, self._settings.model_dump_json())
+    if key not in _said:
+        real = EspeakTTSProvider(self._settings)
+        await START(real)
+        _said[key] = [chunk async for chunk in SYNTHESIZE(real, text, language=language)]
+        await real.close()
+    for chunk in _said[key]:
+        yield chunk
+
+
 @pytest.fixture
-def kit(kit: Kit) -> Kit:
+def kit(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> Kit:
     """A working TTS and ASR."""
+
+    async def start(self: EspeakTTSProvider) -> None: ...
+
+    monkeypatch.setattr(EspeakTTSProvider, "start", start)
+    monkeypatch.setattr(EspeakTTSProvider, "synthesize", say_again)
     kit.tts = EspeakTTSProvider()
     kit.asr.script = [SENTENCE]
     return kit
@@ -167,7 +196,13 @@ async def test_each_of_several_is_tried(kit: Kit) -> None:
     assert failed(rows) == {"asr[0]": "scripted: refused"}
 
 
-async def test_a_model_that_another_stood_in_for() -> None:
+async def test_a_model_that_another_stood_in_for(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+    scripted = registry.resolve
+
+    def resolve(kind: ProviderKind, name: str) -> ProviderFactory[Any, Any]:
+        return (RESOLVE if kind is ProviderKind.AGENT else scripted)(kind, name)
+
+    monkeypatch.setattr(registry, "resolve", resolve)
     async with LLMServer() as server:
         server.script(failure(401, "bad key"))
         broken = {"name": "openai", "base_url": server.base_url, "api_key": "k", "model": "m"}
