@@ -1,8 +1,8 @@
 """A program that embeds Vixio as one of several processes, and gives it commands.
 
-``python -m tests.e2e.embedding_worker FD NUMBER PORT HTTP_PORT CONFIG``. FD is the socket to the
-coordinator. Each line of standard input is ``{"device": …, "command": …, "timeout": …}``; its
-result is a line of standard output.
+``python -m tests.e2e.embedding_worker PATH NUMBER PORT HTTP_PORT CONFIG``. PATH is a socket at
+which the coordinator listens. Each line of standard input is ``{"device": …, "command": …,
+"timeout": …}``; its result is a line of standard output.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ from vixio.core.tools.types import JsonObject
 from vixio.settings import load_settings, override
 
 
-async def serve(descriptor: int, number: int, port: int, http_port: int, config: str) -> None:
+async def serve(coordinator: str, number: int, port: int, http_port: int, config: str) -> None:
     settings = override(
         load_settings(Path(config)), host="127.0.0.1", port=port, http_port=http_port
     )
-    cluster = WorkerCluster(number, await Channel.open(socket.socket(fileno=descriptor)))
+    channel = socket.socket(socket.AF_UNIX)
+    channel.connect(coordinator)
+    cluster = WorkerCluster(number, await Channel.open(channel))
     app = application.Server(settings, context=ClusterContext(cluster, share_ports=True))
     app.on_command("which process", whoami(number))
     stop = StopRequest()
@@ -70,5 +72,5 @@ def write(line: str) -> None:
 
 if __name__ == "__main__":
     share_cores(2)
-    fd, number, port, http_port = map(int, sys.argv[1:5])
-    asyncio.run(serve(fd, number, port, http_port, sys.argv[5]))
+    number, port, http_port = map(int, sys.argv[2:5])
+    asyncio.run(serve(sys.argv[1], number, port, http_port, sys.argv[5]))

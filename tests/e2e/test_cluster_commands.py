@@ -9,19 +9,25 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
-from tests.e2e.processes import START_TIMEOUT, STOP_TIMEOUT, free_ports
-from tests.support import patient
+from tests.e2e.processes import (
+    LIGHT_YAML,
+    START_TIMEOUT,
+    STOP_TIMEOUT,
+    free_ports,
+    light_environment,
+)
+from tests.support import patient, warm
 from tests.support.clusters import machine
 from tests.support.waiting import until
 from vixio.cluster.workers.channel import Channel
 from vixio.cluster.workers.coordinator import Coordinator
 from vixio.cluster.workers.lease_table import LEASE_S
 from vixio.core.children import command as python
-from vixio.core.children import environment
 from vixio.core.cluster import Presence
 from vixio.core.commands import (
     Ask,
@@ -37,8 +43,9 @@ from vixio.core.commands import (
 )
 from vixio.core.session.speech import Priority
 
+ROOT = Path(__file__).resolve().parents[2]
 NEWS = "The washing machine is done."
-LONG = "One, two, three, four, five, six, seven, eight, nine, ten, eleven, twelve, thirteen."
+LONG = "One, two, three, four, five, six, seven, eight, nine, ten, eleven, twelve, thirteen. " * 10
 BOUND = 90.0
 MANY = 60
 """Connections of which all to one of two processes do not happen by chance."""
@@ -84,18 +91,30 @@ class Machine:
 async def worker(
     coordinator: Coordinator, number: int, ports: list[int], config: Path
 ) -> AsyncIterator[Worker]:
-    ours, theirs = socket.socketpair()
-    with theirs:
-        process = await asyncio.create_subprocess_exec(
+    listening = socket.socket(socket.AF_UNIX)
+    listening.setblocking(False)
+    # The name of such a socket is a short one, and that of a test's folder may not be.
+    with listening, TemporaryDirectory() as folder:
+        path = Path(folder, "coordinator")
+        listening.bind(str(path))
+        listening.listen()
+        process = await warm.create_subprocess_exec(
             *python(
                 "tests.e2e.embedding_worker",
-                *(str(each) for each in (theirs.fileno(), number, *ports, config)),
+                *(str(each) for each in (path, number, *ports, config)),
             ),
-            pass_fds=[theirs.fileno()],
-            env=environment(),
+            cwd=ROOT,
+            env={**warm.kept(), **light_environment()},
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
         )
+        try:
+            async with asyncio.timeout(START_TIMEOUT):
+                ours, _ = await asyncio.get_running_loop().sock_accept(listening)
+        except BaseException:
+            process.kill()
+            await process.wait()
+            raise
     channel = await Channel.open(ours)
     attended = asyncio.create_task(coordinator.attend(number, channel))
     try:
@@ -116,7 +135,10 @@ async def worker(
 @asynccontextmanager
 async def two_workers(directory: Path) -> AsyncIterator[Machine]:
     config = directory / "vixio.yaml"
-    config.write_text("memory: {store: none}\nlogging: {level: WARNING}\n" + patient.YAML)
+    config.write_text(
+        "memory: {store: none}\napi: {enabled: false}\nlogging: {level: WARNING}\n"
+        f"{LIGHT_YAML}timeouts: {json.dumps(patient.sections()['timeouts'])}\n"
+    )
     ports = free_ports(2)
     async with machine() as made, AsyncExitStack() as stack:
         observer = await made.join()

@@ -20,7 +20,8 @@ from tests.e2e.doubles import MeteredTTS, WaveformASR, recordings
 from tests.e2e.harness import RunningServer, serving, settings
 from tests.support.waiting import until
 from vixio.providers.espeak.provider import EspeakTTSProvider
-from vixio.testing import ScriptedAgentBackend
+from vixio.settings import Settings
+from vixio.testing import ScriptedAgentBackend, ScriptedTTS
 
 BOUND_S = 30.0
 PHRASE = "good morning"
@@ -29,6 +30,11 @@ PCM = {"format": "pcm", "sample_rate": 16_000, "channels": 1, "frame_duration": 
 
 def talk_url(server: RunningServer) -> str:
     return f"{server.http_url.replace('http', 'ws')}/xiaozhi/v1/"
+
+
+def quiet(config: Settings | None = None) -> contextlib.AbstractAsyncContextManager[RunningServer]:
+    """Run a server at which no word is spoken."""
+    return serving(config, asr=WaveformASR({}), tts=ScriptedTTS(seconds_per_char=0.01))
 
 
 @contextlib.asynccontextmanager
@@ -101,7 +107,7 @@ async def test_a_reply_in_pcm_is_the_voice_itself() -> None:
     words = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
     agent = ScriptedAgentBackend(lambda _: [f"{words}, {words}."])
     tts = MeteredTTS(EspeakTTSProvider())
-    async with serving(agent=agent, tts=tts) as server:
+    async with serving(asr=WaveformASR({}), agent=agent, tts=tts) as server:
         config = server.device(ws_url=talk_url(server), codec="pcm", mode="manual")
         async with SimulatedDevice(config) as device:
             reply = await device.type_text("count")
@@ -135,7 +141,7 @@ async def test_a_page_follows_the_ota_answer() -> None:
         assert isinstance(body, dict)
         return body
 
-    async with serving() as server:
+    async with quiet() as server:
         answer = await asyncio.to_thread(ask, server, server.http_url)
         assert answer["websocket"]["url"].endswith("/xiaozhi/v1/")
         assert answer["firmware"] == {"version": "1.2.3", "url": ""}, "none is offered"
@@ -152,7 +158,7 @@ async def test_a_page_follows_the_ota_answer() -> None:
 
 
 async def test_foreign_pages_and_other_paths_are_refused() -> None:
-    async with serving() as server:
+    async with quiet() as server:
         port = server.http_url.rpartition(":")[2]
         code, text = await refusal(server, Origin="http://evil.example")
         assert code == 403
@@ -179,7 +185,7 @@ async def test_a_plain_request_is_told_what_is_missing() -> None:
             return answer.code, answer.read().decode()
         return 200, ""
 
-    async with serving() as server:
+    async with quiet() as server:
         for path in ("/xiaozhi/v1/", "/xiaozhi/v1"):
             code, text = await asyncio.to_thread(ask, server.http_url + path)
             assert code == 426
@@ -193,7 +199,7 @@ async def test_behind_a_proxy() -> None:
         api={"hosts": ["voice.example"]}, server={"limits": {"connections_per_address": 1}}
     )
     async with (
-        serving(config) as server,
+        quiet(config) as server,
         page(server, Origin="https://voice.example", **proxied) as client,
     ):
         await greet(client)
@@ -206,7 +212,7 @@ async def test_behind_a_proxy() -> None:
         assert (await refusal(server, **others))[0] == 101
         assert server.count("admission.limited.connections") == 1
     untrusted = settings(api={"hosts": ["voice.example"]}, server={"trusted_proxies": []})
-    async with serving(untrusted) as server:
+    async with quiet(untrusted) as server:
         assert (await refusal(server, Origin="https://voice.example", **proxied))[0] == 403
 
 
@@ -214,7 +220,7 @@ async def test_the_limits_of_the_devices_port_hold() -> None:
     config = settings(
         server={"max_connections": 1, "limits": {"audio_burst": 0.5}}, timeouts={"hello": 0.5}
     )
-    async with serving(config) as server:
+    async with quiet(config) as server:
         async with page(server, "mute") as client:
             assert await closed(client) == (1008, "no hello within 0.5 s")
         await until(lambda: server.app.admission.admitted == 0, what="room")
@@ -234,7 +240,7 @@ async def test_the_limits_of_the_devices_port_hold() -> None:
 async def test_the_server_stops_while_a_page_talks(
     http_first: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with serving() as server, page(server) as client, page(server, "silent") as silent:
+    async with quiet() as server, page(server) as client, page(server, "silent") as silent:
         await greet(client)
         http = server.app.http
         assert http is not None
@@ -250,7 +256,7 @@ async def test_the_server_stops_while_a_page_talks(
 
 
 async def test_a_page_is_refused_while_devices_are_not_taken() -> None:
-    async with serving() as server:
+    async with quiet() as server:
         await server.app.transport.stop()
         code, text = await refusal(server)
         assert code == 503
