@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import get_args
 
@@ -32,18 +32,22 @@ def in_project() -> set[str]:
     return set(project["optional-dependencies"])
 
 
-def texts() -> Iterator[tuple[str, str]]:
-    """Yield path and text of every tracked file but the history of changes."""
+@cache
+def texts() -> tuple[tuple[str, str], ...]:
+    """Return path and text of every tracked file but the history of changes."""
     command = ["git", "-C", str(ROOT), "ls-files", "-z"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         pytest.skip("no git checkout, so what is tracked is not known")
-    for name in done.stdout.split("\0"):
-        path = ROOT / name
-        if name and name != "CHANGELOG.md" and path.is_file():
-            yield name, path.read_text("utf-8", errors="ignore")
+    tracked = [name for name in done.stdout.split("\0") if name and name != "CHANGELOG.md"]
+    return tuple(
+        (name, path.read_text("utf-8", errors="ignore"))
+        for name in tracked
+        if (path := ROOT / name).is_file()
+    )
 
 
+@pytest.mark.slow
 def test_nothing_tells_pip_to_install_the_project_by_its_name() -> None:
     found = [f"{name}: {hit[0]}" for name, text in texts() for hit in BY_NAME.finditer(text)]
     assert found == []
@@ -79,6 +83,7 @@ def test_each_step_behind_a_lock_belongs_to_an_extra() -> None:
     assert steps <= in_project()
 
 
+@pytest.mark.slow
 def test_what_is_named_to_people_exists() -> None:
     named = {
         (each, name)

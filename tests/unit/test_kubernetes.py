@@ -96,6 +96,7 @@ def test_the_kustomization_names_all_files() -> None:
     assert container(node())["image"] in [each["name"] for each in listed["images"]]
 
 
+@pytest.mark.slow
 def test_kubectl_builds_it() -> None:
     program = shutil.which("kubectl")
     if program is None:

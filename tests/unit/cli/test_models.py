@@ -108,6 +108,7 @@ def invoke(*arguments: str, said: str = "") -> Any:  # noqa: ANN401 - click's Re
 # ── with a hub ───────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.slow
 async def test_a_model_is_fetched_and_its_settings_are_told(
     hub: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,6 +141,7 @@ async def test_a_model_is_fetched_and_its_settings_are_told(
     assert len(hub.requests) == len(FILES)
 
 
+@pytest.mark.slow
 async def test_ctrl_c_and_once_more(hub: HubServer, tmp_path: Path) -> None:
     catalogue(tmp_path)
     hub.fail(PLACE, stalled(hub, 200_000))
@@ -163,6 +165,7 @@ async def test_ctrl_c_and_once_more(hub: HubServer, tmp_path: Path) -> None:
     assert hub.requests[1].headers["range"].startswith("bytes=")
 
 
+@pytest.mark.slow
 async def test_ctrl_c_at_the_question(tmp_path: Path) -> None:
     catalogue(tmp_path)
     here, there = pty.openpty()
@@ -185,6 +188,7 @@ async def test_ctrl_c_at_the_question(tmp_path: Path) -> None:
     assert "Traceback" not in stopped.err
 
 
+@pytest.mark.slow
 async def test_when_no_source_works(hub: HubServer, tmp_path: Path) -> None:
     catalogue(tmp_path)
     hub.fail(PLACE, another)
@@ -197,6 +201,7 @@ async def test_when_no_source_works(hub: HubServer, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("unshare") is None, reason="no unshare to mount a small disk with")
+@pytest.mark.slow
 async def test_a_full_disk(hub: HubServer, tmp_path: Path) -> None:
     """The catalogue knows too little to see it coming."""
     mount = tmp_path / "models"
@@ -226,6 +231,7 @@ async def test_a_full_disk(hub: HubServer, tmp_path: Path) -> None:
     assert "is full; free some space" in failed.err
 
 
+@pytest.mark.slow
 async def test_a_proxy_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     catalogue(tmp_path)
     monkeypatch.setenv("HTTP_PROXY", "nonsense://x")
@@ -234,6 +240,7 @@ async def test_a_proxy_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.M
     assert failed.err.startswith("vixio: a proxy of the environment")
 
 
+@pytest.mark.slow
 async def test_the_proxy_of_the_environment_is_used(
     hub: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -259,6 +266,7 @@ def placed(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_the_list(tmp_path: Path) -> None:
     shown = invoke()
     assert shown.exit_code == 0
@@ -270,8 +278,9 @@ def test_the_list(tmp_path: Path) -> None:
     placed(tmp_path)
     line = next(x for x in invoke("--catalogue", "catalogue.yaml").stdout.splitlines() if "*" in x)
     assert line.split()[:3] == ["*", "a-model", "512"]
-    assert "1 installed (*), 512 kB" in invoke().stdout
-    assert "not in the catalogue\n* a-model" in invoke().stdout
+    shown = invoke()
+    assert "1 installed (*), 512 kB" in shown.stdout
+    assert "not in the catalogue\n* a-model" in shown.stdout
     entries = json.loads(invoke("--json").stdout)
     assert {"name", "bytes", "licence", "languages", "settings", "installed"} <= entries[0].keys()
 

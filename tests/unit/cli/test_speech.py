@@ -18,6 +18,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vixio.logging.setup.configure_logging", lambda *_: None)
 
 
+@pytest.mark.slow
 def test_what_is_said_is_heard() -> None:
     runner = CliRunner()
     said = runner.invoke(main, ["say", "-", "--out", "a.wav"], input="Turn on the lamp.")
@@ -32,6 +33,7 @@ def test_what_is_said_is_heard() -> None:
     assert "first words after" in heard.stderr
 
 
+@pytest.mark.slow
 def test_what_is_not_understood_is_told() -> None:
     runner = CliRunner()
     text = "Many elephants were bathing yesterday."
@@ -45,8 +47,16 @@ def test_what_is_not_understood_is_told() -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["transcribe", "none.wav"], "vixio: none.wav: No such file or directory"),
-        (["transcribe", "x.txt"], "vixio: x.txt: neither WAV nor MP3 nor Ogg Opus; convert it: "),
+        pytest.param(
+            ["transcribe", "none.wav"],
+            "vixio: none.wav: No such file or directory",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            ["transcribe", "x.txt"],
+            "vixio: x.txt: neither WAV nor MP3 nor Ogg Opus; convert it: ",
+            marks=pytest.mark.slow,
+        ),
         (["transcribe", "x.txt", "--language", "a b"], "expected a tag such as en or zh-CN"),
         (["transcribe", "x.txt", "--config", "no.yaml"], "vixio: no.yaml: no such file"),
         (["say", "hi"], "Missing option '--out'"),

@@ -14,6 +14,8 @@ import pytest
 import vixio
 from vixio.diagnostics import installation
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 
 ASK = """

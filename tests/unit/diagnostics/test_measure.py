@@ -55,6 +55,7 @@ def test_memory_is_that_of_the_workers_too(script: ModuleType) -> None:
         child.communicate(timeout=60)
 
 
+@pytest.mark.slow
 def test_one_in_a_process_of_its_own() -> None:
     done = subprocess.run(
         [sys.executable, str(SCRIPT), "--runs", "1", "--one", "tts", "0"],

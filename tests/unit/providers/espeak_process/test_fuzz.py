@@ -14,6 +14,8 @@ from vixio.providers.espeak.provider import EspeakSettings, EspeakTTSProvider
 from vixio.providers.espeak_process.pool import acquire, release
 from vixio.testing.contract.tts import say
 
+pytestmark = pytest.mark.slow
+
 LANGUAGES = ("en", "zh", "ar", "gu", "ti", "vi", "xx")
 
 NASTY = {

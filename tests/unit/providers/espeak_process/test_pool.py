@@ -20,6 +20,8 @@ from vixio.providers.espeak_process.pool import EspeakPool, acquire, release
 from vixio.providers.espeak_process.speech import Request, SpeechWorker
 from vixio.testing.contract.tts import SENTENCE, say, speech
 
+pytestmark = pytest.mark.slow
+
 LIMIT = 20.0
 CRASHING = "\u28ff"
 """Its name overflows a buffer of version 1.52 in the Arabic voice. Cleaning removes it."""

@@ -218,6 +218,7 @@ async def test_streaming_utterances_share_their_steps(library: Library) -> None:
         await asr.close()
 
 
+@pytest.mark.slow
 async def test_feeding_faster_than_decoding_waits(library: Library) -> None:
     asr = Provider("streaming-transducer", library)
     await asr.start()
