@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
@@ -65,6 +66,12 @@ class Caller:
     seen: Counter[int] = field(default_factory=Counter)
     served: set[str] = field(default_factory=set)
     """The operations that succeeded for it."""
+    session: requests.Session = field(default_factory=requests.Session)
+
+    def call(self, case: Case[Any]) -> Any:  # noqa: ANN401 - of schemathesis
+        """Send a request, by the connection of the one before, and with nothing else of that."""
+        self.session.cookies.clear()
+        return case.call(headers=self.headers, session=self.session)
 
 
 Renew = Callable[[Caller], dict[str, str]]
@@ -88,12 +95,12 @@ def ask_everything(
     def ask(case: Case[Any]) -> None:
         access = case.operation.definition.raw["x-access"]
         for caller in callers:
-            answer = case.call(headers=caller.headers)
+            answer = caller.call(case)
             allowed = access in (caller.allowed if carried(answer, caller) else EVERYBODY)
             if answer.status_code == 401 and allowed and case.path not in PASSWORDS:
                 # A request before this one has revoked its token, or all of them.
                 caller.headers = renew(caller)
-                answer = case.call(headers=caller.headers)
+                answer = caller.call(case)
             caller.seen[answer.status_code] += 1
             case.validate_response(answer, checks=checks)
             what = f"{case.operation.label} as {caller.kind}: {answer.status_code}"

@@ -12,6 +12,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 import aiohttp
+import pytest
+import pytest_asyncio
 
 from firmware_test_client import SimulatedDevice
 from tests.e2e.api_client import DEFAULTS, Answer, ApiServer, Client, api_server
@@ -71,63 +73,71 @@ def by_name(parts: list[dict[str, Any]], key: str = "name") -> dict[str, dict[st
     return {each[key]: each for each in parts}
 
 
-async def test_the_parts_with_the_tools_of_each_source(tmp_path: Path) -> None:
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def usual(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ApiServer]:
+    """A server with the providers of the settings, and tools of an MCP server that is there."""
     servers = {
         "house": {"command": sys.executable, "args": [str(SCRIPT), "stdio"]},
         "absent": {"command": "no-such-program-anywhere"},
     }
-    async with api_server(tmp_path, made=DEFAULTS, mcp_servers=servers) as api:
-        call = await api.client(Scope.ADMIN)
+    folder = tmp_path_factory.mktemp("usual")
+    async with api_server(folder, made=DEFAULTS, mcp_servers=servers) as api:
         async with asyncio.timeout(BOUND):
             for source in api.server.app.tools.sources:
                 await source.ready()
-        found = (await call("GET", "/server/parts")).body
-        providers = by_name(found["providers"], "kind")
-        assert set(providers) == {"vad", "asr", "agent", "tts"}
-        assert {each["state"] for each in providers.values()} == {"ready"}
-        assert providers["tts"]["name"] == "espeak"
-        assert all(each["default"] for each in providers.values())
-        sources = by_name(found["sources"])
-        house, absent = sources["house"], sources["absent"]
-        assert (house["type"], house["state"], house["faults"]) == ("mcp", "ready", [])
-        echo = by_name(house["tools"])["echo"]
-        assert echo["description"]
-        assert (absent["state"], absent["tools"]) == ("failed", [])
-        assert "no-such-program-anywhere" in absent["faults"][0]["reason"]
-        assert sources["builtin"]["tools"]
-
-        tried = (await call("POST", "/server/check", {"part": "tools"})).body["parts"]
-        rows = by_name(tried, "part")
-        assert rows["tools.house"]["ok"]
-        assert "tools" in rows["tools.house"]["detail"]
-        assert not rows["tools.absent"]["ok"]
-        assert "no-such-program-anywhere" in rows["tools.absent"]["detail"]
+        yield api
 
 
-async def test_every_part_in_use_is_tried(tmp_path: Path) -> None:
-    async with api_server(tmp_path, made=DEFAULTS) as api:
-        call = await api.client(Scope.ADMIN)
-        made = {id(each.provider) for each in api.server.app.providers.pool.loaders()}
-        answer = await call("POST", "/server/check")
-        assert answer.status == 200, answer.body
-        rows = by_name(answer.body["parts"], "part")
-        assert [part for part in rows if not part.startswith("tools.")] == [
-            "tts",
-            "vad",
-            "asr",
-            "agent",
-            "database",
-        ]
-        assert [part for part, row in rows.items() if not row["ok"]] == []
-        assert all(isinstance(row["ms"], int) for row in rows.values())
-        assert "turn on the lamp" in rows["asr"]["detail"]
-        assert {id(each.provider) for each in api.server.app.providers.pool.loaders()} == made
-        alone = await call("POST", "/server/check", {"part": "asr"})
-        assert [each["part"] for each in alone.body["parts"]] == ["asr"]
-        refused(await call("POST", "/server/check", {"part": "house"}), 422, "part")
-        # the providers go on to serve
-        async with SimulatedDevice(api.server.device()) as device:
-            assert (await device.type_text("set the volume to thirty percent")).text
+@pytest.mark.asyncio(loop_scope="module")
+async def test_the_parts_with_the_tools_of_each_source(usual: ApiServer) -> None:
+    call = await usual.client(Scope.ADMIN)
+    found = (await call("GET", "/server/parts")).body
+    providers = by_name(found["providers"], "kind")
+    assert set(providers) == {"vad", "asr", "agent", "tts"}
+    assert {each["state"] for each in providers.values()} == {"ready"}
+    assert providers["tts"]["name"] == "espeak"
+    assert all(each["default"] for each in providers.values())
+    sources = by_name(found["sources"])
+    house, absent = sources["house"], sources["absent"]
+    assert (house["type"], house["state"], house["faults"]) == ("mcp", "ready", [])
+    echo = by_name(house["tools"])["echo"]
+    assert echo["description"]
+    assert (absent["state"], absent["tools"]) == ("failed", [])
+    assert "no-such-program-anywhere" in absent["faults"][0]["reason"]
+    assert sources["builtin"]["tools"]
+
+    tried = (await call("POST", "/server/check", {"part": "tools"})).body["parts"]
+    rows = by_name(tried, "part")
+    assert rows["tools.house"]["ok"]
+    assert "tools" in rows["tools.house"]["detail"]
+    assert not rows["tools.absent"]["ok"]
+    assert "no-such-program-anywhere" in rows["tools.absent"]["detail"]
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_every_part_in_use_is_tried(usual: ApiServer) -> None:
+    call = await usual.client(Scope.ADMIN)
+    made = {id(each.provider) for each in usual.server.app.providers.pool.loaders()}
+    answer = await call("POST", "/server/check")
+    assert answer.status == 200, answer.body
+    rows = by_name(answer.body["parts"], "part")
+    assert [part for part in rows if not part.startswith("tools.")] == [
+        "tts",
+        "vad",
+        "asr",
+        "agent",
+        "database",
+    ]
+    assert [part for part, row in rows.items() if not row["ok"]] == ["tools.absent"]
+    assert all(isinstance(row["ms"], int) for row in rows.values())
+    assert "turn on the lamp" in rows["asr"]["detail"]
+    assert {id(each.provider) for each in usual.server.app.providers.pool.loaders()} == made
+    alone = await call("POST", "/server/check", {"part": "asr"})
+    assert [each["part"] for each in alone.body["parts"]] == ["asr"]
+    refused(await call("POST", "/server/check", {"part": "house"}), 422, "part")
+    # the providers go on to serve
+    async with SimulatedDevice(usual.server.device()) as device:
+        assert (await device.type_text("set the volume to thirty percent")).text
 
 
 async def test_a_list_is_tried_one_by_one_and_shows_which_of_it_rests(tmp_path: Path) -> None:
@@ -317,8 +327,8 @@ async def test_the_banner_and_who_may_see_what(tmp_path: Path) -> None:
         assert shown["ota_url"] == f"http://192.0.2.7:{port}/xiaozhi/ota/"
         assert (shown["language"], shown["access"], shown["processes"]) == ("de", "allow_list", 1)
         async with asyncio.timeout(60):
-            while (up := (await reader("GET", "/server")).body["uptime_s"]) < 1:
-                pass
+            while (up := (await reader("GET", "/server")).body["uptime_s"]) < 1:  # noqa: ASYNC110 - of the answers
+                await asyncio.sleep(0.05)
         assert shown["uptime_s"] <= up <= time.monotonic() - began + 1  # it is rounded
         for path in READERS:
             refused(await reader("GET", path), 403, "admin")

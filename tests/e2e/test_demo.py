@@ -16,10 +16,13 @@ from tests.support.brokers import nats_program
 from tests.support.waiting import until
 from vixio.a2a import mount
 from vixio.bus import ToolError, connect
-from vixio.demo import client_tools, conversation, house_agent, house_broker, tools
+from vixio.demo import client_tools, conversation, house_agent, house_broker, house_local, tools
 from vixio.demo.client_tools import OvenClient
 from vixio.demo.conversation import Line, Served, serving
 from vixio.demo.nats_server import nats_server
+from vixio.server import Providers, Server
+from vixio.settings import Settings
+from vixio.testing import ScriptedASR, ScriptedTTS
 
 BOUND = 240.0
 
@@ -66,6 +69,17 @@ def test_what_was_served_is_read_from_the_counters() -> None:
     assert serving(before, after) == {"garden": Served(1, 0, 2.5), "rest": Served(1, 1, 0.0)}
 
 
+@pytest.fixture
+def hears_the_cat(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a server without a real recogniser and voice: whatever is said, it hears the words."""
+
+    def light(settings: Settings) -> Server:
+        return Server(settings, Providers(asr=ScriptedASR(["feed the cat"]), tts=ScriptedTTS()))
+
+    monkeypatch.setattr(conversation, "Server", light)
+
+
+@pytest.mark.usefixtures("hears_the_cat")
 async def test_a_turn_that_was_not_served_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the MCP server the conversation goes on, and is not called good."""
     said = Line("feed the cat", lambda reply, device: True, "the garden", "garden")
@@ -73,8 +87,10 @@ async def test_a_turn_that_was_not_served_fails(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(conversation, "_show", lambda *shown: None)
     monkeypatch.setattr(client_tools, "TURNS", ())
     assert await tools.converse(None) == 1
+    assert house_local.FED, "another source has served it"
 
 
+@pytest.mark.usefixtures("hears_the_cat")
 async def test_a_client_that_did_not_converse_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tools, "script", lambda around: [])
     assert await tools.converse(None) == 1
@@ -83,7 +99,8 @@ async def test_a_client_that_did_not_converse_fails(monkeypatch: pytest.MonkeyPa
 async def test_a_clients_turn_that_is_not_as_expected_fails_in_one_line() -> None:
     token = "token-of-the-oven-0123456789"
     config = harness.settings(a2a={"tokens": {"oven": token}})
-    async with harness.serving(config, loaded=False) as server:
+    speechless = harness.serving(config, asr=ScriptedASR(), tts=ScriptedTTS(), loaded=False)
+    async with speechless as server:
         assert server.app.a2a is not None
         await server.app.a2a.loaded()
         url = f"{server.http_url}/a2a"

@@ -14,7 +14,7 @@ from tests.e2e.checks import assert_nothing_wrong, assert_played_well
 from tests.e2e.harness import RunningServer, serving, settings
 from vixio.reminders.records import Delivery, Kind, Order, State
 from vixio.settings import Settings
-from vixio.testing import ScriptedTTS, ScriptedVAD
+from vixio.testing import ScriptedASR, ScriptedTTS, ScriptedVAD
 
 KITCHEN, HALL, LOFT = (f"02:00:00:00:00:0{number}" for number in (1, 2, 3))
 NAMES = {KITCHEN: {"name": "Kitchen"}, HALL: {"name": "Hall"}, LOFT: {"place": "loft"}}
@@ -24,6 +24,12 @@ def house(folder: Path | None = None, **sections: dict[str, object]) -> Settings
     """Return the settings of a house with three named devices."""
     data: dict[str, object] = {} if folder is None else {"folder": str(folder), "database": ""}
     return settings(devices=NAMES, data=data, **sections)
+
+
+def typed() -> dict[str, Any]:
+    """Return providers for what is typed: they hear nothing, and speak silence."""
+    voice = ScriptedTTS(seconds_per_char=0.01)
+    return {"vad": ScriptedVAD(), "asr": ScriptedASR([""]), "tts": voice}
 
 
 def device(server: RunningServer, device_id: str) -> SimulatedDevice:
@@ -65,7 +71,7 @@ async def settled(server: RunningServer, number: int) -> list[Delivery]:
 
 async def test_a_timer_is_set_listed_cancelled_and_heard() -> None:
     async with (
-        serving(house(), vad=ScriptedVAD(), tts=ScriptedTTS(seconds_per_char=0.01)) as server,
+        serving(house(), **typed()) as server,
         device(server, KITCHEN) as kitchen,
     ):
         assert "10 minutes" in (await kitchen.type_text("set a timer for ten minutes")).text
@@ -97,16 +103,13 @@ async def test_a_timer_set_by_voice(tmp_path: Path, caplog: pytest.LogCaptureFix
 
 
 async def test_a_reminder_outlives_the_server_and_an_absence(tmp_path: Path) -> None:
-    def voice() -> dict[str, Any]:
-        return {"vad": ScriptedVAD(), "tts": ScriptedTTS(seconds_per_char=0.01)}
-
-    async with serving(house(tmp_path), **voice()) as server:
+    async with serving(house(tmp_path), **typed()) as server:
         async with device(server, KITCHEN) as kitchen:
             told = await kitchen.type_text("remind me in 20 minutes to call the bank")
             assert "20 minutes" in told.text
         await order(server, KITCHEN, ago_s=300, text="feed the cat.")
         await order(server, KITCHEN, ago_s=7200 / 4, kind=Kind.ALARM, expires_ms=1_000)
-    async with serving(house(tmp_path), **voice()) as server:
+    async with serving(house(tmp_path), **typed()) as server:
         async with device(server, KITCHEN) as kitchen:
             # Nobody is interrupted: first the user has a turn.
             assert "Vixio" in (await kitchen.type_text("who are you")).text
@@ -130,7 +133,7 @@ async def test_a_reminder_outlives_the_server_and_an_absence(tmp_path: Path) -> 
 
 async def test_a_message_from_room_to_room_and_an_announcement_to_all() -> None:
     async with (
-        serving(house(), vad=ScriptedVAD(), tts=ScriptedTTS(seconds_per_char=0.01)) as server,
+        serving(house(), **typed()) as server,
         device(server, KITCHEN) as kitchen,
         device(server, HALL) as hall,
     ):
@@ -159,7 +162,7 @@ async def test_a_message_from_room_to_room_and_an_announcement_to_all() -> None:
 
 async def test_several_at_once_are_one_speech() -> None:
     async with (
-        serving(house(), vad=ScriptedVAD(), tts=ScriptedTTS(seconds_per_char=0.01)) as server,
+        serving(house(), **typed()) as server,
     ):
         for text, ago_s in (("one", 3), ("two", 2), ("three", 1)):
             await order(server, HALL, text=text, ago_s=ago_s)
