@@ -48,6 +48,7 @@ def _classes(module: ModuleType) -> Iterator[str]:
             yield name
 
 
+@pytest.mark.slow
 def test_importing_it_imports_nothing_heavy() -> None:
     code = (
         "import sys, vixio\n"

@@ -47,6 +47,7 @@ def test_the_page_has_examples() -> None:
 
 
 @pytest.mark.parametrize(("words", "printed"), EXAMPLES, ids=[each[0] for each in EXAMPLES])
+@pytest.mark.slow
 def test_the_page_says_what_the_command_prints(words: str, printed: str) -> None:
     done = subprocess.run(
         [sys.executable, str(SCRIPT), *shlex.split(words)],

@@ -72,6 +72,7 @@ def test_their_options_are_theirs(command: list[str]) -> None:
 @pytest.mark.parametrize(
     "arguments", [["--help"], ["--version"], ["serve", "--help"], ["say", "-h"], ["init", "d"]]
 )
+@pytest.mark.slow
 def test_nothing_heavy_is_imported(arguments: list[str], tmp_path: Path) -> None:
     code = (
         "import sys\nfrom vixio.cli.commands import main\n"
@@ -120,6 +121,7 @@ def test_a_mistake_is_one_line_and_exit_status_2() -> None:
     assert done.stdout == ""
 
 
+@pytest.mark.slow
 def test_a_mistake_in_a_fresh_process(tmp_path: Path) -> None:
     done = python(
         "from vixio.cli.commands import main; main()",
@@ -207,6 +209,7 @@ def test_init_where_nothing_can_be_written() -> None:
 @pytest.mark.parametrize(
     ("command", "module"), [(["demo"], "vixio.demo"), (["bench", "speech"], "vixio.bench.speech")]
 )
+@pytest.mark.slow
 def test_arguments_are_passed_on(command: list[str], module: str, tmp_path: Path) -> None:
     code = (
         "import sys, types\n"
@@ -278,6 +281,7 @@ def line(process: subprocess.Popen[str]) -> str:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.slow
 def test_a_signal_stops_it_in_order(tmp_path: Path, number: signal.Signals) -> None:
     (tmp_path / "vixio.yaml").write_text("server: {port: 1, http_port: 2}\nlogging: {json: true}\n")
     with serving(tmp_path, "--host", "127.0.0.1", "--http-port", "0") as process:
@@ -290,6 +294,7 @@ def test_a_signal_stops_it_in_order(tmp_path: Path, number: signal.Signals) -> N
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
     with serving(tmp_path, hang="yes") as process:
         assert line(process) == f"0.0.0.0 8000 8003 {BUILT_IN}\n"

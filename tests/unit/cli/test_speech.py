@@ -61,7 +61,11 @@ def test_what_is_not_understood_is_told() -> None:
         (["transcribe", "x.txt", "--config", "no.yaml"], "vixio: no.yaml: no such file"),
         (["say", "hi"], "Missing option '--out'"),
         (["say", "…", "--out", "a.wav"], "vixio: there is nothing in the text that could be"),
-        (["say", "hi", "--out", "no/a.wav"], "vixio: no/a.wav: No such file or directory"),
+        pytest.param(
+            ["say", "hi", "--out", "no/a.wav"],
+            "vixio: no/a.wav: No such file or directory",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_mistake_is_told(arguments: list[str], why: str) -> None:

@@ -35,6 +35,7 @@ async def test_a_voice(kit: Kit, script: ModuleType) -> None:
     assert figures["factor"] >= 0.05 / (0.05 * len("hello there"))
 
 
+@pytest.mark.slow
 async def test_asr(kit: Kit, script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(script, "as_heard", lambda pcm: pcm[:9_600])  # 0.3 s: it is played
     kit.asr.delay = 0.05
@@ -43,6 +44,7 @@ async def test_asr(kit: Kit, script: ModuleType, monkeypatch: pytest.MonkeyPatch
     assert len(kit.asr.utterances) == 4  # once as fast as it goes and once as spoken, twice
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_the_workers_too(script: ModuleType) -> None:
     alone = script.resident()
     code = "import sys; held = bytearray(50_000_000); print(); sys.stdin.read()"

@@ -50,6 +50,7 @@ async def hear(path: Path, **asr: object) -> tuple[list[str], list[str]]:
 
 
 @pytest.mark.parametrize("flavour", [Flavour.CPP_2PASS, Flavour.PYTHON])
+@pytest.mark.slow
 async def test_a_funasr_server(recording: Path, flavour: Flavour) -> None:
     async with FunASRServer(flavour) as server:
         partials, words = await hear(recording, name="funasr-server", url=server.url)
@@ -58,6 +59,7 @@ async def test_a_funasr_server(recording: Path, flavour: Flavour) -> None:
     assert set(partials) - set(words)  # what the first pass told is not what the second did
 
 
+@pytest.mark.slow
 async def test_an_openai_compatible_server_that_streams(recording: Path) -> None:
     async with SpeechServer() as server:
         server.always = "these are the words of it"
@@ -69,6 +71,7 @@ async def test_an_openai_compatible_server_that_streams(recording: Path) -> None
     assert partials
 
 
+@pytest.mark.slow
 async def test_a_service_that_is_not_there(recording: Path) -> None:
     async with SpeechServer() as server:
         gone = server.base_url

@@ -54,6 +54,7 @@ def test_the_voices_of_a_list_of_providers(tmp_path: Path) -> None:
     assert result.stderr == "kokoro: 2 voices\npiper: 2 voices\n"
 
 
+@pytest.mark.slow
 def test_a_language_and_a_provider(tmp_path: Path) -> None:
     config = str(two_voices(tmp_path))
     result = run("--config", config, "--provider", "kokoro", "--language", "zh")
@@ -63,6 +64,7 @@ def test_a_language_and_a_provider(tmp_path: Path) -> None:
     assert not any(line.startswith("en") for line in chinese)
 
 
+@pytest.mark.slow
 async def test_every_listed_voice_of_espeak_can_be_set() -> None:
     [section] = sections(Settings())
     names = [each.choice.name for each in await offered(section)]
@@ -84,6 +86,7 @@ async def test_every_listed_voice_of_espeak_can_be_set() -> None:
         (("--hear", "en-gb-scotland", "--out", "other.wav"), "other.wav: "),
     ],
 )
+@pytest.mark.slow
 def test_a_voice_is_heard(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
     result = run(*arguments)
     assert result.exit_code == 0, result.stderr
@@ -100,6 +103,7 @@ def test_another_voice_of_the_list_is_heard(tmp_path: Path) -> None:
     assert "starting piper" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_player_gets_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "bin" / "play"
     program.parent.mkdir()
@@ -125,6 +129,7 @@ def test_a_player_gets_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         (("--text", "Hello."), "--text and --out go with --hear VOICE"),
     ],
 )
+@pytest.mark.slow
 def test_a_mistake_is_a_line(arguments: tuple[str, ...], line: str) -> None:
     result = run(*arguments)
     assert result.exit_code == 2
@@ -132,6 +137,7 @@ def test_a_mistake_is_a_line(arguments: tuple[str, ...], line: str) -> None:
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.slow
 def test_a_provider_that_is_broken_does_not_hide_the_others(tmp_path: Path) -> None:
     file = tmp_path / "broken.yaml"
     file.write_text("tts: [{name: piper, model: gone.onnx}, {name: espeak}]", encoding="utf-8")
@@ -163,6 +169,7 @@ def test_greetings() -> None:
     assert greeting("tlh") == greeting("en-GB")
 
 
+@pytest.mark.slow
 async def test_a_choice_leaves_the_other_options_of_its_section(tmp_path: Path) -> None:
     settings = Settings.model_validate({"tts": {"name": "espeak", "rate": 120}})
     found = chosen(await offered(sections(settings)[0]), "en-us")

@@ -8,6 +8,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
+
 from vixio.core.metrics import Counters
 from vixio.settings import load_settings
 from vixio.tools.from_settings import make_runtime
@@ -15,6 +17,7 @@ from vixio.tools.from_settings import make_runtime
 EXAMPLE = Path(__file__).parents[3] / "examples" / "mcp_tools.py"
 
 
+@pytest.mark.slow
 async def test_the_settings_in_the_example_work(tmp_path: Path) -> None:
     words = ast.get_docstring(ast.parse(EXAMPLE.read_text(encoding="utf-8"))) or ""
     _, _, rest = words.partition("::\n\n")

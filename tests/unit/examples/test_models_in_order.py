@@ -4,12 +4,15 @@ import asyncio
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support import warm
 from tests.support.llm_server import LLMServer, failure, text
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
+@pytest.mark.slow
 async def test_the_second_model_answers_for_the_first() -> None:
     async with LLMServer() as first, LLMServer() as second:
         first.script(failure(503, "down"))

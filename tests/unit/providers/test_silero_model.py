@@ -64,6 +64,7 @@ def model() -> SileroModel:
         ("cmn", "请把音量调到百分之三十，然后告诉我现在几点。"),
     ],
 )
+@pytest.mark.slow
 async def test_it_decides_as_the_reference_does(model: SileroModel, voice: str, text: str) -> None:
     generator = np.random.default_rng(3)
     samples = np.frombuffer(await spoken(text, voice), dtype="<i2").astype(np.float64)
@@ -78,6 +79,7 @@ async def test_it_decides_as_the_reference_does(model: SileroModel, voice: str, 
     assert max(abs(one - other) for one, other in zip(heard, expected, strict=True)) < 1e-4
 
 
+@pytest.mark.slow
 async def test_a_batch_gives_what_each_gives_alone(model: SileroModel) -> None:
     windows = cut(await spoken("The quick brown fox jumps over the lazy dog."))
     alone: list[list[float]] = []
@@ -98,6 +100,7 @@ async def test_a_batch_gives_what_each_gives_alone(model: SileroModel) -> None:
             assert heard == pytest.approx([alone[device][step]], abs=1e-6)
 
 
+@pytest.mark.slow
 async def test_windows_in_a_row_give_what_each_gives_alone(model: SileroModel) -> None:
     windows = cut(await spoken("The quick brown fox jumps over the lazy dog."))
     assert len(windows) > 40

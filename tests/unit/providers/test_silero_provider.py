@@ -53,6 +53,7 @@ async def test_many_devices_come_and_go() -> None:
         await provider.close()
 
 
+@pytest.mark.slow
 async def test_a_device_is_heard_alike_alone_and_in_a_crowd() -> None:
     provider = SileroVADProvider()
     await provider.start()

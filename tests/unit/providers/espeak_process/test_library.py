@@ -87,6 +87,7 @@ def test_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
         EspeakLibrary()
 
 
+@pytest.mark.slow
 def test_no_data() -> None:
     """In a process of its own: the library's state would not survive it."""
     program = """

@@ -27,6 +27,7 @@ def pid(client: PhonemeClient) -> int:
     return client._connection._process.pid
 
 
+@pytest.mark.slow
 def test_words_are_pronounced(client: PhonemeClient) -> None:
     assert client.phonemes("Hello, world!", ENGLISH) == "həlˈoʊ, wˈɜːld!"
     assert client.phonemes("", ENGLISH) == ""
@@ -34,6 +35,7 @@ def test_words_are_pronounced(client: PhonemeClient) -> None:
     assert client.phonemes("yes", [Voice("no-such"), *ENGLISH]) == "jˈɛs"
 
 
+@pytest.mark.slow
 def test_an_unknown_voice_is_an_error_of_its_request_alone(client: PhonemeClient) -> None:
     with pytest.raises(ProviderError, match="no such voice: no-such"):
         client.phonemes("yes", [Voice("no-such")])
@@ -42,6 +44,7 @@ def test_an_unknown_voice_is_an_error_of_its_request_alone(client: PhonemeClient
     assert pid(client) == first
 
 
+@pytest.mark.slow
 def test_a_crash_costs_one_request(client: PhonemeClient) -> None:
     assert client.phonemes("yes", ENGLISH)
     os.kill(pid(client), signal.SIGSEGV)
@@ -51,6 +54,7 @@ def test_a_crash_costs_one_request(client: PhonemeClient) -> None:
     assert client.phonemes("yes", ENGLISH) == "jˈɛs"
 
 
+@pytest.mark.slow
 def test_repeated_crashes_are_restarted_with_a_delay(client: PhonemeClient) -> None:
     for _ in range(2):
         client._connect()
@@ -62,6 +66,7 @@ def test_repeated_crashes_are_restarted_with_a_delay(client: PhonemeClient) -> N
     assert caught.value.retry_after
 
 
+@pytest.mark.slow
 def test_text_is_cleaned_before(client: PhonemeClient) -> None:
     """This character ends a process that speaks Arabic with version 1.52."""
     assert client.phonemes("\u28ff", [Voice("ar")]) == ""
@@ -69,6 +74,7 @@ def test_text_is_cleaned_before(client: PhonemeClient) -> None:
     assert client._failures == 0
 
 
+@pytest.mark.slow
 def test_close_ends_the_process_and_a_later_question_starts_another(client: PhonemeClient) -> None:
     assert client.phonemes("yes", ENGLISH)
     first = pid(client)

@@ -43,6 +43,7 @@ def spawning(monkeypatch: pytest.MonkeyPatch) -> Spawning:
 
 
 @pytest.mark.parametrize("cancellations", [1, 2, 3])
+@pytest.mark.slow
 async def test_while_the_processes_are_spawned(spawning: Spawning, cancellations: int) -> None:
     starting = asyncio.create_task(EspeakPool(2).start())
     for _ in range(2):
@@ -58,6 +59,7 @@ async def test_while_the_processes_are_spawned(spawning: Spawning, cancellations
     assert None not in [process.returncode for process in spawning.begun]
 
 
+@pytest.mark.slow
 async def test_while_the_last_holder_lets_go(spawning: Spawning) -> None:
     spawning.go_on.set()
     await acquire()

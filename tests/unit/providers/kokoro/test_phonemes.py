@@ -30,6 +30,7 @@ def phonemes() -> Iterator[KokoroPhonemes]:
         ("zh-CN", "OK.", "ˌOkˈA."),
     ],
 )
+@pytest.mark.slow
 def test_the_symbols_of_a_text(
     phonemes: KokoroPhonemes, language: str, text: str, symbols: str
 ) -> None:

@@ -25,11 +25,13 @@ def phonemes_of(voice: str, *clusters: list[str]) -> EspeakPhonemes:
     )
 
 
+@pytest.mark.slow
 def test_clusters_of_vowels_are_one_phoneme() -> None:
     with closing(phonemes_of("en-us", ["a", "ɪ"], ["a", "ɪ", "ɚ"])) as phonemes:
         assert list(phonemes.of("I. Fire!")) == [["ˈ", "aɪ", "."], ["f", "ˈ", "aɪɚ", "!"]]
 
 
+@pytest.mark.slow
 def test_the_phonemes_are_those_of_pipers_own_espeak() -> None:
     """As piper-tts 1.8 returns them for the same text."""
     with closing(phonemes_of("en-us")) as phonemes:
@@ -41,6 +43,7 @@ def test_the_phonemes_are_those_of_pipers_own_espeak() -> None:
         ]
 
 
+@pytest.mark.slow
 def test_numbers_are_read_in_english_alone() -> None:
     with closing(phonemes_of("en-us")) as english, closing(phonemes_of("de")) as german:
         price, written = (
@@ -50,6 +53,7 @@ def test_numbers_are_read_in_english_alone() -> None:
         assert "".join(*german.of("$2")) != "".join(*german.of("2 dollars"))
 
 
+@pytest.mark.slow
 def test_a_voice_that_espeak_does_not_have_is_named() -> None:
     with pytest.raises(ProviderUnavailable, match="piper: eSpeak NG has no voice no-such"):
         phonemes_of("no-such")

@@ -179,6 +179,7 @@ def test_the_languages_that_a_voice_says(
     assert factory.languages(SherpaTTSSettings(folder=tmp_path)) == languages
 
 
+@pytest.mark.slow
 async def test_a_language_that_espeak_lacks_is_an_error(tmp_path: Path) -> None:
     model(tmp_path / "model.onnx", **{**VITS, "voice": "xx-nowhere"})
     unpack(tmp_path)
