@@ -79,6 +79,15 @@ class ApiServer:
     server: RunningServer
     http: aiohttp.ClientSession
 
+    async def loaded(self) -> None:
+        """Wait until the API is there.
+
+        A fixture of a module has to: it is made in a thread, in which libraries silence warnings,
+        and pytest sets up the warnings of each test anew.
+        """
+        async with self.http.get(f"{self.server.http_url}/api/v1/openapi.json") as answer:
+            assert answer.status == 200
+
     async def token(self, *scopes: Scope) -> str:
         """Make a personal token."""
         _, text = await self.server.app.registry.use(

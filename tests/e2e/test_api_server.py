@@ -85,6 +85,7 @@ async def usual(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ApiSe
         async with asyncio.timeout(BOUND):
             for source in api.server.app.tools.sources:
                 await source.ready()
+        await api.loaded()
         yield api
 
 

@@ -266,6 +266,7 @@ async def standing(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Se
     """A server that outlives the tests that use it."""
     with pytest.MonkeyPatch.context() as patch:
         async with serving(tmp_path_factory.mktemp("standing"), patch) as served:
+            await served.api.loaded()
             yield served
 
 
