@@ -26,6 +26,8 @@ CONSOLE_STAMP := $(VENV)/.installed-console
 CONSOLE := $(VENV)/console
 CONSOLE_JS := $(VENV)/console-js
 WITH_CONSOLE := VIXIO_TEST_CONSOLE=$(abspath $(VENV)/console-js) PYTHONPATH=$(abspath $(VENV)/console)
+MUTANTS_STAMP := $(VENV)/.installed-mutants
+MUTANTS := $(VENV)/mutants
 RAY_STAMP := $(VENV)/.installed-ray
 RAY := $(VENV)/ray
 RAY_PINS := examples/ray_serve/requirements.txt
@@ -43,7 +45,7 @@ locks = $(patsubst %,requirements/%.lock,$(1))
 export PYTHON TORCH_INDEX
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev extra FORCE run demo demo-api demo-natural demo-tools first-hour test check-console console-shots test-a2a test-all test-brokers test-cluster test-console test-fast test-litellm test-load test-models test-ray test-stores test-times test-trace setup-for-strace setup-for-databases setup-for-haproxy setup-for-faketime setup-for-brokers setup-for-console setup-for-litellm setup-for-models setup-for-a2a chaos crash tool-churn bench-speech phrasebook lock audit docker clean
+.PHONY: help setup setup-dev extra FORCE run demo demo-api demo-natural demo-tools first-hour test check-console console-shots test-a2a test-all test-brokers test-cluster test-console test-fast test-litellm test-load test-models test-ray test-stores test-times test-trace setup-for-strace setup-for-databases setup-for-haproxy setup-for-faketime setup-for-brokers setup-for-console setup-for-litellm setup-for-models setup-for-a2a chaos crash mutants tool-churn bench-speech phrasebook lock audit docker clean
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1|\2/' | awk -F'|' '{printf "%-22s %s\n", $$1, $$2}'
@@ -225,6 +227,15 @@ crash: setup-dev ## kill processes that change the registry, a hundred times on 
 	scripts/ensure_databases.sh
 	VIXIO_TEST_DATABASES=1 $(BIN)/python -m tests.crash $(ARGS)
 
+# Beside the environment: mutmut runs the pytest of the tests.
+$(MUTANTS_STAMP): requirements/mutants.lock | $(DEV_STAMP)
+	rm -rf $(MUTANTS)
+	TARGET=$(MUTANTS) scripts/install_lock.sh $(VENV) requirements/mutants.lock
+	@touch $@
+
+mutants: setup-dev $(MUTANTS_STAMP) ## (by hand) change the pure modules one operator at a time, and see which changes no test notices (ARGS='core.pacer')
+	PYTHONPATH=$(abspath $(MUTANTS)) $(BIN)/python scripts/mutants.py $(ARGS)
+
 tool-churn: $(BROKERS_STAMP) ## ten minutes of tools and services that change every second (ARGS='--minutes 1')
 	$(WITH_BROKERS) $(BIN)/python -m tests.load.tool_churn $(ARGS)
 
@@ -245,5 +256,5 @@ docker: ## build the image, with EXTRAS="edge mp3" for what optional parts need
 	docker build --tag $(IMAGE) --build-arg EXTRAS="$(EXTRAS)" --build-arg TORCH_INDEX="$(TORCH_INDEX)" .
 
 clean: ## remove the virtual environment and what the tools left
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(VENV) mutants .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 	find vixio firmware-test-client tests examples scripts -name __pycache__ -type d -prune -exec rm -rf {} +

