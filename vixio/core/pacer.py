@@ -102,7 +102,7 @@ class Pacer:
         self._anchor: float | None = None
         self._before = before
         self._silent_from = 0.0
-        self._paused_at: float | None = None
+        self._paused = False
         self._last_ended: Callable[[], None] | None = None
         self.started_at: float | None = None
         """When ``tts start`` was sent."""
@@ -182,14 +182,13 @@ class Pacer:
 
     def pause(self) -> None:
         """Stop sending; what the device already has plays on."""
-        if self._paused_at is None:
-            self._paused_at = now()
+        self._paused = True
 
     def resume(self) -> None:
         """Continue where :meth:`pause` stopped."""
-        if self._paused_at is None:
+        if not self._paused:
             return
-        self._paused_at = None
+        self._paused = False
         if self._anchor is not None:
             # The loudspeaker has been silent since it played what it had.
             self._anchor += max(0.0, now() - self._anchor - self._sent_ms / 1000)
@@ -244,13 +243,13 @@ class Pacer:
             if not (sentence.whole and sentence.kept):
                 continue
             last = index + 1 == len(self._sentences)
-            end_ms = self._sent_ms if last else self._sentences[index + 1].start_ms
-            if heard >= end_ms and not (last and self._queue):
-                parts.append(sentence.text)
-                continue
-            unsent = self._unsent_ms_of_current() if last else 0
-            whole = max(1, end_ms + unsent - sentence.start_ms)
-            share = (heard - sentence.start_ms) / whole
+            end_ms = (
+                self._sent_ms + self._unsent_ms_of_current()
+                if last
+                else self._sentences[index + 1].start_ms
+            )
+            # More than 1 for a sentence before the one that sounds: all of it.
+            share = (heard - sentence.start_ms) / max(1, end_ms - sentence.start_ms)
             parts.append(sentence.text[: round(len(sentence.text) * share)])
         return " ".join(part for part in parts if part).strip()
 
@@ -264,7 +263,7 @@ class Pacer:
         await self._play_out()
 
     async def _next(self) -> bytes | _Spoken | None:
-        while not self._queue or self._paused_at is not None:
+        while not self._queue or self._paused:
             if self._stopped or (self._finished and not self._queue):
                 return None
             if self._announced and not self.started:
@@ -338,7 +337,7 @@ class Pacer:
             self._counters.add("pacer.starved")
         packets = [first]
         until = time + self._early + (self._head_start_ms - self._sent_ms) / 1000 - self._anchor
-        while self._paused_at is None and self._queue:
+        while self._queue and not self._paused:
             packet = self._queue[0]
             if isinstance(packet, _Spoken) or len(packets) * self._packet_ms / 1000 > until:
                 break
@@ -362,7 +361,7 @@ class Pacer:
             return
         end = self._anchor + (self._sent_ms + self._settings.device_delay_ms) / 1000
         wait = end - now()
-        if self._sent_ms and wait > 0:
+        if wait > 0:
             await asyncio.sleep(wait)
 
     def _unsent_ms_of_current(self) -> int:

@@ -166,12 +166,8 @@ class TurnDetectorStation(ListeningStation):
         if self._turn_id or self._mode is ListenMode.MANUAL:
             return ()
         wanted = (self._settings.pre_roll_ms + ago_ms) / 1000
-        while self._recent and self._recent_s > wanted:
-            oldest = self._recent[0][1]
-            if self._recent_s - oldest < wanted:
-                break
-            self._recent.popleft()
-            self._recent_s -= oldest
+        while self._recent and self._recent_s - self._recent[0][1] >= wanted:
+            self._recent_s -= self._recent.popleft()[1]
         before = tuple(chunk for chunk, _ in self._recent)
         length = self._recent_s
         started = self._start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import date
 
 import pytest
 from hypothesis import given
@@ -32,6 +33,21 @@ def test_frames_survive_any_cut(sent: list[Frame[Kind]], size: int) -> None:
 def test_words_of_any_script_are_sent() -> None:
     (frame,) = Unpacker(Kind, MAX_PAYLOAD).feed(pack(Kind.RESULT, 7, {"text": "你好 \ud800"}))
     assert frame.json() == {"text": "你好 ?"}
+
+
+def test_what_json_has_no_way_to_write_is_sent_as_text() -> None:
+    (frame,) = Unpacker(Kind, MAX_PAYLOAD).feed(pack(Kind.RESULT, 7, {"on": date(2026, 1, 2)}))
+    assert frame.json() == {"on": "2026-01-02"}
+
+
+def test_a_frame_about_nothing_in_particular_has_the_number_0() -> None:
+    assert list(Unpacker(Kind, MAX_PAYLOAD).feed(pack(Kind.FINISH))) == [(Kind.FINISH, 0, b"")]
+
+
+def test_the_longest_payload_is_taken_and_a_longer_one_refused() -> None:
+    assert list(Unpacker(Kind, 3).feed(pack(Kind.AUDIO, 1, b"abc"))) == [(Kind.AUDIO, 1, b"abc")]
+    with pytest.raises(ValueError, match="4 bytes"):
+        list(Unpacker(Kind, 3).feed(pack(Kind.AUDIO, 1, b"abcd")))
 
 
 @pytest.mark.parametrize("data", [b"\x01\0\0\0\0\xff\xff\xff\xff", b"\x63" + bytes(8)])

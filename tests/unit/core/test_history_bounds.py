@@ -98,6 +98,17 @@ def test_the_listener_is_told_once() -> None:
     assert listener.forgotten == ["two"]
 
 
+def test_a_turn_that_begins_without_the_user_is_forgotten_without_words() -> None:
+    history = History()
+    history.begin(1)
+    assert history.forget(2) == ""
+    assert history.forget(1) == ""
+    history.begin(3)
+    history.append(3, AssistantMessage("Good morning!"))
+    assert history.forget(3) == ""
+    assert len(history) == 0
+
+
 def test_an_unclosed_turn_ends_where_the_next_begins() -> None:
     history, listener = History(), Listener()
     history.listener = listener
@@ -133,6 +144,7 @@ def test_clearing_leaves_the_turn_that_is_under_way() -> None:
     history.clear()
     assert users(history) == ["two"]
     assert history.items()[0] == UserMessage("two")
+    assert history.summary == ""
 
 
 def test_a_summary_is_due_at_three_quarters_and_leaves_half() -> None:
@@ -156,6 +168,23 @@ def test_a_summary_is_due_by_tokens_too() -> None:
         talk(history, "x" * 400)
     history.fold(history.to_fold(), "in short")
     assert 0 < history.tokens <= 500
+
+
+def test_three_quarters_and_half_of_the_tokens_are_no_more_than_that() -> None:
+    history = History(max_turns=1_000, max_tokens=64)
+    for number in range(6):
+        talk(history, f"{number}" * 16)  # 8 tokens
+        assert not history.to_fold()
+    talk(history, "6" * 16)
+    assert [_user(turn)[0] for turn in history.to_fold()] == ["0", "1", "2"]
+
+
+def test_of_two_long_turns_one_is_folded_away() -> None:
+    history = History(max_tokens=100)
+    talk(history, "x" * 160)
+    assert not history.to_fold()
+    talk(history, "y" * 160)
+    assert [_user(turn)[0] for turn in history.to_fold()] == ["x"]
 
 
 def test_one_turn_is_never_folded_away() -> None:

@@ -13,7 +13,8 @@ def after(sentence: str, *items: HistoryItem) -> list[str]:
     history.begin(1)
     for item in items:
         history.append(1, item)
-    history.unsaid(1, sentence)
+    before = history.items()
+    assert history.unsaid(1, sentence) == (history.items() != before)
     history.close(1)
     return [item.text for item in history.items() if isinstance(item, AssistantMessage)]
 

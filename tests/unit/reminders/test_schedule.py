@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time, timedelta
+from time import tzset
 
 import pytest
 from hypothesis import given
@@ -43,6 +44,25 @@ def test_weekdays_and_a_week() -> None:
     assert when(weekdays.next(ms("2026-11-20T12:00"))) == "11-23 06:00", "Friday to Monday"
     sundays = Rule(time(9), frozenset({6}), BERLIN)
     assert when(sundays.next(ms("2026-11-22T08:00"))) == "11-29 08:00"
+
+
+def test_a_moment_is_shown_in_its_zone() -> None:
+    moment = ms("2026-07-01T22:30")
+    assert local(moment, BERLIN).isoformat() == "2026-07-02T00:30:00+02:00"
+    assert local(moment, "").timestamp() * 1000 == moment
+
+
+def test_the_zone_of_the_machine_has_no_part_in_that_of_a_rule(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rule = Rule(time(12), zone="Pacific/Pago_Pago")
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "Pacific/Kiritimati")  # 25 hours ahead
+        tzset()
+        due = rule.next(ms("2026-07-01T22:30"))
+        assert local(due, "").hour == 13
+    tzset()
+    assert when(due) == "07-01 23:00"
 
 
 def test_once_at_a_time_or_on_a_day() -> None:

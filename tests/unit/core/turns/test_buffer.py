@@ -43,6 +43,13 @@ async def test_a_long_stream_of_words_that_nobody_reads_yet_is_kept_whole() -> N
     assert max(map(len, texts)) < JOINED_CHARS + 10
 
 
+async def test_a_piece_is_joined_below_the_limit_only() -> None:
+    buffer = ReplyBuffer()
+    for text in ("x" * (JOINED_CHARS - 1), "x", "y"):
+        buffer.put_said(TextDelta(1, text))
+    assert await rest(buffer) == [TextDelta(1, "x" * JOINED_CHARS), TextDelta(1, "y")]
+
+
 async def test_words_that_were_read_are_not_changed() -> None:
     buffer = ReplyBuffer()
     buffer.put_said(TextDelta(1, "It "))

@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from vixio.core.errors import ConfigError
 from vixio.settings import LimitSettings
-from vixio.transports.admission.limits import Bucket, KeyedBuckets, Limits, share
+from vixio.transports.admission.limits import (
+    ROUNDING_S,
+    Bucket,
+    KeyedBuckets,
+    Limits,
+    share,
+)
 
 
 def test_the_settings_have_the_same_defaults() -> None:
@@ -21,6 +27,11 @@ def test_a_limit_is_no_less_than_nothing(value: float) -> None:
         Limits(audio_rate=value)
 
 
+@pytest.mark.parametrize("value", [0, 0.5])
+def test_a_limit_may_be_off_or_a_share(value: float) -> None:
+    assert Limits(conversing=value).conversing == value
+
+
 def test_a_bucket_holds_its_burst_and_fills_with_time() -> None:
     bucket = Bucket(2.0)
     assert [bucket.take(0.5, 100.0) for _ in range(5)] == [True, True, True, True, False]
@@ -28,6 +39,13 @@ def test_a_bucket_holds_its_burst_and_fills_with_time() -> None:
     assert bucket.take(0.5, 100.5)
     assert not bucket.take(0.5, 100.5)
     assert [bucket.take(0.5, 1000.0) for _ in range(5)] == [True, True, True, True, False]
+
+
+def test_rounding_is_tolerated_to_its_end() -> None:
+    assert Bucket(1.0).take(1.0 + ROUNDING_S, 0.0)
+    buckets = KeyedBuckets(per_minute=60)
+    buckets.charge("a", 59 + ROUNDING_S, 0.0)
+    assert buckets.take("a", 0.0) == 0
 
 
 def test_what_costs_nothing_is_always_there() -> None:
@@ -67,6 +85,13 @@ def test_a_charge_is_taken_whether_it_is_there_or_not_but_is_no_debt() -> None:
     buckets.charge("a", 1000, 0.0)
     assert buckets.take("a", 0.0) == pytest.approx(1.0)
     assert buckets.take("a", 1.0) == 0
+
+
+def test_charges_add_up() -> None:
+    buckets = KeyedBuckets(per_minute=3)
+    for _ in range(3):
+        buckets.charge("a", 1, 0.0)
+    assert buckets.take("a", 0.0) == pytest.approx(20.0)
 
 
 def test_buckets_that_are_off_count_and_keep_nothing() -> None:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from vixio.transports.xiaozhi.framing import (
     MAX_PAYLOAD_3,
+    TYPE_JSON,
     VERSIONS,
     BinaryFrame,
     Version,
@@ -27,6 +28,18 @@ def test_the_bytes_are_those_of_the_firmware() -> None:
         "0002 0000 00000000 01020304 00000004"
     ) + (b"opus")
     assert build_frame(3, b"opus", 7) == bytes.fromhex("00 00 0004") + b"opus"
+    assert build_frame(2, b"opus") == build_frame(2, b"opus", 0)
+
+
+@pytest.mark.parametrize(
+    ("version", "data"),
+    [
+        (2, bytes.fromhex("0002 0001 00000000 00000000 00000002") + b"{}"),
+        (3, bytes.fromhex("01 00 0002") + b"{}"),
+    ],
+)
+def test_the_type_is_read(version: Version, data: bytes) -> None:
+    assert parse_frame(version, data) == BinaryFrame(b"{}", TYPE_JSON)
 
 
 def test_a_timestamp_wraps_instead_of_failing_after_49_days() -> None:

@@ -19,11 +19,9 @@ from vixio.transports.xiaozhi.protocol import (
     XiaozhiProtocol,
 )
 
-KNOWN = XiaozhiProtocol()
-
 
 def parse(message: object) -> Event:
-    return KNOWN.parse(json.dumps(message))
+    return XiaozhiProtocol().parse(json.dumps(message))
 
 
 @pytest.mark.parametrize(
@@ -97,13 +95,14 @@ def test_wrong_input_is_named_and_goes_no_further(message: object, reason: str) 
     ],
 )
 def test_text_that_is_no_json_object(text: str, reason: str) -> None:
-    assert KNOWN.parse(text) == Ignored(reason)
+    assert XiaozhiProtocol().parse(text) == Ignored(reason)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_audio_of_every_version(version: Version) -> None:
     protocol = XiaozhiProtocol("", version)
     assert protocol.parse(protocol.encode_audio(b"opus", 60)) == AudioPacket(b"opus")
+    assert protocol.encode_audio(b"opus", 60) == build_frame(version, b"opus", 60)
     assert protocol.parse(build_frame(version, b"")) == Ignored("empty_frame")
     assert protocol.parse(bytes(MAX_MESSAGE_BYTES + 1)) == Ignored("too_large")
 
@@ -121,14 +120,15 @@ def test_frames_of_other_types() -> None:
 
 
 def test_words_that_utf8_cannot_write_are_replaced() -> None:
-    event = KNOWN.parse('{"type":"listen","state":"detect","text":"a\\ud800b"}')
+    protocol = XiaozhiProtocol()
+    event = protocol.parse('{"type":"listen","state":"detect","text":"a\\ud800b"}')
     assert event == TextInput("a?b")
-    assert KNOWN.encode_message({"text": "a\ud800b"}) == '{"session_id":"","text":"a?b"}'
+    assert protocol.encode_message({"text": "a\ud800b"}) == '{"session_id":"","text":"a?b"}'
 
 
 def test_what_json_cannot_write_is_an_error_of_the_caller() -> None:
     with pytest.raises(ValueError, match="JSON"):
-        KNOWN.encode_message({"x": float("nan")})
+        XiaozhiProtocol().encode_message({"x": float("nan")})
 
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
@@ -150,7 +150,7 @@ def test_no_object_breaks_the_parser(message: object) -> None:
 
 @given(st.text())
 def test_no_text_breaks_the_parser(text: str) -> None:
-    assert isinstance(KNOWN.parse(text), get_args(Event))
+    assert isinstance(XiaozhiProtocol().parse(text), get_args(Event))
 
 
 @given(st.binary(max_size=200), st.sampled_from(VERSIONS))
