@@ -125,6 +125,11 @@ def test_what_is_stored_comes_in_front_and_in_its_own_place() -> None:
     history.restore([[UserMessage("a")], [UserMessage("b")]], "before a")
     assert history.items()[0] == Summary("before a")
     assert users(history) == ["a", "b", "c"]
+    assert [(turn.turn_id, turn.closed, turn.stored) for turn in history.turns] == [
+        (0, True, True),
+        (0, True, True),
+        (1, True, False),
+    ]
     history.turns[-1].stored = True
     history.begin(9, "d")
     history.restore([[UserMessage(name)] for name in "abc"], "")

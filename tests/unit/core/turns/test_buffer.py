@@ -1,7 +1,13 @@
 from __future__ import annotations
 
+import asyncio
+
+import pytest
+
+from tests.session.conversation import on_virtual_time
 from vixio.core.chunk import Chunk, Notice, TextDelta
-from vixio.core.turns.buffer import JOINED_CHARS, TOOL_LIMIT, ReplyBuffer
+from vixio.core.clock import now
+from vixio.core.turns.buffer import AGENT_BURST, JOINED_CHARS, TOOL_LIMIT, ReplyBuffer
 
 
 async def rest(buffer: ReplyBuffer) -> list[Chunk]:
@@ -48,6 +54,18 @@ async def test_a_piece_is_joined_below_the_limit_only() -> None:
     for text in ("x" * (JOINED_CHARS - 1), "x", "y"):
         buffer.put_said(TextDelta(1, text))
     assert await rest(buffer) == [TextDelta(1, "x" * JOINED_CHARS), TextDelta(1, "y")]
+
+
+@pytest.mark.parametrize(("unread", "others_ran"), [(AGENT_BURST - 1, False), (AGENT_BURST, True)])
+@on_virtual_time
+async def test_others_come_first_after_a_few_chunks(unread: int, others_ran: bool) -> None:
+    buffer, ran = ReplyBuffer(), asyncio.Event()
+    for _ in range(unread):
+        buffer.put(TextDelta(1, "word "))
+    asyncio.get_running_loop().call_soon(ran.set)
+    await buffer.room()
+    assert ran.is_set() == others_ran
+    assert now() == 0.0
 
 
 async def test_words_that_were_read_are_not_changed() -> None:

@@ -241,6 +241,18 @@ async def test_what_the_user_agreed_to_waits_for_the_turn_that_takes_place() -> 
 
 
 @on_virtual_time
+async def test_the_words_of_a_command_agree_to_nothing() -> None:
+    world = World()
+    await world.ask_for_consent()
+    world.script = [ToolUse("unlock", {})]
+    async with aclosing(world.runner.prepare(UserTurn(TURN_ID, "yes", commanded=True))) as turn:
+        turn.commit()
+        await settled()
+    assert world.device.asked == []
+    assert world.counters.get("tool.confirm.cancelled") == 1
+
+
+@on_virtual_time
 async def test_a_read_only_tool_runs_before_the_commit_and_only_once() -> None:
     world = World()
     world.script = [ToolUse("look", {}), "Seen."]

@@ -26,6 +26,27 @@ def floor(state: State, *, microphone: bool = True, mode: ListenMode = ListenMod
     return made
 
 
+def test_a_new_floor_hears_nothing() -> None:
+    new = Floor()
+    assert (new.state, new.mode, new.microphone) == (State.IDLE, ListenMode.AUTO, False)
+    assert (new.hears, new.hears_itself, new.quiet, new.audible) == (False, False, True, False)
+
+
+def test_a_device_that_hears_itself_may_speak_before_it_ever_listens() -> None:
+    new = Floor()
+    new.hears_itself = True
+    new.sounds_until(5.0)
+    assert not new.hears_at(6.0)
+    new.microphone_on(ListenMode.AUTO)
+    assert new.hears_at(0.0)
+
+
+def test_the_button_stays_pressed_while_the_reply_goes_on() -> None:
+    stepping = floor(State.SPEAKING, mode=ListenMode.MANUAL)
+    stepping.step(Input.NO_TURN)
+    assert stepping.microphone
+
+
 def test_every_state_has_a_row_for_every_input() -> None:
     assert set(TABLE) == set(State)
     for state, rows in TABLE.items():
