@@ -160,7 +160,8 @@ class SentenceSplitter:
             return self._clause
         space = end + 1
         while (space := text.rfind(" ", 1, space)) > end * 0.3:
-            if not (text[space - 1].isdigit() and text[space + 1 : space + 2].isdigit()):
+            # What follows a space at the end may not be here yet: it counts as a digit.
+            if not (text[space - 1].isdigit() and (space == end or text[space + 1].isdigit())):
                 return space
         if self._clause:
             return self._clause
