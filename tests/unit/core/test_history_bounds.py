@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from vixio.core.history import (
     MAX_ITEM_CHARS,
     SHORTENED,
@@ -107,6 +109,29 @@ def test_a_turn_that_begins_without_the_user_is_forgotten_without_words() -> Non
     history.append(3, AssistantMessage("Good morning!"))
     assert history.forget(3) == ""
     assert len(history) == 0
+
+
+@pytest.mark.parametrize(
+    ("heard", "texts"),
+    [
+        ("One two.Three four.", ["One two.", "Three four."]),
+        ("One two.Three", ["One two.", "Three"]),
+        ("One two.", ["One two."]),
+        ("One", ["One"]),
+        ("", []),
+    ],
+)
+def test_a_turn_is_cut_to_what_was_heard(heard: str, texts: list[str]) -> None:
+    history = History()
+    history.begin(1, "count")
+    history.append(1, AssistantMessage("One two."))
+    history.append(1, ToolCallItem("c", "lamp", "{}"))
+    history.append(1, ToolResultItem("c", "true"))
+    history.append(1, AssistantMessage("Three four."))
+    history.cut(1, heard)
+    assert [item.text for item in history.items() if isinstance(item, AssistantMessage)] == texts
+    assert len(history.items()) == 3 + len(texts)
+    assert history.tokens == approximate_tokens(history.items())
 
 
 def test_an_unclosed_turn_ends_where_the_next_begins() -> None:

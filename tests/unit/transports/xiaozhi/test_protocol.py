@@ -18,6 +18,7 @@ from vixio.transports.xiaozhi.protocol import (
     Reply,
     XiaozhiProtocol,
 )
+from vixio.transports.xiaozhi.wake_words import WakeWords
 
 
 def parse(message: object) -> Event:
@@ -105,6 +106,30 @@ def test_audio_of_every_version(version: Version) -> None:
     assert protocol.encode_audio(b"opus", 60) == build_frame(version, b"opus", 60)
     assert protocol.parse(build_frame(version, b"")) == Ignored("empty_frame")
     assert protocol.parse(bytes(MAX_MESSAGE_BYTES + 1)) == Ignored("too_large")
+
+
+def test_a_message_may_be_as_long_as_the_firmware_can_send() -> None:
+    protocol = XiaozhiProtocol()
+    assert protocol.parse(bytes(MAX_MESSAGE_BYTES)) == AudioPacket(bytes(MAX_MESSAGE_BYTES))
+    text = '{"type":"ping"}'
+    assert isinstance(protocol.parse(text.ljust(MAX_MESSAGE_BYTES)), Reply)
+    assert protocol.parse(text.ljust(MAX_MESSAGE_BYTES + 1)) == Ignored("too_large")
+
+
+def test_only_what_is_not_json_is_read_as_broken() -> None:
+    broken = '{"type":"mcp","payload":{"jsonrpc":"2.0","id":7,"result":"a "b""}}'
+    assert isinstance(XiaozhiProtocol().parse(broken), McpFrame)
+    assert XiaozhiProtocol().parse(broken.ljust(MAX_MESSAGE_BYTES + 1)) == Ignored("too_large")
+    whole = '[{"type":"mcp","payload":{"jsonrpc":"2.0","id":7,"error":{"message":"x"}}}]'
+    assert XiaozhiProtocol().parse(whole) == Ignored("not_object")
+
+
+def test_the_settings_know_their_wake_words() -> None:
+    protocol = XiaozhiProtocol(wake_words=WakeWords(["Hey Zebra"]))
+    detected = '{"type":"listen","state":"detect","text":"hey zebra"}'
+    assert protocol.parse(detected) == TextInput("hey zebra", True)
+    assert XiaozhiProtocol().parse(detected) == TextInput("hey zebra", False)
+    assert XiaozhiProtocol(version=1).version == XiaozhiProtocol().version
 
 
 def test_frames_of_other_types() -> None:
