@@ -222,9 +222,7 @@ class TurnDetectorStation(ListeningStation):
 
     def _drop(self) -> Sequence[Chunk]:
         turn_id, self._turn_id = self._turn_id, 0
-        self._voice = False
         self._resumes = False
-        self._silence = 0.0
         self._recent.clear()
         self._recent_s = 0.0
         return (TurnDropped(turn_id),) if turn_id else ()

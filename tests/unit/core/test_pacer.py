@@ -199,7 +199,8 @@ async def test_what_was_heard_is_cut_where_the_loudspeaker_is() -> None:
     reply = Reply()
     async with reply.running() as task:
         assert (reply.heard_ms(), reply.heard_text()) == (0, "")
-        await reply.say(DIGITS)
+        await reply.put_sentence(DIGITS)
+        await reply.put_packets(packets_of(10))
         await reply.say(LETTERS)
         reply.finish()
         assert reply.put_sentences == 2

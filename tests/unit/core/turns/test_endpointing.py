@@ -271,6 +271,49 @@ async def test_a_packet_that_is_longer_than_what_is_kept_is_kept(
     assert detector.heard() == heard
 
 
+@pytest.mark.parametrize(("ago_ms", "heard", "speech_ms"), [(1, 25, 501), (2_000, 40, 2_500)])
+async def test_a_long_pre_roll(ago_ms: int, heard: int, speech_ms: int) -> None:
+    detector = Marked(TurnSettings(pre_roll_ms=3_000))
+    await detector.feed(ListenStart(ListenMode.AUTO))
+    await detector.eighths(60)
+    await detector.feed(VoiceStarted(ago_ms))
+    assert len(detector.heard()) == heard
+    await detector.eighths(4)
+    await detector.feed(VoiceEnded(0))
+    await detector.eighths(4)
+    assert [ended.speech_ms for ended in detector.ended()] == [speech_ms]
+
+
+async def test_a_device_that_never_states_that_it_listens_is_heard_as_if_it_had() -> None:
+    policy = Scripted(lambda _: 0.5)
+    detector = Marked(TurnSettings(), policy)
+    assert detector.station.deadline is None
+    await detector.feed(VoiceStarted(0))
+    assert detector.deadline() == 2.0, "as long as packets may be absent"
+    await detector.feed(ListenStop())
+    await detector.eighths(10)
+    assert detector.heard() == []
+    await detector.feed(VoiceStarted(5_000))
+    assert detector.heard() == [5, 6, 7, 8, 9, 10]
+    await detector.feed(VoiceEnded(0))
+    await detector.eighths(4)
+    assert {progress.mode for progress in policy.asked} == {ListenMode.AUTO}
+    assert detector.ended()[-1].speech_ms == 750
+    await detector.eighths(10)
+    await detector.feed(VoiceStarted(5_000))
+    assert detector.heard()[-6:] == [19, 20, 21, 22, 23, 24], "the next turn has its pre-roll"
+    assert len(detector.heard()) == 6 + 4 + 6
+
+
+async def test_a_packet_behind_a_stall_may_reach_the_limit() -> None:
+    detector = Marked(TurnSettings(max_utterance_ms=125))
+    await detector.feed(ListenStart(ListenMode.AUTO), VoiceStarted(0))
+    await detector.station.expire(detector.deadline())
+    await detector.eighths(1)
+    assert detector.ended() == [TurnEnded(2, "limit", 125)]
+    assert detector.context.timeline(2).marks["turn_end"] == detector.now
+
+
 async def test_silence_is_counted_with_what_the_network_lost() -> None:
     detector = Marked(TurnSettings())
     await detector.feed(ListenStart(ListenMode.AUTO), VoiceStarted(0))
