@@ -205,8 +205,8 @@ class InlineStripper:
 
     @staticmethod
     def _is_literal_marker(marker: str, run: int, before: str, following: str) -> bool:
-        if before in (" ", BREAK) and following in (" ", "\n", ""):
-            return run <= 2 and before == " " and following == " "  # 5 * 3
+        if before == " " and following == " ":
+            return run <= 2  # 5 * 3
         if marker == "*":
             return before.isdigit() and following.isdigit()  # 5*3
         words = before.isalnum() and following.isalnum()
@@ -288,11 +288,7 @@ class InlineStripper:
         return True
 
     def _bracket(self, scan: Scan) -> bool:
-        following = scan.peek(1)
-        second = scan.peek(2)
-        if following is None or (following == "!" and second is None):
-            return False
-        if following == "!" and second == "[":
+        if scan.peek(1) == "!" and scan.peek(2) == "[":
             scan.at += 1  # an image in a link: the target is dropped when it is reached
             return True
         return self._label(scan, 1)
@@ -346,8 +342,9 @@ class InlineStripper:
         last = end == len(scan.text) or scan.text[end] == "\n"
         scan.at = end
         self._space = False
-        if not last and self._last not in (BREAK, ","):
-            self._put(",")
+        if not last and self._last != BREAK:
+            if self._last != ",":
+                self._put(",")
             self._space = True
         return True
 

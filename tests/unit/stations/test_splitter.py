@@ -48,6 +48,8 @@ def split(
         # Anywhere, but not in a number or between a letter and its accent.
         ("aaaaaaaaaaaaaaaaaa1234567", 40, ["aaaaaaaaaaaaaaaaaa"[:17], "a1234567"]),
         ("aaaaaaaaaaaaaaaaaaae\u0301\u0301aa", 40, ["aaaaaaaaaaaaaaaaaaa", "e\u0301\u0301aa"]),
+        (20 * "a" + "\u200daaa", 40, [19 * "a", "a\u200daaa"]),
+        (19 * "a" + "\u200daaaa", 40, [18 * "a", "a\u200daaaa"]),
         ("一二三四五六七1八", 40, ["一二三四五六七1", "八"]),
     ],
 )
