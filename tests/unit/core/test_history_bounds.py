@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vixio.core.history import (
+    INTERRUPTED,
     MAX_ITEM_CHARS,
     SHORTENED,
     AssistantMessage,
@@ -85,6 +86,32 @@ def test_a_long_item_is_cut_when_its_turn_is_over() -> None:
     ]
 
 
+def test_an_item_of_the_longest_length_stays_whole() -> None:
+    history = History(max_tokens=100_000)
+    long = "y" * MAX_ITEM_CHARS
+    items = [ToolCallItem("c", "page", long), ToolResultItem("c", long), AssistantMessage(long)]
+    history.begin(1, long)
+    for item in items:
+        history.append(1, item)
+    history.append(2, AssistantMessage("of a turn that is not there"))
+    history.close(1)
+    assert history.items() == [UserMessage(long), *items]
+
+
+def test_a_call_without_an_answer_gets_one() -> None:
+    history = History()
+    history.begin(1)
+    history.append(1, AssistantMessage("Let me "))
+    history.append(1, AssistantMessage("see."))
+    history.append(1, ToolCallItem("c", "lamp", "{}"))
+    history.close(1)
+    assert history.items() == [
+        AssistantMessage("Let me see."),
+        ToolCallItem("c", "lamp", "{}"),
+        ToolResultItem("c", INTERRUPTED),
+    ]
+
+
 def test_the_listener_is_told_once() -> None:
     history, listener = History(), Listener()
     history.listener = listener
@@ -118,6 +145,7 @@ def test_a_turn_that_begins_without_the_user_is_forgotten_without_words() -> Non
         ("One two.Three", ["One two.", "Three"]),
         ("One two.", ["One two."]),
         ("One", ["One"]),
+        ("One-two.Three", ["One two.", "Three"]),
         ("", []),
     ],
 )

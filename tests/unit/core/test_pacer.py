@@ -157,7 +157,7 @@ async def test_what_is_due_soon_is_sent_along(head_start_ms: int, at_once: int) 
     async with reply.running():
         await reply.put_packets(packets_of(10))
         await at(0.1)
-        assert reply.device.packets == packets_of(at_once)
+        assert reply.device.writes[0][1] == packets_of(at_once)
 
 
 @on_virtual_time
@@ -394,6 +394,16 @@ async def test_a_sentence_whose_send_was_overtaken_by_the_stop_is_not_begun() ->
         await at(0.01)
     assert reply.device.all("sentence")
     assert reply.begun == []
+
+
+@on_virtual_time
+async def test_nobody_has_to_know_of_the_sentences() -> None:
+    device = Device()
+    pacer = Pacer(device, Counters(), PACKET_MS)
+    await pacer.put_sentence(DIGITS)
+    pacer.finish()
+    await pacer.run()
+    assert device.texts() == [DIGITS]
 
 
 @on_virtual_time
