@@ -21,7 +21,7 @@ from vixio.text.scan import Scan
 
 Read = Callable[[Scan], Reading | None]
 
-BEFORE = "ab"
+BEFORE = 100 * "a"
 """Text before the construct, in half of the cases."""
 
 OPEN, FINAL, BOTH = (False,), (True,), (False, True)
@@ -62,6 +62,9 @@ def labelled(opening: int) -> Read:
         (1, "[a](b", FINAL, NONE),
         (1, "[a]x", BOTH, NONE),
         (1, "[a[b](c)", BOTH, NONE),
+        (1, "[a[(c)", BOTH, NONE),
+        (1, "[a\n(c)", BOTH, NONE),
+        (1, "[X](b)", BOTH, Reading(6, "X")),
         (1, "[a\nb](c)", BOTH, NONE),
         (1, "[" + 299 * "x" + "](u)", BOTH, Reading(304, 299 * "x")),
         (1, "[" + 300 * "x" + "](u)", BOTH, NONE),
@@ -77,6 +80,7 @@ def test_labels(
     ("text", "finals", "expected"),
     [
         ("(b)", BOTH, Reading(3, "b")),
+        ("(X)", BOTH, Reading(3, "X")),
         ("(b) c)", BOTH, Reading(3, "b")),
         ("(a(b)c)", BOTH, Reading(7, "a(b)c")),
         ("((((x))))", BOTH, Reading(9, "(((x)))")),
@@ -100,6 +104,7 @@ def test_targets(text: str, finals: tuple[bool, ...], expected: Reading | None) 
     ("run", "text", "finals", "expected"),
     [
         (1, "`a` b", BOTH, Reading(3, "a")),
+        (1, "`X` b", BOTH, Reading(3, "X")),
         (1, "` a `.", BOTH, Reading(5, "a")),
         (2, "`` a ` b ``.", BOTH, Reading(11, "a ` b")),
         (1, "`a``b` c", BOTH, Reading(6, "a``b")),

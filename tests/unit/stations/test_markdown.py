@@ -246,6 +246,16 @@ def plain(*deltas: str) -> str:
         ("a)  b", "a) b"),
         ("a\n- b\nc", "a¶b c"),
         ("1\u20e3 a", "{1\u20e3} a"),
+        ("= =\na", "= = a"),
+        ("a\n= =\nB", "a¶= =¶B"),
+        ("a b c d\n---\ne", "a b c d¶e"),
+        ("---\na b c d", "a b c d"),
+        ("---\n***\n___\na", "a"),
+        (120 * "-" + "x", "x"),
+        ("| - a | b |", "- a, b"),
+        ("| a |\n[x] b", "a¶[x] b"),
+        ("-\n[x] a", "[x] a"),
+        (120 * "x" + "\n```\nb\n```\nc", 120 * "x" + "¶c"),
         ("\ufe0f\ufe0fa", "a"),
         ("a [![b](c)](/d) [![e](f)](/g) h", "a b e h"),
         ("a](/b) c](/d) e", "a c e"),
@@ -364,6 +374,7 @@ def test_the_text_of_markdown(markdown: str, text: str) -> None:
         ("a\n- [ ]", "a¶"),
         ("a\n- [ ] ", "a¶"),
         ("a\n- [ ] b", "a¶b"),
+        ("```\n\n```\nb", "b"),
         ("a\n#######", "a¶######"),
         ("a\n- [y", "a¶"),
         ("a\n•", "a"),
@@ -392,3 +403,4 @@ def test_the_text_of_markdown(markdown: str, text: str) -> None:
 )
 def test_how_soon_text_is_given(received: str, given: str) -> None:
     assert Reader().feed(received) == given
+    assert Reader().feed(*received) == given
