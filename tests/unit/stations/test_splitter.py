@@ -47,6 +47,8 @@ def split(
         ("aaaaaa bbbbbbbbbbbbbbbbbb", 40, ["aaaaaa bbbbbbbbbbbbb", "bbbbb"]),
         ("aaaaaaaaaa 1 2 bbbbbbbbb", 40, ["aaaaaaaaaa 1 2", "bbbbbbbbb"]),
         ("aaaaaaaaaaaaaaaa 1 2bbbbbbbbb", 40, ["aaaaaaaaaaaaaaaa", "1 2bbbbbbbbb"]),
+        (20 * "a" + ". Bbb", 40, [20 * "a" + ".", "Bbb"]),
+        (20 * "a" + ", bbb", 40, [20 * "a", ", bbb"]),
         (18 * "a" + "-1234567", 40, [18 * "a" + "-", "1234567"]),
         (25 * "1", 40, [20 * "1", 5 * "1"]),
         ("aaaaaaaa 111 222 333 444 5", 40, ["aaaaaaaa", "111 222 333 444 5"]),
@@ -71,6 +73,7 @@ def test_where_a_sentence_that_is_too_long_is_cut(
     ("text", "first", "sentences"),
     [
         ("abcdefghij, and on. Then, on.", 24, ["abcdefghij, and on.", "Then, on."]),
+        ("abcdefghijk, and on.", 24, ["abcdefghijk,", "and on."]),
         ("abcdefghijkl, and on. Then it goes, on.", 24, None),
         ("一二三，四。", 24, ["一二三，四。"]),
         ("一二三四，五。", 24, ["一二三四，", "五。"]),
@@ -104,12 +107,26 @@ def test_a_phrase_is_given_from_its_length_on(text: str, phrase: int, sentences:
         (f"“你好{BREAK}我来。”他说。", ["“你好", "我来。", "他说。"]),
         (f'"你好{BREAK}我来。他说。', ['"你好', "我来。", "他说。"]),
         ("你好。！！我来。", ["你好。", "我来。"]),
+        ("你好。””我来。", ["你好。", "我来。"]),
+        (f"“你好。{BREAK}我来。”他说。", ["“你好。", "我来。”", "他说。"]),
+        ('"你好。"他说。', ['"你好。"', "他说。"]),
+        ('"你好。我来。他走。"说。', ['"你好。', "我来。", '他走。"', "说。"]),
+        ('"一"，"二。三。"四。', ['"一"，"二。', '三。"', "四。"]),
+        ('"一"二。"三', ['"一"二。', '"三']),
+        ('"一""二"三。"四', ['"一""二"三。', '"四']),
+        ("“一”二。”三。", ["“一”二。", "三。"]),
+        (") abc.", [") abc."]),
         ("...", []),
         (" — ", []),
     ],
 )
 def test_closing_marks_stay_with_their_sentence(text: str, sentences: list[str]) -> None:
     assert split(text) == sentences
+
+
+def test_the_end_of_the_text_decides() -> None:
+    assert split("He works at Inc. He") == ["He works at Inc.", "He"]
+    assert split("Hi. ") == ["Hi."]
 
 
 def test_an_atom_is_as_long_as_it_is_spoken() -> None:
