@@ -98,7 +98,7 @@ class InlineStripper:
 
         After a punctuation mark it is written at once, since it may complete the sentence.
         """
-        if self._last == " " or (self._row or not _MARKS.match(self._last)):
+        if self._row or not _MARKS.match(self._last):
             self._space = True
             return
         self._out.append(" ")

@@ -199,6 +199,8 @@ def test_emoji_leave_one_space_or_none(before: str, after: str, shown: str) -> N
     emoji = atoms.put_emoji("😀") + " " + atoms.put_emoji("🎉")
     assert atoms.restore(before + emoji + after) == Atom(shown, shown)
     assert atoms._emoji == {}
+    emoji = atoms.put_emoji("😀")
+    assert atoms.restore(f"one{BREAK} two {emoji}three") == Atom("one two three", "one two three")
 
 
 def test_slots_are_distinct_and_come_round() -> None:
