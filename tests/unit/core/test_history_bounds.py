@@ -59,15 +59,26 @@ def test_tokens_are_counted_by_script() -> None:
 
 
 def test_tokens_are_bounded() -> None:
-    history = History(max_turns=20, max_tokens=100)
+    history = History(max_turns=20, max_tokens=87)
+    assert history.summary == ""
     for number in range(10):
         talk(history, f"{number}", AssistantMessage("x" * 80))
     assert users(history) == ["7", "8", "9"]
-    assert history.tokens <= 100
+    assert history.tokens == 87
     talk(history, "huge", AssistantMessage("x" * 1_000))
     assert users(history) == ["huge"]  # the newest is kept whatever its size
     talk(history, "small")
     assert users(history) == ["small"]
+
+
+def test_by_default_twenty_turns_are_kept() -> None:
+    history = History()
+    for number in range(25):
+        talk(history, f"{number}")
+    assert len(history) == 20
+    for _ in range(10):
+        talk(history, "x" * 4_000)  # 1,004 tokens
+    assert history.tokens == 5 * 1_004
 
 
 def test_a_long_item_is_cut_when_its_turn_is_over() -> None:

@@ -63,6 +63,7 @@ async def test_an_agent_that_is_silent_for_too_long_has_failed(
         with pytest.raises(ProviderTimeout) as failed:
             await all_of(turn)
         assert (failed.value.provider, failed.value.seconds) == ("scripted", limit)
+        assert "no answer within" in str(failed.value)
 
 
 @on_virtual_time
