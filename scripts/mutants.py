@@ -70,11 +70,11 @@ class Module:
 
 
 def pattern_of(argument: str) -> str:
-    """Return mutmut's pattern for a module."""
+    """Return mutmut's pattern for a module or a package."""
     if "*" in argument:
         return argument
     name = argument.removesuffix(".py").replace("/", ".")
-    return f"{name if name.startswith('vixio.') else f'vixio.{name}'}.x*"
+    return f"{name if name.startswith('vixio.') else f'vixio.{name}'}.*"
 
 
 def place_of(mutant: str) -> str:

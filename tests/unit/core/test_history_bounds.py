@@ -100,7 +100,11 @@ def test_a_long_item_is_cut_when_its_turn_is_over() -> None:
 def test_an_item_of_the_longest_length_stays_whole() -> None:
     history = History(max_tokens=100_000)
     long = "y" * MAX_ITEM_CHARS
-    items = [ToolCallItem("c", "page", long), ToolResultItem("c", long), AssistantMessage(long)]
+    items: list[HistoryItem] = [
+        ToolCallItem("c", "page", long),
+        ToolResultItem("c", long),
+        AssistantMessage(long),
+    ]
     history.begin(1, long)
     for item in items:
         history.append(1, item)

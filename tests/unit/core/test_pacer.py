@@ -92,7 +92,7 @@ async def at(seconds: float) -> None:
 @on_virtual_time
 async def test_the_first_packet_follows_the_start_by_the_lead() -> None:
     reply = Reply(Device(start=0.1))
-    assert reply.first_frame_at is None
+    assert (reply.started_at, reply.first_frame_at) == (None, None)
     async with reply.running() as task:
         await reply.say(DIGITS)
         reply.finish()
