@@ -160,7 +160,7 @@ def test_a_turn_that_begins_without_the_user_is_forgotten_without_words() -> Non
         ("One two.Three", ["One two.", "Three"]),
         ("One two.", ["One two."]),
         ("One", ["One"]),
-        ("One-two.Three", ["One two.", "Three"]),
+        ("One-two.Three-four.", ["One two.", "Three four."]),
         ("", []),
     ],
 )

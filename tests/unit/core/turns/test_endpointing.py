@@ -305,6 +305,13 @@ async def test_a_device_that_never_states_that_it_listens_is_heard_as_if_it_had(
     assert len(detector.heard()) == 6 + 4 + 6
 
 
+async def test_the_very_first_turn_has_its_pre_roll() -> None:
+    detector = Marked(TurnSettings())
+    await detector.eighths(10)
+    await detector.feed(VoiceStarted(5_000))
+    assert detector.heard() == [5, 6, 7, 8, 9, 10]
+
+
 async def test_a_packet_behind_a_stall_may_reach_the_limit() -> None:
     detector = Marked(TurnSettings(max_utterance_ms=125))
     await detector.feed(ListenStart(ListenMode.AUTO), VoiceStarted(0))

@@ -46,6 +46,7 @@ def test_rounding_is_tolerated_to_its_end() -> None:
     buckets = KeyedBuckets(per_minute=60)
     buckets.charge("a", (60 + ROUNDING_S) - 1, 0.0)
     assert buckets.take("a", 0.0) == 0
+    assert buckets.take("a", 0.0) == pytest.approx(1.0)
 
 
 def test_what_costs_nothing_is_always_there() -> None:
