@@ -153,9 +153,7 @@ class InlineStripper:
         special = self._steps.get(character)
         if special:
             return special(scan)
-        if _ANY_EMOJI.match(character):
-            return self._emoji(scan)
-        return self._literal(scan)
+        return self._emoji(scan)  # nothing else is left
 
     def _emoji(self, scan: Scan) -> bool:
         cluster = EMOJI_CLUSTER.match(scan.text, scan.at)

@@ -214,6 +214,7 @@ def test_entities(text: str, finals: tuple[bool, ...], expected: Reading | None)
         ("www", OPEN, None),
         ("wwx", BOTH, NONE),
         ("https://a.b/" + 987 * "x", OPEN, None),
+        ("https://a.b/" + 989 * "x" + " d", BOTH, Reading(1_000, "https://a.b/" + 988 * "x")),
         ("https://a.b/" + 988 * "x", OPEN, Reading(1_000, "https://a.b/" + 988 * "x")),
     ],
 )
