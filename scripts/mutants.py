@@ -31,6 +31,8 @@ PROCESSES = "2"
 
 UNNOTICED = (0, 5, 33)
 """Exit statuses by which mutmut knows tests that passed, and that there are none."""
+TOO_LONG = (-24, 24, 36, 152, 255)
+"""The same of tests that ran into their time limit, which on a busy machine says little."""
 
 JOINT = " ¶ "
 """Between the lines of a change that has several."""
@@ -132,12 +134,17 @@ def read_results(patterns: list[str], equivalent: set[Change]) -> Iterator[Modul
             continue
         if None in codes.values():
             raise SystemExit(f"mutants: {source} has changes that mutmut did not try")
-        left = [(name, change_of(name, source)) for name in codes if codes[name] in UNNOTICED]
+        doubtful = [name for name, code in codes.items() if code in UNNOTICED + TOO_LONG]
+        changes = [(name, change_of(name, source)) for name in doubtful]
         yield Module(
             source,
             len(codes),
-            [(name, change) for name, change in left if change not in equivalent],
-            [change for _, change in left if change in equivalent],
+            [
+                (name, change)
+                for name, change in changes
+                if change not in equivalent and codes[name] in UNNOTICED
+            ],
+            [change for _, change in changes if change in equivalent],
         )
 
 
