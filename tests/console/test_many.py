@@ -11,6 +11,7 @@ import pytest_asyncio
 
 from tests.console.conftest import OpenVisit
 from tests.console.house import ConsoleHouse
+from tests.console.talking import PATIENCE_MS
 from vixio.bench.load.registered import registry_of
 
 pytestmark = pytest.mark.slow
@@ -53,8 +54,43 @@ async def test_a_thousand_devices_are_found_and_follow(
             body = {"name": f"Moved {each}"}
             async with http.patch(f"/api/v1/devices/{device}", json=body) as answer:
                 assert answer.status == 200, await answer.text()
-    await expect(page.locator(".device")).to_have_count(CHANGED)
+    await expect(page.locator(".device")).to_have_count(CHANGED, timeout=PATIENCE_MS)
     assert len(asked) < CHANGED / 2
+
+
+async def test_what_is_read_alone_is_newer_than_a_list_that_comes_late(
+    crowded: ConsoleHouse, open_visit: OpenVisit
+) -> None:
+    """Many changes have all devices read; one more comes while that is under way."""
+    from playwright.async_api import Route, expect
+
+    visit = await open_visit(crowded)
+    page = visit.page
+    await visit.enter("#/devices")
+    await expect(page.locator(".device")).to_have_count(MANY)
+    held, released = asyncio.Event(), asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        answer = await route.fetch()
+        held.set()
+        await released.wait()
+        await route.fulfill(response=answer)
+
+    async def rename(number: int, name: str) -> None:
+        path = f"/api/v1/devices/06:00:00:00:00:{number:02x}"
+        async with http.patch(path, json={"name": name}) as answer:
+            assert answer.status == 200, await answer.text()
+
+    await page.route("**/api/v1/devices?*", hold)
+    async with crowded.api() as http, asyncio.timeout(120):
+        for each in range(5):
+            await rename(each, f"Many {each}")
+        await held.wait()
+        await rename(5, "Alone")
+        await expect(page.get_by_text("Alone")).to_be_visible(timeout=PATIENCE_MS)
+        released.set()
+        await expect(page.get_by_text("Many 4")).to_be_visible(timeout=PATIENCE_MS)
+        await expect(page.get_by_text("Alone")).to_be_visible(timeout=1)
 
 
 COUNT_CHANGES = """() => {

@@ -39,6 +39,10 @@ export class Devices extends EventTarget {
   #signal;
   #reading = false;
   #again = false;
+  /** Devices that were read one by one while all were being read: what is under way may be older. */
+  #newer = /** @type {Set<string>} */ (new Set());
+  /** Events that came meanwhile. @type {FeedEvent[]} */
+  #meanwhile = [];
   #stale = /** @type {Set<string>} */ (new Set());
   #readAt = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -94,6 +98,7 @@ export class Devices extends EventTarget {
       return;
     }
     this.#reading = true;
+    this.#newer.clear();
     this.#readAt = performance.now();
     try {
       const found = new Map();
@@ -103,6 +108,7 @@ export class Devices extends EventTarget {
         for (const device of part.devices) found.set(device.id, device);
         if (!part.devices.length) break;
       }
+      this.#bringUpToDate(found);
       this.all = found;
       this.error = null;
     } catch (error) {
@@ -110,6 +116,8 @@ export class Devices extends EventTarget {
       this.error = /** @type {Error} */ (error);
     } finally {
       this.#reading = false;
+      this.#newer.clear();
+      this.#meanwhile = [];
     }
     this.loaded = true;
     this.dispatchEvent(new CustomEvent("all"));
@@ -119,13 +127,28 @@ export class Devices extends EventTarget {
     }
   }
 
+  /** @param {Map<string, any>} found all devices, as they were when they began to be read */
+  #bringUpToDate(found) {
+    for (const event of this.#meanwhile) {
+      const device = found.get(event.device_id ?? "");
+      if (device) applyEvent(device, event);
+    }
+    for (const id of this.#newer) {
+      const device = this.all.get(id);
+      if (device) found.set(id, device);
+      else found.delete(id);
+    }
+  }
+
   /** Reads one device anew. @param {string} id */
   async readOne(id) {
     try {
       this.all.set(id, await get(`/devices/${encodeURIComponent(id)}`, {}, this.#signal));
+      this.#newer.add(id);
     } catch (error) {
       if (/** @type {any} */ (error).status !== 404) return;
       this.all.delete(id);
+      this.#newer.add(id);
       this.dispatchEvent(new CustomEvent("all"));
       return;
     }
@@ -147,6 +170,7 @@ export class Devices extends EventTarget {
       if (event.type !== "changed" || event.about === "device") this.#changed(id);
       return;
     }
+    if (this.#reading) this.#meanwhile.push(event);
     if (applyEvent(device, event)) this.#tell(id);
   }
 }
