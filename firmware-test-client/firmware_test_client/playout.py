@@ -87,6 +87,7 @@ class Playout:
         self._free_at = 0.0  # when the last decoded frame ends
         self._last_reply: Reply | None = None
         self._drained_notified = True
+        self._held_up = 0.0  # seconds that the event loop was late, until all was played
         self.max_queue = 0
 
     @property
@@ -133,8 +134,11 @@ class Playout:
             duration = self.duration_ms(packet.payload) / 1000
         except OpusError:
             duration = 0.0  # the decoder will report the error
+        self._catch_up(now)
         reply.arrived(now, duration, self._lead(now))
-        if len(self._queue) >= DECODE_QUEUE_PACKETS:
+        # What waited in the socket meanwhile comes at once; a device would have played it.
+        waited = int(self._held_up / duration) if duration else 0
+        if len(self._queue) >= DECODE_QUEUE_PACKETS + waited:
             reply.overflows += 1
             reply.clipped_ms += duration * 1000
             return False
@@ -217,6 +221,15 @@ class Playout:
         self._observer.on_sound(frame.pcm, self._rate, start)
         self._timer = self._loop.call_at(self._free_at, self._finish)
 
+    def _catch_up(self, now: float) -> None:
+        """Play what is due: the event loop may be late, the device is not."""
+        late = now - self._free_at if self._sounding is not None else 0.0
+        while self._sounding is not None and self._free_at <= now:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._finish()
+        self._held_up = max(self._held_up, late)
+
     def _finish(self) -> None:
         frame = self._sounding
         if frame is None:
@@ -235,4 +248,5 @@ class Playout:
     def _notify_drained(self) -> None:
         if self.idle and not self._drained_notified:
             self._drained_notified = True
+            self._held_up = 0.0
             self._observer.on_drained()

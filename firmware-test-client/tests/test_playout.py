@@ -79,6 +79,21 @@ async def test_newest_is_dropped_beyond_forty_waiting() -> None:
     assert reply.clipped_ms == 7 * 20
 
 
+@pytest.mark.parametrize(("late_s", "lost"), [(0.001, 44), (0.31, 22), (1.01, 0)])
+async def test_a_late_event_loop_loses_nothing(late_s: float, lost: int) -> None:
+    """What waited in the socket arrives at once, where a device would have played it meanwhile."""
+    playout, observer, reply = make()
+    now = asyncio.get_running_loop().time()
+    packets = [AudioPacket(packet, i) for i, packet in enumerate(tone_packets(88, frame_ms=20))]
+    assert all(playout.push(each, reply, now) for each in packets[:8])
+    # The first one ends; 43 have room, and those that were to be played in the time after that.
+    taken = [playout.push(each, reply, now + 0.02 + late_s) for each in packets[8:]]
+    assert taken.count(False) == reply.overflows == lost
+    observer.drained.clear()
+    await observer.silence()
+    assert reply.played == 88 - lost
+
+
 async def test_underrun_is_a_gap_between_frames_and_not_the_end() -> None:
     playout, observer, reply = make()
     first, second = tone_packets(2, frame_ms=20)
