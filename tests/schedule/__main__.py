@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import mkdtemp
@@ -136,12 +137,12 @@ def schedule(targets: Sequence[Target], *, cores: float | None, record: bool) ->
             ended=report.ended,
         )
     wall_s = time.monotonic() - began
-    took = {
-        (target.name, file): each
-        for target in targets
-        for path in sorted(folder.glob(f"{target.name}-*.times"))
-        for file, each in times.of_files(path.read_text(encoding="utf-8").splitlines()).items()
-    }
+    took: dict[tuple[str, str], times.Time] = defaultdict(lambda: times.NOTHING)
+    for target in targets:
+        for path in folder.glob(f"{target.name}-*.times"):
+            of_part = times.of_files(path.read_text(encoding="utf-8").splitlines())
+            for file, each in of_part.items():  # a file may be in two parts
+                took[target.name, file] += each
     failed = [each for each in outcomes if each.status != 0]
     report.say()
     report.say(
