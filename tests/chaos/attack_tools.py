@@ -63,6 +63,7 @@ async def forged(port: int, *, rounds: int, forgers: int) -> Outcome:
     """Answer another device's calls, by every id that it could have, in its session's name."""
     outcome = Outcome()
     calling = asyncio.Event()
+    sent_once = [asyncio.Event() for _ in range(forgers)]
     session_id = ""
 
     async def forge(index: int) -> None:
@@ -76,13 +77,24 @@ async def forged(port: int, *, rounds: int, forgers: int) -> Outcome:
                     payload = {"jsonrpc": "2.0", "id": number, "result": result}
                     await device.json({"session_id": session_id, "type": "mcp", "payload": payload})
                     outcome.done += 1
+                sent_once[index].set()
                 await asyncio.sleep(0.05)
 
-    def answer_later(request: Json) -> None:
+    async def answer(request: Json) -> None:
+        """Answer behind what the others have sent, or when they are gone."""
+        for sent, task in zip(sent_once, tasks, strict=True):
+            waiting = asyncio.create_task(sent.wait())
+            await asyncio.wait([waiting, task], return_when=asyncio.FIRST_COMPLETED)
+            waiting.cancel()
+        await asyncio.sleep(0.3)
         result = {"content": [{"type": "text", "text": "my own"}]}
         payload = {"jsonrpc": "2.0", "id": request["id"], "result": result}
-        text = json.dumps({"type": "mcp", "payload": payload})
-        asyncio.get_running_loop().call_later(0.7, lambda: honest.write(frame(TEXT, text.encode())))
+        honest.write(frame(TEXT, json.dumps({"type": "mcp", "payload": payload}).encode()))
+
+    answers: list[asyncio.Task[None]] = []
+
+    def answer_later(request: Json) -> None:
+        answers.append(asyncio.create_task(answer(request)))
 
     honest = await RawDevice.admitted(
         port, "127.66.30.1", mcp=server([tool("self.slow")], answer_later)
@@ -97,6 +109,8 @@ async def forged(port: int, *, rounds: int, forgers: int) -> Outcome:
             calling.set()
             said = await honest.ask("call self_slow {}")
             calling.clear()
+            for each in sent_once:
+                each.clear()
             if "It was timeout" in said:  # nobody else's answer either, on a busy machine
                 outcome.saw("too late")
                 continue
@@ -105,9 +119,9 @@ async def forged(port: int, *, rounds: int, forgers: int) -> Outcome:
             answered += 1
         outcome.expect(answered == rounds, f"only {answered} of {rounds} calls were answered")
     finally:
-        for task in tasks:
+        for task in (*tasks, *answers):
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, *answers, return_exceptions=True)
         await honest.leave()
     return outcome
 

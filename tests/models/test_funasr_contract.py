@@ -86,7 +86,7 @@ async def test_the_suite_is_all_there() -> None:
     tests = {case.values[0] for case in CASES}
     assert {"test_words_are_recognised", *STARTS_ANOTHER} < tests
     assert LAST.values == (ENDS_IT, {})
-    assert len(CASES) > len(tests) > 10
+    assert len(CASES) >= len(tests) > 10
 
 
 async def test_tags_become_language_and_emotion_and_no_words(shared: FunASRProvider) -> None:

@@ -52,7 +52,8 @@ export function page({ root, signal, title }) {
     const id = /** @type {CustomEvent} */ (event).detail;
     const row = rows.get(id);
     const device = devices.all.get(id);
-    if (row && device && stateNow(device) !== "waiting" && matches(device)) row.show(device);
+    const listed = row?.element.isConnected; // what did not match before is not
+    if (row && listed && device && stateNow(device) !== "waiting" && matches(device)) row.show(device);
     else plan();
   });
 
