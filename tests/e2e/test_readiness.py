@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import socket
@@ -161,6 +162,29 @@ async def test_a_recogniser_whose_process_dies_while_it_loads(
     assert "all providers are ready" not in said
     (line,) = (each for each in caplog.records if "some providers" in each.getMessage())
     assert (vars(line)["failed"], vars(line)["ready"]) == ("asr funasr", "3 of 4")
+
+
+async def test_what_cannot_be_loaded_is_reported_once(
+    library: Library, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    retry_after(3_600.0, monkeypatch)
+
+    async def serve_until_loaded() -> None:
+        async with serving(
+            settings(asr={"name": "funasr"}),
+            vad=ScriptedVAD(),
+            agent=ScriptedAgentBackend(),
+            tts=ScriptedTTS(seconds_per_char=0.02),
+            loaded=False,
+        ) as server:
+            loading = server.app.readiness.loading
+            assert loading is not None
+            await asyncio.wait([loading])
+
+    await serve_until_loaded()
+    gc.collect()  # the loop reports what nobody has asked for when it is gone
+    assert sum("some providers" in each.getMessage() for each in caplog.records) == 1
+    assert [each for each in caplog.records if "never retrieved" in each.getMessage()] == []
 
 
 async def test_it_is_loaded_again_beside_the_turns(

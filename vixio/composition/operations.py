@@ -51,6 +51,8 @@ class Operations:
         """The ports are open; ``loading`` loads the providers."""
         self.readiness.listening = True
         self.readiness.loading = loading
+        # The log has its failure already; the event loop would report it once more.
+        loading.add_done_callback(lambda task: task.cancelled() or task.exception())
         self._beginning = asyncio.create_task(self._metrics.load())
         self._traces.begin()
         self._capacity.begin(loading)
