@@ -100,11 +100,12 @@ demo-tools: $(BROKERS_STAMP) ## the same with tools of every kind: device, Pytho
 SCHEDULE = $(BIN)/python -m tests.schedule
 BEHIND = $(if $(ARGS),-- $(ARGS))
 
+# Two cores bear that many jobs of these targets alone.
 test: setup-dev ## ruff, mypy --strict, pytest
-	$(SCHEDULE) test $(BEHIND)
+	$(SCHEDULE) test --cores 3 $(BEHIND)
 
 test-fast: setup-dev ## unit and session tests without those that are marked slow
-	$(SCHEDULE) fast $(BEHIND)
+	$(SCHEDULE) fast --cores 6 $(BEHIND)
 
 test-all: setup-dev ## this and all test-… below but test-ray, side by side: what .ci/run runs
 	$(SCHEDULE) all

@@ -132,7 +132,7 @@ def schedule(targets: Sequence[Target], *, cores: float | None, record: bool) ->
             all_jobs(targets, folder),
             folder,
             cores=(os.cpu_count() or 1) + OVERLAP if cores is None else cores,
-            idle=Idle() if cores is None and Idle.SOURCE.exists() else None,
+            idle=Idle() if not record and Idle.SOURCE.exists() else None,
             started=report.started,
             ended=report.ended,
         )

@@ -130,7 +130,7 @@ TARGETS = (
     ),
     Target(
         "fast",
-        [Group("all", ["tests/unit", "tests/session"], options=["-m", "not slow"], parts=4)],
+        [Group("all", ["tests/unit", "tests/session"], options=["-m", "not slow"], parts=6)],
         cpu_s=110,
         of_all=False,
     ),
