@@ -100,10 +100,10 @@ demo-tools: $(BROKERS_STAMP) ## the same with tools of every kind: device, Pytho
 SCHEDULE = $(BIN)/python -m tests.schedule
 BEHIND = $(if $(ARGS),-- $(ARGS))
 
-# Two cores bear that many jobs of these targets alone.
 test: setup-dev ## ruff, mypy --strict, pytest
-	$(SCHEDULE) test --cores 3 $(BEHIND)
+	$(SCHEDULE) test $(BEHIND)
 
+# All parts at once: they are short, and wait for files and sockets now and then.
 test-fast: setup-dev ## unit and session tests without those that are marked slow
 	$(SCHEDULE) fast --cores 6 $(BEHIND)
 
