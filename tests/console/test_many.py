@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import aiohttp
 import pytest
@@ -15,6 +16,9 @@ from tests.console.conftest import OpenVisit
 from tests.console.house import ConsoleHouse
 from tests.console.talking import PATIENCE_MS
 from vixio.bench.load.registered import registry_of
+
+if TYPE_CHECKING:
+    from playwright.async_api import Page
 
 pytestmark = pytest.mark.slow
 
@@ -38,6 +42,16 @@ async def rename(http: aiohttp.ClientSession, number: int, name: str) -> None:
     path = f"/api/v1/devices/06:00:00:00:00:{number:02x}"
     async with http.patch(path, json={"name": name}) as answer:
         assert answer.status == 200, await answer.text()
+
+
+async def listed(crowded: ConsoleHouse, open_visit: OpenVisit) -> Page:
+    """Open the list of devices."""
+    from playwright.async_api import expect
+
+    visit = await open_visit(crowded)
+    await visit.enter("#/devices")
+    await expect(visit.page.locator(".device")).to_have_count(MANY)
+    return visit.page
 
 
 async def test_a_thousand_devices_are_found_and_follow(
@@ -73,10 +87,7 @@ async def test_a_device_that_begins_to_match_is_listed(
     """It is read alone, and had a row that was taken off the list."""
     from playwright.async_api import expect
 
-    visit = await open_visit(crowded)
-    page = visit.page
-    await visit.enter("#/devices")
-    await expect(page.locator(".device")).to_have_count(MANY)
+    page = await listed(crowded, open_visit)
     await page.get_by_label("Search").fill("moved")
     await expect(page.get_by_text("No device matches.")).to_be_visible()
     async with crowded.api() as http:
@@ -90,10 +101,7 @@ async def test_what_is_read_alone_is_newer_than_a_list_that_comes_late(
     """A profile has all devices read; another change comes while that is under way."""
     from playwright.async_api import Route, expect
 
-    visit = await open_visit(crowded)
-    page = visit.page
-    await visit.enter("#/devices")
-    await expect(page.locator(".device")).to_have_count(MANY)
+    page = await listed(crowded, open_visit)
     held, released = asyncio.Event(), asyncio.Event()
 
     async def hold(route: Route) -> None:

@@ -185,14 +185,11 @@ def _fits(job: Job, running: Sequence[Job], cores: float) -> bool:
     """Whether a job may start beside those that run, and the cores bear it by what they say."""
     if not running:
         return True
-    if not _may_run_beside(job, running):
-        return False
-    return sum(each.load for each in running) + job.load <= cores
+    load = sum(each.load for each in running) + job.load
+    return load <= cores and _may_run_beside(job, running)
 
 
 def _may_run_beside(job: Job, running: Sequence[Job]) -> bool:
-    if not running:
-        return True
     if job.alone or any(each.alone for each in running):
         return False
     return not job.lane or all(each.lane != job.lane for each in running)
