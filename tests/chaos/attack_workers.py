@@ -17,7 +17,8 @@ from firmware_test_client import DeviceConfig, SimulatedDevice
 from firmware_test_client.errors import ConnectError, DeviceError
 from tests.chaos.outcome import Outcome
 from tests.chaos.patience import admitted
-from tests.e2e.processes import free_ports, running
+from tests.e2e.processes import running
+from tests.support.servers import free_ports
 
 DEVICES = 8
 PROCESSES = 2

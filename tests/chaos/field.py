@@ -16,8 +16,8 @@ from tests.chaos.healthy import Healthy
 from tests.chaos.outcome import Outcome
 from tests.chaos.rogue_service import REST_KINDS
 from tests.chaos.rpc import Process
-from tests.e2e.processes import free_ports
 from tests.support.held_up import HeldUp
+from tests.support.servers import free_ports
 
 _SETTINGS: dict[str, Any] = {
     "server": {"host": "127.0.0.1", "port": 0, "http_port": 0},

@@ -22,10 +22,11 @@ import pytest
 
 from tests.cluster import node
 from tests.cluster.gate import Gate, gate
-from tests.e2e.processes import Running, free_ports, running
+from tests.e2e.processes import Running, running
 from tests.support import patient
 from tests.support.nats_nodes import SECRET, JetStreamServer
 from tests.support.nats_servers import NatsServers
+from tests.support.servers import free_ports
 
 PROXY_CONFIG = Path("deploy/haproxy.cfg")
 LONG = 90.0

@@ -7,10 +7,11 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from tests.e2e.processes import free_ports, running
+from tests.e2e.processes import running
 from tests.e2e.test_workers import VIXIO, Served
 from tests.support import patient
 from tests.support.nats_nodes import SECRET
+from tests.support.servers import free_ports
 
 
 def websocket(port: int) -> str:

@@ -13,8 +13,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tests.e2e.processes import free_ports
 from tests.support.nats_nodes import only_here
+from tests.support.servers import free_ports
 from vixio.http.app import create_http_app
 from vixio.http.ota import OtaSettings
 from vixio.http.server import HttpServer

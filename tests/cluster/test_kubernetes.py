@@ -19,11 +19,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.e2e.processes import Running, free_ports, running
+from tests.e2e.processes import Running, running
 from tests.support.brokers import NatsServer, nats_program
 from tests.support.kubernetes import ENVIRONMENT, FOLDER, container, from_secret, the
 from tests.support.nats_nodes import only_here
 from tests.support.registry_databases import new_postgres, postgres_url
+from tests.support.servers import free_ports
 from tests.support.waiting import until
 from vixio.bus.address import parse_address
 from vixio.cluster.nats.cluster import NatsCluster, Node

@@ -18,13 +18,13 @@ from tests.e2e.processes import (
     LIGHT,
     LIGHT_YAML,
     Running,
-    free_ports,
     light_environment,
     running,
 )
 from tests.support import patient
 from tests.support.joined import cluster_yaml
 from tests.support.registry_databases import new_postgres, skip_postgres
+from tests.support.servers import free_ports
 from tests.support.waiting import until
 
 VIXIO = Path(sys.executable).with_name("vixio")

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
-import random
 import signal
-import socket
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import gettempdir
-from typing import IO, Final
+from typing import Final
 
 from tests.support import warm
 
@@ -29,12 +25,6 @@ LIGHT: Final = (sys.executable, "-c", "import light_vixio; light_vixio.main()")
 
 LIGHT_YAML: Final = "asr: {name: nothing}\ntts: {name: silence}\n"
 """A recogniser that hears no word and a silent voice, where :func:`light_environment` is given."""
-
-OWN_PORTS = (15_000, 32_000)
-"""Below the dynamic ports of Linux (32768 to 60999), macOS and Windows (from 49152)."""
-
-_given: list[IO[str]] = []
-"""A locked file for each port that was given, so that no test beside this one gets it too."""
 
 
 @dataclass
@@ -110,24 +100,3 @@ def light_environment() -> dict[str, str]:
     """Return what a program needs for LIGHT, and for settings with what LIGHT_YAML names."""
     path = [str(Path(__file__).with_name("light")), os.environ.get("PYTHONPATH", "")]
     return {"PYTHONPATH": os.pathsep.join(filter(None, path))}
-
-
-def free_ports(count: int) -> list[int]:
-    """Return different ports that were free a moment ago, of those that no system gives out.
-
-    A port that the system chose would be given to the next program that asks for any. Whoever got
-    one may not listen yet: until this process ends, no other test of this machine gets it.
-    """
-    folder = Path(gettempdir(), "vixio-test-ports")
-    folder.mkdir(exist_ok=True)
-    ports: list[int] = []
-    while len(ports) < count:
-        port = random.randrange(*OWN_PORTS)
-        with ExitStack() as stack, suppress(OSError):
-            file = stack.enter_context((folder / str(port)).open("w"))
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            with socket.create_server(("127.0.0.1", port)):
-                ports.append(port)
-            _given.append(file)
-            stack.pop_all()
-    return ports

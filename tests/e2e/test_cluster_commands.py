@@ -18,11 +18,11 @@ from tests.e2e.processes import (
     LIGHT_YAML,
     START_TIMEOUT,
     STOP_TIMEOUT,
-    free_ports,
     light_environment,
 )
 from tests.support import patient, warm
 from tests.support.clusters import machine
+from tests.support.servers import free_ports
 from tests.support.waiting import until
 from vixio.cluster.workers.channel import Channel
 from vixio.cluster.workers.coordinator import Coordinator

@@ -20,12 +20,12 @@ from tests.e2e.processes import (
     LIGHT,
     STOP_TIMEOUT,
     Running,
-    free_ports,
     light_environment,
     running,
 )
 from tests.support import patient
 from tests.support.llm_server import Answer, LLMServer, Stall, text
+from tests.support.servers import free_ports
 from tests.support.waiting import until
 
 BEGINNING = "The quick brown fox jumps over the lazy dog."

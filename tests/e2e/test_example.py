@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
-from tests.e2e.processes import free_ports, running
+from tests.e2e.processes import running
 from tests.support.llm_server import Call, LLMServer, calls, text
+from tests.support.servers import free_ports
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "agent_with_device_tools.py"
 VOLUME = "self_audio_speaker_set_volume"

@@ -21,11 +21,11 @@ from tests.e2e.processes import (
     LIGHT,
     LIGHT_YAML,
     Running,
-    free_ports,
     light_environment,
     running,
 )
 from tests.support import warm
+from tests.support.servers import free_ports
 
 VIXIO = Path(sys.executable).with_name("vixio")
 DEVICE = "02:00:00:00:00:01"

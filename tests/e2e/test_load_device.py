@@ -11,7 +11,7 @@ import pytest
 from firmware_test_client import DeviceError
 from firmware_test_client.pcm import Pcm, room_noise
 from tests.e2e.harness import RunningServer, serving, settings
-from tests.e2e.processes import free_ports
+from tests.support.servers import free_ports
 from tests.support.waiting import until
 from vixio.bench.load.control import BenchError
 from vixio.bench.load.device import LoadDevice, Notes

@@ -14,10 +14,10 @@ from tests.e2e.checks import assert_played_well
 from tests.e2e.processes import (
     LIGHT,
     STOP_TIMEOUT,
-    free_ports,
     light_environment,
     running,
 )
+from tests.support.servers import free_ports
 from tests.support.waiting import until
 
 VIXIO = Path(sys.executable).with_name("vixio")

@@ -13,8 +13,9 @@ import pytest
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
 from tests.e2e.person import at_terminal
-from tests.e2e.processes import Running, free_ports, running
+from tests.e2e.processes import Running, running
 from tests.support.llm_server import LLMServer, failure, listing, text
+from tests.support.servers import free_ports
 from vixio.settings import load_settings
 from vixio.settings.env_file import read_env
 

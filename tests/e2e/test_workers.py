@@ -24,13 +24,13 @@ from tests.e2e.processes import (
     LIGHT_YAML,
     STOP_TIMEOUT,
     Running,
-    free_ports,
     light_environment,
     running,
 )
 from tests.support import patient
 from tests.support.joined import cluster_yaml
 from tests.support.llm_server import LLMServer, text
+from tests.support.servers import free_ports
 
 VIXIO = Path(sys.executable).with_name("vixio")
 BOUND = 30.0

@@ -21,7 +21,7 @@ import yaml
 
 from firmware_test_client import DeviceConfig, SimulatedDevice, Voice
 from tests.e2e.person import Person, at_terminal
-from tests.e2e.processes import free_ports
+from tests.support.servers import free_ports
 
 CHECKOUT: Final = Path(__file__).parents[2]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -33,6 +32,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from tests.support.servers import free_port
 from vixio.http.server import HttpServer
 
 logging.getLogger("a2a").setLevel(logging.CRITICAL)  # it logs a traceback for each broken client
@@ -104,9 +104,7 @@ class RemoteAgent(AgentExecutor):
 
     def take_port(self) -> None:
         """Choose the port now, so that the URL is known before it is served."""
-        with socket.socket() as found:
-            found.bind(("127.0.0.1", 0))
-            self.port = found.getsockname()[1]
+        self.port = free_port()
 
     @property
     def url(self) -> str:

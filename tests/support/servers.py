@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
+import random
 import socket
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any, NoReturn
+from contextlib import asynccontextmanager, suppress
+from functools import cache
+from pathlib import Path
+from tempfile import gettempdir
+from typing import IO, Any, NoReturn
 
 import pytest
+
+OWN_PORTS = (15_000, 32_000)
+"""Below the dynamic ports of Linux (32768 to 60999), macOS and Windows (from 49152)."""
+
+_given: set[int] = set()
 
 
 def missing(what: str, *, required: str, target: str) -> NoReturn:
@@ -24,11 +34,35 @@ def missing(what: str, *, required: str, target: str) -> NoReturn:
 
 
 def free_port() -> int:
-    """Return a port that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Return one of :func:`free_ports`."""
+    return free_ports(1)[0]
+
+
+def free_ports(count: int) -> list[int]:
+    """Return different ports that were free a moment ago, of those that no system gives out.
+
+    A port that the system chose would be given to the next program that asks for any. Whoever got
+    one may not listen yet, or listen again: until this process ends, no other test of this machine
+    gets it.
+    """
+    locks = _locks()
+    ports: list[int] = []
+    while len(ports) < count:
+        port = random.randrange(*OWN_PORTS)
+        if port in _given:
+            continue
+        with suppress(OSError):  # another process has it, or listens on it
+            fcntl.lockf(locks, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+            with socket.create_server(("127.0.0.1", port)):
+                _given.add(port)
+                ports.append(port)
+    return ports
+
+
+@cache
+def _locks() -> IO[bytes]:
+    """Return the file with a byte for each port. The system frees a process's locks at its end."""
+    return Path(gettempdir(), f"vixio-test-ports-{os.getuid()}").open("ab")
 
 
 @asynccontextmanager

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from firmware_test_client import DeviceConfig, SimulatedDevice
-from tests.e2e.processes import free_ports
 from tests.support.private_home import PrivateHome
+from tests.support.servers import free_ports
 from tests.support.trace import Traced, needs_strace, traced
 from tests.support.waiting import until
 from vixio.core.telemetry import ONNXRUNTIME

@@ -21,7 +21,6 @@ from tests.e2e.processes import (
     LIGHT,
     LIGHT_YAML,
     Running,
-    free_ports,
     light_environment,
     running,
 )
@@ -40,6 +39,7 @@ from tests.support.a2a_client import (
 )
 from tests.support.joined import cluster_yaml
 from tests.support.llm_server import LLMServer, Stall, calls, text
+from tests.support.servers import free_ports
 
 BOUND = 60.0
 MANY = 24

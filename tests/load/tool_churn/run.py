@@ -19,12 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from tests.e2e.processes import Running, free_ports, running
+from tests.e2e.processes import Running, running
 from tests.load.tool_churn.device import ChangingDevice
 from tests.load.tool_churn.model import ChoosingModel
 from tests.load.tool_churn.notes import TOOLS, Notes, clock
 from tests.load.tool_churn.offers import Offers
 from tests.load.tool_churn.services import MAIN, PREFIX, Fleet
+from tests.support.servers import free_ports
 from vixio.demo.nats_server import nats_server
 
 CONFIG = """\
