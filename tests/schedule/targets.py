@@ -109,6 +109,16 @@ ELSEWHERE = (
 )  # fmt: skip
 """Tests that other targets run; `make test` would skip nearly all of them."""
 
+SPEAKING = (
+    "tests/unit/bench/test_speech_sets.py",
+    "tests/unit/providers/espeak_process/test_fuzz.py",
+    "tests/unit/providers/kokoro/test_provider.py",
+    "tests/unit/providers/piper/test_provider.py",
+    "tests/unit/providers/test_pocketsphinx_processes.py",
+    "tests/unit/providers/test_pocketsphinx_speech.py",
+)
+"""What speaks and recognises at length in this process, beyond the contracts of `make test`."""
+
 TARGETS = (
     Target(
         "test",
@@ -121,12 +131,12 @@ TARGETS = (
             Group(
                 "unit",
                 ["tests"],
-                without=[*ELSEWHERE, "tests/e2e/*", "tests/session/*"],
-                parts=5,
+                without=[*ELSEWHERE, *SPEAKING, "tests/e2e/*", "tests/session/*"],
+                parts=2,  # so few that they begin together
             ),
             Group("talk", ["tests/e2e", "tests/session", "firmware-test-client/tests"], parts=7),
         ],
-        cpu_s=620,
+        cpu_s=560,
     ),
     Target(
         "fast",
@@ -160,10 +170,11 @@ TARGETS = (
             # Each part with FunASR imports it and trains its tiny models.
             Group("funasr", FUNASR, options=["-m", "models"]),
             Group("others", ["tests/models"], without=FUNASR, parts=2, options=["-m", "models"]),
+            Group("speaking", SPEAKING),
         ],
         needs=["strace", "models"],
         packages=["models"],
-        cpu_s=260,
+        cpu_s=290,
     ),
     Target(
         "stores",

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from functools import cache
 from pathlib import Path
 from tempfile import gettempdir
-from typing import IO, Any, NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -60,9 +60,9 @@ def free_ports(count: int) -> list[int]:
 
 
 @cache
-def _locks() -> IO[bytes]:
-    """Return the file with a byte for each port. The system frees a process's locks at its end."""
-    return Path(gettempdir(), f"vixio-test-ports-{os.getuid()}").open("ab")
+def _locks() -> int:
+    """Open the file with a byte for each port. The system frees a process's locks at its end."""
+    return os.open(Path(gettempdir(), f"vixio-test-ports-{os.getuid()}"), os.O_RDWR | os.O_CREAT)
 
 
 @asynccontextmanager

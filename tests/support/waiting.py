@@ -5,6 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+SHORTEST_S = 0.002
+LONGEST_S = 0.03
+"""Between two looks. They grow with what has been waited for: many tests wait at the same time, and
+each look costs what a packet does."""
+
 
 async def until(
     condition: Callable[[], object], *, what: str = "a condition", seconds: float = 30.0
@@ -15,8 +20,9 @@ async def until(
         TimeoutError: not within ``seconds``.
     """
     loop = asyncio.get_running_loop()
-    end = loop.time() + seconds
+    began = loop.time()
     while not condition():
-        if loop.time() > end:
+        waited = loop.time() - began
+        if waited > seconds:
             raise TimeoutError(f"waited {seconds:g} s for {what}")
-        await asyncio.sleep(0.005)
+        await asyncio.sleep(min(max(SHORTEST_S, waited / 10), LONGEST_S))
