@@ -233,7 +233,7 @@ RULES = (
     Rule("vixio.feed", ("vixio.core", "vixio.database", "vixio.devices", "vixio.reminders")),
     Rule("vixio.metrics", ("vixio.core",), ("prometheus_client",)),
     Rule("vixio.traces", ("vixio.core",), ("opentelemetry",)),
-    Rule("vixio.logging", ("vixio.core.log_fields",), ("loguru",)),
+    Rule("vixio.logging", ("vixio.core.log_fields", "vixio.core.well_formed"), ("loguru",)),
     Rule("vixio.models", ("vixio.core", "vixio.providers.model_path"), (ANY,)),
 )
 """The first that fits holds."""

@@ -16,6 +16,7 @@ from vixio.core.strict_json import depth_of
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.toolset import CLIENT_SOURCE
 from vixio.core.tools.types import JsonObject, ToolCallResult, ToolDefinition, ToolOptions
+from vixio.core.well_formed import well_formed
 
 MAX_ARGUMENTS_BYTES: Final = 256 * 1024
 """Of one call, as JSON."""
@@ -51,7 +52,7 @@ class PendingCalls:
 
     async def wait(self, name: str, arguments: JsonObject, seconds: float) -> Result:
         """Wait for the result of a new call. Raises ToolError."""
-        encoded = json.dumps(arguments, ensure_ascii=False).encode("utf-8", "replace")
+        encoded = well_formed(json.dumps(arguments, ensure_ascii=False)).encode()
         if len(encoded) > MAX_ARGUMENTS_BYTES or depth_of(arguments) > MAX_DEPTH:
             raise ToolError("invalid_arguments", "the arguments are too large", retryable=True)
         text = encoded.decode()

@@ -25,6 +25,7 @@ from a2a.types import (
 from vixio.a2a.client_tools import Call
 from vixio.core.clock import now
 from vixio.core.wall_clock import date_time
+from vixio.core.well_formed import well_formed
 
 FLUSH_S: Final = 0.05
 """Words that come within it are one event: a task is copied with each."""
@@ -156,7 +157,7 @@ def _status(state: TaskState, message: Message | None = None) -> TaskStatus:
 
 def _part(text: str) -> Part:
     # protobuf takes no half of a surrogate pair.
-    return Part(text=text.encode("utf-8", "replace").decode(), media_type="text/plain")
+    return Part(text=well_formed(text), media_type="text/plain")
 
 
 def _calls_part(calls: Sequence[Call]) -> Part:

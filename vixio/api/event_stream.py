@@ -16,6 +16,7 @@ from vixio.api.keys import Keys
 from vixio.api.service import ApiService
 from vixio.api.sight import seen, sees
 from vixio.core.wall_clock import now_ms
+from vixio.core.well_formed import well_formed
 from vixio.devices.records import NotKnown
 from vixio.feed.entry import Entry
 from vixio.feed.watch import Batch, Watch
@@ -116,7 +117,7 @@ def _seen_piece(entry: Entry, who: Principal) -> bytes | None:
 
 def _piece(event: Mapping[str, Any]) -> bytes:
     text = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
-    return format_sse_event(data_str=text)
+    return format_sse_event(data_str=well_formed(text))
 
 
 def _begins(kind: str, beginning: str) -> bool:

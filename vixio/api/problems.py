@@ -11,6 +11,8 @@ from typing import Any, Final
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
+from vixio.core.well_formed import well_formed
+
 MEDIA_TYPE: Final = "application/problem+json"
 
 
@@ -53,7 +55,7 @@ def response(problem: Problem) -> Response:
         **problem.more,
     }
     return Response(
-        json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"),
+        well_formed(json.dumps(body, ensure_ascii=False)).encode(),
         problem.status,
         problem.headers,
         MEDIA_TYPE,

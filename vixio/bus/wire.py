@@ -26,6 +26,7 @@ from vixio.core.errors import ToolError
 from vixio.core.strict_json import depth_of, parse_json
 from vixio.core.tools.types import JsonObject
 from vixio.core.wall_clock import now_s
+from vixio.core.well_formed import well_formed
 
 MAX_ID_CHARS: Final = 200
 MAX_ANSWER_CHARS: Final = 1_000_000
@@ -122,7 +123,7 @@ def dump(value: object) -> bytes:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as error:
         raise ToolError("failed", f"not JSON: {type(error).__name__}") from error
-    return text.encode("utf-8", "replace")  # half a surrogate pair has no encoding
+    return well_formed(text).encode()
 
 
 def load(body: bytes) -> JsonObject:
@@ -168,7 +169,7 @@ def _object(message: JsonObject, key: str) -> JsonObject:
     text = message.get(key)
     if not isinstance(text, str | None):
         raise BadMessage(key)
-    return load((text or "{}").encode("utf-8", "replace"))
+    return load(well_formed(text or "{}").encode())
 
 
 def _error(value: Any) -> ToolError | None:  # noqa: ANN401 - what a service has sent

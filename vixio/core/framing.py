@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from enum import IntEnum
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
+from vixio.core.well_formed import well_formed
+
 _HEADER: Final = struct.Struct("<BIi")
 
 KindT = TypeVar("KindT", bound=IntEnum)
@@ -30,10 +32,10 @@ class Frame(NamedTuple, Generic[KindT]):
 
 
 def pack(kind: IntEnum, stream: int = 0, payload: bytes | dict[str, Any] = b"") -> bytes:
-    """Return a frame as bytes; a dict is sent as JSON, a lone surrogate as ``?``."""
+    """Return a frame as bytes; a dict is sent as JSON."""
     if isinstance(payload, dict):
         text = json.dumps(payload, ensure_ascii=False, default=str)
-        payload = text.encode("utf-8", "replace")
+        payload = well_formed(text).encode()
     return _HEADER.pack(kind, stream, len(payload)) + payload
 
 

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from vixio.core.log_fields import PRIVATE, log_fields
+from vixio.core.well_formed import well_formed
 from vixio.logging.fields import fields_of
 
 MAX_LINES: Final = 1_000
@@ -93,7 +94,7 @@ def _value(value: object) -> Any:  # noqa: ANN401 - JSON
 
 
 def _clipped(text: str) -> str:
-    text = text.encode("utf-8", "replace").decode()  # as JSON has no lone surrogates
+    text = well_formed(text)  # as JSON has no lone surrogates
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
 
 

@@ -27,6 +27,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
 from vixio.core.waiters import Waiters
+from vixio.core.well_formed import well_formed
 from vixio.providers import openai_status
 from vixio.providers.openai_answer import ServerAnswer, explained, listed_models, lists_models
 from vixio.providers.openai_form import form_fields
@@ -167,7 +168,7 @@ class SharedClient:
         """
         text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         # Half a surrogate pair, from an answer that was cut in an emoji, is no UTF-8.
-        return await self._post(path, text.encode("utf-8", "replace"), "application/json")
+        return await self._post(path, well_formed(text).encode(), "application/json")
 
     async def post_form(self, path: str, fields: Mapping[str, Any], file: File) -> ServerAnswer:
         """Send a form with ``file``; otherwise as :meth:`post_json`.

@@ -27,6 +27,7 @@ from vixio.core.errors import ProviderTimeout, describe
 from vixio.core.station import Emit, ListeningStation, StationContext
 from vixio.core.timeouts import Timeouts
 from vixio.core.tools.types import ToolDefinition
+from vixio.core.well_formed import well_formed
 from vixio.providers.asr import ASRProvider, ASRStream, SpeechHints
 from vixio.providers.health import Watch
 from vixio.stations.failure import turn_failure
@@ -277,4 +278,4 @@ class ASRStation(ListeningStation):
 
 def _cleaned(text: str) -> str:
     """Return the text bounded and as valid UTF-8: models refuse half a surrogate pair."""
-    return text.strip()[:MAX_TRANSCRIPT_CHARS].encode("utf-8", "replace").decode()
+    return well_formed(text.strip()[:MAX_TRANSCRIPT_CHARS])

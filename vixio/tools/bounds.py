@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from vixio.core.well_formed import well_formed
+
 MAX_TOOLS: Final = 256
 """Of one source."""
 MAX_NAME_CHARS: Final = 256
@@ -20,7 +22,7 @@ def bounded_description(text: str, max_chars: int = MAX_DESCRIPTION_CHARS) -> st
     if len(words) > max_chars:
         words = f"{words[: max_chars - 1]}…"
     # Model APIs reject every request that contains half a surrogate pair.
-    return words.encode("utf-8", "replace").decode()
+    return well_formed(words)
 
 
 def bounded_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -29,7 +31,7 @@ def bounded_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
         for candidate in (schema, _without_words(schema)):
             text = json.dumps(candidate, ensure_ascii=False)
             if len(text) <= MAX_SCHEMA_CHARS:
-                whole: dict[str, Any] = json.loads(text.encode("utf-8", "replace"))
+                whole: dict[str, Any] = json.loads(well_formed(text))
                 return whole
     except (TypeError, ValueError, RecursionError):
         pass  # not JSON, or nested too deeply: treated as too long

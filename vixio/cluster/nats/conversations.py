@@ -9,6 +9,7 @@ from vixio.bus.errors import BrokerError
 from vixio.cluster.nats.bucket import Bucket, WrongRevision
 from vixio.cluster.nats.claims import FENCED
 from vixio.core.metrics import Counters
+from vixio.core.well_formed import well_formed
 
 MAX_AGE_S: Final = 86_400
 MAX_BYTES: Final = 256 * 1024 * 1024
@@ -49,7 +50,7 @@ class Conversations:
     async def put(self, device_id: str, version: Version, text: str) -> None:
         """Leave a text, unless there is one of a later version. Raises BrokerError."""
         head = json.dumps({"node": self._node, "version": version}).encode()
-        value = head + b"\n" + text.encode("utf-8", "replace")
+        value = head + b"\n" + well_formed(text).encode()
         revision = self._revisions.get(device_id, 0)
         for _ in range(_TRIES):
             try:

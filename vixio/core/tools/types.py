@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from vixio.core.errors import ToolError
 from vixio.core.tools.late import Deferred
+from vixio.core.well_formed import well_formed
 
 if TYPE_CHECKING:
     from vixio.core.tools.context import ToolContext
@@ -141,7 +142,7 @@ class ToolCallResult:
         """Return the text for the model: the result, or a structured error as JSON."""
         if self.success:
             # Model APIs reject every request that contains half a surrogate pair.
-            text = (self.result or "").encode("utf-8", "replace").decode()
+            text = well_formed(self.result or "")
             notes = f"{SPOKEN_NOTE} " * self.spoken + f"{ASKS_NOTE} " * self.asks
             return f"{notes}{text}".rstrip() if notes else text
         error = {

@@ -19,6 +19,7 @@ from vixio.core.device import normalise_device_id
 from vixio.core.errors import ProviderError, describe
 from vixio.core.messages import LOADING
 from vixio.core.metrics import Counters
+from vixio.core.well_formed import well_formed
 from vixio.http.images import media_type
 from vixio.http.upload import BadUpload, Upload
 from vixio.http.vision_offer import VISION_PATH, VisionOffer
@@ -177,7 +178,7 @@ class VisionEndpoint:
         fields = {"bytes": len(photo), "media_type": kind, "ms": took_ms}
         _log.info("photo explained", extra=fields)
         # Half a surrogate pair cannot be sent.
-        return text[:MAX_ANSWER_CHARS].encode("utf-8", "replace").decode()
+        return well_formed(text[:MAX_ANSWER_CHARS])
 
 
 def _why(error: Exception) -> str:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from vixio.core.errors import ProviderError
 from vixio.core.metrics import ModelUse
+from vixio.core.well_formed import well_formed
 from vixio.providers.openai_agent.model import Answer, Item, ModelTool, Words, text_of
 
 _REASONING: Final = ("reasoning_content", "reasoning")
@@ -104,7 +105,9 @@ class ChatReader:
 
     def answer(self) -> Answer:
         """Return the whole answer, at the end of the stream."""
-        text = "".join(self._text)
+        text = well_formed("".join(self._text))
+        for call in self._calls:  # servers cut an emoji in two
+            call["arguments"] = well_formed(call["arguments"])
         if not (text or self._calls or self._finish):
             raise ProviderError(self._provider, "the answer broke off", reason="service")
         if self._finish == "length" and (self._calls or not text):

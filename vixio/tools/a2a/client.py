@@ -13,6 +13,7 @@ from vixio.core.errors import ToolError
 from vixio.core.streams import closing
 from vixio.core.strict_json import parse_json
 from vixio.core.tools.types import JsonObject
+from vixio.core.well_formed import well_formed
 from vixio.tools.a2a.config import A2aConfig
 from vixio.tools.a2a.events import read_events
 from vixio.tools.a2a.protocol import Endpoint, Update, malformed, read_update
@@ -150,7 +151,7 @@ def _rest_url(endpoint: Endpoint, method: str, params: JsonObject) -> str:
 
 
 def _dump(value: JsonObject) -> bytes:
-    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+    return well_formed(json.dumps(value, ensure_ascii=False)).encode()
 
 
 async def _whole(endpoint: Endpoint, answer: httpx2.Response) -> Update:
@@ -213,5 +214,5 @@ async def _http_error(status: int, body: bytes) -> AgentError:
 
 def _words(message: object) -> str:
     text = " ".join(message.split()) if isinstance(message, str) else ""
-    text = text.encode("utf-8", "replace").decode()[:_MAX_MESSAGE]
+    text = well_formed(text)[:_MAX_MESSAGE]
     return f"the agent reports an error: {text}" if text else "the agent reports an error"

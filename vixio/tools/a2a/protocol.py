@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from vixio.core.errors import ToolError
 from vixio.core.tools.types import ImagePart, JsonObject
+from vixio.core.well_formed import well_formed
 
 Binding = Literal["jsonrpc", "http+json"]
 
@@ -131,7 +132,7 @@ def malformed() -> ToolError:
 
 def clean(value: object) -> str:
     """Return a string without half surrogate pairs, which nothing accepts; empty for others."""
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
+    return well_formed(value) if isinstance(value, str) else ""
 
 
 def _task(task: Mapping[str, Any]) -> Update:

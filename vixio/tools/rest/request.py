@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from vixio.core.errors import ConfigError, ToolError
 from vixio.core.tools.types import JsonObject
+from vixio.core.well_formed import well_formed
 from vixio.tools.rest.config import WITHOUT_BODY, RestToolConfig
 
 MAX_URL_CHARS = 8_000
@@ -86,7 +87,7 @@ def build(config: RestToolConfig, arguments: JsonObject) -> RestRequest:
         raise ToolError("invalid_arguments", "the arguments are too long for a URL", retryable=True)
     if body is None and config.method not in WITHOUT_BODY:
         body = {}
-    data = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+    data = None if body is None else well_formed(json.dumps(body, ensure_ascii=False)).encode()
     if data is not None and len(data) > MAX_BODY_BYTES:
         raise ToolError("invalid_arguments", "the arguments are too long", retryable=True)
     headers = {"Accept": "application/json, text/*;q=0.8", **config.headers}
@@ -114,7 +115,7 @@ def _several(value: Any) -> list[Any]:  # noqa: ANN401 - any JSON
 def _text(value: Any) -> str:  # noqa: ANN401 - any JSON
     if isinstance(value, str):
         # Half a surrogate pair cannot be encoded.
-        return value.encode("utf-8", "replace").decode()
+        return well_formed(value)
     return json.dumps(value, ensure_ascii=False)
 
 

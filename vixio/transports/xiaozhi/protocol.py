@@ -15,6 +15,7 @@ from typing import Any
 from vixio.core.chunk import Abort, ListenMode, ListenStart, ListenStop, TextInput
 from vixio.core.protocol import ProtocolBase
 from vixio.core.tools.types import JsonObject
+from vixio.core.well_formed import well_formed
 from vixio.transports.xiaozhi import messages
 from vixio.transports.xiaozhi.broken_json import read_broken_answer
 from vixio.transports.xiaozhi.framing import (
@@ -180,12 +181,3 @@ def parse_object(text: str) -> JsonObject | Ignored:
     except (ValueError, RecursionError):  # RecursionError: a few thousand brackets suffice
         return Ignored(NOT_JSON)
     return message if isinstance(message, dict) else Ignored("not_object")
-
-
-def well_formed(text: str) -> str:
-    """Return ``text`` with lone surrogates (JSON can spell them, UTF-8 cannot) replaced."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "replace").decode()
-    return text

@@ -5,7 +5,7 @@ from vixio.core.tools.types import ASKS_NOTE, SPOKEN_NOTE, ToolCallResult
 
 def test_half_a_surrogate_pair_never_reaches_the_model() -> None:
     text = ToolCallResult("1", success=True, result="a\ud800b").for_model()
-    assert text == "a?b"
+    assert text == "a\ufffdb"
     text.encode()
 
 

@@ -147,8 +147,8 @@ def test_frames_of_other_types() -> None:
 def test_words_that_utf8_cannot_write_are_replaced() -> None:
     protocol = XiaozhiProtocol()
     event = protocol.parse('{"type":"listen","state":"detect","text":"a\\ud800b"}')
-    assert event == TextInput("a?b")
-    assert protocol.encode_message({"text": "a\ud800b"}) == '{"session_id":"","text":"a?b"}'
+    assert event == TextInput("a\ufffdb")
+    assert protocol.encode_message({"text": "a\ud800b"}) == '{"session_id":"","text":"a�b"}'
 
 
 def test_what_json_cannot_write_is_an_error_of_the_caller() -> None:
