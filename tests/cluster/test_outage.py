@@ -180,3 +180,13 @@ async def test_a_node_that_dies_is_forgotten_and_its_devices_are_nowhere(
         await until(lambda: one.presence.where(ONE) == "")
         assert one.limits.others("connections", "10.0.0.1") == 0
         assert len(await one.presence.members()) == 1
+
+
+async def test_news_that_is_too_large_takes_nothing_with_it(bus: JetStreamServer) -> None:
+    heard: list[object] = []
+    async with nodes(bus.url, 2) as (one, two):
+        two.broadcast.on_message("test", heard.append)
+        for body in ({"number": 1}, {"words": "x" * 2_000_000}, {"half": "\ud83d"}, {"number": 2}):
+            one.broadcast.send("test", body)
+        await until(lambda: len(heard) == 3)
+        assert heard == [{"number": 1}, {"half": "\ufffd"}, {"number": 2}]

@@ -14,7 +14,7 @@ from vixio.core.facts import person_owner
 from vixio.core.wall_clock import now_ms
 from vixio.database.audit import AuditTable
 from vixio.database.database import Database
-from vixio.database.link import Operation, Unavailable
+from vixio.database.link import Operation, Rejected, Unavailable
 from vixio.devices.records import NotKnown
 from vixio.memory.fact_edits import EditFacts, FactRefused, FactUnknown
 from vixio.memory.memory import Memory
@@ -64,6 +64,8 @@ async def use(service: ApiService, work: Callable[[MemoryStore], Awaitable[T]]) 
         return await memory_of(service).link.call(Operation(work))
     except Unavailable:
         raise _unavailable() from None
+    except Rejected:
+        raise _rejected() from None
 
 
 async def edit_facts(service: ApiService, whose: Owner, edit: EditFacts) -> list[str]:
@@ -76,6 +78,8 @@ async def edit_facts(service: ApiService, whose: Owner, edit: EditFacts) -> list
         raise Problem(409, str(error)) from None
     except Unavailable:
         raise _unavailable() from None
+    except Rejected:
+        raise _rejected() from None
 
 
 async def device_owner(service: ApiService, device: str) -> Owner:
@@ -121,6 +125,10 @@ async def follow(service: ApiService, whose: Owner) -> None:
 async def _any(store: MemoryStore, key: str) -> bool:
     remembered = await store.load(key)
     return bool(remembered.turns or remembered.summary or await store.load_facts(key))
+
+
+def _rejected() -> Problem:
+    return Problem(409, "the memory does not take this")
 
 
 def _unavailable() -> Problem:

@@ -13,6 +13,7 @@ from starlette.responses import StreamingResponse
 from vixio.api.service import ApiService
 from vixio.conversations.desk import ConversationDesk, Turns
 from vixio.conversations.records import TurnRecord
+from vixio.devices.records import RegistryError
 from vixio.transports.admission.access import RegistryUnavailable
 
 MEDIA_TYPE: Final = "application/json"
@@ -52,7 +53,7 @@ async def _write(
         before = ","
         try:
             part = await _read(service, turns, part[-1])
-        except RegistryUnavailable as error:
+        except (RegistryUnavailable, RegistryError) as error:
             _log.warning("an answer with turns was not finished", extra={"reason": str(error)})
             return
     yield "]}"

@@ -104,10 +104,6 @@ class Firmware:
         self._service.on_attempt = lambda each: self.tell(each.device_id, attempt(each))
         self.offers = FirmwareOffers(links, self._ask, lambda: self._downloads.busy)
 
-    def start(self) -> None:
-        """Begin to write what becomes of downloads."""
-        self._service.start()
-
     async def stop(self) -> None:
         """Write what is left, for a bounded time. Idempotent."""
         await self._service.stop()

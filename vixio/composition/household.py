@@ -79,7 +79,6 @@ class Household:
     def begin(self, host: SessionHost) -> None:
         """Begin to open the database. Returns at once."""
         self.registry.start()
-        self.firmware.start()
         self.reminders.begin(host)
 
     async def settle(self) -> None:

@@ -45,7 +45,13 @@ class TurnRecorder:
         self._keep_ms = round(keep_days * DAY_MS)
         self._pruned_at = 0
         self._open: OrderedDict[tuple[str, int], TurnRecord] = OrderedDict()
-        self._behind: WriteBehind[list[TurnRecord], None] = WriteBehind(link, list, self._write)
+        self._behind: WriteBehind[list[TurnRecord], None] = WriteBehind(
+            link,
+            list,
+            self._write,
+            singly=lambda turns: [[turn] for turn in turns],
+            dropped=lambda turns: counters.add("conversations.rejected", len(turns)),
+        )
 
     def __call__(self, event: Event) -> None:
         """Take note of an event."""
@@ -75,8 +81,7 @@ class TurnRecorder:
     async def close(self) -> None:
         """Write what is left, for a bounded time. Idempotent."""
         if not await self._behind.close():
-            lost = len(self._behind.writing) + len(self._behind.batch)
-            self._counters.add("conversations.lost", lost)
+            self._counters.add("conversations.lost", sum(map(len, self._behind.unwritten)))
 
     def _at(self, event: Event, turn: int) -> TurnRecord:
         key = (event.session_id, turn)

@@ -7,14 +7,15 @@ back.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import Final, Generic, TypeVar
 
 from vixio.core.log_fields import shared_context
 from vixio.core.tasks import cancel_and_wait
 from vixio.database.database import Database
-from vixio.database.link import Link, Operation, Unavailable
+from vixio.database.link import Link, Operation, Rejected, Unavailable
 
 GATHER_S: Final = 0.5
 """So long more is waited for: a storm of connects is a few transactions."""
@@ -31,6 +32,9 @@ class WriteBehind(Generic[B, T]):
 
     ``empty`` makes one, ``write`` writes one in the database's thread, ``written`` receives its
     result. Add to :attr:`batch` and call :meth:`touch`.
+
+    A batch that the database does not take is written again entry by entry, as ``singly`` divides
+    it; an entry that it does not take is dropped, and ``dropped`` is called with it.
     """
 
     def __init__(
@@ -38,18 +42,28 @@ class WriteBehind(Generic[B, T]):
         link: Link[Database],
         empty: Callable[[], B],
         write: Callable[[B, Database], Awaitable[T]],
+        singly: Callable[[B], Iterable[B]],
+        dropped: Callable[[B], None],
         written: Callable[[T], None] = lambda _result: None,
     ) -> None:
         self._link = link
         self._empty = empty
         self._write = write
+        self._singly = singly
+        self._dropped = dropped
         self._written = written
         self.batch: B = empty()
         """What waits."""
         self.writing: B = empty()
         """What is under way."""
+        self._entries: deque[B] = deque()
         self._operation: Operation[Database, T] | None = None
         self._task: asyncio.Task[None] | None = None
+
+    @property
+    def unwritten(self) -> Sequence[B]:
+        """All that is not written, the oldest first."""
+        return [self.writing, *self._entries, self.batch]
 
     def touch(self) -> None:
         """Have the batch written soon."""
@@ -68,7 +82,7 @@ class WriteBehind(Generic[B, T]):
             async with asyncio.timeout(FLUSH_S):
                 if self._operation is not None:
                     await self._finish()
-                if self.batch:
+                while self._entries or self.batch:
                     await self._next()
         except (Unavailable, TimeoutError):
             return False
@@ -78,27 +92,39 @@ class WriteBehind(Generic[B, T]):
         """Write until nothing waits; there is no task in quiet times."""
         while self.batch:
             await asyncio.sleep(GATHER_S)
-            try:
-                await self._next()
-            except Unavailable:
-                await self._again()
+            await self._whole(self._next)
+            while self._entries:
+                await self._whole(self._next)
         self._task = None
 
-    async def _again(self) -> None:
-        while self._operation is not None:
-            await self._link.usable()
+    async def _whole(self, do: Callable[[], Awaitable[None]]) -> None:
+        """Do it, and wait for a database that is away to finish it."""
+        while True:
             try:
-                await self._finish()
+                return await do()
             except Unavailable:
-                continue
+                await self._link.usable()
+                do = self._finish
 
     async def _next(self) -> None:
-        self.writing, self.batch = self.batch, self._empty()
+        if self._entries:
+            self.writing = self._entries.popleft()
+        else:
+            self.writing, self.batch = self.batch, self._empty()
         self._operation = Operation(partial(self._write, self.writing))
         await self._finish()
 
     async def _finish(self) -> None:
         assert self._operation is not None  # noqa: S101 - the caller has looked
-        result = await self._link.call(self._operation)
+        try:
+            result = await self._link.call(self._operation)
+        except Rejected:
+            written, self.writing, self._operation = self.writing, self._empty(), None
+            entries = list(self._singly(written))
+            if len(entries) > 1:
+                self._entries.extendleft(reversed(entries))
+            else:
+                self._dropped(written)
+            return
         self._operation, self.writing = None, self._empty()
         self._written(result)

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
 
-from vixio.core.errors import VixioError
+from vixio.core.well_formed import well_formed
+from vixio.database.link import Failed, Trouble
 
 IO_TIMEOUT_S: Final = 5.0
 """For one answer of a database; a slower one is treated as a failure."""
@@ -28,20 +29,29 @@ Row = Mapping[str, Any]
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_][a-z0-9_]*)")
 
 
-class DatabaseFailed(VixioError):
-    """The database cannot be used. The message is one line with the reason and the remedy."""
+class DatabaseFailed(Failed):
+    """The database cannot be used."""
 
 
 class Transaction(ABC):
-    """An open transaction. It ends with the context of :meth:`Database.transaction`."""
+    """An open transaction. It ends with the context of :meth:`Database.transaction`.
 
-    @abstractmethod
+    The door of the database: a text comes in as :func:`storable` has it.
+    """
+
     async def fetch(self, sql: str, **values: Value) -> Sequence[Row]:
         """Run one statement and return its rows."""
+        return await self._fetch(sql, {name: storable(each) for name, each in values.items()})
 
-    @abstractmethod
     async def execute(self, sql: str, **values: Value) -> int:
         """Run one statement; return how many rows it changed."""
+        return await self._execute(sql, {name: storable(each) for name, each in values.items()})
+
+    @abstractmethod
+    async def _fetch(self, sql: str, values: Mapping[str, Value]) -> Sequence[Row]: ...
+
+    @abstractmethod
+    async def _execute(self, sql: str, values: Mapping[str, Value]) -> int: ...
 
     @abstractmethod
     async def lock(self, name: str) -> None:
@@ -89,11 +99,21 @@ class Database(ABC):
         error in it. ``write`` false: for reading alone."""
 
     @abstractmethod
+    def trouble(self, error: Exception) -> Trouble:
+        """Return what an error of the driver, or of what was done in a transaction, says."""
+
+    @abstractmethod
     async def changed(self) -> bool:
         """Whether another connection may have written since the last call. Cheap.
 
         What this one has written does not count.
         """
+
+
+def storable(value: Value) -> Value:
+    """Return a value as every database takes it: U+FFFD stands for half of a surrogate pair, and
+    for NUL, which PostgreSQL has no place for."""
+    return well_formed(value).replace("\0", "\ufffd") if isinstance(value, str) else value
 
 
 def numbered(sql: str, values: Mapping[str, Value]) -> tuple[str, list[Value]]:

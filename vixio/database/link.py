@@ -3,22 +3,38 @@
 A database may block its thread: SQLite while it reads and writes its file, others while they import
 a driver. In a thread of its own, a hanging database delays neither a conversation nor the end of
 the process.
+
+It has failed where its connection, its file or the time says so. Any other error is an answer to
+who asked: a value that it does not take, a mistake of ours. Nobody else notices that.
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from enum import Enum, auto
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from vixio.core.backoff import Backoff
 from vixio.core.clock import now
 from vixio.core.errors import VixioError
+
+
+class Trouble(Enum):
+    """What an error of a database says."""
+
+    OUTAGE = auto()
+    """It cannot be used: its connection, its file or its server fails."""
+    FULL = auto()
+    """It writes nothing more, and reads as before: a disk is full."""
+    DATA = auto()
+    """It works, and does not take what it was given."""
 
 
 class Resource(Protocol):
@@ -32,14 +48,21 @@ class Resource(Protocol):
         """Disconnect. Idempotent."""
         ...
 
+    def trouble(self, error: Exception) -> Trouble:
+        """Return what an error of its driver says; of others, :class:`Link` knows it."""
+        ...
+
 
 R = TypeVar("R", bound=Resource)
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
-RETRIES = Backoff(first=2.0, longest=60.0)
-"""Pauses before a database that failed is used again."""
+RETRIES = Backoff(first=2.0, longest=5.0)
+"""Pauses before a database that failed is used again: short, since one more try costs nothing."""
+
+FULL_S: Final = 2.0
+"""After this, a database that was full is written to again."""
 
 AT_ONCE = 4
 """Operations that run at the same time."""
@@ -49,7 +72,18 @@ class Unavailable(Exception):
     """The database cannot be used at the moment. The cause is the failure."""
 
 
-class NoAnswer(VixioError):
+class Rejected(Exception):
+    """The database works, and does not take this: the same again fails again.
+
+    The cause is the error: of a value, or of our code.
+    """
+
+
+class Failed(VixioError):
+    """It cannot be used. The message is one line with the reason and the remedy."""
+
+
+class NoAnswer(Failed):
     """An operation took too long."""
 
 
@@ -101,7 +135,7 @@ class Link(Generic[R]):
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._slots = asyncio.Semaphore(AT_ONCE)
-        self._down_until = self._failed_at = 0.0
+        self._down_until = self._failed_at = self._full_until = 0.0
         self._failures = 0
         self._name = name
         self._reports = reports
@@ -113,8 +147,8 @@ class Link(Generic[R]):
         return not self._failures
 
     async def call(self, operation: Operation[R, T]) -> T:
-        """Run ``operation``. Raises Unavailable, at once during a pause after a failure, and the
-        refusals of the operation.
+        """Run ``operation``. Raises Unavailable, at once during a pause after a failure; Rejected;
+        and the refusals of the operation.
 
         An operation that timed out goes on; calling with it again waits for it.
         """
@@ -126,19 +160,31 @@ class Link(Generic[R]):
             known = self._failed_at
             try:
                 await self._open()
-                result = await self._run(operation, self._timeout)
             except Exception as error:  # reason: a database raises anything
+                self._failed(error)
+                raise Unavailable from error
+            try:
+                result = await self._run(operation, self._timeout)
+            except Exception as error:  # reason: likewise
                 if isinstance(error, operation.refusals):
                     self._answered(known)
                     raise
-                self._failed(error)
+                match self._trouble(error):
+                    case Trouble.DATA:
+                        self._answered(known)
+                        self._rejected(error)
+                        raise Rejected from error
+                    case Trouble.FULL:
+                        self._full(error)
+                    case Trouble.OUTAGE:
+                        self._failed(error)
                 raise Unavailable from error
         self._answered(known)
         return result
 
     async def usable(self) -> None:
-        """Wait until the database may be used again."""
-        await asyncio.sleep(max(0.0, self._down_until - now()))
+        """Wait until the database may be used again, or written to again."""
+        await asyncio.sleep(max(0.0, max(self._down_until, self._full_until) - now()))
 
     async def close(self, timeout: float = 2.0) -> None:
         """Close the database and end its thread. A thread that does not end is abandoned."""
@@ -191,11 +237,35 @@ class Link(Generic[R]):
             self._thread.start()
         return asyncio.run_coroutine_threadsafe(there(), self._loop)
 
+    def _trouble(self, error: Exception) -> Trouble:
+        match error:
+            case OSError():
+                full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+                return Trouble.FULL if full else Trouble.OUTAGE
+            case Failed():  # no answer, or it could not be opened again
+                return Trouble.OUTAGE
+            case _:
+                assert self._resource is not None  # noqa: S101 - it was opened
+                return self._resource.trouble(error)
+
+    def _rejected(self, error: Exception) -> None:
+        fields = {"database": self._name, "error": type(error).__name__}
+        _log.warning("not taken by the database", extra=fields)  # its message may be private
+        _log.debug("not taken by the database", exc_info=error)
+
+    def _full(self, error: Exception) -> None:
+        """Take note that nothing can be written: who reads is not kept waiting."""
+        self._full_until = now() + FULL_S
+        self._report(error)
+
     def _failed(self, error: Exception) -> None:
         self._is_open = False  # it may have to be opened again to recover
         self._failures += 1
         self._failed_at = now()
         self._down_until = self._failed_at + RETRIES.delay(self._failures)
+        self._report(error)
+
+    def _report(self, error: Exception) -> None:
         if not self._reported and self._reports is not None:
             self._reported = True
             _log.warning(self._reports.failed, extra={"reason": describe(error)})
@@ -204,6 +274,8 @@ class Link(Generic[R]):
         if failed_at != self._failed_at:
             return  # what began before a failure does not say that it is over
         self._failures = 0
+        if now() < self._full_until + FULL_S:
+            return  # what is read does not say that it can be written; who writes tries again
         if self._reported and self._reports is not None:
             self._reported = False
             _log.info(self._reports.works)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -22,11 +22,18 @@ from vixio.database.database import (
     Value,
     numbered,
 )
+from vixio.database.link import Trouble
 from vixio.database.migrate import migrate
 
 MAX_CONNECTIONS: Final = 4
 """Of one process: as many operations as its link runs at once."""
 
+
+_DATA: Final = {"0A", "21", "22", "23", "42", "44", "54"}
+"""Classes of errors of a statement and its values (PostgreSQL 17, appendix A)."""
+
+_OUTAGES: Final = {"42501", "42P01"}
+"""Of these, what an operator has to mend: a right, and a table, that are missing."""
 
 SURE_S: Final = 0.5
 """An answer that took longer does not say what time it is."""
@@ -84,6 +91,9 @@ class PostgreSQLDatabase(Database):
         ):
             yield _PostgreSQLTransaction(connection)
 
+    def trouble(self, error: Exception) -> Trouble:
+        return trouble(error)
+
     async def changed(self) -> bool:
         await self._read_clock()
         return True  # PostgreSQL has nothing cheaper than the question itself
@@ -105,11 +115,11 @@ class _PostgreSQLTransaction(Transaction):
     def __init__(self, connection: Any) -> None:  # noqa: ANN401 - asyncpg's proxy is untyped
         self._connection = connection
 
-    async def fetch(self, sql: str, **values: Value) -> Sequence[Row]:
+    async def _fetch(self, sql: str, values: Mapping[str, Value]) -> Sequence[Row]:
         text, arguments = numbered(sql, values)
         return [dict(row) for row in await self._connection.fetch(text, *arguments)]
 
-    async def execute(self, sql: str, **values: Value) -> int:
+    async def _execute(self, sql: str, values: Mapping[str, Value]) -> int:
         text, arguments = numbered(sql, values)
         status: str = await self._connection.execute(text, *arguments)
         _, _, number = status.rpartition(" ")  # "UPDATE 3", "INSERT 0 1", "CREATE TABLE"
@@ -124,6 +134,20 @@ class _PostgreSQLTransaction(Transaction):
             "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()"
         )
         return [row["table_name"] for row in rows]
+
+
+def trouble(error: BaseException) -> Trouble:
+    """Return what an error says of a PostgreSQL server."""
+    if isinstance(error, asyncpg.DiskFullError):
+        return Trouble.FULL
+    if isinstance(error, asyncpg.PostgresError):
+        state = error.sqlstate or ""
+        data = state[:2] in _DATA and state not in _OUTAGES
+        return Trouble.DATA if data else Trouble.OUTAGE
+    # A value that the driver cannot encode is a ValueError too; the others are of its connection.
+    if isinstance(error, asyncpg.InterfaceError) and not isinstance(error, ValueError):
+        return Trouble.OUTAGE
+    return Trouble.OUTAGE if isinstance(error, asyncpg.InternalClientError) else Trouble.DATA
 
 
 def _reason(error: BaseException) -> str:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
 from vixio.database.database import Database, DatabaseFailed, Row, Transaction, Value
+from vixio.database.link import Trouble
 from vixio.database.migrate import migrate
 from vixio.database.paths import file_identity
-from vixio.database.sqlite_file import begin_to_write, open_file
+from vixio.database.sqlite_file import begin_to_write, open_file, trouble
 
 CACHE_KIB: Final = 1_024
 """SQLite's own default of 2 MB would be the larger part of what the registry costs."""
@@ -77,6 +78,9 @@ class SQLiteDatabase(Database):
         with connection:  # commits, or rolls back
             yield _SQLiteTransaction(connection)
 
+    def trouble(self, error: Exception) -> Trouble:
+        return trouble(error)
+
     async def changed(self) -> bool:
         connection = self._connection
         if connection is None or self._identity() != self._file:
@@ -102,11 +106,11 @@ class _SQLiteTransaction(Transaction):
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    async def fetch(self, sql: str, **values: Value) -> Sequence[Row]:
+    async def _fetch(self, sql: str, values: Mapping[str, Value]) -> Sequence[Row]:
         rows = self._connection.execute(sql, values).fetchall()
         return [dict(row) for row in rows]
 
-    async def execute(self, sql: str, **values: Value) -> int:
+    async def _execute(self, sql: str, values: Mapping[str, Value]) -> int:
         return self._connection.execute(sql, values).rowcount
 
     async def lock(self, name: str) -> None:

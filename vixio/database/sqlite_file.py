@@ -11,12 +11,47 @@ from pathlib import Path
 from typing import Final
 
 from vixio.database.database import IO_TIMEOUT_S
+from vixio.database.link import Trouble
 from vixio.database.paths import make_private_folder
 
 TRY_S: Final = 0.001
 """Between two tries, on average. SQLite's own pauses grow to 0.1 s: beside a process that writes
 without a pause, which leaves the file free for a moment only, a writer may find none for seconds.
 """
+
+_OUTAGES: Final = {
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_INTERRUPT,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PROTOCOL,
+    sqlite3.SQLITE_SCHEMA,
+    sqlite3.SQLITE_NOLFS,
+    sqlite3.SQLITE_AUTH,
+    sqlite3.SQLITE_NOTADB,
+}
+"""Of the file and of who else uses it (https://www.sqlite.org/rescode.html)."""
+
+_FULL: Final = {
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR_WRITE,
+    sqlite3.SQLITE_IOERR_SHMSIZE,
+}
+
+
+def trouble(error: Exception) -> Trouble:
+    """Return what an error says of a SQLite file."""
+    code = getattr(error, "sqlite_errorcode", None)  # those of the module itself have none
+    if not isinstance(error, sqlite3.Error) or code is None:
+        return Trouble.DATA
+    if code in _FULL:
+        return Trouble.FULL
+    return Trouble.OUTAGE if code & 0xFF in _OUTAGES else Trouble.DATA
 
 
 def open_file(path: Path) -> sqlite3.Connection:

@@ -9,6 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from vixio.core.well_formed import well_formed
+
 
 @dataclass(frozen=True, slots=True)
 class Proof:
@@ -45,7 +47,7 @@ def read_proof(body: bytes) -> Proof:
     if not isinstance(document, dict):
         return Proof()
     serial, challenge, digest = (
-        value if isinstance(value := document.get(name), str) else ""
+        well_formed(value) if isinstance(value := document.get(name), str) else ""
         for name in ("serial_number", "challenge", "hmac")
     )
     return Proof(serial, challenge, digest)

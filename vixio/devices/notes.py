@@ -5,7 +5,7 @@ While the database cannot be reached it is kept, within bounds, and written when
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
@@ -42,12 +42,20 @@ class Notes:
         replaced: Callable[[Sequence[str]], None],
     ) -> None:
         self._counters = counters
-        self._behind = WriteBehind(link, _Pending, _write, replaced)
+        self._behind = WriteBehind(
+            link,
+            _Pending,
+            _write,
+            singly=_singly,
+            dropped=lambda _entry: counters.add("registry.rejected"),
+            written=replaced,
+        )
 
     async def stop(self) -> None:
         """Write what is left, for a bounded time. Idempotent."""
         if not await self._behind.close():
-            self._counters.add("registry.notes_lost", len(self._behind.batch.seen))
+            lost = sum(len(each.seen) for each in self._behind.unwritten)
+            self._counters.add("registry.notes_lost", lost)
 
     def seen(self, device_id: str, seen: Seen) -> None:
         """Note a contact."""
@@ -76,6 +84,15 @@ class Notes:
             del kept[next(iter(kept))]
             self._counters.add("registry.notes_lost")
         self._behind.touch()
+
+
+def _singly(pending: _Pending) -> Iterator[_Pending]:
+    for device_id, seen in pending.seen.items():
+        yield _Pending(seen={device_id: seen})
+    for token_id, token in pending.issued.items():
+        yield _Pending(issued={token_id: token})
+    for token_id in pending.used:
+        yield _Pending(used={token_id: None})
 
 
 async def _write(pending: _Pending, database: Database) -> Sequence[str]:

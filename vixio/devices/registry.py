@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, TypeVar
 
+from vixio.core.backoff import Backoff
 from vixio.core.messages import message
 from vixio.core.metrics import Counters
 from vixio.core.session.events import (
@@ -24,7 +25,7 @@ from vixio.core.tasks import cancel_and_wait
 from vixio.core.wall_clock import now_ms
 from vixio.database.audit import Change
 from vixio.database.database import Database
-from vixio.database.link import Link, Operation, Unavailable
+from vixio.database.link import Link, Operation, Rejected, Unavailable
 from vixio.devices.activation import read_proof
 from vixio.devices.desk import Desk
 from vixio.devices.news import Known, News, read_news
@@ -45,6 +46,9 @@ from vixio.transports.admission.refusal import Refusal
 
 POLL_S: Final = 1.0
 """How often the audit trail is looked at: how soon a command takes effect."""
+
+UNREADABLE: Final = Backoff(first=POLL_S, longest=60.0)
+"""Pauses where the audit trail cannot be read."""
 
 VISIT_S: Final = 5.0
 """How long OTA waits for the database; a device waits longer, and asks again."""
@@ -173,6 +177,9 @@ class DeviceRegistry(Access):
             return await self._link.call(Operation(work, (RegistryError,)))
         except Unavailable as error:
             raise RegistryUnavailable from error
+        except Rejected as error:
+            self._counters.add("registry.rejected")
+            raise RegistryError("the registry does not take this value") from error
 
     async def change(self, work: Callable[[Database], Awaitable[T]]) -> T:
         """Do ``work``, which writes to the audit trail, and take it into account at once.
@@ -191,7 +198,7 @@ class DeviceRegistry(Access):
                 device, token = await self.use(
                     lambda database: Visits(database).visit(visit, self._mode, self._tokens)
                 )
-        except (RegistryUnavailable, TimeoutError):
+        except (RegistryUnavailable, RegistryError, TimeoutError):
             return self._offline(visit)
         self.known.standings[device.id] = device.standing
         if device.standing.lets_in(self._mode, visit.client_id):
@@ -298,12 +305,17 @@ class DeviceRegistry(Access):
         return Invitation(admitted=False, message=words, challenge=device.challenge)
 
     async def _follow(self) -> None:
+        failures = 0
         while True:
             try:
                 await self._catch_up()
             except RegistryUnavailable:
                 await self._link.usable()
+            except RegistryError:  # what cannot be read is there at the next look too
+                failures += 1
+                await asyncio.sleep(UNREADABLE.delay(failures))
             else:
+                failures = 0
                 await asyncio.sleep(POLL_S)
 
     async def _catch_up(self, *, sure: bool = False) -> None:

@@ -15,7 +15,7 @@ from vixio.core.metrics import Counters
 from vixio.core.tasks import cancel_and_wait
 from vixio.database.behind import WriteBehind
 from vixio.database.database import Database
-from vixio.database.link import Link, Operation, Unavailable
+from vixio.database.link import Link, Operation, Rejected, Unavailable
 
 MAX_PENDING: Final = 10_000
 """Devices whose turns wait for a database that is out. Then the oldest are dropped."""
@@ -33,13 +33,19 @@ class StoredTurns(TurnStore):
     def __init__(self, link: Link[Database], counters: Counters) -> None:
         self._link = link
         self._counters = counters
-        self._behind: WriteBehind[Counter[Key], None] = WriteBehind(link, Counter, _add)
+        self._behind: WriteBehind[Counter[Key], None] = WriteBehind(
+            link,
+            Counter,
+            _add,
+            singly=lambda turns: [Counter({key: number}) for key, number in turns.items()],
+            dropped=lambda turns: counters.add("daily_turns.rejected", turns.total()),
+        )
         self._loading: set[asyncio.Task[None]] = set()
 
     @property
     def pending(self) -> int:
         """How many turns are not written."""
-        return (self._behind.writing + self._behind.batch).total()
+        return sum(turns.total() for turns in self._behind.unwritten)
 
     def add(self, device_id: str, day: str) -> None:
         """Note a turn, to be written soon."""
@@ -66,7 +72,7 @@ class StoredTurns(TurnStore):
     async def _load(self, key: Key, loaded: Callable[[int], None]) -> None:
         try:
             turns = await self._link.call(Operation(partial(_turns, key)))
-        except Unavailable:
+        except (Unavailable, Rejected):
             return
         loaded(turns + self._behind.batch[key])
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vixio.core.history import History, Turn
-from vixio.database.link import Operation, Unavailable
+from vixio.database.link import Operation, Rejected, Unavailable
 from vixio.memory.records import Remembered
 from vixio.memory.store import MemoryStore
 
@@ -157,6 +157,12 @@ class DeviceMemory:
                     self._memory.count("failed")
                     self._loaded.set()  # turns do not wait for it
                     await link.usable()
+                    continue
+                except Rejected:
+                    self._memory.count("rejected")
+                    self._loaded.set()
+                    if self._steps and self._steps[0] is step:
+                        self._steps.popleft()
                     continue
                 if self._steps and self._steps[0] is step:
                     self._steps.popleft()

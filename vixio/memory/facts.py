@@ -7,7 +7,7 @@ from collections import OrderedDict
 from contextlib import AsyncExitStack
 
 from vixio.core.facts import MAX_FACT_CHARS, MAX_FACTS, FactStore, is_about
-from vixio.database.link import Link, Operation, Unavailable
+from vixio.database.link import Link, Operation, Rejected, Unavailable
 from vixio.memory.fact_edits import EditFacts, FactRefused
 from vixio.memory.records import device_key
 from vixio.memory.store import ChangeFacts, MemoryStore
@@ -65,14 +65,15 @@ class PersistentFactStore(FactStore):
 
             try:
                 await self._link.call(Operation(there))
-            except Unavailable:
+            except (Unavailable, Rejected):
                 return
             self._waiting.pop(former, None)
 
     async def edit(self, owner: str, edit: EditFacts) -> list[str]:
         """Apply ``edit`` in the store now, and return the facts after it.
 
-        Raises FactRefused, and Unavailable: then nothing waits for the store to be changed later.
+        Raises FactRefused, Rejected, and Unavailable: then nothing waits for the store to be
+        changed later.
         """
 
         def attempt(known: list[str]) -> list[str]:
@@ -96,6 +97,8 @@ class PersistentFactStore(FactStore):
                     await self._stored(key, self._waiting.get(key, ()))
                 except Unavailable:
                     return
+                except Rejected:
+                    pass  # as they would be again
                 self._waiting.pop(key, None)
 
     async def _use(
@@ -115,6 +118,11 @@ class PersistentFactStore(FactStore):
                     self._waiting.move_to_end(key)
                 while len(self._waiting) > self._max_owners:
                     self._waiting.popitem(last=False)
+            except Rejected:
+                self._waiting.pop(key, None)  # they would be rejected again, each time
+                if change is not None:
+                    raise
+                known, changes = [], []
             if before and change is not None:
                 changes = changes[:-1]
             return _applied(known, changes)

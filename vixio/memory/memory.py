@@ -14,7 +14,7 @@ from vixio.core.history_store import HistoryKeeper
 from vixio.core.metrics import Counters
 from vixio.core.tasks import cancel_and_wait
 from vixio.core.wall_clock import now_s
-from vixio.database.link import Link, Operation, Unavailable
+from vixio.database.link import Link, Operation, Rejected, Unavailable
 from vixio.memory.device import DeviceMemory
 from vixio.memory.facts import PersistentFactStore
 from vixio.memory.records import device_key
@@ -201,6 +201,9 @@ class Memory(HistoryKeeper):
                 self.attempted = True
                 await self.link.usable()
                 continue
+            except Rejected:  # what is old is so tomorrow
+                self.count("rejected")
+                erased = 0
             self.attempted = True
             if erased:
                 _log.info("old memories erased", extra={"devices": erased})

@@ -21,6 +21,7 @@ from vixio.core.history import (
     ToolResultItem,
     UserMessage,
 )
+from vixio.core.well_formed import well_formed
 
 InputItem = dict[str, Any]
 
@@ -84,18 +85,22 @@ def to_input_items(items: Iterable[HistoryItem]) -> list[InputItem]:
     for item in items:
         match item:
             case UserMessage(text=text):
-                made.append({"role": "user", "content": text})
+                made.append({"role": "user", "content": well_formed(text)})
             case AssistantMessage(text=text):
-                made.append({"role": "assistant", "content": text})
+                made.append({"role": "assistant", "content": well_formed(text)})
             case ToolCallItem(call_id=call_id, name=name, arguments=arguments):
                 call = {"call_id": call_id, "name": name, "arguments": arguments}
-                made.append({"type": "function_call", **call})
+                made.append({"type": "function_call", **_well_formed(call)})
             case ToolResultItem(call_id=call_id, output=output):
                 answer = {"call_id": call_id, "output": output}
-                made.append({"type": "function_call_output", **answer})
+                made.append({"type": "function_call_output", **_well_formed(answer)})
             case Summary():
                 pass  # it is stored in a session of its own
     return made
+
+
+def _well_formed(texts: dict[str, str]) -> dict[str, str]:
+    return {name: well_formed(text) for name, text in texts.items()}
 
 
 def to_turns(items: Iterable[Mapping[str, Any]]) -> list[list[HistoryItem]]:
@@ -137,12 +142,15 @@ def _text(content: object) -> str:
 
 def summary_item(summary: str) -> InputItem:
     """Return the items of the session of a summary."""
-    return {"role": "user", "content": summary}
+    return {"role": "user", "content": well_formed(summary)}
 
 
 def facts_item(facts: Iterable[str]) -> InputItem:
     """Return the whole list of facts as one item, so that a write replaces it at once."""
-    return {"role": "user", "content": [{"type": "input_text", "text": fact} for fact in facts]}
+    return {
+        "role": "user",
+        "content": [{"type": "input_text", "text": well_formed(fact)} for fact in facts],
+    }
 
 
 def to_summary(items: Sequence[Mapping[str, Any]]) -> str:

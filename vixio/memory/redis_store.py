@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import redis.asyncio as redis
 from agents.extensions.memory import RedisSession
 
+from vixio.database.link import Trouble
 from vixio.memory.session_store import SessionStore
 from vixio.memory.store import IO_TIMEOUT_S, StoreFailed
 
@@ -52,6 +53,14 @@ class RedisStore(SessionStore):
 
     async def close(self) -> None:
         await self._client.aclose()
+
+    def trouble(self, error: Exception) -> Trouble:
+        """A plain error of a response is one of a command or its values; but for two
+        (https://redis.io/docs, "Redis serialization protocol", simple errors)."""
+        if isinstance(error, redis.RedisError) and str(error).startswith(("OOM", "MISCONF")):
+            return Trouble.FULL  # of memory; the disk takes no snapshot
+        plain = type(error) in (redis.ResponseError, redis.DataError)
+        return Trouble.OUTAGE if isinstance(error, redis.RedisError) and not plain else Trouble.DATA
 
     @asynccontextmanager
     async def session(self, session_id: str) -> AsyncIterator[Session]:

@@ -17,7 +17,7 @@ from vixio.core.history import (
     ToolResultItem,
     UserMessage,
 )
-from vixio.database.link import Operation, Unavailable, describe
+from vixio.database.link import Operation, Rejected, Unavailable, describe
 from vixio.memory.create import check_installed, make_store, store_link
 from vixio.memory.records import Remembered, device_key, owner_of, to_input_items
 from vixio.memory.store import Known, MemoryStore
@@ -46,7 +46,7 @@ async def opened_store(store: str, path: str, url: str) -> AsyncIterator[Call]:
     async def call(work: Callable[[MemoryStore], Awaitable[T]], /) -> T:
         try:
             return await link.call(Operation(work))
-        except Unavailable as error:
+        except (Unavailable, Rejected) as error:
             reason = describe(error.__cause__ or error)
             raise ConfigError(f"memory: {' '.join(reason.split())}") from error
 

@@ -14,9 +14,17 @@ from typing import TYPE_CHECKING, Any
 from agents.extensions.memory import SQLAlchemySession
 from sqlalchemy import column, delete, func, select, table
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DataError,
+    IntegrityError,
+    NoSuchModuleError,
+    ProgrammingError,
+    SQLAlchemyError,
+)
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+from vixio.database.link import Trouble
 from vixio.memory.session_store import SessionStore
 from vixio.memory.store import IO_TIMEOUT_S, StoreFailed
 
@@ -81,6 +89,13 @@ class SQLAlchemyStore(SessionStore):
 
     async def close(self) -> None:
         await self._engine.dispose()
+
+    def trouble(self, error: Exception) -> Trouble:
+        if not isinstance(error, SQLAlchemyError):
+            return Trouble.DATA
+        data = isinstance(error, DataError | IntegrityError | ProgrammingError)
+        state = getattr(getattr(error, "orig", None), "sqlstate", None) or ""
+        return Trouble.DATA if data or state.startswith("22") else Trouble.OUTAGE
 
     @asynccontextmanager
     async def session(self, session_id: str) -> AsyncIterator[Session]:

@@ -11,8 +11,9 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 from vixio.core.history import HistoryItem
+from vixio.database.link import Trouble
 from vixio.database.paths import file_identity, state_folder
-from vixio.database.sqlite_file import begin_to_write, open_file
+from vixio.database.sqlite_file import begin_to_write, open_file, trouble
 from vixio.memory.records import (
     FACTS,
     SUMMARY,
@@ -61,6 +62,9 @@ class SQLiteStore(MemoryStore):
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+
+    def trouble(self, error: Exception) -> Trouble:
+        return trouble(error)
 
     async def load(self, key: str) -> Remembered:
         with self._reading() as tables:

@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from vixio.core.errors import VixioError
 from vixio.core.facts import MAX_FACTS
 from vixio.core.history import HistoryItem
+from vixio.database.link import Failed, Trouble
 from vixio.memory.records import PERSON_KEY, Remembered, key_of
 
 IO_TIMEOUT_S = 5
@@ -19,8 +19,8 @@ ChangeFacts = Callable[[list[str]], list[str]]
 """Returns a new list of facts, made from the current one."""
 
 
-class StoreFailed(VixioError):
-    """The store cannot be used. The message is one line with the reason and the remedy."""
+class StoreFailed(Failed):
+    """The store cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,10 @@ class MemoryStore(ABC):
     @abstractmethod
     async def close(self) -> None:
         """Disconnect. Idempotent."""
+
+    @abstractmethod
+    def trouble(self, error: Exception) -> Trouble:
+        """Return what an error of the database says."""
 
     @abstractmethod
     async def load(self, key: str) -> Remembered:

@@ -21,7 +21,7 @@ from vixio.core.session.speech import Priority
 from vixio.core.tasks import cancel_and_wait
 from vixio.core.wall_clock import now_ms
 from vixio.database.database import Database
-from vixio.database.link import Link, Operation, Unavailable
+from vixio.database.link import Link, Operation, Rejected, Unavailable
 from vixio.reminders.ledger import Ended, look
 from vixio.reminders.script import DeliveryScript
 from vixio.reminders.tables import Due
@@ -112,6 +112,10 @@ class Deliverer:
                 found = await self._link.call(Operation(partial(look, now=at)))
             except Unavailable:
                 await self._link.usable()
+                continue
+            except Rejected:  # what cannot be read is there at the next look too
+                self._counters.add("reminders.unreadable")
+                await asyncio.sleep(LONGEST_S)
                 continue
             self._due, self._next_at = found.due, found.next_at
             for ended in found.ended:

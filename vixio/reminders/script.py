@@ -10,7 +10,7 @@ from typing import TypeVar
 from vixio.core.session.session import Session
 from vixio.core.session.speech import SpeechOutcome, SpeechStatus, SpeechWithdrawn
 from vixio.database.database import Database
-from vixio.database.link import Link, Operation, Unavailable
+from vixio.database.link import Link, Operation, Rejected, Unavailable
 from vixio.reminders import ledger
 from vixio.reminders.ledger import Ended
 from vixio.reminders.records import Delivery, State
@@ -92,6 +92,8 @@ class DeliveryScript:
                 )
             except Unavailable:
                 await self._link.usable()
+            except Rejected:  # as would be the same again
+                break
             else:
                 break
         for delivery, state in ended:
@@ -126,5 +128,5 @@ class DeliveryScript:
         """Raises SpeechWithdrawn where the database cannot be used."""
         try:
             return await self._link.call(Operation(work))
-        except Unavailable as error:
+        except (Unavailable, Rejected) as error:
             raise SpeechWithdrawn("the database cannot be reached") from error

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from vixio.core.wall_clock import now_ms
 from vixio.database.database import Database
-from vixio.database.link import Link, Operation, Unavailable
+from vixio.database.link import Link, Operation, Rejected, Unavailable
 from vixio.reminders.desk import Limits, ReminderDesk, Told
 from vixio.reminders.records import ReminderError
 
@@ -52,6 +52,8 @@ class ReminderService:
             result, told = await self._link.call(Operation(there, (ReminderError,)))
         except Unavailable as error:
             raise RemindersUnavailable("it cannot be stored at the moment: try again") from error
+        except Rejected as error:
+            raise ReminderError("it cannot be stored: say it in other words") from error
         self.on_change()
         for each in told:
             self.on_told(each)

@@ -87,7 +87,6 @@ async def house(tmp_path: Path, access: Access | None = None) -> AsyncIterator[H
     )
     server = HttpServer(app, "127.0.0.1", 0, admission=admission)
     await server.start()
-    firmware.start()
     house.url = f"http://127.0.0.1:{server.port}"
     try:
         yield house

@@ -16,6 +16,7 @@ from tests.support.waiting import until
 from vixio.core.metrics import Counters
 from vixio.core.wall_clock import now_ms
 from vixio.database.database import Database, Transaction
+from vixio.database.link import Trouble
 from vixio.devices.records import AccessMode
 
 
@@ -45,6 +46,9 @@ class Slow(Database):
             yield transaction
         self.answered.set()
         await asyncio.to_thread(self.may_arrive.wait)
+
+    def trouble(self, error: Exception) -> Trouble:
+        return self._database.trouble(error)
 
     async def changed(self) -> bool:
         return await self._database.changed()

@@ -17,8 +17,10 @@ from vixio.core.metrics import Counters
 from vixio.core.session.events import SessionClosed, SessionOpened
 from vixio.database.create import make_database
 from vixio.database.database import Database, Transaction
+from vixio.database.link import Trouble
 from vixio.devices.desk import Desk
 from vixio.devices.records import AccessMode, RegistryError
+from vixio.devices.visits import Seen
 from vixio.transports.admission.access import Activation, RegistryUnavailable, Visit
 from vixio.transports.admission.auth import TokenAuthenticator
 from vixio.transports.admission.identity import Identity
@@ -157,6 +159,37 @@ async def test_sessions_are_noted(make: Make) -> None:
         assert (found.address, found.features) == ("192.0.2.7", ("mcp",))
 
 
+# ── what the database does not take ──────────────────────────────────────────────────────────
+
+
+async def too_late(database: Database) -> None:
+    async with database.transaction() as transaction:
+        await transaction.execute("UPDATE devices SET last_seen = :at", at=10**30)
+
+
+async def test_what_the_database_does_not_take_is_an_answer(make: Make) -> None:
+    async with running(make) as here:
+        token = await claimed(here)
+        with pytest.raises(RegistryError, match="does not take"):
+            await here.registry.use(too_late)
+        assert here.registry.problem() == ""
+        assert here.counters.get("registry.rejected") == 1
+        assert here.refused(token) == ""
+        assert await here.visit()
+
+
+async def test_a_contact_that_cannot_be_noted_costs_itself_alone(make: Make) -> None:
+    async with running(make) as here:
+        await claimed(here)
+        here.registry._notes.seen(BATH, Seen(10**30, may_be_new=True))
+        here.registry(SessionOpened(KITCHEN, "s", 0.0, Device(KITCHEN, address="192.0.2.7")))
+        await here.registry.stop()
+        assert here.counters.get("registry.rejected") == 1
+        assert here.counters.get("registry.notes_lost") == 0
+        (found,) = await here.desk.devices()
+        assert found.address == "192.0.2.7"
+
+
 # ── without the database ─────────────────────────────────────────────────────────────────────
 
 
@@ -178,6 +211,9 @@ class Breakable(Database):
     def transaction(self, *, write: bool = True) -> AbstractAsyncContextManager[Transaction]:
         self._check()
         return self._database.transaction(write=write)
+
+    def trouble(self, error: Exception) -> Trouble:
+        return self._database.trouble(error)
 
     async def changed(self) -> bool:
         self._check()

@@ -10,6 +10,7 @@ from pathlib import Path
 from vixio.core.history import AssistantMessage, History, HistoryItem, UserMessage
 from vixio.core.history_store import HistoryStore
 from vixio.core.metrics import Counters
+from vixio.database.link import Trouble
 from vixio.memory.create import make_store, store_link
 from vixio.memory.memory import Memory, MemorySettings, Summarise
 from vixio.memory.records import Remembered
@@ -17,7 +18,7 @@ from vixio.memory.store import Known, MemoryStore
 
 
 class FlakyStore(MemoryStore):
-    """Fails while ``broken``; does not answer while ``hanging``."""
+    """Fails while ``broken``; does not answer while ``hanging``; does not take ``rejected``."""
 
     name = "flaky"
     place = "nowhere"
@@ -25,6 +26,8 @@ class FlakyStore(MemoryStore):
     def __init__(self) -> None:
         self.broken = False
         self.hanging = False
+        self.rejected = ""
+        """Words; what is done with what has them is an error of data."""
         self.opened = 0
         self.done: list[str] = []
         self.turns: dict[str, list[list[HistoryItem]]] = {}
@@ -38,6 +41,10 @@ class FlakyStore(MemoryStore):
             raise OSError("the disk is gone, and with it what the user said")
         self.done.append(what)
 
+    def _take(self, value: object) -> None:
+        if self.rejected and self.rejected in str(value):
+            raise ValueError("what the user said")
+
     async def open(self) -> None:
         await self._at("open")
         self.opened += 1
@@ -45,14 +52,19 @@ class FlakyStore(MemoryStore):
     async def close(self) -> None:
         self.done.append("close")
 
+    def trouble(self, error: Exception) -> Trouble:
+        return Trouble.DATA
+
     async def load(self, key: str) -> Remembered:
         await self._at("load")
+        self._take(self.turns)
         return Remembered(list(self.turns.get(key, [])), self.summaries.get(key, ""))
 
     async def save_turn(
         self, key: str, items: Sequence[HistoryItem], *, keep: int = 0, known: bool = False
     ) -> bool:
         await self._at("save")
+        self._take(items)
         as_known = not known or bool(self.turns.get(key))
         self.turns.setdefault(key, []).append(list(items))
         self._keep(key, keep)
@@ -69,10 +81,12 @@ class FlakyStore(MemoryStore):
 
     async def load_facts(self, key: str) -> Sequence[str]:
         await self._at("load facts")
+        self._take(self.facts)
         return list(self.facts.get(key, ()))
 
     async def save_facts(self, key: str, facts: Sequence[str]) -> None:
         await self._at("save facts")
+        self._take(facts)
         self.facts[key] = list(facts)
 
     async def clear(self, key: str) -> bool:

@@ -10,7 +10,7 @@ from tests.unit.memory.doubles import FlakyStore, Server
 from vixio.core.backoff import Backoff
 from vixio.core.facts import MAX_FACT_CHARS, MAX_FACTS, person_owner
 from vixio.database import link as link_module
-from vixio.database.link import Unavailable
+from vixio.database.link import Rejected, Unavailable
 from vixio.memory.fact_edits import (
     FactRefused,
     FactUnknown,
@@ -74,6 +74,41 @@ async def test_what_is_told_while_the_store_is_down_is_added_later() -> None:
     store.broken = False
     assert await facts.facts(A) == ["is called Ada", "likes coffee"]
     assert store.facts[A] == ["is called Ada", "likes coffee"]
+    await server.memory.stop()
+
+
+async def test_one_that_is_not_taken_costs_itself_alone() -> None:
+    store = FlakyStore()
+    server = Server(store)
+    facts = server.memory.facts
+    await facts.add(A, "is called Ada")
+    store.rejected = "tea"
+    with pytest.raises(Rejected):
+        await facts.add(A, "likes tea")
+    await facts.add(A, "likes coffee")
+    assert await facts.facts(A) == ["is called Ada", "likes coffee"]
+    await server.memory.stop()
+
+
+async def test_one_that_was_told_while_the_store_was_down_and_is_not_taken() -> None:
+    store = FlakyStore()
+    server = Server(store)
+    facts = server.memory.facts
+    store.broken = True
+    await facts.add(A, "likes tea")
+    store.broken, store.rejected = False, "tea"
+    assert await facts.facts(A) == []
+    await facts.add(A, "likes coffee")
+    assert await facts.facts(A) == ["likes coffee"]
+    await server.memory.stop()
+
+
+async def test_facts_that_cannot_be_read_are_none() -> None:
+    store = FlakyStore()
+    store.facts[A] = ["likes tea"]
+    store.rejected = "tea"
+    server = Server(store)
+    assert await server.memory.facts.facts(A) == []
     await server.memory.stop()
 
 

@@ -313,6 +313,39 @@ async def test_a_store_that_fails_is_used_again(caplog: pytest.LogCaptureFixture
     assert [turn[0] for turn in store.turns[KEY]] == [UserMessage(str(n)) for n in range(10, 30)]
 
 
+async def test_a_turn_that_is_not_taken_costs_itself_alone(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    store = FlakyStore()
+    store.rejected = "two"
+    server = Server(store)
+    server.memory.start()
+    history = await server.connect(A)
+    for words in ("one", "two", "three"):
+        talk(history, words)
+    await until(lambda: server.count("saved") == 2)
+    assert (server.count("rejected"), server.count("failed"), server.count("lost")) == (1, 0, 0)
+    assert users(history) == ["one", "two", "three"]
+    assert server.memory.link.healthy
+    await server.memory.stop()
+    assert [turn[0] for turn in store.turns[KEY]] == [UserMessage("one"), UserMessage("three")]
+    assert store.done.count("save") == 3, "nothing is tried again"
+    assert "what the user said" not in caplog.text
+
+
+async def test_a_history_that_cannot_be_read_keeps_nobody_waiting() -> None:
+    store = FlakyStore()
+    store.turns[KEY] = [[UserMessage("broken"), AssistantMessage("yes")]]
+    store.rejected = "broken"
+    server = Server(store)
+    history = await server.connect(A)
+    assert users(history) == []
+    talk(history, "one")
+    await until(lambda: server.count("saved") == 1)
+    assert store.done.count("load") == 1
+    await server.memory.stop()
+
+
 async def test_the_end_does_not_wait_for_a_store_that_hangs() -> None:
     store = FlakyStore()
     server = Server(store, flush=0.1)

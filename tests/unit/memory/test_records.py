@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +23,26 @@ from vixio.memory.records import (
     to_input_items,
     to_turns,
 )
+
+HALF = "it is on \ud83d"
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        UserMessage(HALF),
+        AssistantMessage(HALF),
+        ToolCallItem("call", "lamp", HALF),
+        ToolResultItem("call", HALF),
+    ],
+    ids=lambda item: type(item).__name__,
+)
+def test_no_half_of_a_surrogate_pair_is_stored(item: HistoryItem) -> None:
+    json.dumps(to_input_items([item]), ensure_ascii=False).encode()
+    assert to_facts([facts_item(["she likes \ud83d\ude00", HALF])]) == [
+        "she likes 😀",
+        "it is on \ufffd",
+    ]
 
 
 @pytest.mark.parametrize(

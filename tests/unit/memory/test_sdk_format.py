@@ -29,7 +29,7 @@ ITEMS: list[Any] = [
         "arguments": '{"level": 3}',
     },
     {"type": "function_call_output", "call_id": "call_1", "output": "true"},
-    {"role": "assistant", "content": "It is on. 🙂 \ud83d"},
+    {"role": "assistant", "content": "It is on. 🙂"},
 ]
 
 

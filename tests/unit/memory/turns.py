@@ -19,7 +19,7 @@ TURN: list[HistoryItem] = [
     UserMessage("turn the lamp on, 请"),
     ToolCallItem("call_1", "self.lamp.turn_on", '{"level": 3}'),
     ToolResultItem("call_1", "true"),
-    AssistantMessage("It is on. 🙂 \ud83d"),
+    AssistantMessage("It is on. 🙂"),
 ]
 
 

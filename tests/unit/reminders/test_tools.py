@@ -14,10 +14,10 @@ from vixio.core.tools.context import ToolContext
 from vixio.database.database import Database
 from vixio.database.link import Link
 from vixio.database.sqlite import SQLiteDatabase
-from vixio.reminders.desk import Limits
+from vixio.reminders.desk import Limits, ReminderDesk
 from vixio.reminders.names import Listener, Listeners
-from vixio.reminders.records import Delivery, Kind
-from vixio.reminders.service import ReminderService
+from vixio.reminders.records import Delivery, Kind, ReminderError
+from vixio.reminders.service import ReminderService, RemindersUnavailable
 from vixio.reminders.tools import reminder_source
 from vixio.reminders.words import duration, parts
 
@@ -79,6 +79,17 @@ async def test_a_timer(tools: Tools) -> None:
         await tools("set_timer")
     with pytest.raises(ToolError, match="no device here"):
         await tools("set_timer", device="chat", minutes=1)
+
+
+async def test_what_cannot_be_stored_is_an_answer(tools: Tools) -> None:
+    async def break_it(desk: ReminderDesk) -> None:
+        raise OverflowError("a number beyond all")
+
+    with pytest.raises(ReminderError, match="other words") as refused:
+        await tools.service.at_desk(break_it)
+    assert not isinstance(refused.value, RemindersUnavailable)
+    await tools("set_timer", minutes=5)
+    assert len(await tools.deliveries()) == 1
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from typing import Any, Final
 
 from vixio.bus.errors import BrokerError
-from vixio.cluster.nats.link import Link
+from vixio.cluster.nats.link import Link, Unsendable
 from vixio.cluster.nats.names import NEWS
 from vixio.core.cluster import Broadcast, OnBroadcast
 from vixio.core.tools.types import JsonObject
+
+_log = logging.getLogger(__name__)
 
 MAX_WAITING: Final = 10_000
 """Messages that have not been handed to the client yet; over it the oldest are lost."""
@@ -45,6 +48,8 @@ class NatsBroadcast(Broadcast):
             while self._waiting:
                 try:
                     await self._link.publish(NEWS, self._waiting.popleft())
+                except Unsendable:
+                    _log.warning("news of a node was too large to send")
                 except BrokerError:
                     self._waiting.clear()
 

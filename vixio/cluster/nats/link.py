@@ -21,6 +21,7 @@ from vixio.cluster.nats.names import INBOX
 from vixio.core.backoff import Backoff
 from vixio.core.metrics import Counters
 from vixio.core.strict_json import parse_json
+from vixio.core.well_formed import well_formed
 
 if TYPE_CHECKING:
     from nats.aio.msg import Msg
@@ -45,6 +46,10 @@ _log = logging.getLogger(__name__)
 
 class NobodyThere(Exception):
     """No node takes the request: the broker's word."""
+
+
+class Unsendable(BrokerError):
+    """The broker never takes this message: it is too large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +117,11 @@ class Link(KeptConnection):
         self._listeners.append(_Listener(subject, take, queue))
 
     async def publish(self, subject: str, body: Body, *, reply: str = "") -> None:
-        """Send a message. Raises BrokerError."""
+        """Send a message. Raises BrokerError; Unsendable for one that the broker never takes."""
         try:
             await self.client.publish(subject, _dump(body), reply)
+        except nats.errors.MaxPayloadError as error:
+            raise Unsendable(f"cannot send: {error}") from error
         except (nats.errors.Error, OSError, ValueError) as error:
             raise BrokerError(f"cannot send: {error}") from error
 
@@ -224,4 +231,5 @@ class Link(KeptConnection):
 
 
 def _dump(body: Body) -> bytes:
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    return well_formed(text).encode()

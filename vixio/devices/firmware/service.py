@@ -15,10 +15,10 @@ from functools import partial
 from typing import Any, Final
 
 from vixio.core.metrics import Counters
-from vixio.core.tasks import cancel_and_wait
 from vixio.core.wall_clock import now_ms
+from vixio.database.behind import WriteBehind
 from vixio.database.database import Database, Transaction
-from vixio.database.link import Link, Operation, Unavailable
+from vixio.database.link import Link, Operation, Rejected, Unavailable
 from vixio.devices.firmware.attempts import Attempt, AttemptState, broken_off, history, settle
 from vixio.devices.firmware.folder import FirmwareFolder
 from vixio.devices.firmware.offer import Offer, Stated, choose
@@ -28,12 +28,6 @@ _log = logging.getLogger(__name__)
 
 ANSWER_S: Final = 3.0
 """How long a device's question waits for the database."""
-
-GATHER_S: Final = 0.3
-"""So long further steps of downloads are waited for, to write them together."""
-
-FLUSH_S: Final = 2.0
-"""How long the end of the server waits for what is not written."""
 
 MAX_KEPT: Final = 1_000
 """Of the steps of different downloads, while the database cannot be reached."""
@@ -69,42 +63,40 @@ class FirmwareService:
         self._clock = clock
         self.on_attempt: Callable[[Attempt], None] = lambda _attempt: None
         """Called with an offer, and with how it ended."""
-        self._steps: dict[int, Step] = {}
-        self._writing: dict[int, Step] = {}
-        self._wake = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
-
-    def start(self) -> None:
-        """Begin to write what is noted."""
-        self._task = asyncio.create_task(self._write())
+        self._behind: WriteBehind[dict[int, Step], None] = WriteBehind(
+            link,
+            dict,
+            _write_steps,
+            singly=lambda steps: [{number: step} for number, step in steps.items()],
+            dropped=lambda _step: counters.add("firmware.rejected"),
+        )
 
     async def stop(self) -> None:
         """Write what is left, for a bounded time. Idempotent."""
-        task, self._task = self._task, None
-        if task is None:
-            return
-        await cancel_and_wait(task)
-        left = {**self._writing, **self._steps}
-        if left and self._link.healthy:
-            try:
-                async with asyncio.timeout(FLUSH_S):
-                    await self._link.call(Operation(partial(_write_steps, left)))
-            except (Unavailable, TimeoutError):
-                self._counters.add("firmware.notes_lost", len(left))
+        if not await self._behind.close():
+            self._counters.add("firmware.notes_lost", len(self._unwritten))
+
+    @property
+    def _unwritten(self) -> dict[int, Step]:
+        """The newest step of each download, of those that are not written."""
+        return {number: step for some in self._behind.unwritten for number, step in some.items()}
 
     async def offer(self, device: Stated) -> Attempt | None:
         """Note that a device is back, and return the attempt that it is offered, if any.
 
         Never raises.
         """
-        known = {**self._writing, **self._steps}
-        own = {number: step for number, step in known.items() if step.device_id == device.device_id}
+        own = {
+            number: step
+            for number, step in self._unwritten.items()
+            if step.device_id == device.device_id
+        }
         try:
             async with asyncio.timeout(ANSWER_S):
                 ended, attempt = await self._link.call(
                     Operation(partial(_visit, device, self._folder, own, self._clock()))
                 )
-        except (Unavailable, TimeoutError):
+        except (Unavailable, Rejected, TimeoutError):
             self._counters.add("firmware.offline_visits")
             return None
         if ended is not None:
@@ -123,29 +115,14 @@ class FirmwareService:
     ) -> None:
         """Note a step of a download. Returns at once."""
         at = self._clock()
-        earlier = self._steps.pop(attempt_id, None)
+        steps = self._behind.batch
+        earlier = steps.pop(attempt_id, None)
         began = earlier.began if earlier is not None else at
-        self._steps[attempt_id] = Step(device_id, state, sent, at, began, reason)
-        if len(self._steps) > MAX_KEPT:
-            del self._steps[next(iter(self._steps))]
+        steps[attempt_id] = Step(device_id, state, sent, at, began, reason)
+        if len(steps) > MAX_KEPT:
+            del steps[next(iter(steps))]
             self._counters.add("firmware.notes_lost")
-        self._wake.set()
-
-    async def _write(self) -> None:
-        while True:
-            await self._wake.wait()
-            await asyncio.sleep(GATHER_S)
-            self._wake.clear()
-            self._writing, self._steps = self._steps, {}
-            operation = Operation(partial(_write_steps, self._writing))
-            while True:
-                try:
-                    await self._link.call(operation)
-                except Unavailable:
-                    await self._link.usable()
-                else:
-                    break
-            self._writing = {}
+        self._behind.touch()
 
 
 async def _visit(

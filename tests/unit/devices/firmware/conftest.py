@@ -59,7 +59,6 @@ class House:
     async def serving(self) -> AsyncIterator[FirmwareService]:
         link: Link[Database] = Link(self.make, name="test-firmware")
         service = FirmwareService(link, self.folder, self.counters, self.clock)
-        service.start()
         try:
             yield service
         finally:

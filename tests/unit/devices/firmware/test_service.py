@@ -212,7 +212,6 @@ async def test_without_a_database_nothing_is_offered(tmp_path: Path) -> None:
     link: Link[Database] = Link(broken, name="test-firmware")
     counters = Counters()
     service = FirmwareService(link, FirmwareFolder(tmp_path), counters)
-    service.start()
     stated = Stated(device_id=DEVICE, board=BOARD, chip="esp32s3", version="2.4.1")
     assert await service.offer(stated) is None
     service.note(1, DEVICE, AttemptState.DOWNLOADING, 0)
