@@ -338,7 +338,7 @@ async def test_half_a_surrogate_pair_of_the_model_is_mended() -> None:
         llm.script(calls(Call("c1", "get_weather", '{"city": "\\ud800"}')), text("Fine."))
         task = await client.send("Paris?", offered(WEATHER))
         (call,) = calls_of(task)
-        assert json.loads(call["arguments"]) == {"city": "?"}
+        assert json.loads(call["arguments"]) == {"city": "\ufffd"}
 
 
 async def test_a_number_of_the_model_that_is_out_of_range() -> None:
