@@ -219,7 +219,7 @@ async def test_values_that_json_cannot_hold_never_reach_the_model() -> None:
     message = {"messageId": "1", "role": "ROLE_AGENT", "parts": [{"text": "a\ud800b"}]}
     async with answering(rpc({"message": message})) as (_, source):
         result = await source.call_tool("forecast", {"message": "x"}, timeout=BOUND)
-        assert result.result == "a?b"
+        assert result.result == "a\ufffdb"
 
 
 async def test_an_answer_without_end_is_refused() -> None:
