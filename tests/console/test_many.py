@@ -124,6 +124,44 @@ async def test_what_is_read_alone_is_newer_than_a_list_that_comes_late(
         await expect(page.get_by_text("Alone")).to_be_visible(timeout=1)
 
 
+async def test_what_is_read_alone_and_comes_behind_a_list_is_taken(
+    crowded: ConsoleHouse, open_visit: OpenVisit
+) -> None:
+    """The list has begun before the change, and comes between the question and its answer."""
+    from playwright.async_api import Route, expect
+
+    page = await listed(crowded, open_visit)
+    list_asked, list_may_come = asyncio.Event(), asyncio.Event()
+    one_asked, one_may_come = asyncio.Event(), asyncio.Event()
+
+    async def hold_list(route: Route) -> None:
+        answer = await route.fetch()
+        text = (await answer.text()).replace('"Device 900"', '"Of the list"')
+        list_asked.set()
+        await list_may_come.wait()
+        await route.fulfill(response=answer, body=text)
+
+    async def hold_one(route: Route) -> None:
+        answer = await route.fetch()
+        one_asked.set()
+        await one_may_come.wait()
+        await route.fulfill(response=answer)
+
+    await page.route("**/api/v1/devices?*", hold_list)
+    await page.route("**/api/v1/devices/06*", hold_one)
+    async with crowded.api() as http, asyncio.timeout(120):
+        content = {"content": {"wake_reply": "Well?"}}
+        async with http.put("/api/v1/profiles/butler", json=content) as answer:
+            assert answer.status in {200, 201}, await answer.text()
+        await list_asked.wait()
+        await rename(http, 8, "Behind")
+        await one_asked.wait()
+        list_may_come.set()
+        await expect(page.get_by_text("Of the list")).to_be_visible(timeout=PATIENCE_MS)
+        one_may_come.set()
+        await expect(page.get_by_text("Behind")).to_be_visible(timeout=PATIENCE_MS)
+
+
 COUNT_CHANGES = """() => {
   window.changes = { list: 0, rows: new Set() };
   new MutationObserver((records) => {

@@ -143,7 +143,8 @@ export class Devices extends EventTarget {
   /** Reads one device anew. @param {string} id */
   async readOne(id) {
     try {
-      this.all.set(id, await get(`/devices/${encodeURIComponent(id)}`, {}, this.#signal));
+      const device = await get(`/devices/${encodeURIComponent(id)}`, {}, this.#signal);
+      this.all.set(id, device); // not in one expression: `all` may be another map since
       this.#newer.add(id);
     } catch (error) {
       if (/** @type {any} */ (error).status !== 404) return;
