@@ -75,5 +75,5 @@ async def running(
 async def claimed(here: Here, device_id: str = KITCHEN) -> str:
     """Have a device let in; return its token."""
     assert await here.visit(device_id) == ""
-    await here.registry.at_desk(lambda desk: desk.claim(device_id, "me"))
+    await here.registry.at_desk(lambda desk: desk.add(device_id, "me"))
     return await here.visit(device_id)

@@ -43,6 +43,11 @@ def normalise_device_id(raw: str) -> str:
     return lower
 
 
+def is_mac_address(device_id: str) -> bool:
+    """Whether a normalised id has the form that the firmware's ids have. Others may be words."""
+    return bool(_SEPARATED_MAC.fullmatch(device_id))
+
+
 def normalise_device_pattern(pattern: str) -> str:
     """Return the spelling of a pattern that matches normalised ids (``aa:bb:*``).
 

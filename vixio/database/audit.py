@@ -57,6 +57,11 @@ class AuditTable:
         )
         return [Change.of(row) for row in rows]
 
+    async def newest_at(self) -> int:
+        """Return the time of the newest change, in milliseconds since 1970; 0: there is none."""
+        row = await self._in.fetch_one("SELECT at FROM audit ORDER BY id DESC LIMIT 1")
+        return int(row["at"]) if row else 0
+
     async def last(self) -> int:
         """Return the id of the newest change; 0: there is none."""
         row = await self._in.fetch_one("SELECT COALESCE(MAX(id), 0) AS id FROM audit")

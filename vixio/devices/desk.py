@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
-from vixio.core.device import normalise_device_id
+from vixio.core.device import is_mac_address, normalise_device_id
 from vixio.core.wall_clock import now_ms
 from vixio.database.audit import AuditTable, Change
-from vixio.database.database import Database
+from vixio.database.database import Database, Transaction
 from vixio.devices.people_desk import PeopleDesk
 from vixio.devices.profile_desk import ProfileDesk
 from vixio.devices.records import (
@@ -48,12 +48,20 @@ class Desk:
         self.people = PeopleDesk(database, clock)
 
     async def claim(self, wanted: str, actor: str, name: str = "") -> DeviceRecord:
-        """Claim the device that shows this code, or has this id. Raises RegistryError."""
+        """Claim the device that shows this code, or has this id and shows none.
+
+        Raises RegistryError: also for a name, which does not say which device it is.
+        """
         code = "".join(wanted.split())
         by_code = code.isdecimal() and len(code) == DIGITS
-        device_id = await self._by_code(code, actor) if by_code else wanted
-        async with self._changing(device_id, actor, "claimed") as (devices, device):
-            await self._claim(devices, device, actor, name)
+        device_id = await self._by_code(code, actor) if by_code else _checked_id(wanted)
+        async with self._changing(device_id, actor, "claimed") as (devices, device, at):
+            if not by_code and device.code is not None:
+                raise RegistryError(
+                    f"{device.id} shows a code: claim it by that. `vixio devices add {device.id}` "
+                    "lets in whoever has this id"
+                )
+            await self._claim(devices, device, actor, name, at)
         return await self.device(device.id)
 
     async def add(
@@ -65,28 +73,37 @@ class Desk:
         (activation version 2, with ``serial``).
         """
         device_id, serial, key = _checked_id(device_id), checked_text(serial), _checked_key(key)
-        at = self._clock()
         async with self._database.transaction() as transaction:
             devices = DeviceTable(transaction)
             device = await devices.hold(device_id)
+            at = await self._now(transaction)
             if device is None:
                 await devices.add(device_id, at, seen=False)
                 device = await devices.find(device_id)
             assert device is not None  # noqa: S101 - it is held
-            await self._claim(devices, device, actor, name)
+            await self._claim(devices, device, actor, name, at)
             if key:
                 await devices.set(device_id, serial=serial, hmac_key=key, verified_at=None)
             await AuditTable(transaction).add(at, actor, "added", f"device:{device_id}")
         return await self.device(device_id)
 
+    async def _now(self, transaction: Transaction) -> int:
+        """Return the time of a change: behind all that the registry has seen.
+
+        A clock that is set back would give a time before that of tokens which the change is to make
+        void, now or when a device that was forgotten is claimed anew.
+        """
+        seen = await AuditTable(transaction).newest_at()
+        issued = await TokenTable(transaction).newest_at()
+        return max(self._clock(), seen, issued + 1)
+
     async def _claim(
-        self, devices: DeviceTable, device: DeviceRecord, actor: str, name: str
+        self, devices: DeviceTable, device: DeviceRecord, actor: str, name: str, at: int
     ) -> None:
         if device.blocked_at is not None:
             raise RegistryError(
                 f"{device.id} is blocked: `vixio devices unblock {device.id}` first"
             )
-        at = self._clock()
         same = device.claimed_at is not None and device.asking_client in ("", device.client_id)
         await devices.set(
             device.id,
@@ -127,20 +144,28 @@ class Desk:
         )
 
     async def device(self, device_id: str) -> DeviceRecord:
-        """Return a device, by its id in any spelling or by its name. Raises RegistryError."""
+        """Return a device, by its id in any spelling or by its name. Raises RegistryError.
+
+        Anybody can invent an id that is somebody's name for a device: the name wins over an id
+        that is no MAC address and that nobody has claimed.
+        """
         wanted = normalise_device_id(device_id)
         async with self._database.transaction(write=False) as transaction:
             devices = DeviceTable(transaction)
             found = await devices.find(wanted)
-            named = [] if found else await devices.called(device_id.strip())
-            if len(named) == 1:
-                found = await devices.find(named[0])
-        if len(named) > 1:
+            if found is not None and is_mac_address(wanted):
+                return found
+            meant = dict.fromkeys(await devices.called(device_id.strip()))
+            if found is not None and (not meant or found.claimed_at is not None):
+                meant[found.id] = None
+            if len(meant) == 1:
+                found = await devices.find(next(iter(meant)))
+        if len(meant) > 1:
             raise RegistryError(
-                f"{len(named)} devices are called {device_id!r}: use the id of one of them, "
-                + ", ".join(named)
+                f"{len(meant)} devices are called {device_id!r}: use the id of one of them, "
+                + ", ".join(meant)
             )
-        if found is None:
+        if found is None or not meant:
             raise NotKnown(f"no device {device_id!r} is known: `vixio devices` lists them")
         return found
 
@@ -175,7 +200,8 @@ class Desk:
     async def rename(self, device_id: str, name: str, actor: str) -> DeviceRecord:
         """Give a device another name; empty: none. Raises RegistryError."""
         name = checked_text(name)
-        async with self._changing(device_id, actor, "renamed", name=name) as (devices, device):
+        async with self._changing(device_id, actor, "renamed", name=name) as changing:
+            devices, device, _ = changing
             await devices.set(device.id, name=name)
         return await self.device(device_id)
 
@@ -184,14 +210,15 @@ class Desk:
         if profile:
             await self.profiles.find(profile)
         async with self._changing(device_id, actor, "assigned", profile=profile) as changing:
-            devices, device = changing
+            devices, device, _ = changing
             await devices.set(device.id, profile=profile or None)
         return await self.device(device.id)
 
     async def give(self, device_id: str, person: str, actor: str) -> DeviceRecord:
         """Let a device belong to a person; empty: to nobody. Raises RegistryError."""
         owner = (await self.people.find(person)).id if person else ""
-        async with self._changing(device_id, actor, "given", person=owner) as (devices, device):
+        async with self._changing(device_id, actor, "given", person=owner) as changing:
+            devices, device, _ = changing
             if not await devices.give(device.id, owner):
                 raise NotKnown(f"the person {person!r} has just been removed")
         return await self.device(device.id)
@@ -202,21 +229,22 @@ class Desk:
         async with self._changing(device_id, actor, "blocked", reason=reason) as (
             devices,
             device,
+            at,
         ):
             await devices.set(
-                device.id, blocked_at=self._clock(), block_reason=reason, code=None, challenge=""
+                device.id, blocked_at=at, block_reason=reason, code=None, challenge=""
             )
         return await self.device(device_id)
 
     async def unblock(self, device_id: str, actor: str) -> DeviceRecord:
         """Let a device in as before. Raises RegistryError."""
-        async with self._changing(device_id, actor, "unblocked") as (devices, device):
+        async with self._changing(device_id, actor, "unblocked") as (devices, device, _):
             await devices.set(device.id, blocked_at=None, block_reason="")
         return await self.device(device_id)
 
     async def forget(self, device_id: str, actor: str) -> str:
         """Remove a device with its tokens; return its id. Raises RegistryError."""
-        async with self._changing(device_id, actor, "forgotten") as (devices, device):
+        async with self._changing(device_id, actor, "forgotten") as (devices, device, _):
             await devices.remove(device.id)
         return device.id
 
@@ -239,8 +267,7 @@ class Desk:
 
     async def revoke_tokens(self, device_id: str, actor: str) -> DeviceRecord:
         """Revoke all tokens of a device. Raises RegistryError."""
-        at = self._clock()
-        async with self._changing(device_id, actor, "tokens revoked") as (devices, device):
+        async with self._changing(device_id, actor, "tokens revoked") as (devices, device, at):
             await devices.set(device.id, tokens_from=at + 1)
         return await self.device(device_id)
 
@@ -253,17 +280,21 @@ class Desk:
     @asynccontextmanager
     async def _changing(
         self, wanted: str, actor: str, action: str, **detail: str
-    ) -> AsyncIterator[tuple[DeviceTable, DeviceRecord]]:
-        """Hold a known device for a change, which is noted. Raises RegistryError."""
+    ) -> AsyncIterator[tuple[DeviceTable, DeviceRecord, int]]:
+        """Hold a known device for a change, which is noted; give its time too.
+
+        Raises RegistryError.
+        """
         device_id = (await self.device(wanted)).id
         async with self._database.transaction() as transaction:
             devices = DeviceTable(transaction)
             device = await devices.hold(device_id)
             if device is None:
                 raise NotKnown(f"the device {device_id} has just been removed")
-            yield devices, device
+            at = await self._now(transaction)
+            yield devices, device, at
             audit = AuditTable(transaction)
-            await audit.add(self._clock(), actor, action, f"device:{device_id}", **detail)
+            await audit.add(at, actor, action, f"device:{device_id}", **detail)
 
 
 def _checked_id(device_id: str) -> str:

@@ -34,6 +34,10 @@ class NotKnown(RegistryError):
     """There is nothing of that id, name or code."""
 
 
+class NameTaken(RegistryError):
+    """A device that nobody has claimed states the name of another one as its id."""
+
+
 class TooManyTries(RegistryError):
     """The caller has to wait. ``wait_s``: seconds."""
 

@@ -30,7 +30,7 @@ from vixio.devices.activation import read_proof
 from vixio.devices.desk import Desk
 from vixio.devices.news import Known, News, read_news
 from vixio.devices.notes import Notes
-from vixio.devices.records import UNKNOWN, AccessMode, DeviceRecord, RegistryError
+from vixio.devices.records import UNKNOWN, AccessMode, DeviceRecord, NameTaken, RegistryError
 from vixio.devices.tokens import DeviceTokens, Ticket
 from vixio.devices.visits import Seen, Visits
 from vixio.transports.admission.access import (
@@ -198,6 +198,11 @@ class DeviceRegistry(Access):
                 device, token = await self.use(
                     lambda database: Visits(database).visit(visit, self._mode, self._tokens)
                 )
+        except NameTaken:
+            self._counters.add("registry.names_taken")
+            language = visit.language or self._language
+            words = message("device_unknown", language, device=visit.device_id)
+            return Invitation(admitted=False, message=words)
         except (RegistryUnavailable, RegistryError, TimeoutError):
             return self._offline(visit)
         self.known.standings[device.id] = device.standing
@@ -275,8 +280,12 @@ class DeviceRegistry(Access):
 
     def _outdated_by(self, ticket: Ticket) -> bool:
         """Whether another process may have let the device in, and this one not know it yet: its
-        answer to OTA is newer than what is known here."""
-        return bool(ticket.id) and ticket.issued_at >= self.known.at - SKEW_MS
+        answer to OTA is newer than what is known here.
+
+        Not one of a time to come: the clock was set back since it was issued.
+        """
+        newer = self.known.at - SKEW_MS <= ticket.issued_at <= now_ms() + SKEW_MS
+        return bool(ticket.id) and newer
 
     def _offline(self, visit: Visit) -> Invitation:
         """Answer a visit without the database: as usual, where what is known suffices."""

@@ -355,6 +355,11 @@ class TokenTable:
         )
         return [row["id"] for row in rows]
 
+    async def newest_at(self) -> int:
+        """Return when the newest token was issued, in milliseconds since 1970; 0: there is none."""
+        row = await self._in.fetch_one("SELECT COALESCE(MAX(issued_at), 0) AS at FROM tokens")
+        return int(row["at"]) if row else 0
+
     async def expire(self, before: int) -> int:
         """Remove the tokens that have expired before then."""
         return await self._in.execute("DELETE FROM tokens WHERE expires_at < :at", at=before)

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from vixio.core.device import is_mac_address
 from vixio.core.wall_clock import now_ms
 from vixio.database.audit import AuditTable
 from vixio.database.database import Database, Transaction
 from vixio.devices.activation import Proof
-from vixio.devices.records import AccessMode, DeviceRecord
+from vixio.devices.records import AccessMode, DeviceRecord, NameTaken
 from vixio.devices.tables import CODES, DeviceTable, TokenTable
 from vixio.devices.tokens import DeviceTokens, IssuedToken
 from vixio.transports.admission.access import Visit
@@ -55,11 +56,16 @@ class Visits:
         """Note a device that asks OTA; return its record, and its token if it is let in.
 
         A device that is not let in has a code afterwards, where claims need one, and a challenge.
+        Raises NameTaken.
         """
         at = self._clock()
         async with self._database.transaction() as transaction:
             devices = DeviceTable(transaction)
             device = await devices.hold(visit.device_id)
+            if (device is None or device.claimed_at is None) and await _is_anothers_name(
+                devices, visit.device_id
+            ):
+                raise NameTaken(f"{visit.device_id!r} is the name of another device")
             if device is None:
                 await devices.add(visit.device_id, at)
                 await devices.shed(UNCLAIMED)
@@ -160,6 +166,13 @@ class Visits:
             if code is None or at - code_at > CODE_LIFE_MS or at - asked > CODE_IDLE_MS:
                 waiting |= {"code": await _new_code(transaction), "code_at": at}
         return waiting
+
+
+async def _is_anothers_name(devices: DeviceTable, device_id: str) -> bool:
+    """Whether an id that is no MAC address is what somebody calls another device."""
+    if is_mac_address(device_id):
+        return False
+    return any(each != device_id for each in await devices.called(device_id))
 
 
 async def _new_code(transaction: Transaction) -> str:

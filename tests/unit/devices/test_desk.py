@@ -16,7 +16,7 @@ from tests.support.registry_databases import Make
 from vixio.database.database import Database
 from vixio.devices.activation import read_proof
 from vixio.devices.desk import WRONG_CODES, WRONG_MS, Desk
-from vixio.devices.records import AccessMode, DeviceRecord, RegistryError
+from vixio.devices.records import AccessMode, DeviceRecord, NameTaken, RegistryError
 from vixio.devices.tables import PART
 from vixio.devices.visits import CODE_IDLE_MS, CODE_LIFE_MS, UNCLAIMED, Seen, Visits
 from vixio.transports.admission.access import Visit
@@ -173,6 +173,80 @@ async def test_the_allow_list_knows_no_codes(make: Make) -> None:
         assert (await here.desk.claim(BATH, "me")).state == "claimed"
 
 
+# ── who is who ───────────────────────────────────────────────────────────────────────────────
+
+STRANGER = "kitchen"
+"""An id that anybody can state, and that is what somebody calls a device."""
+
+
+async def test_a_name_wins_over_an_id_that_anybody_can_invent(make: Make) -> None:
+    async with registry(make) as here:
+        await here.visit(STRANGER, mode=AccessMode.OPEN)
+        assert (await here.desk.device("Kitchen")).id == STRANGER, "nobody else is called so"
+        await here.desk.add(KITCHEN, "me", name="Kitchen")
+        for words in ("Kitchen", "kitchen", " KITCHEN "):
+            assert (await here.desk.device(words)).id == KITCHEN
+        assert (await here.desk.device(KITCHEN)).name == "Kitchen"
+        assert (await here.desk.block("Kitchen", "", "me")).id == KITCHEN
+        assert await here.desk.forget("kitchen", "me") == KITCHEN
+        assert (await here.desk.device("Kitchen")).id == STRANGER
+
+
+async def test_two_that_are_meant_are_both_named(make: Make) -> None:
+    async with registry(make) as here:
+        await here.desk.add(STRANGER, "me")  # somebody's own program, say
+        await here.desk.add(KITCHEN, "me", name="Kitchen")
+        with pytest.raises(RegistryError, match=f"{KITCHEN}, {STRANGER}"):
+            await here.desk.device("Kitchen")
+        assert (await here.desk.device(KITCHEN)).id == KITCHEN
+
+
+@pytest.mark.parametrize("mode", AccessMode)
+async def test_a_stranger_that_states_a_name_is_not_let_in(make: Make, mode: AccessMode) -> None:
+    async with registry(make) as here:
+        await here.desk.add(KITCHEN, "me", name="Kitchen")
+        with pytest.raises(NameTaken):
+            await here.visit(STRANGER, mode=mode)
+        assert [each.id for each in await here.desk.devices()] == [KITCHEN]
+        assert (await here.visit("bath", mode=mode)).id == "bath"
+        # What was called so later, by its own id's words, comes as before.
+        await here.desk.rename("bath", "Bath", "me")
+        assert (await here.visit("bath", mode=mode)).name == "Bath"
+
+
+async def test_a_claim_by_id_does_not_replace_the_code(make: Make) -> None:
+    async with registry(make) as here:
+        code = await here.code()
+        with pytest.raises(RegistryError, match="shows a code"):
+            await here.desk.claim(KITCHEN, "me")
+        assert (await here.desk.device(KITCHEN)).state == "unclaimed"
+        assert (await here.desk.claim(code, "me")).state == "claimed"
+        await here.desk.rename(KITCHEN, "Kitchen", "me")
+        with pytest.raises(RegistryError):  # a name says nothing of who it is
+            await here.desk.claim("the kitchen", "me")
+        assert (await here.desk.add(BATH, "me")).state == "claimed", "an operator may do it"
+
+
+@pytest.mark.parametrize("change", ["revoke", "forget"])
+async def test_a_clock_that_is_set_back_revives_no_token(make: Make, change: str) -> None:
+    async with registry(make) as here:
+        asks = Visit(device_id=KITCHEN, client_id="c")
+        await here.desk.add(KITCHEN, "me")
+        _, issued = await here.visits.visit(asks, ACTIVATION, here.tokens)
+        assert issued is not None
+        here.clock.at -= 3_600_000
+        if change == "revoke":
+            await here.desk.revoke_tokens(KITCHEN, "me")
+        else:
+            await here.desk.forget(KITCHEN, "me")
+            await here.desk.add(KITCHEN, "me")
+        known = (await here.desk.device(KITCHEN)).standing
+        assert issued.issued_at < known.tokens_from
+        _, another = await here.visits.visit(asks, ACTIVATION, here.tokens)
+        assert another is not None
+        assert another.issued_at >= known.tokens_from
+
+
 async def test_an_open_server_lets_in_all_but_the_blocked(make: Make) -> None:
     async with registry(make) as here:
         assert (await here.visit(mode=AccessMode.OPEN)).code is None
@@ -220,7 +294,7 @@ async def test_tokens_are_revoked_one_by_one_or_all(make: Make) -> None:
             await here.desk.revoke_token(token.id, "me")
         with pytest.raises(RegistryError, match="no token"):
             await here.desk.revoke_token("unknown", "me")
-        assert (await here.desk.revoke_tokens(KITCHEN, "me")).tokens_from == here.clock.at + 1
+        assert (await here.desk.revoke_tokens(KITCHEN, "me")).tokens_from > here.clock.at
 
 
 async def test_a_forgotten_device_leaves_nothing(make: Make) -> None:
@@ -353,7 +427,7 @@ async def test_lines_are_searched_and_pages_read_by_id(make: Make) -> None:
             await here.visit(device_id)
             here.clock.at += 1
         await here.desk.add(BATH, "me", name="Bath")
-        await here.desk.claim(ids[0], "me")
+        await here.desk.add(ids[0], "me")
         await here.desk.block(ids[1], "lost", "me")
         lines = await here.desk.lines()
         assert [line.id for line in lines] == [*reversed(ids), BATH]

@@ -106,7 +106,7 @@ async def test_a_claim_during_a_visit_does_not_make_its_token_void(make: Make) -
         assert await asyncio.to_thread(slow.asked.wait, 60)
         asked_at = now_ms()
         await until(lambda: now_ms() > asked_at)
-        await there.desk.claim(KITCHEN, "me")
+        await there.desk.add(KITCHEN, "me")
         slow.may_begin.set()
         token = await visiting
         _, issued, *_ = token.split(".")

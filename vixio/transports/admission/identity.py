@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from vixio.core.device import (
-    PERSON_PREFIX,
-    RESERVED_PREFIX,
-    TRIAL_PREFIX,
-    normalise_device_id,
-)
+from vixio.core.device import normalise_device_id
 
 MAX_ID_CHARS = 128
 """Identities are MAC addresses and UUIDs; a longer one is a mistake."""
+
+_DEVICE = re.compile(rf"[ -.0-~]{{0,{MAX_ID_CHARS}}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +39,11 @@ class Identity:
 
     @property
     def well_formed(self) -> bool:
-        """Whether both ids are short enough and printable, and the device's is a device's."""
-        return not self.device_id.startswith(
-            (RESERVED_PREFIX, TRIAL_PREFIX, PERSON_PREFIX)
-        ) and all(
-            len(value) <= MAX_ID_CHARS and value.isprintable()
-            for value in (self.device_id, self.client_id)
+        """Whether both ids are short enough and printable, and the device's is a device's.
+
+        That is ASCII without a slash: it is no look-alike of another's, no place in a path, and
+        none of the keys of other conversations.
+        """
+        return bool(_DEVICE.fullmatch(self.device_id)) and (
+            len(self.client_id) <= MAX_ID_CHARS and self.client_id.isprintable()
         )
