@@ -226,3 +226,18 @@ async def test_the_end_of_the_server_does_not_wait_for_a_slow_reader(
         await api.server.app.stop()
         assert not api.server.app.counters.get(stuck)
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+async def test_streams_that_are_asked_for_at_once_count_at_once(tmp_path: Path) -> None:
+    """One token takes its own places alone, however it asks."""
+    async with api_server(tmp_path) as api:
+        token = await api.token(Scope.DEVICES_READ)
+        url, headers = f"{api.server.http_url}/api/v1/events", {"Authorization": f"Bearer {token}"}
+        answers = await asyncio.gather(*(api.http.get(url, headers=headers) for _ in range(40)))
+        statuses = sorted(answer.status for answer in answers)
+        assert statuses == [200] * MAX_STREAMS + [429] * (40 - MAX_STREAMS)
+        other = await api.token(Scope.DEVICES_READ)
+        async with streaming(api.http, api.server.http_url, other):
+            pass
+        for answer in answers:
+            answer.close()

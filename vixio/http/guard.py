@@ -49,6 +49,12 @@ EARLY = Refusal(
     "A WebSocket begins when the server has answered (RFC 6455 section 4.1).\n",
 )
 
+TWO_LENGTHS = Refusal(
+    HTTPStatus.BAD_REQUEST,
+    "two_lengths",
+    "A request has Transfer-Encoding or Content-Length, not both (RFC 9112 section 6.1).\n",
+)
+
 _log = logging.getLogger("uvicorn.error.connections")
 # uvicorn logs each malformed request, so clients could fill the log. They are counted instead.
 _log.setLevel(logging.ERROR)
@@ -69,6 +75,8 @@ class GuardedProtocol(H11Protocol):
     admission: ClassVar[Admission]
     upgrades: ClassVar[Upgrades | None]
     ending: ClassVar[Ending]
+    waiting: ClassVar[dict[GuardedProtocol, None]]
+    """Those whose request is awaited, in the order in which that began."""
 
     handed_over = False
     """Whether the connection is another protocol's: nothing of it is touched any more."""
@@ -99,7 +107,23 @@ class GuardedProtocol(H11Protocol):
         elif tracked.refusal is not None:
             self._refuse(tracked.refusal)
         else:
+            self._make_room()
             self._watch()
+
+    def _make_room(self) -> None:
+        """Where all places are taken, the one that has been waited for longest gives its up.
+
+        Requests that never end could keep all others out else, a whole timeout at a time.
+        """
+        full = 0 < (self.limit_concurrency or 0) <= len(self.connections)
+        if full and (oldest := next(iter(self.waiting), None)) is not None:
+            oldest.give_way()
+
+    def give_way(self) -> None:
+        """Leave the place to another connection: no request has come."""
+        self.admission.counters.add("http.limited.gave_way")
+        self._let_go()
+        self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         if self._refused or self.transport.is_closing():
@@ -211,6 +235,9 @@ class GuardedProtocol(H11Protocol):
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the application. That its client is gone is no error, nor that the server stops."""
         cycle = self.cycle
+        if {b"transfer-encoding", b"content-length"} <= {name for name, _ in scope["headers"]}:
+            self._refuse(TWO_LENGTHS)
+            return
         try:
             await self._application(scope, receive, send)
         except ClientDisconnect:
@@ -239,8 +266,10 @@ class GuardedProtocol(H11Protocol):
             self._stop_watching()
         elif self._timer is None:
             self._timer = self.loop.call_later(REQUEST_S, self._too_slow)
+            self.waiting[self] = None
 
     def _stop_watching(self) -> None:
+        self.waiting.pop(self, None)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -257,6 +286,7 @@ class GuardedProtocol(H11Protocol):
 
     def _too_slow(self) -> None:
         self._timer = None
+        self.waiting.pop(self, None)
         self.admission.counters.add("http.limited.slow")
         self.transport.abort()
 
@@ -276,4 +306,5 @@ def guarded(
     Protocol.admission = admission
     Protocol.upgrades = upgrades
     Protocol.ending = Ending()
+    Protocol.waiting = {}
     return Protocol

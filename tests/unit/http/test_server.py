@@ -291,6 +291,42 @@ async def test_a_request_that_does_not_end_is_cut(
         await asyncio.wait_for(server.stop(), 30)
 
 
+async def test_requests_that_do_not_end_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_guard, "MAX_CONNECTIONS", 8)
+    counters = Counters()
+    half = b"POST /xiaozhi/ota/ HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nhalf"
+    async with serving(counters=counters) as port, contextlib.AsyncExitStack() as stack:
+        for _ in range(3 * 8):
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            stack.callback(writer.close)
+            writer.write(half)
+        for _ in range(5):
+            assert (await request(port, "/healthz")).status == 200
+    assert counters.get("http.limited.gave_way") >= 2 * 8
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n",
+        "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n",
+        "Content-Length: 4\r\nContent-Length: 5\r\n",
+    ],
+)
+async def test_a_request_with_two_lengths_is_refused(lengths: str) -> None:
+    """A proxy may take the one, this server the other, and what follows for the next request."""
+    counters = Counters()
+    async with serving(counters=counters) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        request_line = "POST /xiaozhi/ota/ HTTP/1.1\r\nHost: h\r\n"
+        writer.write(f"{request_line}{lengths}\r\n0\r\n\r\n".encode())
+        answer = Answer(await asyncio.wait_for(reader.read(), 30))
+        writer.close()
+        assert answer.status == 400
+        refused = [name for name in counters.snapshot() if name.startswith("http.refused.")]
+        assert len(refused) == 1
+
+
 async def test_an_idle_connection_that_asked_before_is_closed_in_its_time() -> None:
     async with serving() as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)

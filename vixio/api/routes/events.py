@@ -83,18 +83,21 @@ async def stream_events(
     streams = service.streams
     if streams[who.token_id] >= MAX_STREAMS:
         raise too_many(f"this token has {MAX_STREAMS} streams already: close one", 10)
-    try:
-        watch = await service.ports.feed.watch(position)
-    except TooManyWatches:
-        raise unavailable("too many streams are open, try again later", 30) from None
-    streams[who.token_id] += 1
-    service.ports.counters.add("api.streams")
+    streams[who.token_id] += 1  # before it waits: of many requests at once, each counts
 
     def ended() -> None:
         streams[who.token_id] -= 1
         if not streams[who.token_id]:
             del streams[who.token_id]
 
+    try:
+        watch = await service.ports.feed.watch(position)
+    except BaseException as error:
+        ended()
+        if isinstance(error, TooManyWatches):
+            raise unavailable("too many streams are open, try again later", 30) from None
+        raise
+    service.ports.counters.add("api.streams")
     return EventStream(watch, who, wish, service, ended)
 
 
