@@ -178,11 +178,14 @@ class ArchiveReader:
             try:
                 with self._member(tar, MANIFEST) as file:
                     manifest = json.load(file)
-            except (KeyError, ValueError):
+            except (KeyError, ValueError, RecursionError):
                 raise BackupError(f"{self._path}: no backup of Vixio, or cut off") from None
-        if manifest.get("format") != FORMAT:
-            raise BackupError(f"{self._path}: written by a newer Vixio: update this one")
-        return dict(manifest)
+        match manifest:
+            case {"format": int(found)} if found != FORMAT:
+                raise BackupError(f"{self._path}: written by a newer Vixio: update this one")
+            case {"format": _, "files": dict()}:
+                return dict(manifest)
+        raise BackupError(f"{self._path}: no backup of Vixio")
 
 
 def _digest(tar: tarfile.TarFile, member: tarfile.TarInfo) -> str:

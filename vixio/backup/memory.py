@@ -27,13 +27,18 @@ def is_conversation(device: Mapping[str, Any]) -> bool:
     return not device["key"].startswith(PERSON_KEY)
 
 
-async def load(store: MemoryStore, devices: Iterable[Mapping[str, Any]]) -> int:
-    """Fill an open, empty store; return the number of conversations. Raises BackupError."""
-    number = 0
+async def check(store: MemoryStore) -> None:
+    """Raise BackupError if an open store is not empty."""
     if await store.known():
         raise BackupError(
             f"{store.place} is not empty: restore into a new place, or move the old one away"
         )
+
+
+async def load(store: MemoryStore, devices: Iterable[Mapping[str, Any]]) -> int:
+    """Fill an open, empty store; return the number of conversations. Raises BackupError."""
+    number = 0
+    await check(store)
     for device in devices:
         key, turns = device["key"], to_turns(device["turns"])
         for turn in turns:

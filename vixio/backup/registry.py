@@ -35,23 +35,36 @@ async def dump(database: Database) -> tuple[int, dict[str, Sequence[Mapping[str,
         }
 
 
+async def check(database: Database, version: int) -> None:
+    """Raise BackupError if an open registry is not empty, or older than the rows for it.
+
+    ``version``: of the database that the rows are from.
+    """
+    async with database.transaction(write=False) as transaction:
+        await _check(transaction, database.place, version)
+
+
+async def _check(transaction: Transaction, place: str, version: int) -> None:
+    if version > migrations()[-1].version:
+        raise BackupError("the backup was written by a newer Vixio: update this one")
+    for table in tables():
+        if await transaction.fetch_one(f"SELECT 1 AS one FROM {table} LIMIT 1"):  # noqa: S608
+            raise BackupError(
+                f"{place} is not empty ({table}): restore into a new data folder or database, or "
+                "move the old one away"
+            )
+
+
 async def load(
     database: Database, rows_of: Mapping[str, Iterable[Mapping[str, Any]]], version: int
 ) -> dict[str, int]:
     """Fill an open, empty registry in one transaction; return the number of rows by table.
 
-    ``version``: of the database that the rows are from. Raises BackupError.
+    ``version``: as for :func:`check`. Raises BackupError.
     """
-    if version > migrations()[-1].version:
-        raise BackupError("the backup was written by a newer Vixio: update this one")
     loaded: dict[str, int] = {}
     async with database.transaction() as transaction:
-        for table in tables():
-            if await transaction.fetch_one(f"SELECT 1 AS one FROM {table} LIMIT 1"):  # noqa: S608
-                raise BackupError(
-                    f"{database.place} is not empty ({table}): restore into a new data folder or "
-                    "database, or move the old one away"
-                )
+        await _check(transaction, database.place, version)
         for table in tables():
             loaded[table] = await _fill(transaction, table, rows_of.get(table, ()))
     return loaded

@@ -71,18 +71,25 @@ async def export(place: Place, path: Path) -> Mapping[str, int]:
 
 
 async def restore(place: Place, path: Path) -> Mapping[str, int]:
-    """Fill an empty place from a file; return what was restored, by kind. Raises BackupError."""
+    """Fill an empty place from a file; return what was restored, by kind. Raises BackupError.
+
+    All of the place is looked at before anything is written.
+    """
     archive = await asyncio.to_thread(ArchiveReader, path)
     files = [name.removeprefix(FILES) for name in archive.names if name.startswith(FILES)]
     targets = {name: _inside(place.folder, name) for name in files}
     if taken := next((target for target in targets.values() if target.exists()), None):
         raise BackupError(f"{taken} is there already: restore into a new data folder")
     about: dict[str, Any] = next(archive.lines(ABOUT), {})
+    version = int(about.get("database_version", 0))
+    await registry.check(place.database, version)
+    if place.store is not None:
+        await memory.check(place.store)
     rows = {table: archive.lines(f"{TABLES}{table}.jsonl") for table in registry.tables()}
     conversations = 0
     if place.store is not None:
         conversations = await memory.load(place.store, archive.lines(MEMORY))
-    loaded = await registry.load(place.database, rows, int(about.get("database_version", 0)))
+    loaded = await registry.load(place.database, rows, version)
 
     def write() -> None:
         for name, target in targets.items():

@@ -54,8 +54,8 @@ def api_tokens(context: click.Context, as_json: bool, config: Path | None) -> No
     "scopes",
     multiple=True,
     required=True,
-    help="What it permits: devices:read, devices:write, control, user-tools, firmware, admin. "
-    "Repeat it for several.",
+    help="What it permits: devices:read, devices:write, control, user-tools, conversations:read, "
+    "conversations:write, profiles, reminders, firmware, admin. Repeat it for several.",
 )
 @click.option(
     "--days", type=click.IntRange(1, 3_650), help="How long it is valid (default: until revoked)."

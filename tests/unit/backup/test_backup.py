@@ -125,6 +125,36 @@ async def test_a_place_that_is_not_empty_is_left_as_it_is(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("taken", ["registry", "memory"])
+async def test_all_places_are_looked_at_before_one_is_filled(tmp_path: Path, taken: str) -> None:
+    file, full, other = tmp_path / "backup.tar.gz", tmp_path / "full", tmp_path / "other"
+    for folder in (full, other):
+        folder.mkdir()
+    async with place(full, make_database(full, "")) as here:
+        await fill(here)
+        await export(here, file)
+    async with place(other, make_database(other, "")) as there:
+        assert there.store is not None
+        if taken == "registry":
+            await Desk(there.database).add(KITCHEN, "me")
+        else:
+            await there.store.save_facts(KITCHEN, ["likes tea"])
+        before = await content(there)
+        for _ in range(2):
+            with pytest.raises(BackupError, match="is not empty"):
+                await restore(there, file)
+        assert await content(there) == before
+        assert not (other / "token_secret").exists()
+
+
+@pytest.mark.parametrize(
+    "manifest", [b"[]", b"null", b'"a"', b"{}", b'{"format": 1}', b"[" * 9_999]
+)
+def test_a_manifest_that_is_none_is_no_backup(tmp_path: Path, manifest: bytes) -> None:
+    with pytest.raises(BackupError, match="no backup of Vixio"):
+        ArchiveReader(archive(tmp_path / "b.tar.gz", {MANIFEST: manifest}))
+
+
 async def test_what_was_acknowledged_before_a_backup_is_in_it(make: Make, tmp_path: Path) -> None:
     """The backup is taken while two processes change the registry without a pause."""
     first = make()

@@ -15,6 +15,7 @@ from tests.support.registry import using
 from vixio.api.first_login import FILE_NAME, make_first_login
 from vixio.api.keys import Keys
 from vixio.api.passwords import is_password
+from vixio.api.scopes import Scope
 from vixio.cli.commands import main
 from vixio.database.create import make_database
 from vixio.database.database import Database
@@ -50,6 +51,11 @@ def on_database(folder: Path, work: Callable[[Database], Awaitable[T]]) -> T:
             await database.close()
 
     return asyncio.run(opened())
+
+
+def test_the_help_names_every_scope() -> None:
+    said = " ".join(vixio("api-tokens", "create", "--help").output.split())
+    assert [scope for scope in Scope if scope not in said] == []
 
 
 def test_a_token_is_created_listed_and_revoked(data: Path) -> None:
