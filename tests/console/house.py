@@ -79,7 +79,7 @@ class ConsoleHouse(House):
             yield http
 
     async def visitor(self, config: DeviceConfig) -> tuple[SimulatedDevice, asyncio.Task[None]]:
-        """Start a device that nobody has claimed; return it with its code, and its start."""
+        """Start a device that nobody has claimed, until it shows a code; return its start too."""
         device = SimulatedDevice(config)
         starting = asyncio.create_task(device.start())
         await device.wait_for_activation()
@@ -91,7 +91,8 @@ class ConsoleHouse(House):
         device, starting = await self.visitor(self.device(**options))
         try:
             async with self.api() as http:
-                body = {"code": device.config.device_id, "name": name}
+                shown = await device.wait_for_activation()
+                body = {"code": shown.code, "name": name}
                 async with http.post("/api/v1/devices/claim", json=body) as answer:
                     assert answer.status == 200, await answer.text()
             async with asyncio.timeout(60):

@@ -94,6 +94,8 @@ async def test_all_take_part_one_dies_and_comes_back_and_no_turn_is_lost() -> No
         before = len(speech[0].requests)
         await until(lambda: len(speech[0].requests) > before, what="work for the first one")
         await speech[0].__aexit__(None, None, None)  # whatever it was doing
+        # Not in the middle of an answer: what was said of it cannot be said again by another.
+        await until(lambda: not models[1].answering, what="the end of an answer")
         await models[1].__aexit__(None, None, None)
         await conversing
         await house.converse()

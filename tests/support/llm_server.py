@@ -136,6 +136,8 @@ class LLMServer:
         self.keys: list[str] = []
         self.paths: list[str] = []
         self.connections = 0
+        self.answering = 0
+        """How many answers are under way."""
         self.hung_up = asyncio.Event()
         """Set when a client closed its connection during an answer."""
         self.models = failure(404, "no such page")
@@ -209,12 +211,14 @@ class LLMServer:
             self.keys.append(fields.get("authorization", ""))
             answer = self._next(self.requests[-1])
         gone = asyncio.ensure_future(reader.read(1))  # nothing is sent while an answer is awaited
+        self.answering += 1
         try:
             return await self._answer(answer, writer, gone)
         except ConnectionError:  # noticed while sending: the client was gone before the first step
             self.hung_up.set()
             raise
         finally:
+            self.answering -= 1
             gone.cancel()
             await asyncio.gather(gone, return_exceptions=True)
 

@@ -13,7 +13,7 @@ import itertools
 import json
 import wave
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Final, Literal, Self
@@ -92,6 +92,17 @@ class SpeechServer:
     def fail(self, *faults: Fault) -> None:
         """Do so with the next requests, in order."""
         self._faults.extend(faults)
+
+    async def reach(self, fault: Fault, attempt: Callable[[], Awaitable[None]]) -> None:
+        """Attempt a request until one has reached this fault, and forget what was not reached.
+
+        A busy machine may let one be given up before that, and the fault goes with it.
+        """
+        while not fault.reached.is_set():
+            if not any(each is fault for each in self._faults):
+                self._faults.append(fault)
+            await attempt()
+        self._faults.clear()
 
     @property
     def base_url(self) -> str:

@@ -245,10 +245,12 @@ async def test_a_stall_is_given_up(
     server: SpeechServer, make_asr: MakeASR, stall: str, streamed: bool
 ) -> None:
     fault = Fault(stall=stall)  # type: ignore[arg-type]  # one of the places
-    server.fail(fault)
-    while not fault.reached.is_set():  # on a busy machine 0.3 s may pass before the request is sent
+
+    async def attempt() -> None:
         with pytest.raises(ProviderTimeout):
             await hear(await make_asr(timeout=0.3, stream=streamed))
+
+    await server.reach(fault, attempt)
     async with asyncio.timeout(LIMIT):
         await server.idle()
     assert (await hear(await make_asr())).text == WORDS
