@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -59,6 +60,7 @@ async def test_from_the_first_login_to_the_last(
             await _remind(visit, device)
         finally:
             await device.close()
+        await _on_record(home, "feed the cat")
         await _keep_and_erase(visit, tmp_path)
         await _sign_out(visit, home)
 
@@ -143,10 +145,20 @@ async def _remind(visit: Visit, device: SimulatedDevice) -> None:
     await dialog.get_by_label("When").select_option("now")
     await dialog.get_by_role("button", name="Save").click()
     await until(
-        lambda: any("feed the cat" in reply.text for reply in device.replies),
+        lambda: any("feed the cat" in reply.text and reply.ended for reply in device.replies),
         what="the reminder",
         seconds=60,
     )
+
+
+async def _on_record(home: ConsoleHouse, words: str) -> None:
+    """Wait for the record of the last turn, which is written behind: it would come after all was
+    erased."""
+    async with home.api() as http, asyncio.timeout(30):
+        said = ""
+        while words not in said:
+            async with http.get(f"/api/v1/devices/{KITCHEN}/turns") as answer:
+                said = await answer.text()
 
 
 async def _keep_and_erase(visit: Visit, folder: Path) -> None:
