@@ -48,6 +48,7 @@ class Written:
         self.behind.touch()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numbers", [[99], [1, 99, 2], [99, 98], [1, 2, 3], [1, 99, 2, 98, 3]])
 async def test_a_bad_entry_is_dropped_alone(tmp_path: Path, numbers: list[int]) -> None:
     here = Written(tmp_path)

@@ -209,6 +209,7 @@ async def empty(database: Database) -> None:
     database._connection.execute("PRAGMA max_page_count=100000").fetchone()  # type: ignore[attr-defined]  # of SQLite
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["sqlite", "system"])
 async def test_a_full_disk_refuses_writing_and_not_reading(
     tmp_path: Path, how: str, caplog: pytest.LogCaptureFixture

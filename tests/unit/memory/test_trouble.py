@@ -9,6 +9,8 @@ import sqlalchemy.exc as sql
 from vixio.database.link import Trouble
 from vixio.memory.create import make_store
 
+pytestmark = pytest.mark.slow  # it imports both drivers and the SDK
+
 
 class Coded(Exception):
     """An error of a driver, with PostgreSQL's code."""
