@@ -21,13 +21,12 @@ from tests.e2e.api_client import Client
 from tests.e2e.doubles import WaveformASR
 from tests.e2e.harness import RunningServer, serving, settings
 from tests.support.llm_server import Answer, LLMServer, chunk, text
-from tests.support.registry_databases import new_postgres, skip_postgres
+from tests.support.registry_databases import empty, fill, new_postgres, skip_postgres
 from tests.support.waiting import until
 from vixio.api.keys import Keys
 from vixio.api.scopes import Scope
 from vixio.conversations.desk import ConversationDesk, Turns
 from vixio.conversations.records import TurnRecord
-from vixio.database.database import Database
 from vixio.database.link import Operation
 from vixio.testing import ScriptedTTS
 
@@ -145,17 +144,6 @@ def call(name: str, *pieces: str) -> Answer:
         delta = {"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}
         steps.append(event(delta))
     return Answer([*steps, event({}, "tool_calls"), "data: [DONE]\n\n"])
-
-
-async def fill(database: Database) -> None:
-    """Leave the file no room, as SQLite itself has it."""
-    connection = database._connection  # type: ignore[attr-defined]  # of SQLite
-    (pages,) = connection.execute("PRAGMA page_count").fetchone()
-    connection.execute(f"PRAGMA max_page_count={pages}").fetchone()
-
-
-async def empty(database: Database) -> None:
-    database._connection.execute("PRAGMA max_page_count=1000000").fetchone()  # type: ignore[attr-defined]  # of SQLite
 
 
 async def test_a_full_disk_refuses_writing_and_not_reading(tmp_path: Path) -> None:

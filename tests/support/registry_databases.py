@@ -59,3 +59,15 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Make]:
         skip_postgres()
         url = new_postgres(request.getfixturevalue("postgres_url"))
         yield lambda: make_database(Path(), url)
+
+
+async def fill(database: Database) -> None:
+    """Leave a SQLite file no room, as it has it itself on a full disk."""
+    connection = database._connection  # type: ignore[attr-defined]  # of SQLite
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    connection.execute(f"PRAGMA max_page_count={pages}").fetchone()
+
+
+async def empty(database: Database) -> None:
+    """Give it room again."""
+    database._connection.execute("PRAGMA max_page_count=1000000").fetchone()  # type: ignore[attr-defined]  # of SQLite

@@ -12,7 +12,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from tests.support.registry_databases import Make
+from tests.support.registry_databases import Make, empty, fill
 from vixio.core.errors import ToolError
 from vixio.database.create import make_database
 from vixio.database.database import Database, DatabaseFailed, Value
@@ -196,17 +196,6 @@ async def test_what_the_errors_of_postgresql_mean(error: Exception, outage: bool
 
 
 # ── a full disk ──────────────────────────────────────────────────────────────────────────────
-
-
-async def fill(database: Database) -> None:
-    """Leave the file no room, as SQLite itself has it."""
-    connection = database._connection  # type: ignore[attr-defined]  # of SQLite
-    (pages,) = connection.execute("PRAGMA page_count").fetchone()
-    connection.execute(f"PRAGMA max_page_count={pages}").fetchone()
-
-
-async def empty(database: Database) -> None:
-    database._connection.execute("PRAGMA max_page_count=100000").fetchone()  # type: ignore[attr-defined]  # of SQLite
 
 
 @pytest.mark.slow
