@@ -1,0 +1,118 @@
+"""The tools that a model is offered, found by what it calls them. Cheap to import.
+
+Models and their servers bend names: they write the real name for the alias, put ``functions.`` in
+front (gpt-oss, Kimi), leave a control token behind it (vllm-project/vllm#32633), change case or
+separators. A name that means exactly one offered tool is that tool; none is guessed.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Final
+
+from vixio.providers.openai_agent.model import ModelTool
+
+_LONGEST: Final = 300
+"""Characters of a name that are looked at; no tool's name is as long."""
+
+_NEAR: Final = 5
+_SIMILAR: Final = 0.6
+
+_BEFORE: Final = re.compile(
+    r"(?:<[|｜\w]*>|<?function=|to=|call:|"
+    r"(?:functions?|tools?|default_api|namespace|assistant|commentary|mcp)(?:::|__|[.:/]))+",
+    re.IGNORECASE,
+)
+"""Opening tokens, and the namespaces in which models see tools: gpt-oss, Kimi, Gemini, MCP."""
+
+_BEHIND: Final = re.compile(
+    # A token and all behind it; the number of a call (Kimi); brackets; a channel or format.
+    r"[<>|｜\[].*|:\d+$|\(.*\)?$|\s+(?:commentary|json|code)$",
+    re.DOTALL | re.IGNORECASE,
+)
+
+_QUOTES: Final = " \t\r\n\"'`“”‘’*"
+
+
+class OfferedTools:
+    """A list of tools with its indexes, which are made when the first name is looked for."""
+
+    def __init__(self, tools: Sequence[ModelTool]) -> None:
+        self.tools = tools
+        self._exact: dict[str, ModelTool] | None = None
+        self._alike: list[dict[str, ModelTool | None]] | None = None
+
+    def find(self, name: str) -> ModelTool | None:
+        """Return the one tool that ``name`` means; None if it is none, or could be several.
+
+        Its name here comes first, then its real name, then either in other case or with other
+        separators, then what is left without namespaces, control tokens, quotes and brackets.
+        """
+        if self._exact is None:
+            self._exact = {tool.name: tool for tool in self.tools}
+        found = self._exact.get(name)
+        if found is not None or not self.tools:
+            return found
+        return self._meant(name[:_LONGEST])
+
+    def near(self, name: str) -> Sequence[str]:
+        """Return names of tools like ``name``, the nearest first: a few, or none."""
+        bare = _bare(name[:_LONGEST])
+        by_form = {_form(tool.name): tool.name for tool in self.tools}
+        close = get_close_matches(_form(bare), by_form, _NEAR, _SIMILAR)
+        words = set(_words(bare))
+        ranked = sorted(
+            (tool.name for tool in self.tools),
+            key=lambda each: -len(words & set(_words(each))),
+        )
+        sharing = [each for each in ranked if words & set(_words(each))]
+        return list(dict.fromkeys([*(by_form[form] for form in close), *sharing]))[:_NEAR]
+
+    def _meant(self, name: str) -> ModelTool | None:
+        if self._alike is None:
+            self._alike = [
+                _unique((tool.definition.name, tool) for tool in self.tools),
+                _unique(
+                    (_form(each), tool)
+                    for tool in self.tools
+                    for each in (tool.name, tool.definition.name)
+                ),
+                _unique(
+                    (_form(f"{tool.definition.source}_{tool.definition.name}"), tool)
+                    for tool in self.tools
+                ),
+            ]
+        for form in dict.fromkeys((name, _form(name), _form(_bare(name)))):
+            for index in self._alike:
+                if form in index:
+                    return index[form]
+        return None
+
+
+def _unique(named: Iterable[tuple[str, ModelTool]]) -> dict[str, ModelTool | None]:
+    """Return tools by a form of their name; None where several have it."""
+    index: dict[str, ModelTool | None] = {}
+    for form, tool in named:
+        if form:
+            index[form] = tool if index.get(form, tool) is tool else None
+    return index
+
+
+def _form(name: str) -> str:
+    """Return ``name`` without case and separators; letters of every script stay."""
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    return "".join(char for char in folded if char.isalnum())
+
+
+def _bare(name: str) -> str:
+    """Return ``name`` without what stands around it in a model's own protocol."""
+    bare = name.strip(_QUOTES)
+    bare = bare[before.end() :] if (before := _BEFORE.match(bare)) else bare
+    return _BEHIND.sub("", bare).strip(_QUOTES)
+
+
+def _words(name: str) -> Sequence[str]:
+    return [word for word in re.split(r"[\W_]+", name.casefold()) if len(word) > 1]
