@@ -191,6 +191,10 @@ class ToolRuntime(ToolHost):
         if outcome not in {"", "failed"}:
             add(self._name(source, outcome))
 
+    def repaired(self, tool: ToolDefinition) -> None:
+        """Count a call whose arguments were one step from right, as ``tool.<source>.repaired``."""
+        self.counters.add(self._name(tool.source, "repaired"))
+
     def _name(self, source: str, what: str) -> str:
         key = (source, what)
         name = self._names.get(key)

@@ -165,7 +165,7 @@ class RuntimeTurn(TurnTools):
         try:
             if not session.policy.permits(tool):
                 raise ToolError("denied", f"{tool.name} must not be used here")
-            parsed = read_arguments(tool, arguments)
+            parsed = read_arguments(tool, arguments, lambda: session.runtime.repaired(tool))
             if tool.options.confirm:
                 session.confirmations.check(tool, parsed, self._context.turn_id)
         except ToolError as error:
