@@ -43,7 +43,8 @@ class ProviderError(VixioError):
     ``reason`` is a key of :data:`~vixio.core.messages.REASONS`, to be shown on the device, or
     :data:`~vixio.core.messages.LOADING`; empty if there is no short reason. ``retry_after``:
     seconds to wait before the next request, as the service asks; None if it does not. ``part``: the
-    kind of the provider (``asr``), once it is known: from who has loaded or used it.
+    kind of the provider (``asr``), once it is known: from who has loaded or used it. ``detail``:
+    why a service refuses a request, in its own words and in full: for programs, not for a log.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class ProviderError(VixioError):
         self.reason = reason
         self.retry_after = retry_after
         self.part = ""
+        self.detail = ""
 
 
 class ProviderUnavailable(ProviderError):

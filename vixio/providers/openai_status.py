@@ -48,9 +48,17 @@ class Service:
 
 
 def of_status(
-    service: Service, status: int, code: str, message: str, headers: Mapping[str, str]
+    service: Service,
+    status: int,
+    code: str,
+    message: str,
+    headers: Mapping[str, str],
+    place: str = "",
 ) -> ProviderError:
-    """Return the error of an answer with an HTTP ``status``; ``message``: of its body."""
+    """Return the error of an answer with an HTTP ``status``.
+
+    ``code``, ``message`` and ``place`` (``param``, as ``tools[3].function.name``): of its body.
+    """
     if status in (401, 403):
         # The body quotes part of the key, so the message leaves it out.
         text = f"{service} refuses the api_key ({status}): see {service.section}.api_key"
@@ -69,14 +77,17 @@ def of_status(
     if status == 429:
         text = f"{service} has too many requests (429): try again later"
         return ProviderError(service.provider, text, reason="busy", retry_after=pause)
-    retryable = status >= 500 or status in (408, 409)
-    return ProviderError(
-        service.provider,
-        f"{service} answers {status}: {one_line(message)}",
-        retryable=retryable,
-        reason="service" if retryable else REQUEST,
-        retry_after=pause,
-    )
+    text = f"{service} answers {status}: {one_line(message)}"
+    if status >= 500 or status in (408, 409):
+        return ProviderError(service.provider, text, reason="service", retry_after=pause)
+    return _refused(service, text, f"{message} {place}")
+
+
+def _refused(service: Service, text: str, detail: str) -> ProviderError:
+    """Return the error of a service that does not take a request as it is."""
+    error = ProviderError(service.provider, text, retryable=False, reason=REQUEST)
+    error.detail = detail
+    return error
 
 
 def of_body(
@@ -87,11 +98,15 @@ def of_body(
         parsed = json.loads(body)
     except ValueError:
         parsed = None
+    if isinstance(parsed, list) and parsed:  # Gemini's, in a list of one
+        parsed = parsed[0]
     if not isinstance(parsed, dict):
         said = body.decode("utf-8", "replace") or "no reason given"
         return of_status(service, status, "", said, headers)
-    code, message = _told(parsed.get("error") or parsed)
-    return of_status(service, status, code, message, headers)
+    error = parsed.get("error") or parsed
+    code, message = _told(error)
+    place = str(error.get("param") or "") if isinstance(error, dict) else ""
+    return of_status(service, status, code, message, headers, place)
 
 
 def raise_error(body: Mapping[str, Any], service: Service) -> None:
@@ -117,7 +132,7 @@ def of_code(service: Service, code: str, message: str) -> ProviderError:
         return ProviderError(service.provider, text, reason="busy")
     if code.startswith("invalid_") or code == "context_length_exceeded":
         text = f"{service} refuses the request: {one_line(message)}"
-        return ProviderError(service.provider, text, retryable=False, reason=REQUEST)
+        return _refused(service, text, message)
     text = f"{service} reports: {one_line(message)}"
     return ProviderError(service.provider, text, reason="service")
 

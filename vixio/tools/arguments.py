@@ -112,9 +112,9 @@ def _checked(validator: Validator, arguments: JsonObject) -> JsonObject:
             if not found:
                 return arguments
             meant, faults = deepcopy(arguments), found
-            for _ in range(
-                _MAX_ROUNDS if len(found) <= _MAX_MENDED else 0
-            ):  # behind JSON in a string there may be a number in quotes
+            for _ in range(_MAX_ROUNDS):  # within JSON in a string there may be another fault
+                if len(faults) > _MAX_MENDED:
+                    break
                 if not all(_mended(validator, meant, fault) for fault in faults):
                     break
                 faults = list(validator.iter_errors(meant))

@@ -79,7 +79,7 @@ async def test_everything_but_patterns_is_checked() -> None:
         "$defs": {"small": {"type": "integer", "maximum": 9}},
     }
     assert await call(schema, {"x": 3}) == (True, "")
-    for wrong in ({}, {"x": 10}, {"x": "3"}, {"x": 3, "y": 4}):
+    for wrong in ({}, {"x": 10}, {"x": "three"}, {"x": 3, "y": 4}):
         assert await call(schema, dict(wrong)) == (False, "invalid_arguments")
 
 

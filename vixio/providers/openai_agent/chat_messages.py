@@ -14,6 +14,7 @@ from typing import Any, Final
 from vixio.core.errors import ProviderError
 from vixio.core.metrics import ModelUse
 from vixio.core.well_formed import well_formed
+from vixio.providers.openai_agent.call_pieces import CallPieces, Known
 from vixio.providers.openai_agent.model import Answer, Item, ModelTool, Words, text_of
 
 _REASONING: Final = ("reasoning_content", "reasoning")
@@ -77,14 +78,16 @@ def _call(item: Item) -> Message:
 
 
 class ChatReader:
-    """Puts one streamed answer together. Raises ProviderError where it cannot be used."""
+    """Puts one streamed answer together. Raises ProviderError where it cannot be used.
 
-    def __init__(self, provider: str) -> None:
+    ``known``: whether a name is that of an offered tool.
+    """
+
+    def __init__(self, provider: str, known: Known) -> None:
         self._provider = provider
         self._text: list[str] = []
         self._reasoning: dict[str, list[str]] = {}
-        self._calls: list[Item] = []
-        self._by_index: dict[int, Item] = {}
+        self._pieces = CallPieces(known)
         self._usage: Mapping[str, Any] = {}
         self._model = ""
         self._finish = ""
@@ -100,31 +103,42 @@ class ChatReader:
         words = None
         for choice in event.get("choices") or ():
             self._finish = choice.get("finish_reason") or self._finish
-            words = self._delta(choice.get("delta") or {}) or words
+            words = self._delta(self._part(choice)) or words
         return words
 
     def answer(self) -> Answer:
         """Return the whole answer, at the end of the stream."""
         text = well_formed("".join(self._text))
-        for call in self._calls:  # servers cut an emoji in two
+        calls = self._pieces.calls
+        for call in calls:  # servers cut an emoji in two
             call["arguments"] = well_formed(call["arguments"])
-        if not (text or self._calls or self._finish):
+        if not (text or calls or self._finish):
             raise ProviderError(self._provider, "the answer broke off", reason="service")
-        if self._finish == "length" and (self._calls or not text):
+        if self._finish == "length" and (calls or not text):
             # A call may lack a part of its arguments that nobody would miss.
             what = "the answer was cut at the limit of tokens (max_tokens)"
             raise ProviderError(self._provider, what, retryable=False, reason="service")
         items: list[Item] = []
-        if self._reasoning and self._calls:
+        if self._reasoning and calls:
             said = {name: "".join(pieces) for name, pieces in self._reasoning.items()}
             items.append({"type": "reasoning", **said})
         if text:
             items.append({"role": "assistant", "content": text})
-        return Answer([*items, *self._calls], self._use())
+        return Answer([*items, *calls], self._use())
+
+    def _part(self, choice: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return what a choice adds: its delta, or the message of an answer in one piece."""
+        part: Mapping[str, Any] = choice.get("delta") or {}
+        if not part and not (self._text or self._pieces.calls):
+            part = choice.get("message") or {}
+        return part
 
     def _delta(self, delta: Mapping[str, Any]) -> Words | None:
-        for call in delta.get("tool_calls") or ():
-            self._call(call)
+        made = delta.get("tool_calls") or ()
+        for call in (made,) if isinstance(made, dict) else made:
+            self._pieces.feed(call)
+        if call := delta.get("function_call"):  # the API before tools
+            self._pieces.feed({"index": 0, "function": call})
         for name in _REASONING:
             if isinstance(piece := delta.get(name), str) and piece:
                 self._reasoning.setdefault(name, []).append(piece)
@@ -138,22 +152,6 @@ class ChatReader:
             raise TypeError(f"text of type {type(text).__name__}")
         self._text.append(text)
         return Words(text, refusal)
-
-    def _call(self, piece: Mapping[str, Any]) -> None:
-        index = piece.get("index")
-        function = piece.get("function") or {}
-        call_id = piece.get("id") or ""
-        known = self._by_index.get(index) if isinstance(index, int) else None
-        # Some servers send whole calls, all of them with index 0 or without one.
-        if known is None or (call_id and call_id != known["call_id"] and function.get("name")):
-            known = {"type": "function_call", "call_id": call_id, "name": "", "arguments": ""}
-            self._calls.append(known)
-            self._by_index[index if isinstance(index, int) else len(self._calls) - 1] = known
-        known["call_id"] = known["call_id"] or call_id
-        known["name"] = known["name"] or function.get("name") or ""
-        known["arguments"] += function.get("arguments") or ""
-        if extra := piece.get("extra_content"):
-            known["extra_content"] = extra
 
     def _use(self) -> ModelUse:
         usage = self._usage

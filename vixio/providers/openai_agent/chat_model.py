@@ -9,6 +9,7 @@ from vixio.core.errors import ProviderError
 from vixio.core.streams import closing
 from vixio.providers.openai_agent.chat_messages import ChatReader, to_messages, to_tools
 from vixio.providers.openai_agent.model import ModelCall, ModelStream, Words
+from vixio.providers.openai_agent.offered import OfferedTools
 from vixio.providers.openai_client import SharedClient
 
 _ONLY_WITH_TOOLS: Final = "parallel_tool_calls"
@@ -38,7 +39,8 @@ class ChatModel:
     async def stream(self, call: ModelCall) -> ModelStream:
         """Request an answer; see :class:`~vixio.providers.openai_agent.model.Model`."""
         answer = await self._client.post_json("chat/completions", self._body(call))
-        reader = ChatReader(self._provider)
+        offered = OfferedTools(call.tools)
+        reader = ChatReader(self._provider, lambda name: offered.find(name) is not None)
         try:
             async with closing(answer.events()) as incoming:
                 async for event in incoming:

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from contextlib import aclosing, closing
 from dataclasses import replace
-from uuid import uuid4
 
 from vixio.core.backoff import Backoff
 from vixio.core.errors import ProviderError, ProviderTimeout
 from vixio.core.generators import closing_all
 from vixio.core.watchdog import Watchdog
-from vixio.providers.openai_agent.model import Answer, Item, Model, ModelCall, ModelStream
-from vixio.providers.openai_agent.settings import TurnSettings
+from vixio.providers.openai_agent.accepted_tools import AcceptedTools
+from vixio.providers.openai_agent.made_calls import sendable, settled
+from vixio.providers.openai_agent.model import Answer, Model, ModelCall, ModelStream
+from vixio.providers.openai_agent.offered import OfferedTools
+from vixio.providers.openai_agent.settings import SamplingSettings, TurnSettings
 from vixio.providers.openai_status import unexpected
 
 _log = logging.getLogger(__name__)
 
 _LONGEST_WAIT = 2.0
 """Seconds. If a server asks for a longer pause, it is not retried in this turn: the user waits."""
+
+_MOST_REFUSALS = 3
+"""Times that one request goes again, each without tools that the service has just refused."""
 
 _RETRY = Backoff(first=0.3, longest=2 * _LONGEST_WAIT, jitter=0.1)
 
@@ -38,6 +42,8 @@ class GuardedModel:
         self._inner = inner
         self._name = name
         self._limits = limits
+        most = limits.max_tools if isinstance(limits, SamplingSettings) else 0
+        self._accepted = AcceptedTools(self.label, most)
 
     def stream(self, call: ModelCall) -> ModelStream:
         """Stream the answer, within the model's own limits."""
@@ -45,19 +51,24 @@ class GuardedModel:
 
     async def attempt(self, call: ModelCall, first_token: float, retries: int) -> ModelStream:
         """Stream the answer; its first token is due in ``first_token`` seconds, with retries."""
-        failures = 0
+        failures = refusals = 0
         loop = asyncio.get_running_loop()
         deadline = loop.time() + first_token
         while True:
             begun = False
+            fit = replace(call, items=sendable(call.items), tools=self._accepted.of(call.tools))
             try:
-                async with aclosing(self._answer(call, deadline, first_token)) as answer:
+                async with aclosing(self._answer(fit, deadline, first_token)) as answer:
                     async for event in answer:
                         begun = True
-                        yield event
+                        yield self._signed(event, call) if isinstance(event, Answer) else event
                 return
             except Exception as error:  # reason: a model's library may raise anything
                 failure = self._classified(error)
+                mended = refusals < _MOST_REFUSALS and not begun
+                if mended and self._accepted.blamed(failure, fit.tools):
+                    refusals += 1
+                    continue  # without the tools that were refused
                 failures += 1
                 wait = max(_RETRY.delay(failures), failure.retry_after or 0.0)
                 if (
@@ -90,7 +101,7 @@ class GuardedModel:
                             raise self._late(begun, first_token) from error
                         raise
                     if isinstance(event, Answer):
-                        yield self._signed(event, call.items)
+                        yield event
                         return
                     if event.text:
                         begun = True
@@ -102,27 +113,11 @@ class GuardedModel:
             return ProviderTimeout(self._name, "further token", self._limits.stall_timeout)
         return ProviderTimeout(self._name, "first token", first_token)
 
-    def _signed(self, answer: Answer, before: Sequence[Item]) -> Answer:
-        items = _told_apart(answer.items, before)
+    def _signed(self, answer: Answer, call: ModelCall) -> Answer:
+        items = settled(answer.items, call.items, OfferedTools(call.tools))
         return Answer(items, replace(answer.use, model=self.label))
 
     def _classified(self, error: Exception) -> ProviderError:
         if isinstance(error, ProviderError):
             return error
         return unexpected(self._name, error)
-
-
-def _told_apart(items: Sequence[Item], before: Sequence[Item]) -> Sequence[Item]:
-    """Give a new id to a call without an id, or with the id of an earlier call.
-
-    Some servers number the calls of each answer from zero; APIs refuse an id that comes twice.
-    """
-    seen = {item["call_id"] for item in before if item.get("type") == "function_call"}
-    told: list[Item] = []
-    for item in items:
-        if item.get("type") == "function_call":
-            if not item["call_id"] or item["call_id"] in seen:
-                item = {**item, "call_id": f"call_{uuid4().hex[:24]}"}  # noqa: PLW2901 - the copy
-            seen.add(item["call_id"])
-        told.append(item)
-    return told

@@ -1,4 +1,6 @@
-"""The tools that a model is offered, found by what it calls them. Cheap to import.
+"""The tools that a model is offered: made from definitions, and found by what it calls them.
+
+Cheap to import.
 
 Models and their servers bend names: they write the real name for the alias, put ``functions.`` in
 front (gpt-oss, Kimi), leave a control token behind it (vllm-project/vllm#32633), change case or
@@ -13,7 +15,14 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Final
 
+from vixio.core.errors import ToolError
+from vixio.core.tools.names import safe_tool_name
+from vixio.core.tools.types import ToolDefinition
 from vixio.providers.openai_agent.model import ModelTool
+from vixio.providers.openai_agent.service_schema import service_schema
+
+MAX_DESCRIPTION: Final = 1_024
+"""Characters of a function's description that OpenAI takes."""
 
 _LONGEST: Final = 300
 """Characters of a name that are looked at; no tool's name is as long."""
@@ -35,6 +44,30 @@ _BEHIND: Final = re.compile(
 )
 
 _QUOTES: Final = " \t\r\n\"'`“”‘’*"
+
+
+def as_offered(tool: ToolDefinition) -> ModelTool:
+    """Return ``tool`` as every large service accepts it, under its alias.
+
+    Raises ToolError if its parameters are not the JSON Schema of an object.
+    """
+    from vixio.tools.arguments import prepare
+
+    prepare(tool)
+    schema = service_schema(tool.parameters)
+    if schema is None:
+        message = f"the parameters of {tool.name} are not those of an object"
+        raise ToolError("failed", message)
+    name = tool.alias or safe_tool_name(tool.name)
+    return ModelTool(name, _description(tool, name), schema, tool)
+
+
+def _description(tool: ToolDefinition, alias: str) -> str:
+    """Return the description; behind the real name where ``alias`` has lost letters of it."""
+    words = tool.description.strip()
+    if _form(tool.name) not in _form(alias) and not words.startswith(tool.name):
+        words = f"{' '.join(tool.name.split())}: {words}" if words else tool.name
+    return words if len(words) <= MAX_DESCRIPTION else f"{words[: MAX_DESCRIPTION - 1]}…"
 
 
 class OfferedTools:
@@ -70,6 +103,12 @@ class OfferedTools:
         )
         sharing = [each for each in ranked if words & set(_words(each))]
         return list(dict.fromkeys([*(by_form[form] for form in close), *sharing]))[:_NEAR]
+
+    def unknown(self, name: str) -> ToolError:
+        """Return the error for a name that means none of the tools; the model may try again."""
+        near = ", ".join(self.near(name))
+        hint = f"did you mean {near}?" if near else "call one of those that are offered"
+        return ToolError("not_found", f"there is no tool {name}; {hint}", retryable=True)
 
     def _meant(self, name: str) -> ModelTool | None:
         if self._alike is None:

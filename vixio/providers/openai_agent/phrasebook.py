@@ -74,7 +74,8 @@ class PhraseBookModel:
         turns = _turns(call.items)
         text, results = _meant(turns)
         signatures = [
-            ToolSignature(tool.name, tool.description, tool.parameters) for tool in call.tools
+            ToolSignature(tool.name, tool.definition.description, tool.definition.parameters)
+            for tool in call.tools
         ]
         own, languages = _languages(text, self._language or call.language)
         if results and Result.read(results[-1]).unconfirmed:

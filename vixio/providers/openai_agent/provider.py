@@ -20,6 +20,7 @@ from vixio.providers.agent import AgentEvent, AgentProvider, AgentRequest, Syste
 from vixio.providers.openai_agent.backend import OpenAIAgentBackend, SharedModelBackend
 from vixio.providers.openai_agent.history_items import to_input_items
 from vixio.providers.openai_agent.model import ModelTool
+from vixio.providers.openai_agent.offered import as_offered as _convert
 from vixio.providers.openai_agent.settings import OpenAIAgentSettings
 
 _log = logging.getLogger(__name__)
@@ -162,11 +163,3 @@ def _definition(tool: Tool) -> ToolDefinition:
 
         return definition_of(tool)
     return func_to_tool_definition(tool)
-
-
-def _convert(tool: ToolDefinition) -> ModelTool:
-    """Raises ToolError if its parameters are not a JSON Schema."""
-    from vixio.tools.arguments import prepare, whole_schema
-
-    prepare(tool)
-    return ModelTool(tool.alias, tool.description, whole_schema(tool.parameters), tool)

@@ -41,7 +41,12 @@ def _of_status(provider: str, error: openai.APIStatusError) -> ProviderError:
     original = _original(error)
     code, headers = str(original.code or ""), original.response.headers
     return openai_status.of_status(
-        Service(provider), error.status_code, code, _message_of(error), headers
+        Service(provider),
+        error.status_code,
+        code,
+        _message_of(error),
+        headers,
+        str(original.param or ""),
     )
 
 

@@ -28,7 +28,7 @@ class TurnSettings(BaseModel):
 
 
 class SamplingSettings(TurnSettings):
-    """Sampling options of a language model; unset: the model's own default."""
+    """Options of the requests to a language model; unset: the model's own default."""
 
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
@@ -36,6 +36,9 @@ class SamplingSettings(TurnSettings):
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high"] | None = None
     parallel_tool_calls: bool | None = Field(
         default=None, description="May it call several tools at once?"
+    )
+    max_tools: int = Field(
+        default=128, ge=0, description="Tools of one request, the most useful; 0: any number"
     )
     include_usage: bool = Field(
         default=True, description="Ask for the token count; some old servers refuse the question"

@@ -26,9 +26,8 @@ from vixio.core.errors import ToolError
 from vixio.core.tools.context import ToolContext
 from vixio.core.tools.converter import ToolConverterBase
 from vixio.core.tools.local import func_to_tool_definition
-from vixio.core.tools.names import safe_tool_name
 from vixio.core.tools.types import ImagePart, JsonObject, ToolCallResult, ToolDefinition
-from vixio.tools.arguments import prepare, whole_schema
+from vixio.providers.openai_agent.offered import as_offered
 from vixio.tools.runtime import DIRECT
 
 set_tracing_disabled(True)  # a thread of the SDK would send traces to a cloud service
@@ -71,15 +70,15 @@ class OpenAIAgentToolConverter(ToolConverterBase[FunctionTool]):
         return self._function_tool(tool_def)
 
     def _function_tool(self, tool_def: ToolDefinition) -> FunctionTool:
-        prepare(tool_def)
+        offered = as_offered(tool_def)
 
         async def invoke(context: SdkToolContext[Any], arguments: str) -> Any:  # noqa: ANN401 - the SDK's signature
             return self._output(await DIRECT.run(tool_def, arguments, context.tool_call_id))
 
         tool = ConvertedTool(
-            name=tool_def.alias or safe_tool_name(tool_def.name),
-            description=tool_def.description,
-            params_json_schema=whole_schema(tool_def.parameters),
+            name=offered.name,
+            description=offered.description,
+            params_json_schema=offered.parameters,
             on_invoke_tool=invoke,
             strict_json_schema=False,  # strict mode would rewrite the schema
         )

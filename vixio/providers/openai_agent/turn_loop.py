@@ -18,6 +18,7 @@ from vixio.core.tools.types import ToolCallResult, ToolDefinition
 from vixio.core.watchdog import Watchdog
 from vixio.providers.agent import AgentEvent, AgentRequest
 from vixio.providers.openai_agent.model import Answer, Item, Model, ModelCall, ModelTool
+from vixio.providers.openai_agent.offered import OfferedTools
 from vixio.providers.openai_agent.settings import TurnSettings
 from vixio.providers.openai_agent.think import ThinkFilter
 from vixio.tools.runtime import DIRECT
@@ -121,17 +122,17 @@ class TurnLoop:
 
         With each what it adds to the conversation.
         """
-        named = {tool.name: tool.definition for tool in offered}
-        own_time = any(
-            tool is not None and tool.options.own_time
-            for tool in (named.get(made["name"]) for made in calls)
-        )
-        tasks = [asyncio.create_task(self._result(made, named.get(made["name"]))) for made in calls]
+        tools = OfferedTools(offered)
+        found = [tools.find(made["name"]) for made in calls]
+        own_time = any(tool is not None and tool.definition.options.own_time for tool in found)
+        tasks = [
+            asyncio.create_task(self._result(made, tool, tools))
+            for made, tool in zip(calls, found, strict=True)
+        ]
         try:
-            for made in calls:
+            for made, tool in zip(calls, found, strict=True):
                 what = made["call_id"], made["name"], made["arguments"]
-                tool = named.get(made["name"])
-                source = tool.source if tool is not None else ""
+                source = tool.definition.source if tool is not None else ""
                 yield ToolCalled(self._request.turn_id, *what, source), ()
             for task in tasks:
                 yield await (task if own_time else self._timed(task))
@@ -141,15 +142,15 @@ class TurnLoop:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _result(
-        self, made: Item, tool: ToolDefinition | None
+        self, made: Item, tool: ModelTool | None, offered: OfferedTools
     ) -> tuple[ToolReturned, Sequence[Item]]:
         loop = asyncio.get_running_loop()
         began = loop.time()
         call_id: str = made["call_id"]
         try:
             if tool is None:
-                raise ToolError("not_found", f"there is no tool {made['name']}")
-            result = await self._run(tool, made["arguments"], call_id)
+                raise offered.unknown(made["name"])
+            result = await self._run(tool.definition, made["arguments"], call_id)
         except ToolError as error:
             result = ToolCallResult.failure(error, call_id)
         seconds = loop.time() - began
