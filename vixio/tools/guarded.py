@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 
 from vixio.core.metrics import Counters
@@ -18,6 +18,8 @@ from vixio.core.tools.types import ToolDefinition
 from vixio.tools.source import Fault, ToolSource
 
 _log = logging.getLogger(__name__)
+
+_MAX_PLACE = 200
 
 
 class Step(StrEnum):
@@ -48,12 +50,13 @@ class GuardedSource:
         self._timeouts = timeouts
         self._started_late = started_late
         self._failed: dict[Step, Fault] = {}
+        self._malformed: Sequence[Fault] = ()
         self._starting: asyncio.Task[None] | None = None
 
     @property
     def faults(self) -> Sequence[Fault]:
         """What does not work now."""
-        return (*self._failed.values(), *self.source.faults)
+        return (*self._failed.values(), *self._malformed, *self.source.faults)
 
     @property
     def pending(self) -> bool:
@@ -97,11 +100,29 @@ class GuardedSource:
         try:
             listed = self.source.tools()
             if listed is not self.tools:
-                self.tools = _definitions(listed)
+                self._take(tuple(listed))
         except Exception as error:  # noqa: BLE001 - third-party code; the last list stays
             self._fail(Step.LIST, f"its tools cannot be listed: {_reason(error)}")
             return False
         return self._works(Step.LIST)
+
+    def _take(self, listed: Sequence[ToolDefinition]) -> None:
+        """Keep the tools of a list; one that is malformed costs itself."""
+        mistakes = [(tool, _mistake(tool)) for tool in listed]
+        if mistakes and not any(isinstance(tool, ToolDefinition) for tool in listed):
+            raise TypeError(mistakes[0][1])
+        self.tools = tuple(tool for tool, mistake in mistakes if not mistake)
+        malformed = [
+            Fault(f"{self.name}/{getattr(tool, 'name', '') or number}"[:_MAX_PLACE], mistake)
+            for number, (tool, mistake) in enumerate(mistakes, 1)
+            if mistake
+        ]
+        if malformed == self._malformed:
+            return
+        self._malformed = malformed
+        for fault in malformed:
+            self._counters.add(f"tool.{self.name}.malformed")
+            _log.warning("tool left out", extra={"location": fault.place, "reason": fault.reason})
 
     async def close(self) -> None:
         """Close the source, within its limit. A start that is under way is cancelled first."""
@@ -147,12 +168,17 @@ class GuardedSource:
         return True
 
 
-def _definitions(listed: Sequence[ToolDefinition]) -> tuple[ToolDefinition, ...]:
-    tools = tuple(listed)
-    for tool in tools:
-        if not isinstance(tool, ToolDefinition):
-            raise TypeError(f"{type(tool).__name__} is no ToolDefinition")
-    return tools
+def _mistake(tool: object) -> str:
+    """Return why ``tool`` cannot be offered; empty if it can be."""
+    if not isinstance(tool, ToolDefinition):
+        return f"{type(tool).__name__} is no ToolDefinition"
+    if not isinstance(tool.name, str) or not tool.name:
+        return "its name is no text, or empty"
+    if not isinstance(tool.description, str):
+        return "its description is no text"
+    if not isinstance(tool.parameters, Mapping):
+        return "its parameters are no JSON Schema"
+    return ""
 
 
 def _reason(error: Exception) -> str:

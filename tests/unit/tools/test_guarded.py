@@ -128,13 +128,40 @@ async def test_a_source_that_works_again_serves_every_session() -> None:
     assert names(first) == names(second) == ["three", "two"]
 
 
-@pytest.mark.parametrize("listed", [None, [named("one"), "no tool"], iter([1])])
+@pytest.mark.parametrize("listed", [None, ["no tool"], iter([1])])
 @on_virtual_time
 async def test_a_list_of_something_else_is_no_list(listed: object) -> None:
     made = Made()
     made.fragile.listed = listed
     assert names(made.runtime.open("x", "1")) == ["two"]
     assert len(made.runtime.faults) == 1
+
+
+@pytest.mark.parametrize(
+    ("bad", "place", "reason"),
+    [
+        ("no tool", "fragile/2", "str is no ToolDefinition"),
+        (ToolDefinition(3, "x"), "fragile/3", "its name is no text, or empty"),  # type: ignore[arg-type]
+        (ToolDefinition("", "x"), "fragile/2", "its name is no text, or empty"),
+        (ToolDefinition("x", None), "fragile/x", "its description is no text"),  # type: ignore[arg-type]
+        (ToolDefinition("x", "", "y"), "fragile/x", "its parameters are no JSON Schema"),  # type: ignore[arg-type]
+    ],
+)
+@on_virtual_time
+async def test_a_malformed_tool_costs_itself(
+    bad: object, place: str, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = Made()
+    made.fragile.listed = [named("one"), bad, named("three")]
+    for device in ("x", "y"):
+        assert names(made.runtime.open(device, "1")) == ["one", "three", "two"]
+    assert made.runtime.faults == [Fault(place, reason)]
+    (record,) = [each for each in caplog.records if each.levelno == logging.WARNING]
+    assert (vars(record)["location"], vars(record)["reason"]) == (place, reason)
+    assert made.count("malformed") == 1
+    made.fragile.listed = [named("one")]
+    assert names(made.runtime.open("z", "1")) == ["one", "two"]
+    assert made.runtime.faults == []
 
 
 @on_virtual_time

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mcp import Client, MCPError, Tool
@@ -22,15 +22,17 @@ from mcp.types import (
     REQUEST_TIMEOUT,
     ToolListChangedNotification,
 )
+from pydantic import ValidationError
 
+from vixio.core.backoff import Backoff
 from vixio.core.errors import ToolError
 from vixio.core.tasks import cancel_and_wait
 from vixio.core.tools.types import JsonObject, ToolCallResult
 from vixio.tools.bounds import MAX_TOOLS
-from vixio.tools.mcp.config import McpServerConfig
+from vixio.tools.mcp.config import STEADY_SECONDS, McpServerConfig
 from vixio.tools.mcp.content import to_result
 from vixio.tools.mcp.stderr import StderrLog
-from vixio.tools.mcp.streams import open_streams
+from vixio.tools.mcp.streams import ToolSieve, open_streams
 
 # These log users' words, headers and tracebacks; the source logs what an operator needs.
 for _name in ("mcp.client", "mcp.shared", "client"):
@@ -40,8 +42,8 @@ _log = logging.getLogger(__name__)
 
 MAX_LIST_PAGES = 20
 
-LISTEN_AGAIN = 5.0
-"""Seconds before a subscription that the server ended is opened again."""
+LISTEN_AGAIN = Backoff(first=5.0, longest=60.0)
+"""Delays before a subscription that the server ended is opened again."""
 
 _MAX_MESSAGE = 500
 
@@ -67,8 +69,9 @@ class McpConnection:
         self._on_change = on_change
         self._on_doubt = on_doubt
         self._calls = 0
+        self._sieve = ToolSieve()
         self._client = Client(
-            open_streams(config, self.stderr, self._ended, self._refused),
+            open_streams(config, self.stderr, self._ended, self._refused, self._sieve),
             read_timeout_seconds=config.connect_timeout,
             message_handler=self._heard,
             cache=None,
@@ -90,10 +93,26 @@ class McpConnection:
         self.http_error = None  # servers of older versions answer the first question with one
         self._listening = asyncio.create_task(self._listen())
 
+    @property
+    def malformed(self) -> Mapping[str, str]:
+        """The entries of the last list that are no tools: each name with its mistake."""
+        return self._sieve.malformed
+
     async def list_tools(self) -> list[Tool]:
-        """Return the server's list, complete or one more than can be used. Raises ToolError if it
-        does not end.
+        """Return the server's list, complete or one more than can be used, without malformed ones.
+
+        Raises ToolError if it does not end.
         """
+        self._sieve.malformed = {}
+        try:
+            return await self._list()
+        except ValidationError:
+            if self._sieve.strict:
+                raise
+            self._sieve.strict = True  # from now on
+            return await self._list()
+
+    async def _list(self) -> list[Tool]:
         tools: list[Tool] = []
         cursor: str | None = None
         seen = {cursor}
@@ -189,7 +208,10 @@ class McpConnection:
 
     async def _listen(self) -> None:
         """Subscribe to changes of the list; since 2026-07-28 this replaces notifications."""
+        loop = asyncio.get_running_loop()
+        failures = 0
         while not self.lost.done():
+            began = loop.time()
             try:
                 async with self._client.listen(tools_list_changed=True) as subscription:
                     # Changes before the subscription are not reported.
@@ -205,7 +227,8 @@ class McpConnection:
             except Exception as error:  # noqa: BLE001 - any error of the transport; a listing shows the cause
                 _log.debug("MCP subscription broken", extra={"error": type(error).__name__})
             self._on_doubt()
-            await asyncio.sleep(LISTEN_AGAIN)
+            failures = 1 if loop.time() - began >= STEADY_SECONDS else failures + 1
+            await asyncio.sleep(LISTEN_AGAIN.delay(failures))
 
     def _explain(self, error: MCPError) -> ToolError:
         if error.code == CONNECTION_CLOSED:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import httpx2
 from mcp import MCPError
 from mcp.types import CONNECTION_CLOSED, REQUEST_TIMEOUT
+from pydantic import ValidationError
 
 from vixio.core.errors import ToolError
 from vixio.tools.mcp.config import McpServerConfig
@@ -44,6 +45,10 @@ def explain_failure(
             reason = f"nothing answers at {_host(config.url)}: does the server run there?"
         case ToolError():
             reason = one_line(str(error))
+        case ValidationError():
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            reason = one_line(f"its answer is malformed: {place}: {first['msg']}")
         case OSError():
             reason = error.strerror or reason
     return reason

@@ -157,6 +157,9 @@ class McpSource(ToolSource):
 
     async def _list(self, connection: McpConnection) -> None:
         tools, faults = to_definitions(await connection.list_tools(), self.config, self)
+        faults += [
+            Fault(f"{self.name}/{tool}", mistake) for tool, mistake in connection.malformed.items()
+        ]
         if faults != self.faults:
             self.faults = faults
             for fault in faults:

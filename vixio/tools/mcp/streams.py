@@ -2,38 +2,103 @@
 
 The SDK's interface for a transport is public (``mcp.client.Transport``: a context manager that
 yields a read and a write stream), so a transport of one's own can stand in front of another. This
-one reports the end of the read stream, bounds lists of tools, and collects what a process writes to
-its standard error. Importing this module imports the SDK.
+one reports the end of the read stream, bounds and sifts lists of tools, spaces out what asks for a
+stream again and again, and collects what a process writes to its standard error. Importing this
+module imports the SDK.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import httpx2
-from mcp import StdioServerParameters, stdio_client
+from mcp import StdioServerParameters, Tool, stdio_client
 from mcp.client import Transport
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import JSONRPCResponse
+from pydantic import ValidationError
 
-from vixio.tools.bounds import MAX_TOOLS
-from vixio.tools.mcp.config import McpServerConfig
+from vixio.core.backoff import Backoff
+from vixio.tools.bounds import MAX_NAME_CHARS, MAX_TOOLS
+from vixio.tools.mcp.config import STEADY_SECONDS, McpServerConfig
 from vixio.tools.mcp.stderr import StderrLog, stderr_log
 
 STREAM_TIMEOUT_S = 300.0
 """Without anything on an HTTP stream, keep-alives included. The SDK's own default."""
 
 
+class ToolSieve:
+    """Leaves out of a list of tools what cannot be used.
+
+    The SDK validates a whole page at once, on the event loop: one malformed entry makes it refuse
+    all, and ten thousand take half a second. ``strict``: look for malformed ones, which are kept in
+    ``malformed``, each name with its mistake.
+    """
+
+    def __init__(self) -> None:
+        self.strict = False
+        self.malformed: dict[str, str] = {}
+
+    def __call__(self, item: Any) -> Any:  # noqa: ANN401 - the SDK's message, or an error
+        """Keep as many tools as can be used, and one more that shows that there were more."""
+        message = getattr(item, "message", None)
+        tools = message.result.get("tools") if isinstance(message, JSONRPCResponse) else None
+        if isinstance(tools, list):
+            del tools[MAX_TOOLS + 1 :]
+            if self.strict:
+                tools[:] = [entry for at, entry in enumerate(tools) if self._is_tool(entry, at)]
+        return item
+
+    def _is_tool(self, entry: object, at: int) -> bool:
+        try:
+            Tool.model_validate(entry)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"])) or "the entry"
+            name = entry.get("name") if isinstance(entry, dict) else None
+            named = name if isinstance(name, str) and name else f"tool {at + 1}"
+            self.malformed[named[:MAX_NAME_CHARS]] = f"{place}: {first['msg']}"
+            return False
+        return True
+
+
+class GrowingPauses:
+    """Delays a request for a stream that the same task has asked for before.
+
+    The SDK asks once a second for ever for a stream that the server ends. After one that lasted
+    :data:`STEADY_SECONDS` the pauses begin anew.
+    """
+
+    def __init__(self, backoff: Backoff) -> None:
+        self._backoff = backoff
+        self._asked: WeakKeyDictionary[asyncio.Task[Any], tuple[int, float]] = WeakKeyDictionary()
+
+    async def before(self, request: httpx2.Request) -> None:
+        """Wait before ``request`` is sent (a hook of the HTTP client)."""
+        task = asyncio.current_task()
+        if request.method != "GET" or task is None:
+            return
+        loop = asyncio.get_running_loop()
+        failures, since = self._asked.get(task, (-1, loop.time()))
+        failures = 1 if loop.time() - since >= STEADY_SECONDS else failures + 1
+        if failures > 0:
+            await asyncio.sleep(self._backoff.delay(failures))
+        self._asked[task] = failures, loop.time()
+
+
 class WatchedStream:
     """A read stream (``mcp``'s ``ReadStream``). ``ended`` is called when it has ended."""
 
-    def __init__(self, stream: Any, ended: Callable[[], None]) -> None:  # noqa: ANN401 - the SDK's protocol is private
+    def __init__(self, stream: Any, ended: Callable[[], None], sieve: ToolSieve) -> None:  # noqa: ANN401 - the SDK's protocol is private
         self._stream = stream
         self._ended = ended
+        self._sieve = sieve
 
     @property
     def last_context(self) -> Any:  # noqa: ANN401 - as above
@@ -42,7 +107,7 @@ class WatchedStream:
 
     async def receive(self) -> Any:  # noqa: ANN401 - as above
         """Return the next message."""
-        return _cut(await self._stream.receive())
+        return self._sieve(await self._stream.receive())
 
     async def aclose(self) -> None:
         """Close it."""
@@ -53,7 +118,7 @@ class WatchedStream:
 
     async def __anext__(self) -> Any:  # noqa: ANN401 - as above
         try:
-            return _cut(await anext(self._stream))
+            return self._sieve(await anext(self._stream))
         except Exception:
             # Its end (StopAsyncIteration) or its failure: nothing more will come.
             self._ended()
@@ -73,18 +138,6 @@ class WatchedStream:
         return left
 
 
-def _cut(item: Any) -> Any:  # noqa: ANN401 - as above
-    """Keep as many tools of a page as can be used, and one more that shows that there were more.
-
-    The SDK validates each of them on the event loop: ten thousand take half a second.
-    """
-    message = getattr(item, "message", None)
-    tools = message.result.get("tools") if isinstance(message, JSONRPCResponse) else None
-    if isinstance(tools, list):
-        del tools[MAX_TOOLS + 1 :]
-    return item
-
-
 Refused = Callable[[int, str], None]
 """Receives status and phrase of an HTTP error."""
 
@@ -94,24 +147,25 @@ def open_streams(
     stderr: StderrLog,
     ended: Callable[[], None],
     refused: Refused,
+    sieve: ToolSieve,
 ) -> Transport:
     """Return the transport of a server, to be entered once.
 
     ``ended`` is called when the server has closed its side, ``refused`` for each HTTP error: the
-    SDK's own exceptions do not say which it was.
+    SDK's own exceptions do not say which it was. ``sieve``: sees all answers.
     """
     match config.transport:
         case "stdio":
-            return _stdio(config, stderr, ended)
+            return _stdio(config, stderr, ended, sieve)
         case "sse":
-            return _sse(config, ended)
+            return _sse(config, ended, sieve)
         case "streamable_http":
-            return _streamable_http(config, ended, refused)
+            return _streamable_http(config, ended, refused, sieve)
 
 
 @asynccontextmanager
 async def _stdio(
-    config: McpServerConfig, stderr: StderrLog, ended: Callable[[], None]
+    config: McpServerConfig, stderr: StderrLog, ended: Callable[[], None], sieve: ToolSieve
 ) -> AsyncIterator[Any]:
     parameters = StdioServerParameters(
         command=config.command,
@@ -123,19 +177,21 @@ async def _stdio(
     )
     async with stderr_log(stderr) as errlog, stdio_client(parameters, errlog) as (reading, writing):
         errlog.close()  # the child has it; the end of the file is then the child's end
-        yield WatchedStream(reading, ended), writing
+        yield WatchedStream(reading, ended, sieve), writing
 
 
 @asynccontextmanager
-async def _sse(config: McpServerConfig, ended: Callable[[], None]) -> AsyncIterator[Any]:
+async def _sse(
+    config: McpServerConfig, ended: Callable[[], None], sieve: ToolSieve
+) -> AsyncIterator[Any]:
     client = sse_client(config.url, dict(config.headers), config.connect_timeout, STREAM_TIMEOUT_S)
     async with client as (reading, writing):
-        yield WatchedStream(reading, ended), writing
+        yield WatchedStream(reading, ended, sieve), writing
 
 
 @asynccontextmanager
 async def _streamable_http(
-    config: McpServerConfig, ended: Callable[[], None], refused: Refused
+    config: McpServerConfig, ended: Callable[[], None], refused: Refused, sieve: ToolSieve
 ) -> AsyncIterator[Any]:
     async def look(response: httpx2.Response) -> None:
         if response.is_error and response.request.method == "POST":  # a GET stream is optional
@@ -145,8 +201,11 @@ async def _streamable_http(
         httpx2.AsyncClient(
             headers=dict(config.headers),
             timeout=httpx2.Timeout(config.connect_timeout, read=STREAM_TIMEOUT_S),
-            event_hooks={"response": [look]},
+            event_hooks={
+                "request": [GrowingPauses(config.reconnect).before],
+                "response": [look],
+            },
         ) as http,
         streamable_http_client(config.url, http_client=http) as (reading, writing),
     ):
-        yield WatchedStream(reading, ended), writing
+        yield WatchedStream(reading, ended, sieve), writing

@@ -305,6 +305,9 @@ class XiaozhiDeviceToolClient(DeviceToolClientBase):
                 break
             if page.skipped:
                 self._counters.add("xiaozhi.mcp.malformed_tool", page.skipped)
+                # One line for all: a device may list the same ones at each connection.
+                left_out = "; ".join(f"{name}: {reason}" for name, reason in page.mistakes[:5])
+                self._warn("device's tools left out", count=page.skipped, tools=left_out)
             for tool in page.tools:
                 tools.setdefault(tool.name, replace(tool, options=self._options))
             if len(tools) > MAX_TOOLS:

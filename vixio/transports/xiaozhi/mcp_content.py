@@ -28,12 +28,14 @@ MAX_SCHEMA_CHARS = 8_000
 class ToolPage:
     """One answer to ``tools/list``: ``skipped`` counts entries that are no tools.
 
-    ``cursor`` asks for the next page; empty at the end.
+    ``cursor`` asks for the next page; empty at the end. ``mistakes``: name, or place in the page,
+    of each skipped entry, and what is wrong with it.
     """
 
     tools: tuple[ToolDefinition, ...]
     skipped: int
     cursor: str
+    mistakes: tuple[tuple[str, str], ...] = ()
 
 
 def parse_page(
@@ -49,16 +51,17 @@ def parse_page(
     if not isinstance(result, dict) or not isinstance(result.get("tools"), list):
         return None
     tools: list[ToolDefinition] = []
-    skipped = 0
-    for entry in result["tools"]:
+    mistakes: list[tuple[str, str]] = []
+    for number, entry in enumerate(result["tools"], 1):
         name = entry.get("name") if isinstance(entry, dict) else None
         if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME_CHARS:
-            skipped += 1
+            mistakes.append((f"entry {number}", "its name is missing, no text or too long"))
         elif _is_for_user_only(entry) == user:
             description = entry.get("description")
             parameters = object_schema(entry.get("inputSchema"))
             if len(json.dumps(parameters, ensure_ascii=False)) > MAX_SCHEMA_CHARS:
-                skipped += 1
+                reason = f"its schema has more than {MAX_SCHEMA_CHARS} characters"
+                mistakes.append((name, reason))
                 continue
             tools.append(
                 ToolDefinition(
@@ -72,7 +75,8 @@ def parse_page(
                 )
             )
     cursor = result.get("nextCursor")
-    return ToolPage(tuple(tools), skipped, cursor if isinstance(cursor, str) else "")
+    cursor = cursor if isinstance(cursor, str) else ""
+    return ToolPage(tuple(tools), len(mistakes), cursor, tuple(mistakes))
 
 
 def _is_for_user_only(entry: JsonObject) -> bool:

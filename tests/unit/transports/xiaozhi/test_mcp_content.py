@@ -100,6 +100,7 @@ def test_user_only_tools_are_left_out_and_broken_entries_counted() -> None:
     assert page is not None
     assert [tool.name for tool in page.tools] == ["both", "odd"]
     assert (page.skipped, page.cursor) == (4, "more")
+    assert [name for name, _ in page.mistakes] == ["entry 4", "entry 5", "entry 6", "entry 7"]
 
 
 @pytest.mark.parametrize("result", [None, [], {}, {"tools": {}}, {"tools": None}])
@@ -205,3 +206,4 @@ def test_what_one_tool_may_tell_the_model_is_bounded() -> None:
         ("c", 0),
     ]
     assert page.skipped == 1
+    assert page.mistakes == (("b", f"its schema has more than {MAX_SCHEMA_CHARS} characters"),)
