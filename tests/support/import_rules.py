@@ -130,6 +130,7 @@ RULES = (
         (
             "vixio.core",
             *INTERFACES,
+            "vixio.model_output",
             *SHARED,
             "vixio.providers.entry",
             "vixio.providers.fallback.making",
@@ -142,6 +143,7 @@ RULES = (
     Rule("vixio.phrasebook", ("vixio.core",)),
     Rule("vixio.audio", ("vixio.core",), ("numpy", "opuslib", "soxr")),
     Rule("vixio.text", ("vixio.core",)),
+    Rule("vixio.model_output", ("vixio.core",)),
     Rule("vixio.stations.registry", ("vixio.core",), ("pydantic",)),
     Rule("vixio.stations", ("vixio.core", "vixio.audio", "vixio.text", *INTERFACES)),
     Rule("vixio.bus", ("vixio.core",), (ANY,)),

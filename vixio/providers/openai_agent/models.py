@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from vixio.core.errors import ProviderError
 from vixio.core.imports import sdk_import
+from vixio.model_output.markers import NOTHING, Further
 from vixio.providers.fallback.availability import Availability, Place
 from vixio.providers.fallback.circuit_breaker import BreakerSettings
 from vixio.providers.fallback.time_shares import TimeLimit
@@ -46,6 +47,8 @@ class SharedModel:
     """Whether its API accepts images from tools."""
     verify: Callable[[], Awaitable[bool]] = _unknown
     """As of :class:`~vixio.providers.health.Verifiable`."""
+    markers: Further = NOTHING
+    """What its settings add to the markers that are left out of its text."""
 
     def for_turn(self) -> Model:
         """Return the model for one turn."""
@@ -66,7 +69,7 @@ def openai_model(name: str, settings: OpenAIAgentSettings) -> SharedModel:
 
             responses, close = sdk_models.responses_model(name, settings, timeout)
         guarded = GuardedModel(responses, name, settings, label=label)
-        return SharedModel(guarded, close, image_outputs=True)
+        return SharedModel(guarded, close, image_outputs=True, markers=settings.further_markers)
     client = SharedClient(name, "agent", settings, timeout=timeout)
     client.open()
     options: dict[str, Any] = {
@@ -82,7 +85,8 @@ def openai_model(name: str, settings: OpenAIAgentSettings) -> SharedModel:
     given = {key: value for key, value in options.items() if value is not None}
     chat = ChatModel(client, name, settings.model, given, settings.extra_body or {})
     guarded = GuardedModel(chat, name, settings, label=label)
-    return SharedModel(guarded, client.close, verify=client.verify)
+    further = settings.further_markers
+    return SharedModel(guarded, client.close, verify=client.verify, markers=further)
 
 
 def _is_official(url: str) -> bool:
@@ -99,7 +103,7 @@ def litellm_model(name: str, settings: LiteLLMAgentSettings) -> SharedModel:
 
         inner = sdk_models.litellm_model(name, settings)
     guarded = GuardedModel(inner, name, settings, label=f"{name}/{settings.model}")
-    return SharedModel(guarded, image_outputs=True)
+    return SharedModel(guarded, image_outputs=True, markers=settings.further_markers)
 
 
 def phrasebook_model(name: str, settings: PhraseBookAgentSettings) -> SharedModel:
@@ -139,7 +143,8 @@ def fallback_model(
 
     # Only what all of them take is used: the next one continues from the same items.
     images = all(part.shared.image_outputs for part in parts)
-    return SharedModel(model, close, images, verify)
+    further = sum((part.shared.markers for part in parts), NOTHING)
+    return SharedModel(model, close, images, verify, further)
 
 
 def _candidate(part: ListedModel, breaker: BreakerSettings) -> ModelCandidate:

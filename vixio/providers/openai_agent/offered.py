@@ -17,7 +17,9 @@ from typing import Final
 
 from vixio.core.errors import ToolError
 from vixio.core.tools.names import safe_tool_name
-from vixio.core.tools.types import ToolDefinition
+from vixio.core.tools.types import JsonObject, ToolDefinition
+from vixio.model_output.markers import Markers
+from vixio.model_output.reader import OutputReader
 from vixio.providers.openai_agent.model import ModelTool
 from vixio.providers.openai_agent.service_schema import service_schema
 
@@ -90,6 +92,15 @@ class OfferedTools:
         if found is not None or not self.tools:
             return found
         return self._meant(name[:_LONGEST])
+
+    def reader(self, markers: Markers) -> OutputReader:
+        """Return a reader of one answer, for calls of these tools that are written as text."""
+        names = {each for tool in self.tools for each in (tool.name, tool.definition.name)}
+        return OutputReader(tuple(names), self._parameters, markers)
+
+    def _parameters(self, name: str) -> JsonObject | None:
+        tool = self.find(name)
+        return tool.parameters if tool is not None else None
 
     def near(self, name: str) -> Sequence[str]:
         """Return names of tools like ``name``, the nearest first: a few, or none."""

@@ -94,6 +94,7 @@ class OpenAIAgentProvider(AgentProvider):
             self._backend.settings,
             request,
             image_outputs=shared.image_outputs,
+            markers=shared.markers,
         )
         instructions = self._instructions
         if not isinstance(instructions, str):

@@ -6,9 +6,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
+from vixio.model_output.markers import Further
 from vixio.providers.openai_url import BaseUrl, ServerUrl
 
 Seconds = Annotated[float, Field(gt=0)]
+
+Marker = Annotated[str, Field(pattern=r"^[^\w\s]\S{1,62}$")]
+"""A marker in a model's text; it does not begin with a letter, so that no word is one."""
 
 
 class TurnSettings(BaseModel):
@@ -40,12 +44,24 @@ class SamplingSettings(TurnSettings):
     max_tools: int = Field(
         default=128, ge=0, description="Tools of one request, the most useful; 0: any number"
     )
+    reasoning_markers: tuple[tuple[Marker, Marker], ...] = Field(
+        default=(),
+        description='Further pairs around reasoning in its text, as in [["<ponder>", "</ponder>"]]',
+    )
+    removed_tokens: tuple[Marker, ...] = Field(
+        default=(), description="Further control tokens that are left out of its text"
+    )
     include_usage: bool = Field(
         default=True, description="Ask for the token count; some old servers refuse the question"
     )
     extra_body: dict[str, Any] | None = Field(
         default=None, description="Further fields of the request, as in {enable_thinking: false}"
     )
+
+    @property
+    def further_markers(self) -> Further:
+        """What is left out of the model's text besides the markers of known families."""
+        return Further(self.reasoning_markers, self.removed_tokens)
 
 
 class OpenAIAgentSettings(SamplingSettings):

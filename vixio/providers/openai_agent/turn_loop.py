@@ -8,24 +8,52 @@ processor time, and the first answer waited for its import (docs/engineering/per
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+from uuid import uuid4
 
 from vixio.core.chunk import TextDelta, ToolCalled, ToolReturned
 from vixio.core.errors import ProviderError, ProviderTimeout, ToolError
 from vixio.core.tools.types import ToolCallResult, ToolDefinition
 from vixio.core.watchdog import Watchdog
+from vixio.model_output.markers import NOTHING, Further
+from vixio.model_output.markers import markers as table
+from vixio.model_output.reader import OutputReader
+from vixio.model_output.written_calls import WrittenCall
 from vixio.providers.agent import AgentEvent, AgentRequest
+from vixio.providers.openai_agent.fallback_model import without_private
 from vixio.providers.openai_agent.model import Answer, Item, Model, ModelCall, ModelTool
 from vixio.providers.openai_agent.offered import OfferedTools
 from vixio.providers.openai_agent.settings import TurnSettings
-from vixio.providers.openai_agent.think import ThinkFilter
 from vixio.tools.runtime import DIRECT
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+UNREAD: Final = (
+    "[You wrote a tool call as text, and it could not be read. Nothing was done. Call tools by the "
+    "interface for tools, or answer in words.]"
+)
+"""What a model is told, once a turn, of a call that it wrote as text; a message of the user, not of
+the system, as :data:`~vixio.providers.openai_agent.history_items.SUMMARY_HEAD`."""
+
 ToolList = Callable[[], Awaitable[Sequence[ModelTool]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """One model call: what it adds to the conversation, and its calls.
+
+    ``unread``: whether the model wrote as text what can be no call of an offered tool.
+    """
+
+    items: Sequence[Item]
+    calls: Sequence[Item]
+    unread: bool
 
 
 class TurnLoop:
@@ -33,7 +61,7 @@ class TurnLoop:
 
     ``tools``: asked before each model call, so that a list that is replaced during the turn is used
     from the next call on. ``image_outputs``: give the model the images of tools; otherwise they are
-    only mentioned in the text.
+    only mentioned in the text. ``markers``: what else is left out of the model's text.
     """
 
     def __init__(
@@ -45,6 +73,7 @@ class TurnLoop:
         request: AgentRequest,
         *,
         image_outputs: bool = False,
+        markers: Further = NOTHING,
     ) -> None:
         self._provider = provider
         self._model = model
@@ -52,6 +81,7 @@ class TurnLoop:
         self._limits = limits
         self._request = request
         self._image_outputs = image_outputs
+        self._markers = table(markers)
         self._left = limits.turn_timeout
         self._watchdog = Watchdog()
 
@@ -75,20 +105,26 @@ class TurnLoop:
         turn_id = self._request.turn_id
         may_call = True
         rounds = 0
+        corrected = False
         while may_call:
             rounds += 1
             may_call = rounds < self._limits.max_tool_rounds
-            offered = await self._timed(self._tools())
+            offered = OfferedTools(await self._timed(self._tools()))
             language = self._request.language
-            call = ModelCall(instructions, tuple(conversation), offered, may_call, language)
+            call = ModelCall(instructions, tuple(conversation), offered.tools, may_call, language)
             calls: Sequence[Item] = ()
-            async with aclosing(self._asked(call)) as parts:
+            unread = False
+            async with aclosing(self._asked(call, offered)) as parts:
                 async for part in parts:
                     if isinstance(part, str):
                         yield TextDelta(turn_id, part)
                         continue
                     conversation += part.items
-                    calls = part.calls
+                    calls, unread = part.calls, part.unread
+            if unread and not calls and may_call and not corrected:
+                corrected = True  # once: a model that goes on like this never ends
+                conversation.append({"role": "user", "content": UNREAD})
+                continue
             if not calls:
                 return
             if not may_call:
@@ -99,30 +135,56 @@ class TurnLoop:
                     yield event
         raise ProviderError(self._provider, "too many rounds of tool calls", retryable=False)
 
-    async def _asked(self, call: ModelCall) -> AsyncGenerator[str | Answer, None]:
-        """Yield the words of one model call without the model's reasoning, then its answer."""
-        think = ThinkFilter()
+    async def _asked(
+        self, call: ModelCall, offered: OfferedTools
+    ) -> AsyncGenerator[str | _Round, None]:
+        """Yield the words of one model call that are for the user, then the whole of it."""
+        reader = offered.reader(self._markers)
+        said: list[str] = []
         async with aclosing(self._model.stream(call)) as stream:
             while True:
                 event = await self._timed(anext(stream))
                 if isinstance(event, Answer):
                     break
-                if text := event.text if event.refusal else think.feed(event.text):
+                if text := event.text if event.refusal else reader.feed(event.text):
+                    said.append(text)
                     yield text
-        if text := think.finish():
+        if text := reader.finish():
+            said.append(text)
             yield text
         if self._request.note_model is not None:
             self._request.note_model(event.use)
-        yield event
+        if reader.calls or reader.unread:
+            tools = [each.name for each in reader.calls]
+            _log.info("tool call written as text", extra={"model": event.use.model, "tools": tools})
+        yield self._read(event, reader, offered, "".join(said))
+
+    def _read(
+        self, answer: Answer, reader: OutputReader, offered: OfferedTools, said: str
+    ) -> _Round:
+        """Return an answer as it goes on in the conversation: as the user got it, with its calls.
+
+        A model that sees its own markers, or a call among its words, writes the next in that way.
+        """
+        if not reader.altered:
+            return _Round(answer.items, answer.calls, unread=False)
+        written = [_item(each, tool) for each in reader.calls if (tool := offered.find(each.name))]
+        kept = answer.items
+        if any("id" in item for item in kept):  # they belong to a message that is replaced
+            kept = without_private(kept)
+        first = [item for item in kept if item.get("type") == "reasoning"]
+        words = [{"role": "assistant", "content": said.strip()}] if said.strip() else []
+        items = [*first, *words, *answer.calls, *written]
+        unread = reader.unread > 0 or len(written) < len(reader.calls)
+        return _Round(items, [*answer.calls, *written], unread)
 
     async def _called(
-        self, calls: Sequence[Item], offered: Sequence[ModelTool]
+        self, calls: Sequence[Item], tools: OfferedTools
     ) -> AsyncGenerator[tuple[ToolCalled | ToolReturned, Sequence[Item]], None]:
         """Run the calls at the same time; yield all of them, then their results in their order.
 
         With each what it adds to the conversation.
         """
-        tools = OfferedTools(offered)
         found = [tools.find(made["name"]) for made in calls]
         own_time = any(tool is not None and tool.definition.options.own_time for tool in found)
         tasks = [
@@ -193,3 +255,12 @@ class TurnLoop:
             raise ProviderTimeout(self._provider, "whole answer", limit) from error
         finally:
             self._left -= loop.time() - began
+
+
+def _item(call: WrittenCall, tool: ModelTool) -> Item:
+    return {
+        "type": "function_call",
+        "call_id": f"call_{uuid4().hex[:24]}",
+        "name": tool.name,
+        "arguments": call.arguments,
+    }

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 from typing import Any, Literal
 
 from pydantic import Field
 
 from vixio.core.errors import ProviderError
+from vixio.model_output.reader import text_of_output
 from vixio.providers.openai_client import OpenAIConnection, SharedClient
 from vixio.providers.openai_status import Service, raise_error
 from vixio.providers.registry import ProviderFactory
@@ -29,8 +29,6 @@ INSTRUCTIONS = (
 
 MAX_ANSWER_CHARS = 4_000
 """The device keeps the answer as one string, and the agent reads it as a tool's result."""
-
-_THOUGHTS = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
 
 
 class OpenAIVisionSettings(OpenAIConnection):
@@ -79,7 +77,7 @@ class OpenAIVisionProvider(VisionProvider):
         answer = await self._client.bounded(
             self._client.retried(request), "answer", settings.timeout
         )
-        text = _THOUGHTS.sub("", _words_of(answer)).strip()[:MAX_ANSWER_CHARS]
+        text = text_of_output(_words_of(answer))[:MAX_ANSWER_CHARS]
         if not text:
             raise ProviderError(NAME, "the model's answer is empty", reason="service")
         return text

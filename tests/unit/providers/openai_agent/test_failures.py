@@ -180,7 +180,7 @@ async def test_the_listeners_time_is_not_the_agents(server: LLMServer) -> None:
     loop = asyncio.get_running_loop()
 
     async def listen(limit: float) -> int:
-        server.script(text("a", "b"))
+        server.script(text("One.", " Two."))
         agent = _agent(server, turn_timeout=limit)
         heard = 0
         try:

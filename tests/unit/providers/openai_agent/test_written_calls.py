@@ -1,0 +1,148 @@
+"""Tool calls that a model writes as text are run; neither speech nor history has them as words."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.llm_server import LLMServer, text
+from tests.support.model_turns import error, made, outputs
+from tests.support.tool_turns import FakeDevice, Talk, returned, spoken
+from tests.unit.model_output.rows import CALLS, CHINESE, LAMP, SAY, TOOLS, VOLUME
+from vixio.core.device import DeviceProfile
+from vixio.core.errors import ProviderError
+from vixio.core.tools.toolset import DEVICE_SOURCE
+from vixio.providers.openai_agent.backend import OpenAIAgentBackend
+from vixio.providers.openai_agent.settings import OpenAIAgentSettings
+from vixio.providers.openai_agent.turn_loop import UNREAD
+from vixio.tools.runtime import ToolRuntime
+
+REAL = {
+    LAMP: "self.lamp.turn_on",
+    "self.lamp.turn_on": "self.lamp.turn_on",
+    VOLUME: "self.audio_speaker.set_volume",
+    SAY: SAY,
+    CHINESE: CHINESE,
+}
+"""The names at the device of those that a model writes."""
+
+_NAMED = f'<tool_call>{{"name": "{LAMP}", "arguments": {{}}}}</tool_call>'
+
+
+def equipped(talk: Talk, *, confirm: bool = False) -> FakeDevice:
+    device = FakeDevice()
+    schemas = {REAL[name]: schema for name, schema in TOOLS.items()}
+    tools = [device.tool(name, schema, confirm=confirm) for name, schema in schemas.items()]
+    talk.tools.toolset.replace(DEVICE_SOURCE, tools)
+    return device
+
+
+async def test_every_form_runs_as_that_call(server: LLMServer, backend: OpenAIAgentBackend) -> None:
+    readable = [row for row in CALLS if row.calls]
+    async with made(ToolRuntime(), backend) as talk:
+        device = equipped(talk)
+        for row in readable:
+            device.asked.clear()
+            server.script(text(*row.written), text("It is done."))
+            chunks = await talk.turn("do it")
+            wanted = [(REAL[name], arguments) for name, arguments in row.calls]
+            assert device.asked == wanted, row
+            assert spoken(chunks)[-1] == "It is done.", row
+            message = server.requests[-1]["messages"][-1 - len(wanted)]
+            assert message["content"] == (row.said.strip() or None), row
+            assert len(message["tool_calls"]) == len(wanted), row
+        server.script(text("Nothing."))
+        await talk.turn("and now")
+        for message in server.requests[-1]["messages"]:
+            for mark in ("tool_call", "arguments", "function", "TOOL_CALLS", "<|", "｜", "()"):
+                assert mark not in (message["content"] or ""), message
+
+
+async def test_a_call_that_cannot_be_read_is_told_once(
+    server: LLMServer, backend: OpenAIAgentBackend
+) -> None:
+    async with made(ToolRuntime(), backend) as talk:
+        device = equipped(talk)
+        server.script(text("<tool_call>what?</tool_call>"), text("Sorry, I can only talk."))
+        chunks = await talk.turn("do it")
+        assert spoken(chunks) == ["Sorry, I can only talk."]
+        assert server.requests[-1]["messages"][-1] == {"role": "user", "content": UNREAD}
+        server.script(text("One moment. <tool_call>what?"), text("<tool_call>what?</tool_call>"))
+        assert spoken(await talk.turn("do it")) == ["One moment."]
+        assert len(server.requests) == 4
+        assert not device.asked
+
+
+async def test_a_tool_that_is_not_offered_is_told_once(
+    server: LLMServer, backend: OpenAIAgentBackend
+) -> None:
+    async with made(ToolRuntime(), backend) as talk:
+        device = equipped(talk)
+        lasting = '<tool_call>{"name": "launch", "arguments": {}}</tool_call>'
+        server.script(text(lasting), text(f"No. {lasting}"))
+        assert spoken(await talk.turn("do it")) == ["No."]
+        assert server.requests[-1]["messages"][-1] == {"role": "user", "content": UNREAD}
+        assert (len(server.requests), device.asked) == (2, [])
+
+
+async def test_wrong_arguments_are_explained(
+    server: LLMServer, backend: OpenAIAgentBackend
+) -> None:
+    loud = f'<tool_call>{{"name": "{VOLUME}", "arguments": {{"volume": "loud"}}}}</tool_call>'
+    async with made(ToolRuntime(), backend) as talk:
+        device = equipped(talk)
+        server.script(text(loud), text("Louder."))
+        assert spoken(await talk.turn("louder")) == ["Louder."]
+        assert error(outputs(server)[-1])["type"] == "invalid_arguments"
+        assert not device.asked
+
+
+async def test_the_same_rules_hold(server: LLMServer, backend: OpenAIAgentBackend) -> None:
+    async with made(ToolRuntime(), backend) as talk:
+        device = equipped(talk, confirm=True)
+        server.script(text(_NAMED), text("Shall I turn it on?"))
+        chunks = await talk.turn("turn on the lamp")
+        assert error(outputs(server)[-1])["type"] == "confirmation_required"
+        assert [result.success for result in returned(chunks)] == [False]
+        assert not device.asked
+        server.script(text(_NAMED), text("It is on."))
+        assert spoken(await talk.turn("yes")) == ["It is on."]
+        assert device.asked == [("self.lamp.turn_on", {})]
+
+
+async def test_rounds_are_counted(server: LLMServer) -> None:
+    settings = OpenAIAgentSettings(model="m", base_url=server.base_url, max_tool_rounds=2)
+    backend = OpenAIAgentBackend(settings)
+    async with made(ToolRuntime(), backend, profile=DeviceProfile()) as talk:
+        device = equipped(talk)
+        server.script(text(_NAMED), text(_NAMED))
+        with pytest.raises(ProviderError, match="too many rounds"):
+            await talk.turn("do it")
+        assert device.asked == [("self.lamp.turn_on", {})]
+        assert server.requests[-1]["tool_choice"] == "none"
+    await backend.close()
+
+
+async def test_reasoning_and_tokens_are_in_no_request(
+    server: LLMServer, backend: OpenAIAgentBackend
+) -> None:
+    said = "<|channel|>analysis<|message|>They greet.<|end|><|start|>assistant<|channel|>final"
+    async with made(ToolRuntime(), backend) as talk:
+        server.script(text(f"{said}<|message|>Hello there.<|return|>"), text("Fine."))
+        assert spoken(await talk.turn("hello")) == ["Hello there."]
+        await talk.turn("how are you")
+    answers = [each for each in server.requests[-1]["messages"] if each["role"] == "assistant"]
+    assert answers == [{"role": "assistant", "content": "Hello there."}]
+
+
+async def test_a_user_names_further_markers(server: LLMServer) -> None:
+    settings = OpenAIAgentSettings(
+        model="m",
+        base_url=server.base_url,
+        reasoning_markers=(("<ponder>", "</ponder>"),),
+        removed_tokens=("<|zap|>",),
+    )
+    backend = OpenAIAgentBackend(settings)
+    async with made(ToolRuntime(), backend) as talk:
+        server.script(text("<ponder>hm</ponder>Hello<|zap|> there."))
+        assert spoken(await talk.turn("hello")) == ["Hello there."]
+    await backend.close()
