@@ -109,6 +109,30 @@ async def test_the_conversation_stays_after_a_release(members: Members) -> None:
     assert newer.handover == "words" or one is two
 
 
+async def test_the_conversation_reaches_a_process_to_which_the_device_connects_twice(
+    members: Members,
+) -> None:
+    """The second time before the first one is granted, as a rule."""
+    one, two = members
+    ending, over = asyncio.Event(), asyncio.Event()
+
+    async def on_lost(reason: LossReason) -> None:
+        ending.set()
+        await over.wait()
+
+    older = await one.leases.acquire(DEVICE, on_lost)
+    older.share_handover(lambda: "words")
+    first = asyncio.create_task(two.leases.acquire(DEVICE, Holder().on_lost))
+    await ending.wait()
+    second = asyncio.create_task(two.leases.acquire(DEVICE, Holder().on_lost))
+    await asyncio.sleep(0)
+    over.set()
+    ends = await asyncio.gather(first, second, return_exceptions=True)
+    handed = [end.handover for end in ends if isinstance(end, Lease)]
+    assert handed
+    assert ("words" in handed) == (one is not two)
+
+
 async def test_a_session_that_does_not_end_costs_a_bounded_wait(members: Members) -> None:
     one, two = members
     hangs = asyncio.Event()

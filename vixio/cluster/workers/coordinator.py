@@ -41,7 +41,7 @@ class Coordinator:
         self._release_timeout = release_timeout
         self._channels: dict[int, Channel] = {}
         self._leases = LeaseTable()
-        self._ending: dict[str, asyncio.Task[None]] = {}
+        self._ending: dict[str, asyncio.Task[int]] = {}
         self._counters = SharedCounters()
         self._handovers = HandoverStore()
         self._router = CommandRouter(self._leases, self._channels, self._ending)
@@ -90,7 +90,7 @@ class Coordinator:
 
     async def close(self) -> None:
         """End what is under way."""
-        tasks = {*self._tasks, *self._ending.values()}
+        tasks: set[asyncio.Task[Any]] = {*self._tasks, *self._ending.values()}
         if self._expiring is not None:
             tasks.add(self._expiring)
         for task in tasks:
@@ -159,23 +159,24 @@ class Coordinator:
         if before is not None and device not in self._ending:
             # A holder that is not granted yet has no session: only the first one waits for it.
             self._ending[device] = asyncio.create_task(self._take_back(device, before))
+        former = 0
         if (ending := self._ending.get(device)) is not None:
             await asyncio.wait({ending})
+            former = ending.result()
             if self._ending.get(device) is ending:
                 del self._ending[device]
         if not self._leases.holds(device, held.token):
             channel.send(Kind.LEASE, number, device=device, token=0, handover="")
             return
-        # The same process still has the conversation itself.
-        same = before is not None and before.worker == worker
-        handover = "" if same else self._handovers.get(device)
+        # The process of the last session still has the conversation itself.
+        handover = "" if former == worker else self._handovers.get(device)
         channel.send(Kind.LEASE, number, device=device, token=held.token, handover=handover)
 
-    async def _take_back(self, device: str, held: Held) -> None:
-        """Have the holder end its session; take over its conversation."""
+    async def _take_back(self, device: str, held: Held) -> int:
+        """Have the holder end its session; take over its conversation, return its worker."""
         channel = self._channels.get(held.worker)
         if channel is None:
-            return
+            return held.worker
         text = await channel.request(
             Kind.LOSE,
             self._release_timeout,
@@ -185,6 +186,7 @@ class Coordinator:
         )
         if isinstance(text, str):
             self._handovers.put(device, held.token, text)
+        return held.worker
 
     async def _expire(self) -> None:
         """Take their leases from workers that do not renew them."""

@@ -27,7 +27,7 @@ class CommandRouter:
         self,
         leases: LeaseTable,
         channels: Mapping[int, Channel],
-        moving: Mapping[str, asyncio.Task[None]],
+        moving: Mapping[str, asyncio.Task[int]],
     ) -> None:
         self._leases = leases
         self._channels = channels
