@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import random
 
+import pytest
+
 from tests.support.clusters import BOUND
 from tests.support.nats_nodes import JetStreamServer, nodes
 from tests.support.waiting import until
+from vixio.cluster import sharing_lease
 from vixio.cluster.nats.cluster import NatsCluster
 from vixio.core.cluster import Lease, LeaseLost, LossReason
 from vixio.core.commands import Command, CommandResult, CommandStatus, Say
@@ -18,28 +21,44 @@ RACES = 1_000
 
 
 class Session:
-    """One session: has the conversation, adds a turn to it, and hands it over at its end."""
+    """One session: has the conversation, may add a turn, and hands it over at its end.
 
-    def __init__(self, running: set[Session]) -> None:
+    ``memory``: the conversation as each node has it.
+    """
+
+    def __init__(self, running: set[Session], memory: dict[NatsCluster, list[str]]) -> None:
         self._running = running
+        self._memory = memory
         self.lease: Lease | None = None
         self.turns: list[str] = []
 
-    async def begin(self, node: NatsCluster, turn: str) -> None:
+    async def begin(self, node: NatsCluster, *turn: str) -> None:
         lease = self.lease = await node.leases.acquire(DEVICE, self._lost)
         assert not self._running, "two sessions at once"
         self._running.add(self)
-        self.turns = [*lease.handover.split(), turn]
-        lease.share_handover(lambda: " ".join(self.turns))
+        known = lease.handover.split() or self._memory.get(node, [])
+        self.turns = self._memory[node] = [*known, *turn]
+        if turn:
+            lease.share_handover(lambda: " ".join(self.turns))
+
+    async def end(self) -> None:
+        self._running.discard(self)
+        assert self.lease is not None
+        await self.lease.release()
 
     async def _lost(self, reason: LossReason) -> None:
         await asyncio.sleep(random.random() / 100)
         self._running.discard(self)
 
 
-async def test_a_hundred_moves_carry_the_conversation_along(bus: JetStreamServer) -> None:
+async def test_a_hundred_moves_carry_the_conversation_along(
+    bus: JetStreamServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each before the last turns are sent, while they are on their way, or after that."""
     order = random.Random(14)
     running: set[Session] = set()
+    memory: dict[NatsCluster, list[str]] = {}
+    said: list[str] = []
     carried_out: list[str] = []
 
     # Without a bound: a node that the machine holds up is waited for, and hands over in the end.
@@ -53,17 +72,23 @@ async def test_a_hundred_moves_carry_the_conversation_along(bus: JetStreamServer
 
             node.commands.serve(take)
         at = members[0]
-        session = Session(running)
-        await session.begin(at, "t0")
+        session = Session(running, memory)
+        await session.begin(at)
         for number in range(1, MOVES + 1):
+            monkeypatch.setattr(sharing_lease, "SHARE_S", order.choice([0, 0.001, 0.05]))
+            if released := order.random() < 0.2:
+                await session.end()
             at = order.choice([node for node in members if node is not at])
-            session = Session(running)
-            asker = order.choice(members)
-            result, _ = await asyncio.gather(
-                asker.commands.send(DEVICE, Say(f"c{number}")), session.begin(at, f"t{number}")
-            )
+            turn = [f"t{number}"] if order.random() < 0.7 else []
+            said += turn
+            session = Session(running, memory)
+            beginning = asyncio.create_task(session.begin(at, *turn))
+            if released:
+                await beginning
+            result = await order.choice(members).commands.send(DEVICE, Say(f"c{number}"))
+            await beginning
             assert result.ok, result
-            assert session.turns == [f"t{turn}" for turn in range(number + 1)]
+            assert session.turns == said
         await until(lambda: {node.presence.where(DEVICE) for node in members} == {at.node})
     assert carried_out == [f"c{number}" for number in range(1, MOVES + 1)]
 

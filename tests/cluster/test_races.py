@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any
 
 import pytest
 
+from tests.cluster.steps import Step, turns_of_the_loop
 from tests.support.clusters import BOUND, Holder
 from tests.support.nats_nodes import JetStreamServer, nodes
 from tests.support.waiting import until
@@ -20,24 +19,6 @@ DEVICE = "02:00:00:00:00:01"
 
 BETWEEN_S = 0.5
 """Between two connections, so that it is sure which one is the younger."""
-
-
-class Step:
-    """A step of a node, which is held back: ``there`` once it is reached, until :meth:`go_on`."""
-
-    def __init__(self, of: object, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._work: Callable[..., Awaitable[Any]] = getattr(of, name)
-        self.there = asyncio.Event()
-        self._open = asyncio.Event()
-        monkeypatch.setattr(of, name, self._held)
-
-    async def _held(self, *arguments: object) -> Any:  # noqa: ANN401 - of any step
-        self.there.set()
-        await self._open.wait()
-        return await self._work(*arguments)
-
-    def go_on(self) -> None:
-        self._open.set()
 
 
 class Looks:
@@ -204,9 +185,3 @@ async def test_a_node_claims_a_device_once_at_a_time(
         begun[2].set()
         results = await asyncio.gather(first, second, third, return_exceptions=True)
         assert [isinstance(each, Lease) and each.valid for each in results] == [False, False, True]
-
-
-async def turns_of_the_loop() -> None:
-    """Let everything run that waits for nothing from outside."""
-    for _ in range(50):
-        await asyncio.sleep(0)

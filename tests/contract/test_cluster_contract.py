@@ -133,6 +133,24 @@ async def test_the_conversation_reaches_a_process_to_which_the_device_connects_t
     assert ("words" in handed) == (one is not two)
 
 
+async def test_what_was_said_elsewhere_reaches_a_process_whose_session_has_not_ended(
+    members: Members,
+) -> None:
+    one, two = members
+    hangs = asyncio.Event()
+
+    async def on_lost(reason: LossReason) -> None:
+        await hangs.wait()
+
+    older = await one.leases.acquire(DEVICE, on_lost)
+    older.share_handover(lambda: "first")
+    newer = await two.leases.acquire(DEVICE, Holder().on_lost)
+    newer.share_handover(lambda: "first second")
+    again = await one.leases.acquire(DEVICE, Holder().on_lost)
+    assert again.handover == ("" if one is two else "first second")
+    hangs.set()
+
+
 async def test_a_session_that_does_not_end_costs_a_bounded_wait(members: Members) -> None:
     one, two = members
     hangs = asyncio.Event()

@@ -71,6 +71,11 @@ class Bucket:
         self.epoch = 0
         """Rises with each bucket that is made, in front of the revisions of the last one."""
 
+    @property
+    def connected(self) -> bool:
+        """Whether there is a bus."""
+        return self._link.connected
+
     async def open(self) -> None:
         """Make the bucket if there is none. Raises BrokerError, ConfigError."""
         manager = self._link.jetstream

@@ -121,4 +121,4 @@ class HandingOver:
         if not ends:
             return ""
         done, _ = await asyncio.wait(ends, timeout=self._leases.release_timeout)
-        return next((text for end in done if (text := end.result())), "")
+        return next((text for end in reversed(ends) if end in done and (text := end.result())), "")

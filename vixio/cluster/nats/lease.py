@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from vixio.cluster.nats.claims import Claim
@@ -36,6 +38,10 @@ class NatsLease(SharingLease):
         """The tokens of later claims that gave way to it, until it has claimed again."""
         self.doubted = False
         """Whether it may have passed on while this process stood still."""
+        self.dumped = False
+        """Whether its session has changed the conversation that it was handed."""
+        self._saving = asyncio.Lock()
+        self._on_its_way: str | None = None
         self._since = awake()
         self._changed = Waiters()
 
@@ -77,6 +83,38 @@ class NatsLease(SharingLease):
             await super().release()
             self.change()
             await self._leases.released(self)
+
+    def share_handover(self, dump: Callable[[], str]) -> None:
+        """Publish the conversation for the next holder, a moment later."""
+        self.dumped = True
+        super().share_handover(dump)
+
+    def unsaved(self) -> str:
+        """Return the conversation of a session that is over; empty: it is saved, or there is none.
+
+        What is on its way to the bucket is not saved yet: the next holder may read before.
+        """
+        if (text := self.take_handover()) is None:
+            return self._on_its_way or ""
+        self.keep_handover(text)
+        return text
+
+    async def save(self, put: Callable[[str], Awaitable[bool]]) -> None:
+        """Put what is not saved yet, after what is on its way; keep it if that fails.
+
+        ``put``: returns whether it was put. One at a time, so that an older text is never kept
+        in place of one that was put after it.
+        """
+        async with self._saving:
+            if (text := self.take_handover()) is None:
+                return
+            self._on_its_way, done = text, False
+            try:
+                done = await put(text)
+            finally:
+                self._on_its_way = None
+                if not done:
+                    self.keep_handover(text)
 
     def flush(self) -> None:
         """Send what is to be shared now."""

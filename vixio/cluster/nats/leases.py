@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 
 from vixio.bus.errors import BrokerError
 from vixio.cluster.nats.claims import ANY, Claim, Claims, Earlier
-from vixio.cluster.nats.conversations import Conversations, Version
+from vixio.cluster.nats.conversations import GIVE_BACK_S, Conversations
 from vixio.cluster.nats.lease import NatsLease
 from vixio.core.cluster import (
     RELEASE_S,
@@ -27,9 +27,6 @@ from vixio.core.tasks import undisturbed
 
 CLAIM_S: Final = 2.5
 """Longest wait for the bus when a device connects; then it is served without a claim."""
-
-GIVE_BACK_S: Final = 2.0
-"""Longest wait for the bus when a session is over."""
 
 _log = logging.getLogger(__name__)
 
@@ -104,7 +101,6 @@ class NatsLeases(Leases):
         self._ends: dict[NatsLease, asyncio.Future[str]] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._greatest = 0
-        self._shared = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
@@ -175,18 +171,11 @@ class NatsLeases(Leases):
     async def released(self, lease: NatsLease) -> None:
         """Give a lease back that was not lost."""
         self._held(lease.device_id, self.current(lease.device_id) is not None)
-        text = lease.take_handover()
-        try:
-            if text is not None:
-                await self._leave(lease, text)
-            await self._give_back(lease)
-        finally:
-            self._end(lease, text or "")
+        await self._finish(lease)
 
     def share(self, lease: NatsLease) -> None:
         """Leave a device's conversation for its next holder."""
-        if (text := lease.take_handover()) is not None:
-            self.spawn(self._leave(lease, text))
+        self.spawn(self._save(lease))
 
     def lose(self, lease: NatsLease, *, moved: bool) -> asyncio.Future[str]:
         """End a lease; return what is done when it is over, with what had not been shared.
@@ -272,43 +261,52 @@ class NatsLeases(Leases):
             self.look(lease)
 
     async def _take_over(self, lease: NatsLease) -> str:
-        """Have the holders before end their sessions; return the conversation they left."""
+        """Have the holders before end their sessions; return the conversation they left.
+
+        Empty: this process has it itself, or there is none.
+        """
         earlier = lease.claim.earlier if lease.claim is not None else self._known(lease.device_id)
         here = {token for node, token in earlier if node == self._node}
-        ends: list[asyncio.Future[str]] = []
-        own = False
+        ends: list[tuple[int, asyncio.Future[str]]] = []
+        own = -1
         all_of_it = self._leases[lease.device_id]
         for each in all_of_it[: all_of_it.index(lease)]:
-            last = lease.claim is None or each.unclaimed or each.token in here
-            own = own or (last and each.granted)
-            ends.append(self.lose(each, moved=False))
+            if each.granted and (lease.claim is None or each.unclaimed):
+                own = ANY
+            elif each.granted and each.token in here:
+                own = max(own, each.token)
+            ends.append((each.token, self.lose(each, moved=False)))
         asking = [
-            asyncio.create_task(
-                self._way.try_to_ask(node, lease.device_id, token, lease.age, lease.token)
-            )
+            (token, asyncio.create_task(self._ask(lease, node, token)))
             for node, token in earlier
             if node not in ("", self._node)
         ]
-        text = ""
-        waiting: list[asyncio.Future[Any]] = [*ends, *asking]
-        if waiting:
+        handed: list[tuple[int, str]] = []
+        if ends or asking:
+            waiting: list[asyncio.Future[Any]] = [end for _, end in ends]
+            waiting += [task for _, task in asking]
             _, late = await asyncio.wait(waiting, timeout=self.release_timeout)
-            for each_task in asking:
-                each_task.cancel()
+            for _, task in asking:
+                task.cancel()
             lease.succeeded = not late
-            answers = [each.result() for each in asking if each not in late]
-            if any(answer.goes_on for answer in answers):
+            answers = [(token, task.result()) for token, task in asking if task not in late]
+            if any(answer.goes_on for _, answer in answers):
                 lease.overtaken = lease.outlived = True
-            left = [answer.handover for answer in answers]
-            text = next((found for found in (*map(_result, ends), *left) if found), "")
-        if own:
-            return ""  # this process still has the conversation itself
-        if not text and self._conversations is not None and lease.claim is not None:
-            try:
-                text = await self._conversations.get(lease.device_id)
-            except BrokerError as error:
-                _log.warning("conversation not found", extra={"reason": str(error)})
-        return text
+                return ""
+            handed = [(token, end.result()) for token, end in ends if end not in late]
+            handed += [(token, answer.handover) for token, answer in answers]
+        token, text = max((each for each in handed if each[1]), default=(-1, ""))
+        last = max((each.token for each in earlier), default=0)
+        if lease.claim is not None and max(own, token) < last and self._conversations is not None:
+            left = await self._conversations.find(lease.device_id, after=max(own, token))
+            if left is not None:
+                return left
+        if text:
+            lease.keep_handover(text)  # it is not saved, and the holder before may fail to
+        return text if token > own else ""
+
+    async def _ask(self, lease: NatsLease, node: str, token: int) -> Answer:
+        return await self._way.try_to_ask(node, lease.device_id, token, lease.age, lease.token)
 
     def _known(self, device_id: str) -> Sequence[Earlier]:
         """Return who has a device as far as is known without the claims."""
@@ -321,7 +319,9 @@ class NatsLeases(Leases):
 
     async def _lost(self, lease: NatsLease, ending: asyncio.Task[None]) -> None:
         await ending
-        self._end(lease, lease.take_handover() or "")
+        self._end(lease)
+        # The next holder has it too, but may be gone before it has saved it.
+        await self._save(lease)
 
     async def _abandon(self, lease: NatsLease) -> None:
         """The acquisition is given up, or overtaken."""
@@ -329,8 +329,16 @@ class NatsLeases(Leases):
             lease.overtaken = True
         elif not lease.over:
             await Lease.release(lease)
-        await self._give_back(lease)
-        self._end(lease, lease.handover)
+        await self._finish(lease)
+
+    async def _finish(self, lease: NatsLease) -> None:
+        """Let the next holder go on, then leave the conversation and give the claim back."""
+        try:
+            self._hand_over(lease)
+            await self._save(lease)
+            await self._give_back(lease)
+        finally:
+            self._end(lease)
 
     async def _give_back(self, lease: NatsLease) -> None:
         if lease.claim is None or lease.outlived or not self._way.connected:
@@ -341,28 +349,21 @@ class NatsLeases(Leases):
         except (BrokerError, TimeoutError):
             pass  # the next holder asks this node, which says that it is over
 
-    async def _leave(self, lease: NatsLease, text: str) -> None:
-        if self._conversations is None:
-            return
-        if not self._way.connected:
-            lease.keep_handover(text)
-            return
-        self._shared += 1
-        try:
-            async with asyncio.timeout(GIVE_BACK_S):
-                await self._conversations.put(
-                    lease.device_id, Version(lease.token, self._shared), text
-                )
-        except (BrokerError, TimeoutError) as error:
-            _log.warning("conversation not shared", extra={"reason": describe(error)})
-            lease.keep_handover(text)
+    async def _save(self, lease: NatsLease) -> None:
+        if self._conversations is not None:
+            await self._conversations.save(lease)
 
-    def _end(self, lease: NatsLease, text: str) -> None:
+    def _hand_over(self, lease: NatsLease) -> None:
+        """The session is over: the next holder gets what the bucket may not have yet."""
+        end = self._ends.get(lease)
+        if end is not None and not end.done():
+            end.set_result(lease.unsaved() or ("" if lease.granted else lease.handover))
+
+    def _end(self, lease: NatsLease) -> None:
+        self._hand_over(lease)
         device_id = lease.device_id
-        if (end := self._ends.pop(lease, None)) is None:
+        if self._ends.pop(lease, None) is None:
             return
-        if not end.done():
-            end.set_result(text)
         self._by_token.pop((device_id, lease.token), None)
         found = self._leases[device_id]
         found.remove(lease)
@@ -373,7 +374,3 @@ class NatsLeases(Leases):
                 self._conversations.forget(device_id)
         lease.change()
         self._held(device_id, self.current(device_id) is not None)
-
-
-def _result(end: asyncio.Future[str]) -> str:
-    return end.result() if end.done() and not end.cancelled() else ""
