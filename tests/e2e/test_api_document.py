@@ -68,6 +68,10 @@ class Caller:
     """The operations that succeeded for it."""
     session: requests.Session = field(default_factory=requests.Session)
 
+    def __post_init__(self) -> None:
+        # Else the environment is searched for proxies before each request, and files for passwords.
+        self.session.trust_env = False
+
     def call(self, case: Case[Any]) -> Any:  # noqa: ANN401 - of schemathesis
         """Send a request, by the connection of the one before, and with nothing else of that."""
         self.session.cookies.clear()
