@@ -63,11 +63,11 @@ class AssistantRun(Run):
         return self._conversation.language
 
     async def deliver(self, incoming: Incoming) -> None:
-        """Take results; words alone are the result of every call that waits."""
+        """Take results; words that report none are the result of every call that waits."""
         async with self._state:
-            if incoming.results:
-                unknown = self.calls.resolve(incoming.results)
-                self._counters.add("a2a.results", len(incoming.results) - unknown)
+            if results := incoming.results or incoming.reported:
+                unknown = self.calls.resolve(results)
+                self._counters.add("a2a.results", len(results) - unknown)
                 if unknown:
                     self._counters.add("a2a.results.unknown", unknown)
             elif incoming.text:

@@ -6,10 +6,18 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from pydantic import SecretStr
 
 from vixio.core.device import RESERVED_PREFIX
+from vixio.transports.admission.addresses import parse_address
+
+_NOT_DIRECT: Final = (
+    *("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"),
+    *("origin", "referer", "sec-fetch-site", "sec-fetch-mode"),
+)
+"""Headers of reverse proxies, and of browsers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +54,28 @@ class Callers:
             if hmac.compare_digest(known, given):
                 found = owner
         return found if scheme.lower() == "bearer" else ""
+
+
+def is_program_here(peer: str, headers: Mapping[str, str]) -> bool:
+    """Whether a request comes from a program of this machine itself.
+
+    Not from a reverse proxy, whose clients are elsewhere, and not from a page in a browser, which
+    any site can have send requests to this machine.
+    """
+    address = parse_address(peer)
+    return (
+        address is not None
+        and address.is_loopback
+        and not any(name in headers for name in _NOT_DIRECT)
+        and _is_loopback_name(headers.get("host", ""))
+    )
+
+
+def _is_loopback_name(host: str) -> bool:
+    address = parse_address(host)
+    if address is not None:
+        return address.is_loopback
+    return host.strip().lower().partition(":")[0] == "localhost"
 
 
 def conversation_key(owner: str, context_id: str) -> str:

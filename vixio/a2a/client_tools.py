@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import uuid4
 
-from vixio.a2a.incoming import OfferedTool, Result
+from vixio.a2a.incoming import OfferedTool
 from vixio.a2a.json_input import MAX_DEPTH
+from vixio.a2a.results import Result
 from vixio.core.errors import ToolError
 from vixio.core.strict_json import depth_of
 from vixio.core.tools.context import ToolContext
@@ -76,18 +77,31 @@ class PendingCalls:
         """Hand results to the calls that wait for them; return how many nobody waits for."""
         unknown = 0
         for result in results:
-            _, future = self._waiting.get(result.call_id, (None, None))
-            if future is None or future.done():
-                unknown += 1
+            call_id = self._call_of(result)
+            if call_id:
+                self._waiting[call_id][1].set_result(result)
             else:
-                future.set_result(result)
+                unknown += 1
         return unknown
+
+    def wait_for(self, results: Iterable[Result]) -> bool:
+        """Whether a call waits for one of ``results``."""
+        return any(self._call_of(result) for result in results)
 
     def resolve_all(self, text: str) -> None:
         """Take ``text`` as the result of each call that waits."""
         for call_id, (_, future) in self._waiting.items():
             if not future.done():
                 future.set_result(Result(call_id, text))
+
+    def _call_of(self, result: Result) -> str:
+        """Return the id of the call that a result settles; empty: of none."""
+        if result.call_id:
+            known = (call.id for call in self.waiting if call.id == result.call_id)
+        else:
+            name = result.name.strip().casefold()
+            known = (call.id for call in self.waiting if call.name.casefold() == name)
+        return next(known, "")
 
 
 FindCalls = Callable[[], PendingCalls | None]

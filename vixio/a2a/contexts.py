@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from vixio.a2a.assistant_run import AssistantRun
 from vixio.a2a.callers import Scope, conversation_key
 from vixio.a2a.client_tools import ClientToolCaller, PendingCalls
 from vixio.a2a.incoming import OfferedTool
+from vixio.a2a.results import Result
 from vixio.a2a.run import Run
 from vixio.core.clock import now
 from vixio.core.cluster import Lease
@@ -51,6 +52,8 @@ class Context:
         """The task that waits for an answer in words, after its run is over."""
         self.turns = asyncio.Lock()
         self.used = now()
+        self.addressed = False
+        """Whether a message has named it, or one of its tasks: its client knows of ids."""
         self.lease: Lease | None = None
         self.conversation: Conversation | None = None
         self.opening = asyncio.Lock()
@@ -69,6 +72,11 @@ class Context:
         """The task that a message without a task belongs to; empty: it begins a new one."""
         waiting = (task_id for task_id, run in self.runs.items() if run.waiting)
         return next(waiting, "" if self.runs else self.asking)
+
+    def waits_for(self, results: Sequence[Result]) -> bool:
+        """Whether a call that its client has been handed waits for one of ``results``."""
+        runs = (run for run in self.runs.values() if isinstance(run, AssistantRun) and run.waiting)
+        return any(run.calls.wait_for(results) for run in runs)
 
     def offer(self, tools: tuple[OfferedTool, ...] | None) -> None:
         """Replace the caller's tools; None: leave them as they are."""
@@ -144,6 +152,13 @@ class Contexts:
     def of_task(self, scope: Scope, task_id: str) -> Context | None:
         """Return the context of a task of this scope, if it is there."""
         return self._by_task.get((scope.name, task_id))
+
+    def waiting_for(self, scope: Scope, results: Sequence[Result]) -> Sequence[Context]:
+        """Return the contexts of this scope that wait for one of ``results``."""
+        of_owner = self._contexts.get(scope.owner, {})
+        return [
+            each for each in of_owner.values() if each.scope == scope and each.waits_for(results)
+        ]
 
     def get(self, scope: Scope, context_id: str) -> Context:
         """Return a context, a new one if need be. Raises ContextsFull."""

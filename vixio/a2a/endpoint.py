@@ -21,6 +21,7 @@ from vixio.a2a import card, refusals
 from vixio.a2a.call_context import Admitted, CallContextBuilder, attach
 from vixio.a2a.callers import Scope
 from vixio.a2a.devices import ABSENT, Devices
+from vixio.a2a.error_words import in_own_words
 from vixio.a2a.event_stream import EventStream
 from vixio.a2a.front import Front
 from vixio.a2a.handlers import Handler, Handler03
@@ -120,6 +121,8 @@ class Endpoint:
             body = await self._front.json(raw)
             request_id = body.get("id") if isinstance(body, dict) else None
             method, params = _call(body)
+            if isinstance(method, str) and method in _SEND:
+                params = _with_message(params)
             place = _digest_in(params)
             if await self._is_elsewhere(request, scope, place):
                 self._counters.add("a2a.passed_on")
@@ -129,7 +132,9 @@ class Endpoint:
             if whole and method in _SEND:
                 if not isinstance(params, dict):
                     raise refusals.invalid("params must be an object")
-                admitted, message = await self._front.message(scope, params.get("message"), raw)
+                admitted, message = await self._front.message(
+                    scope, params.get("message"), raw, old=self._rpc_0_3.supports_method(method)
+                )
                 body = {**body, "params": {**params, "message": message}}
             inner = _with_body(request, admitted, body)
 
@@ -161,6 +166,8 @@ class Endpoint:
                 scope = self._front.scope(request, passed_on=_passed_on(request))
                 raw = await self._front.body(request)
                 body = await self._front.json(raw) if raw or sends else None
+                if sends:
+                    body = _with_message(body)
                 place = _digest_of_task_or_context(request, body)
                 if await self._is_elsewhere(request, scope, place):
                     self._counters.add("a2a.passed_on")
@@ -203,6 +210,8 @@ class Endpoint:
                 response = EventStream(
                     response.body_iterator, lambda: self._front.close_stream(scope)
                 )
+            elif isinstance(response, JSONResponse):
+                response = in_own_words(response)
         finally:
             if streams and not isinstance(response, EventStream):
                 self._front.close_stream(scope)
@@ -244,6 +253,13 @@ def _call(body: Any) -> tuple[Any, Any]:  # noqa: ANN401 - any JSON value
     if not isinstance(body, dict):
         return None, None
     return body.get("method"), body.get("params")
+
+
+def _with_message(params: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the parameters of a message; the source document's client sends the message itself."""
+    if isinstance(params, dict) and "parts" in params and "message" not in params:
+        return {"message": params}
+    return params
 
 
 def _digest_in(params: Any) -> str:  # noqa: ANN401 - any JSON value

@@ -9,10 +9,11 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable
 from typing import Any, Final
 
-from sse_starlette.event import ensure_bytes
+from sse_starlette.event import ServerSentEvent, ensure_bytes
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from vixio.a2a.error_words import event_in_own_words
 from vixio.core.clock import now
 from vixio.core.tasks import cancel_and_wait
 
@@ -55,11 +56,19 @@ async def _encoded(events: AsyncIterable[Any]) -> AsyncGenerator[bytes, None]:
                 yield b": ping\r\n\r\n"
             if (event := waiting.result()) is _END:
                 return
-            yield ensure_bytes(event, _SEPARATOR)
+            yield ensure_bytes(_own(event), _SEPARATOR)
     finally:
         await cancel_and_wait(waiting)
         if isinstance(iterator, AsyncGenerator):
             await iterator.aclose()
+
+
+def _own(event: Any) -> Any:  # noqa: ANN401 - an event of any form
+    if isinstance(event, dict) and isinstance(event.get("data"), str):
+        return {**event, "data": event_in_own_words(event["data"])}
+    if isinstance(event, ServerSentEvent) and isinstance(event.data, str):
+        event.data = event_in_own_words(event.data)
+    return event
 
 
 async def _next(iterator: AsyncIterator[Any]) -> Any:  # noqa: ANN401 - an event of any form

@@ -12,17 +12,18 @@ from starlette.requests import ClientDisconnect, Request
 
 from vixio.a2a import refusals
 from vixio.a2a.call_context import Admitted
-from vixio.a2a.callers import Callers, Scope
+from vixio.a2a.callers import Callers, Scope, is_program_here
 from vixio.a2a.contexts import Context, Contexts, ContextsFull
 from vixio.a2a.devices import ABSENT, Devices
-from vixio.a2a.incoming import MAX_ID, Incoming, Invalid, NotTaken, OfferedTool, read_message
-from vixio.a2a.json_input import Malformed, parse_json
+from vixio.a2a.incoming import Incoming, NotTaken, OfferedTool, completed, read_message
+from vixio.a2a.json_input import Invalid, Malformed, parse_json
 from vixio.a2a.places import Places
+from vixio.a2a.results import MAX_ID
 from vixio.core.device import normalise_device_id
 from vixio.core.errors import ToolError
 from vixio.core.metrics import Counters
 from vixio.core.tools.types import JsonObject, ToolDefinition
-from vixio.settings.a2a import A2ASection
+from vixio.settings.a2a import LOOPBACK_OWNER, A2ASection
 from vixio.tools.arguments import prepare
 from vixio.transports.admission.limits import KeyedBuckets
 
@@ -54,7 +55,11 @@ class Front:
 
     def scope(self, request: Request, *, passed_on: bool = False) -> Scope:
         """Return whose request it is, and with which agent. Raises Refused."""
-        owner = self._callers.owner(request.headers.get("authorization", ""))
+        authorization = request.headers.get("authorization", "")
+        owner = self._callers.owner(authorization)
+        if not authorization and self._settings.loopback_without_token:
+            peer = request.client.host if request.client else ""
+            owner = LOOPBACK_OWNER if is_program_here(peer, request.headers) else ""
         if not owner:
             raise refusals.unauthorized()
         wait = 0.0 if passed_on else self._buckets.take(owner, monotonic())
@@ -94,10 +99,13 @@ class Front:
         scope: Scope,
         message: Any,  # noqa: ANN401 - it is checked here
         body: bytes,
+        *,
+        old: bool = False,
     ) -> tuple[Admitted, JsonObject]:
         """Check the message of a request, and find its context and its task.
 
-        Return what is admitted, and the message for the A2A library. Raises Refused.
+        ``old``: it has the form of 0.3. Return what is admitted, and the message for the A2A
+        library. Raises Refused.
         """
         try:
             if len(body) > IN_THREAD_BYTES:
@@ -105,13 +113,17 @@ class Front:
             else:
                 incoming, passed_on = read_message(message)
             ids = {name: _id(message, name) for name in ("messageId", "contextId", "taskId")}
+            passed_on = completed(passed_on, old=old)
         except NotTaken as error:
             raise refusals.not_taken(str(error)) from None
         except Invalid as error:
             raise refusals.invalid(str(error)) from None
         if incoming.offer is not None and (scope.device or not self._settings.client_tools):
             raise refusals.invalid("this agent takes no tools")
-        context, task_id = await self._place(scope, ids["contextId"], ids["taskId"])
+        addressed = bool(ids["contextId"] or ids["taskId"])
+        context_id = ids["contextId"] if addressed else await self._context_of(scope, incoming)
+        context, task_id = await self._place(scope, context_id, ids["taskId"])
+        context.addressed = context.addressed or addressed
         if incoming.offer:
             await self._check_offer(context, incoming.offer)
         self._check_content(context, task_id, incoming)
@@ -148,6 +160,26 @@ class Front:
 
     # ── inside ───────────────────────────────────────────────────────────────────────────────
 
+    async def _context_of(self, scope: Scope, incoming: Incoming) -> str:
+        """Return the context that waits for results which came without an id; empty: none does.
+
+        Names of tools do not tell apart several tasks that wait for them. Those whose clients have
+        never sent an id are ended at once: they would wait for nothing. Raises Refused.
+        """
+        found = self._contexts.waiting_for(scope, incoming.results or incoming.reported)
+        if not incoming.results or not all(each.call_id for each in incoming.results):
+            found = [each for each in found if not each.addressed]
+        if len(found) < 2:
+            return found[0].id if found else ""
+        self._counters.add("a2a.results.ambiguous")
+        for context in found:
+            if not context.addressed:
+                for run in tuple(context.runs.values()):
+                    await run.cancel(run.output.ambiguous)
+        raise refusals.invalid(
+            f"{len(found)} tasks wait for such a result; send contextId or taskId with it"
+        )
+
     async def _place(self, scope: Scope, context_id: str, task_id: str) -> tuple[Context, str]:
         """Return the context of a message, and the task that it continues, if any."""
         if task_id:
@@ -169,7 +201,7 @@ class Front:
         if offer != context.offered:
             try:
                 await asyncio.to_thread(_compile, offer)
-            except ToolError as error:
+            except Invalid as error:
                 raise refusals.invalid(str(error)) from None
             self._counters.add("a2a.offers")
 
@@ -186,7 +218,12 @@ class Front:
 
 def _compile(offer: tuple[OfferedTool, ...]) -> None:
     for tool in offer:
-        prepare(ToolDefinition(tool.name, tool.description, tool.parameters))
+        try:
+            prepare(ToolDefinition(tool.name, tool.description, tool.parameters))
+        except ToolError:  # in the words of a library
+            raise Invalid(
+                f"the parameters of {tool.name} are not a JSON Schema, or one too complex to check"
+            ) from None
 
 
 def _id(message: JsonObject, name: str) -> str:

@@ -11,8 +11,16 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+from uuid import uuid4
 
-from vixio.a2a.json_input import canonical, whole_numbers
+from vixio.a2a.json_input import Invalid, canonical, whole_numbers
+from vixio.a2a.results import (
+    MAX_RESULTS,
+    RESULT_TYPES,
+    Result,
+    results_in_data,
+    results_in_words,
+)
 from vixio.core.tools.types import JsonObject
 
 EXTENSION: Final = "urn:vixio:a2a:client-tools:v1"
@@ -25,18 +33,10 @@ MAX_SCHEMA_BYTES: Final = 20_000
 """Of one tool, as JSON."""
 MAX_NAME: Final = 200
 MAX_DESCRIPTION: Final = 8_000
-MAX_ID: Final = 200
-"""Characters of the ids of calls, contexts, tasks and messages."""
-
 _OFFER = "tool-definitions"
-_RESULTS = ("tool-results", "tool-messages")
-_TYPES = (_OFFER, *_RESULTS)
-_STATUSES = ("success", "error")
-_RESULT_KEYS = ("tool_results", "toolMessages", "tool_messages")
-
-
-class Invalid(Exception):
-    """The message cannot be taken. The text says what is wrong, and quotes no content."""
+_TYPES = (_OFFER, *RESULT_TYPES)
+_ROLES = ("user", "ROLE_USER")
+"""Of a client, in 0.3 and in 1.0."""
 
 
 class NotTaken(Invalid):
@@ -53,15 +53,6 @@ class OfferedTool:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """The result of a call. ``content``: text, or JSON text with the numbers as they were sent."""
-
-    call_id: str
-    content: str
-    error: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Incoming:
     """One message. ``offer`` None: the tools stay as they are; empty: there are none any more.
 
@@ -71,6 +62,8 @@ class Incoming:
     text: str = ""
     offer: tuple[OfferedTool, ...] | None = None
     results: tuple[Result, ...] = ()
+    reported: tuple[Result, ...] = ()
+    """The results that the text reports, where no data part has any."""
     data: tuple[Any, ...] = ()
 
 
@@ -96,7 +89,7 @@ def read_message(message: Any) -> tuple[Incoming, JsonObject]:  # noqa: ANN401 -
         elif _is_offer(kept):
             offer = _offer(kept["data"], f"{place}.data.tools")
             kept = {**kept, "data": {"tools": [_name_alone(tool) for tool in offer]}}
-        elif (found := _results(kept, f"{place}.data")) is not None:
+        elif (found := results_in_data(kept, _type(kept), f"{place}.data")) is not None:
             results += found
         else:
             data.append(whole_numbers(kept["data"]))
@@ -104,10 +97,23 @@ def read_message(message: Any) -> tuple[Incoming, JsonObject]:  # noqa: ANN401 -
     text = "\n".join(each for each in texts if each.strip()).replace("\0", "")
     if len(text) > MAX_TEXT:
         raise Invalid(f"the message has {len(text)} characters of text, {MAX_TEXT} at most")
-    if len(results) > MAX_TOOLS:
-        raise Invalid(f"the message has {len(results)} results, {MAX_TOOLS} at most")
-    incoming = Incoming(text, offer, tuple(results), tuple(data))
+    if len(results) > MAX_RESULTS:
+        raise Invalid(f"the message has {len(results)} results, {MAX_RESULTS} at most")
+    reported = () if results else results_in_words(text)
+    incoming = Incoming(text, offer, tuple(results), reported, tuple(data))
     return incoming, {**message, "parts": passed_on}
+
+
+def completed(message: JsonObject, *, old: bool) -> JsonObject:
+    """Return a message with what its client has left out, in the form of 0.3 (``old``) or 1.0.
+
+    The source document's client sends no ``messageId``. Raises Invalid.
+    """
+    role = message.get("role")
+    if role is not None and role not in _ROLES:
+        raise Invalid(f"message.role must be {_ROLES[0] if old else _ROLES[1]}")
+    message_id = message.get("messageId") or uuid4().hex
+    return {**message, "role": _ROLES[0 if old else 1], "messageId": message_id}
 
 
 def _part(part: Any, place: str) -> JsonObject:  # noqa: ANN401 - it is checked here
@@ -170,33 +176,6 @@ def _tool(given: Any, place: str) -> OfferedTool:  # noqa: ANN401 - it is checke
 
 def _name_alone(tool: OfferedTool) -> JsonObject:
     return {"type": "function", "function": {"name": tool.name}}
-
-
-def _results(part: Mapping[str, Any], place: str) -> list[Result] | None:
-    data = part["data"]
-    if not isinstance(data, dict):
-        return None
-    key = next((key for key in _RESULT_KEYS if key in data), None)
-    if key is None:
-        if _type(part) in _RESULTS:
-            raise Invalid(f"{place}.tool_results is missing")
-        return None
-    listed = data[key]
-    if not isinstance(listed, list):
-        raise Invalid(f"{place}.{key} must be a list")
-    return [_result(each, f"{place}.{key}[{number}]") for number, each in enumerate(listed)]
-
-
-def _result(given: Any, place: str) -> Result:  # noqa: ANN401 - it is checked here
-    call_id = given.get("tool_call_id") if isinstance(given, dict) else None
-    if not isinstance(call_id, str) or not 0 < len(call_id) <= MAX_ID:
-        raise Invalid(f"{place}.tool_call_id must be a text of 1 to {MAX_ID} characters")
-    status = given.get("status", "success")
-    if status not in _STATUSES:
-        raise Invalid(f'{place}.status must be "success" or "error"')
-    content = whole_numbers(given.get("content"))
-    text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
-    return Result(call_id, text.replace("\0", ""), error=status == "error")
 
 
 def data_as_text(data: Sequence[Any]) -> str:

@@ -23,6 +23,10 @@ class Malformed(Exception):
     """The text is no JSON that can be taken; the message says why, and quotes nothing of it."""
 
 
+class Invalid(Exception):
+    """The message cannot be taken. The text says what is wrong, and quotes no content."""
+
+
 def parse_json(data: bytes) -> Any:  # noqa: ANN401 - any JSON value
     """Parse a request's body. Takes 10 ms a megabyte. Raises Malformed."""
     try:

@@ -94,6 +94,10 @@ class Output:
         """The task has failed, since its context was closed."""
         await self.fail("The context was closed.")
 
+    async def ambiguous(self) -> None:
+        """The task has failed, since results that may be for it do not say so."""
+        await self.fail("A result came without contextId or taskId, and several tasks wait.")
+
     async def cancelled(self) -> None:
         """The task was cancelled."""
         await self._enter(TaskState.TASK_STATE_CANCELED)

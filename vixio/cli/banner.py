@@ -63,6 +63,17 @@ def _claiming(access: str) -> list[str]:
     ]
 
 
+def _without_token(about: ServerInfo) -> list[str]:
+    """Return the lines for an A2A agent that programs of this machine use without a token."""
+    if not about.a2a_without_token:
+        return []
+    return [
+        f"  A2A without a token for programs of this machine: http://127.0.0.1:{about.http_port}/a2a",
+        "  (a2a.loopback_without_token).",
+        "",
+    ]
+
+
 def banner(about: ServerInfo, source: str) -> str:
     """Return the lines to print."""
     ota, websocket = urls(about)
@@ -89,6 +100,7 @@ def banner(about: ServerInfo, source: str) -> str:
             "  These load now: the log says `all providers are ready` when they have.",
             "",
             *_claiming(about.access),
+            *_without_token(about),
             "  No device at hand? In another terminal:",
             f'    {runnable("firmware-test-client")} talk --ota {ota} --say "what time is it"',
             "",

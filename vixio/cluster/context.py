@@ -37,3 +37,5 @@ class ServerInfo:
     workers: int = 1
     console: bool = True
     """Whether the web console is served."""
+    a2a_without_token: bool = False
+    """Whether programs of this machine use the A2A agent without a token."""

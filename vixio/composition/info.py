@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def about(app: Server) -> ServerInfo:
     """Return the facts of a listening server for its banner."""
-    server = app.settings.server
+    server, a2a = app.settings.server, app.settings.a2a
     return ServerInfo(
         host=server.public_host or server.host,
         port=app.transport.port,
@@ -23,4 +23,5 @@ def about(app: Server) -> ServerInfo:
         tokens=server.tokens,
         access=server.access,
         console=has_console(app.settings),
+        a2a_without_token=a2a is not None and a2a.loopback_without_token,
     )

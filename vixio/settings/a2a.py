@@ -12,6 +12,9 @@ from vixio.settings.sections import MIN_SECRET_BYTES, Section
 
 MAX_OWNERS = 1_000
 
+LOOPBACK_OWNER = "loopback"
+"""The caller whose requests come from this machine without a token."""
+
 
 def _check_owner(value: str) -> str:
     # It stands in the keys of conversations, which are normalised as device ids are: lower case.
@@ -43,8 +46,10 @@ class A2ADevicesSection(Section):
 class A2ASection(Section):
     """The A2A gateway. ``docs/a2a.md`` explains it. Limits hold for each process."""
 
-    tokens: dict[OwnerName, SecretStr] = Field(min_length=1, max_length=MAX_OWNERS)
+    tokens: dict[OwnerName, SecretStr] = Field(default={}, max_length=MAX_OWNERS)
     """The bearer token of each caller, by its name."""
+    loopback_without_token: bool = False
+    """Whether programs of this machine need no token; together they are the caller ``loopback``."""
     public_url: str = ""
     """In the agent cards, without a path; empty: the address through which the card is read."""
     name: str = Field(default="Vixio", min_length=1, max_length=100)
@@ -83,6 +88,15 @@ class A2ASection(Section):
 
     @model_validator(mode="after")
     def _tokens_are_secret(self) -> Self:
+        if not self.tokens and not self.loopback_without_token:
+            raise fault("expected the token of at least one caller, by its name", "tokens")
+        if self.loopback_without_token and LOOPBACK_OWNER in self.tokens:
+            raise fault(
+                "expected another name: with loopback_without_token it is that of callers without "
+                "a token",
+                "tokens",
+                LOOPBACK_OWNER,
+            )
         seen: dict[str, str] = {}
         for owner, secret in self.tokens.items():
             token = secret.get_secret_value()

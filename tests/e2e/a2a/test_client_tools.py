@@ -87,11 +87,11 @@ async def test_results_one_by_one() -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 async def test_words_answer_all_calls_of_the_context(version: str) -> None:
-    """As the document's client does it, which knows no task: by the context alone."""
+    """By the context alone; words that name a tool are another matter (test_document.py)."""
     async with LLMServer() as llm, gateway(llm) as server, rpc(server.http_url, version) as client:
         llm.script(calls(PARIS, ROME), text("Fine."))
         task = await client.send("Paris and Rome?", offered(WEATHER))
-        said = 'Tool "get_weather" returned: sunny'
+        said = "It is sunny there."
         done = await client.send(said, offered(WEATHER), contextId=task["contextId"])
         assert (done["id"], state_of(done), answer_of(done)) == (task["id"], "COMPLETED", "Fine.")
         assert outputs(llm, 1) == [said, said]

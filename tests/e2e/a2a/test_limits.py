@@ -373,6 +373,6 @@ async def test_a_task_that_is_over_takes_no_message(version: str) -> None:
         task = await client.send("Hello")
         await until(lambda: not queues())
         for _ in range(5):
-            with pytest.raises(RpcError, match="terminal"):
+            with pytest.raises(RpcError, match="the task is over"):
                 await client.send("Hello", taskId=task["id"])
         assert not queues()

@@ -28,6 +28,13 @@ def test_it_names_no_console_where_there_is_none() -> None:
     assert "console" not in banner(replace(ABOUT, console=False), "./vixio.yaml")
 
 
+def test_it_says_that_a2a_needs_no_token() -> None:
+    assert "A2A" not in banner(ABOUT, "./vixio.yaml")
+    text = banner(replace(ABOUT, a2a_without_token=True), "./vixio.yaml")
+    assert "A2A without a token for programs of this machine: http://127.0.0.1:8003/a2a\n" in text
+    assert "a2a.loopback_without_token" in text
+
+
 def test_its_command_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     programs = tmp_path / "my env" / "bin"
     programs.mkdir(parents=True)

@@ -24,6 +24,11 @@ TOKEN = "0123456789abcdef"
         (f"{{tokens: {{alice: {TOKEN}x, bob: {TOKEN}x}}}}", "a2a.tokens.bob: alice has the same"),
         (f"{{tokens: {{Alice: {TOKEN}x}}}}", "expected names of callers in lower case"),
         (f"{{tokens: {{a/b: {TOKEN}x}}}}", "expected names of callers in lower case"),
+        ("{loopback_without_token: false}", "a2a.tokens: expected the token of at least one"),
+        (
+            f"{{tokens: {{loopback: {TOKEN}x}}, loopback_without_token: true}}",
+            "a2a.tokens.loopback: expected another name",
+        ),
         (f"{{tokens: {{a: {TOKEN}x}}, public_url: x}}", "a2a.public_url: expected a URL"),
         (f"{{tokens: {{a: {TOKEN}x}}, devices: {{alow: []}}}}", "did you mean 'allow'"),
     ],
@@ -36,6 +41,12 @@ def test_a_mistake_is_one_line(tmp_path: Path, section: str, message: str) -> No
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert TOKEN not in str(caught.value)
+
+
+def test_tokens_are_needed_unless_programs_of_this_machine_do_without() -> None:
+    section = Settings.model_validate({"a2a": {"loopback_without_token": True}}).a2a
+    assert section is not None
+    assert section.tokens == {}
 
 
 def test_a_missing_library_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
