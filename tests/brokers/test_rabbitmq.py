@@ -201,10 +201,79 @@ async def test_a_header_that_has_no_encoding_is_refused(caller: ToolBus, queue: 
     assert caller.connected
 
 
+@pytest.mark.parametrize("named", [True, False])
+async def test_a_queue_that_outlives_its_service(
+    caller: ToolBus, service: ToolBus, operator: AbstractChannel, queue: str, named: bool
+) -> None:
+    """A call fails at once instead of waiting for its time-out, and nothing is left for the
+    service to execute later. ``named``: as TrustGraph's, by its description."""
+    name = canonical(queue)
+    consumers = f"{name}.someone-request" if named else ""
+    route = Route(queue, consumer_queue=consumers)
+    await operator.declare_exchange(name, "fanout", durable=True)
+    kept = await operator.declare_queue(
+        consumers or f"{name}.vixio",
+        durable=True,
+        auto_delete=not named,
+        arguments={} if named else {"x-expires": rabbitmq.UNUSED_S * 1000},
+    )
+    await kept.bind(name, "")
+    for _ in range(3):
+        with pytest.raises(ToolError, match="no service is connected to its queue") as caught:
+            await caller.call(route, Request("", {}, {"a": 1}), LIMIT)
+        assert (caught.value.type, caught.value.retryable) == ("disconnected", True)
+    assert await kept.get(fail=False, no_ack=True) is None
+    if named:
+        taken: asyncio.Queue[object] = asyncio.Queue()
+        tag = await kept.consume(taken.put, no_ack=True)  # type: ignore[arg-type]
+        with pytest.raises(ToolError, match="no answer within"):
+            await caller.call(route, Request("", {}, {"a": 1}), 0.2)
+        await kept.cancel(tag)
+        with pytest.raises(ToolError, match="no service is connected"):
+            await caller.call(route, Request("", {}, {"a": 1}), LIMIT)
+        await kept.delete(if_unused=False, if_empty=False)
+    else:
+        async with serving(service, queue, echo):
+            assert json.loads(await ask(caller, queue, a=1))[2] == {"a": 1}
+    with pytest.raises(ToolError, match="no service is connected"):
+        await caller.call(route, Request("", {}, {"a": 1}), LIMIT)
+
+
+async def test_a_service_with_a_queue_of_its_own_name_is_called(
+    caller: ToolBus, operator: AbstractChannel, queue: str
+) -> None:
+    """Nothing names it, so nothing can be counted; an exclusive one is not counted either."""
+    name = canonical(queue)
+    await operator.declare_exchange(name, "fanout", durable=True)
+    taken: asyncio.Queue[object] = asyncio.Queue()
+    theirs = await operator.declare_queue(f"{name}.theirs", exclusive=True)
+    await theirs.bind(name, "")
+    await theirs.consume(taken.put, no_ack=True)  # type: ignore[arg-type]
+    for route in (Route(queue), Route(queue, consumer_queue=f"{name}.theirs")):
+        call = asyncio.create_task(caller.call(route, Request("", {}, {"a": 1}), LIMIT))
+        async with asyncio.timeout(LIMIT):
+            await taken.get()
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
+    assert caller.connected
+
+
+async def test_counting_is_bounded(
+    caller: ToolBus, queue: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rabbitmq, "MAX_KNOWN", 2)
+    for number in range(4):
+        with pytest.raises(ToolError, match="no service is connected"):
+            await ask(caller, f"{queue}-{number}")
+    link = cast(RabbitMqBroker, caller.broker)._link
+    assert link is not None
+    assert len(link.uncounted) == 2
+
+
 async def test_known_exchanges_are_bounded(
     caller: ToolBus, service: ToolBus, queue: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rabbitmq, "MAX_EXCHANGES", 2)
+    monkeypatch.setattr(rabbitmq, "MAX_KNOWN", 2)
     for number in range(5):
         await caller.broker.publish(f"{queue}-{number}", b"{}", {})
     link = cast(RabbitMqBroker, caller.broker)._link

@@ -102,14 +102,18 @@ class Broker(KeptConnection):
         headers: Mapping[str, str],
         *,
         answers: bool = False,
+        consumer_queue: str = "",
     ) -> None:
         """Send a message to a queue.
 
         ``answers``: it is a request that is answered to :attr:`mailbox` (header ``reply_to``);
         absence of a service is reported by NobodyServes or a message with ``nobody``.
+        ``consumer_queue``: the RabbitMQ queue of a service that names it itself.
         Raises BrokerError (TooLarge, NobodyServes).
         """
         self._check(body)
+        if answers:
+            await self._check_served(queue, consumer_queue)
         await self._publish(queue, body, headers, answers)
 
     async def reply(self, mailbox: str, body: bytes, headers: Mapping[str, str]) -> None:
@@ -126,6 +130,9 @@ class Broker(KeptConnection):
         self, queue: str, body: bytes, headers: Mapping[str, str], answers: bool
     ) -> None:
         """Send a message to a queue; called when connected. Raises BrokerError."""
+
+    async def _check_served(self, queue: str, consumer_queue: str) -> None:
+        """Raise NobodyServes if the broker keeps requests although no service takes them."""
 
     @abstractmethod
     async def _reply(self, mailbox: str, body: bytes, headers: Mapping[str, str]) -> None:

@@ -41,13 +41,15 @@ class Route:
     """How a service is reached. ``response_queue``: where it answers if not to ``reply_to``.
 
     ``idle_timeout``: seconds without any message after which a service counts as gone that gives
-    signs of life: one that is ``lively``, and any other from its first one on.
+    signs of life: one that is ``lively``, and any other from its first one on. ``consumer_queue``:
+    the RabbitMQ queue that it takes requests from, if that is not one of this package.
     """
 
     request_queue: str
     response_queue: str = ""
     idle_timeout: float | None = None
     lively: bool = False
+    consumer_queue: str = ""
 
 
 class _Waiting:
@@ -151,7 +153,7 @@ class Calls:
         limit = asyncio.timeout(timeout)
         try:
             async with limit:
-                await self._publish(route.request_queue, body, headers)
+                await self._publish(route, body, headers)
                 return await waiting.done
         except TimeoutError:
             self._cancel(route, name)
@@ -220,9 +222,10 @@ class Calls:
 
     # ── inside ───────────────────────────────────────────────────────────────────────────────
 
-    async def _publish(self, queue: str, body: bytes, headers: dict[str, str]) -> None:
+    async def _publish(self, route: Route, body: bytes, headers: dict[str, str]) -> None:
+        queue, consumers = route.request_queue, route.consumer_queue
         try:
-            await self._broker.publish(queue, body, headers, answers=True)
+            await self._broker.publish(queue, body, headers, answers=True, consumer_queue=consumers)
         except TooLarge as error:
             raise ToolError("invalid_arguments", f"the call is too large: {error}") from error
         except NobodyServes as error:

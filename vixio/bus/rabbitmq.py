@@ -5,6 +5,10 @@ name, published to with an empty routing key. Services of one kind share the Rab
 ``NAME.vixio`` that is bound to it; ``broadcast`` and ``replies`` are exclusive queues, which end
 with their connection. A mailbox is reached through the default exchange.
 
+A queue can outlive its service: TrustGraph's do, and a shared one is kept for :data:`UNUSED_S` when
+the broker has restarted. RabbitMQ confirms what it puts there, so the consumers of the queue are
+counted before each request.
+
 The library's own reconnection is not used: :class:`~vixio.bus.broker.Broker` connects anew, as with
 every backend.
 """
@@ -21,12 +25,13 @@ from itertools import count
 from typing import TYPE_CHECKING, Final
 
 import aio_pika
-from aio_pika.exceptions import AMQPChannelError
+from aio_pika.exceptions import AMQPChannelError, ChannelNotFoundEntity
+from aiormq.exceptions import ChannelLockedResource
 
 from vixio.bus.address import BrokerAddress
 from vixio.bus.amqp import ERRORS, LOST, AmqpConnection, broker_errors, open_connection, words_of
 from vixio.bus.broker import Broker, Handler, Message, Subscription
-from vixio.bus.errors import BrokerError
+from vixio.bus.errors import BrokerError, NobodyServes
 from vixio.bus.queues import canonical
 from vixio.bus.reports import BrokerReports
 from vixio.bus.wire import seconds_left
@@ -37,8 +42,9 @@ if TYPE_CHECKING:
 UNUSED_S: Final = 60
 """Seconds after which RabbitMQ deletes a shared queue that no service has come back to."""
 
-MAX_EXCHANGES: Final = 1_024
-"""Exchanges of one connection that are known to exist; others are declared again."""
+MAX_KNOWN: Final = 1_024
+"""Exchanges of one connection that are known to exist, and queues that are not; others are declared
+again."""
 
 _MOST_PREFETCH: Final = 65_535
 """AMQP 0-9-1, ``basic.qos``: a short integer."""
@@ -49,9 +55,9 @@ class _Link:
     """One connection with its channels.
 
     ``requests``: with confirms, so that absence is known. ``sends``: everything else.
-    ``takes``: subscriptions. ``declares``: exchanges, in a channel of its own because a refusal
-    closes it. ``mailbox``: of this connection; RabbitMQ may hold that of the one before for a
-    while.
+    ``takes``: subscriptions. ``declares``: exchanges, and queues whose consumers are counted, in a
+    channel of its own because a refusal closes it. ``uncounted``: queues that do not exist.
+    ``mailbox``: of this connection; RabbitMQ may hold that of the one before for a while.
     """
 
     connection: AbstractConnection
@@ -61,6 +67,7 @@ class _Link:
     declares: AbstractChannel
     mailbox: str
     exchanges: OrderedDict[str, None] = field(default_factory=OrderedDict)
+    uncounted: OrderedDict[str, None] = field(default_factory=OrderedDict)
     declaring: asyncio.Lock = field(default_factory=asyncio.Lock)
     attaching: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -96,6 +103,38 @@ class RabbitMqBroker(Broker):
         expiration = None if left is None else max(left, 0.001)
         await self._send(channel, name, "", body, headers, answers, expiration)
 
+    async def _check_served(self, queue: str, consumer_queue: str) -> None:
+        link, name = self._link, consumer_queue or f"{canonical(queue)}.vixio"
+        assert link is not None  # noqa: S101 - called when connected
+        if name in link.uncounted:
+            return
+        count = await self._consumers(link, name)
+        if count == 0 or (count is None and consumer_queue):
+            raise NobodyServes
+        if count is None:  # others may serve it, from a queue of any name; a return tells if none
+            _remember(link.uncounted, name)
+
+    async def _consumers(self, link: _Link, name: str) -> int | None:
+        """Return how many take messages from a queue; None: there is no such queue."""
+        async with link.declaring:
+            await self._reopen(link)
+            try:
+                with broker_errors(f"cannot count the consumers of {name}"):
+                    queue = await link.declares.declare_queue(name, passive=True)
+            except BrokerError as error:
+                if isinstance(error.__cause__, ChannelNotFoundEntity):
+                    return None
+                if isinstance(error.__cause__, ChannelLockedResource):
+                    return 1  # it is exclusive, and ends with its service's connection
+                raise
+        return queue.declaration_result.consumer_count or 0
+
+    async def _reopen(self, link: _Link) -> None:
+        """Open the channel for declarations anew if a refusal has closed it."""
+        if link.declares.is_closed:
+            with broker_errors("cannot open a channel"):
+                link.declares = await link.connection.channel(publisher_confirms=False)
+
     async def _reply(self, mailbox: str, body: bytes, headers: Mapping[str, str]) -> None:
         assert self._link is not None  # noqa: S101 - called when connected
         await self._send(self._link.sends, "", mailbox, body, headers)
@@ -127,10 +166,9 @@ class RabbitMqBroker(Broker):
         async with link.declaring:
             if name in link.exchanges:
                 return
+            await self._reopen(link)
             try:
                 with broker_errors(f"cannot declare the exchange {name}"):
-                    if link.declares.is_closed:
-                        link.declares = await link.connection.channel(publisher_confirms=False)
                     await link.declares.declare_exchange(
                         name, aio_pika.ExchangeType.FANOUT, durable=True
                     )
@@ -138,9 +176,7 @@ class RabbitMqBroker(Broker):
                 if isinstance(error.__cause__, AMQPChannelError):
                     self._reports.add(str(error))  # the caller of a tool does not learn it
                 raise
-            link.exchanges[name] = None
-            if len(link.exchanges) > MAX_EXCHANGES:
-                link.exchanges.popitem(last=False)
+            _remember(link.exchanges, name)
 
     async def _open(self) -> None:
         self._connection = await open_connection(self.address)
@@ -216,6 +252,12 @@ class RabbitMqBroker(Broker):
     def _ended(self, link: _Link, sender: object, error: BaseException | None) -> None:
         if self._link is link:
             self.lost(words_of(error) or LOST)
+
+
+def _remember(names: OrderedDict[str, None], name: str) -> None:
+    names[name] = None
+    if len(names) > MAX_KNOWN:
+        names.popitem(last=False)
 
 
 async def _take(handler: Handler, message: AbstractIncomingMessage) -> None:

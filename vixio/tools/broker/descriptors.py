@@ -3,9 +3,9 @@
 A service: ``id``, ``request-queue``, ``response-queue``, ``config-params`` (``name``,
 ``required``). A tool: ``type`` (``tool-service``), ``name``, ``description``, ``service``,
 ``arguments`` (``name``, ``type``, ``description``), and the parameters that its service declares.
-Beside the original, a service may have ``idle-timeout``, an argument ``required`` and further words
-of JSON Schema, and a tool ``parameters`` (a whole JSON Schema instead of ``arguments``),
-``timeout``, ``idempotent``, ``read_only``, ``confirm`` and ``stream``.
+Beside the original, a service may have ``idle-timeout`` and ``consumer-queue``, an argument
+``required`` and further words of JSON Schema, and a tool ``parameters`` (a whole JSON Schema
+instead of ``arguments``), ``timeout``, ``idempotent``, ``read_only``, ``confirm`` and ``stream``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ from vixio.tools.bounds import (
 
 Stream = Literal["result", "say"]
 
-_OF_SERVICE: Final = {"id", "request-queue", "response-queue", "config-params", "idle-timeout"}
+_OF_SERVICE: Final = {
+    *("id", "request-queue", "response-queue", "consumer-queue", "config-params", "idle-timeout"),
+}
 _OF_TOOL: Final = {"type", "name", "description", "service", "arguments"}
 _BESIDE: Final = {"parameters", "timeout", "idempotent", "read_only", "confirm", "stream"}
 
@@ -52,6 +54,7 @@ class ServiceDescriptor:
     response_queue: str = ""
     params: Mapping[str, bool] = field(default_factory=dict)
     idle_timeout: float | None = None
+    consumer_queue: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,7 @@ def read_service(value: Mapping[str, Any]) -> ServiceDescriptor:
         _queue(value, "response-queue") if value.get("response-queue") else "",
         _params(value.get("config-params") or []),
         _seconds(value, "idle-timeout"),
+        _text(value, "consumer-queue") if value.get("consumer-queue") else "",
     )
 
 

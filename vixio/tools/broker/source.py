@@ -193,6 +193,7 @@ class BrokerSource(ToolSource):
             service.response_queue,
             service.idle_timeout or self._settings.idle_timeout,
             lively=lively or service.idle_timeout is not None,
+            consumer_queue=service.consumer_queue,
         )
 
     def _services(self) -> list[ServiceDescriptor]:

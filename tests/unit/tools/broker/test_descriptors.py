@@ -180,6 +180,8 @@ def test_a_schema_that_is_none_is_a_mistake() -> None:
         ({"config-params": {"a": 1}}, "config-params: expected a list"),
         ({"config-params": [{"required": True}]}, "config-params[0].name: is required"),
         ({"config-params": [{"name": "name"}]}, "config-params[0].name: name is a key of every"),
+        ({"consumer-queue": 5}, "consumer-queue: is required"),
+        ({"consumer-queue": "x" * 300}, "consumer-queue: has more than"),
         ({"idle-timeout": 0}, "idle-timeout: expected seconds up to 3600, found 0"),
     ],
 )
