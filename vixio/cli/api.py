@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from vixio.cli.config import config_option
+from vixio.cli.config import ConfigGroup, config_option
 from vixio.cli.devices import json_option
 from vixio.cli.registry import actor, ago, table, utc
 
@@ -33,7 +33,7 @@ def _with_keys(config: Path | None, work: Callable[[Keys], Awaitable[T]]) -> T:
     return asyncio.run(opened())
 
 
-@click.group("api-tokens", invoke_without_command=True)
+@click.group("api-tokens", cls=ConfigGroup, invoke_without_command=True)
 @json_option
 @config_option
 @click.pass_context

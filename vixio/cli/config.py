@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -45,15 +46,36 @@ def _chosen(given: Path | None) -> tuple[Path | None, str]:
     return None, BUILT_IN
 
 
+_OPTION: dict[str, Any] = {
+    "type": click.Path(path_type=Path),
+    "metavar": "FILE",
+    "help": f"Settings (default: ${CONFIG_VARIABLE}, ./{CONFIG_NAME} if there is one, "
+    "else the built-in defaults, which need no key and no network).",
+}
+
+
 def config_option(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the option ``--config``."""
-    return click.option(
-        "--config",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help=f"Settings (default: ${CONFIG_VARIABLE}, ./{CONFIG_NAME} if there is one, "
-        "else the built-in defaults, which need no key and no network).",
-    )(command)
+    return click.option("--config", **_OPTION)(command)
+
+
+class ConfigGroup(click.Group):
+    """A group with ``--config``, which stands before or behind the name of each of its commands.
+
+    Its own function puts the file into ``context.obj``; the one behind the name wins.
+    """
+
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """Add a command, with the option."""
+        cmd.params.append(
+            click.Option(["--config"], callback=_choose, expose_value=False, **_OPTION)
+        )
+        super().add_command(cmd, name)
+
+
+def _choose(context: click.Context, _: click.Parameter, value: Path | None) -> None:
+    if value is not None:
+        context.obj = value
 
 
 def colour() -> bool | None:

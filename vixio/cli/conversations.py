@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from vixio.cli.config import config_option
+from vixio.cli.config import ConfigGroup, config_option
 from vixio.cli.devices import json_option
 from vixio.cli.registry import ago, at_desk, table, utc
 from vixio.core.errors import ConfigError
@@ -25,7 +25,7 @@ T = TypeVar("T")
 STAGES = ("transcript", "first_token", "first_sentence", "first_audio", "first_frame")
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=ConfigGroup, invoke_without_command=True)
 @config_option
 @click.pass_context
 def conversations(context: click.Context, config: Path | None) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vixio.cli.config import config_option
+from vixio.cli.config import ConfigGroup, config_option
 from vixio.cli.registry import actor, ago, at_desk, table, utc
 from vixio.core.errors import ConfigError
 
@@ -29,7 +29,7 @@ TIMES = (
 json_option = click.option("--json", "as_json", is_flag=True, help="Show it as JSON.")
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=ConfigGroup, invoke_without_command=True)
 @json_option
 @config_option
 @click.pass_context
@@ -41,6 +41,14 @@ def devices(context: click.Context, as_json: bool, config: Path | None) -> None:
     context.obj = config
     if context.invoked_subcommand is None:
         _list(config, as_json=as_json)
+
+
+@devices.command("list")
+@json_option
+@click.pass_obj
+def list_(config: Path | None, as_json: bool) -> None:
+    """List the devices that are known."""
+    _list(config, as_json=as_json)
 
 
 def _list(config: Path | None, *, as_json: bool) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from vixio.cli.config import config_option
+from vixio.cli.config import ConfigGroup, config_option
 from vixio.cli.devices import json_option
 from vixio.cli.registry import actor
 
@@ -38,7 +38,7 @@ _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 _which_board = _board_option("Needed if several boards have this version.")
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=ConfigGroup, invoke_without_command=True)
 @json_option
 @config_option
 @click.pass_context

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from vixio.cli.config import config_option
+from vixio.cli.config import ConfigGroup, config_option
 from vixio.cli.devices import json_option
 from vixio.cli.registry import actor, ago, at_desk, table, utc
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=ConfigGroup, invoke_without_command=True)
 @json_option
 @config_option
 @click.pass_context
@@ -35,8 +35,11 @@ def people(context: click.Context, as_json: bool, config: Path | None) -> None:
     assistant is asked to remember, and "tell Anna …" reaches them.
     """
     context.obj = config
-    if context.invoked_subcommand is not None:
-        return
+    if context.invoked_subcommand is None:
+        _list(config, as_json=as_json)
+
+
+def _list(config: Path | None, *, as_json: bool) -> None:
     found, devices = at_desk(config, _everybody)
     of = {person.id: [each for each in devices if each.person_id == person.id] for person in found}
     if as_json:
@@ -55,6 +58,14 @@ def people(context: click.Context, as_json: bool, config: Path | None) -> None:
         ]
         for line in table(("PERSON", "DEVICES", "ADDED"), rows):
             click.echo(line)
+
+
+@people.command("list")
+@json_option
+@click.pass_obj
+def list_(config: Path | None, as_json: bool) -> None:
+    """List the people, with their devices."""
+    _list(config, as_json=as_json)
 
 
 @people.command()

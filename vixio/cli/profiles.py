@@ -10,13 +10,13 @@ from typing import Any
 
 import click
 
-from vixio.cli.config import config_option
+from vixio.cli.config import ConfigGroup, config_option
 from vixio.cli.devices import json_option
 from vixio.cli.registry import actor, ago, at_desk, table
 from vixio.core.errors import ConfigError
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=ConfigGroup, invoke_without_command=True)
 @json_option
 @config_option
 @click.pass_context
@@ -27,8 +27,11 @@ def profiles(context: click.Context, as_json: bool, config: Path | None) -> None
     to a device; a connected device follows from its next turn on.
     """
     context.obj = config
-    if context.invoked_subcommand is not None:
-        return
+    if context.invoked_subcommand is None:
+        _list(config, as_json=as_json)
+
+
+def _list(config: Path | None, *, as_json: bool) -> None:
     found = at_desk(config, lambda desk: desk.profiles.all())
     if as_json:
         known = {profile.name: profile.content for profile in found}
@@ -48,6 +51,14 @@ def profiles(context: click.Context, as_json: bool, config: Path | None) -> None
         ]
         for line in table(("PROFILE", "DEVICES", "SETS", "CHANGED"), rows):
             click.echo(line)
+
+
+@profiles.command("list")
+@json_option
+@click.pass_obj
+def list_(config: Path | None, as_json: bool) -> None:
+    """List all profiles."""
+    _list(config, as_json=as_json)
 
 
 @profiles.command()

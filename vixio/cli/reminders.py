@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from vixio.cli.config import config_option
+from vixio.cli.config import ConfigGroup, config_option
 from vixio.cli.devices import json_option
 from vixio.cli.registry import actor, ago, at_desk, table, utc
 from vixio.core.errors import ConfigError, ToolError
@@ -28,7 +28,7 @@ _UNITS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 KINDS = ("reminder", "timer", "alarm", "message")
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=ConfigGroup, invoke_without_command=True)
 @config_option
 @click.pass_context
 def reminders(context: click.Context, config: Path | None) -> None:

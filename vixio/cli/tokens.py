@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from vixio.cli.config import config_option
+from vixio.cli.config import ConfigGroup, config_option
 from vixio.cli.devices import json_option
 from vixio.cli.registry import actor, ago, at_desk, table, utc
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=ConfigGroup, invoke_without_command=True)
 @config_option
 @click.pass_context
 def tokens(context: click.Context, config: Path | None) -> None:
