@@ -36,6 +36,7 @@ WALK: list[tuple[str, str, Any]] = [
     ("POST", "/devices/{device}/ask", {"text": "what time is it"}),
     ("POST", "/devices/{device}/alert", {"title": "Door", "text": "It is open."}),
     ("POST", "/devices/{device}/face", {"emotion": "happy"}),
+    ("POST", "/devices/{device}/custom", {"payload": {}}),
     ("POST", "/devices/{device}/interrupt", NOTHING),
     ("GET", "/devices/{device}/turns", NOTHING),
     ("DELETE", "/devices/{device}/turns", NOTHING),

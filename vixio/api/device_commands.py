@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any, Final
 
 from vixio.core.emotions import EMOTIONS
-from vixio.core.errors import ConnectionClosed
+from vixio.core.errors import ConnectionClosed, ToolError, describe
 from vixio.core.session.commands import CustomHandler
 from vixio.core.session.session import Session
 from vixio.core.tools.device import DeviceToolClientBase
 from vixio.core.tools.types import JsonObject, ToolDefinition
 from vixio.memory.memory import Memory
 
+_log = logging.getLogger(__name__)
+
 ALERT: Final = "api.alert"
 FACE: Final = "api.face"
 TOOLS: Final = "api.tools"
 CALL: Final = "api.call"
 SCREEN: Final = "api.screen"
+REBOOT: Final = "api.reboot"
+CUSTOM: Final = "api.custom"
 RELOAD: Final = "api.memory.reload"
 
 SNAPSHOT: Final = "self.screen.snapshot"
 """The firmware's tool (mcp_server.cc, AddUserOnlyTools), of boards with a colour screen."""
+
+OWN_REBOOT: Final = "self.reboot"
+"""The firmware's tool (mcp_server.cc, AddUserOnlyTools)."""
 
 MAX_LIST_CHARS: Final = 100_000
 """Of all descriptions together; a command's answer has 256 KB at most."""
@@ -45,6 +53,8 @@ def serve_device_commands(
     register(TOOLS, list_tools)
     register(CALL, call_tool)
     register(SCREEN, post_screen)
+    register(REBOOT, reboot)
+    register(CUSTOM, send_custom)
 
 
 async def show_alert(session: Session, arguments: JsonObject) -> Any:  # noqa: ANN401 - JSON
@@ -95,6 +105,28 @@ async def post_screen(session: Session, arguments: JsonObject) -> Any:  # noqa: 
     url = session.connection.device.http_url
     asked = {"url": f"{url}{arguments['path']}", "quality": arguments["quality"]}
     return await call_tool(session, {"tool": SNAPSHOT, "arguments": asked, "user": True})
+
+
+async def reboot(session: Session, arguments: JsonObject) -> Any:  # noqa: ANN401 - JSON
+    """Have the device restart: by its own tool, which answers; else by the protocol's message.
+
+    A device without MCP, or older than the tool, knows the message alone. Raises ConnectionClosed.
+    """
+    try:
+        asked = {"tool": OWN_REBOOT, "arguments": {}, "user": True}
+        answer = await call_tool(session, asked)
+    except (ConnectionClosed, ToolError) as error:
+        _log.debug("no tool restarts the device", extra={"error": describe(error)})
+        answer = None
+    if answer is not None and answer["success"]:
+        return answer
+    await session.connection.send_reboot()
+    return {"success": True, "text": "sent"}
+
+
+async def send_custom(session: Session, arguments: JsonObject) -> Any:  # noqa: ANN401 - JSON
+    """Send a JSON object to the device. Raises ConnectionClosed."""
+    await session.connection.send_custom(arguments["payload"])
 
 
 async def _tools(session: Session, *, user: bool) -> list[ToolDefinition]:

@@ -15,7 +15,7 @@ from vixio.core.audio import AudioFormat
 from vixio.core.chunk import Chunk
 from vixio.core.device import Device
 from vixio.core.tools.device import DeviceToolClientBase
-from vixio.core.tools.types import ToolDefinition
+from vixio.core.tools.types import JsonObject, ToolDefinition
 
 GOING_AWAY = 1001
 """Close code (RFC 6455 §7.4.1): the server stops, or this process no longer serves the device."""
@@ -117,6 +117,14 @@ class DeviceConnection(ABC):
     @abstractmethod
     async def send_alert(self, status: str, message: str, emotion: str) -> None:
         """Show a notice; the device plays its own sound with it."""
+
+    @abstractmethod
+    async def send_reboot(self) -> None:
+        """Have the device restart; it does not answer."""
+
+    @abstractmethod
+    async def send_custom(self, payload: JsonObject) -> None:
+        """Send a JSON object to firmware built for such; it does not answer."""
 
     @abstractmethod
     async def close(self, code: int = 1000, reason: str = "") -> None:

@@ -271,6 +271,11 @@ class Desk:
             await devices.set(device.id, tokens_from=at + 1)
         return await self.device(device_id)
 
+    async def rebooted(self, wanted: str, actor: str) -> None:
+        """Note that a device was restarted. Raises RegistryError."""
+        async with self._changing(wanted, actor, "rebooted"):
+            pass
+
     async def audit(self, number: int) -> Sequence[Change]:
         """Return the last ``number`` changes, the newest last."""
         async with self._database.transaction(write=False) as transaction:

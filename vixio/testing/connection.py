@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from vixio.core.chunk import AudioIn, Chunk
 from vixio.core.clock import now
 from vixio.core.device import Device
 from vixio.core.errors import ConnectionClosed
+from vixio.core.tools.types import JsonObject
 from vixio.core.transport import AudioEncoder, DeviceConnection
 
 _numbers = count(1)
@@ -144,6 +146,12 @@ class ManualConnection(DeviceConnection):
 
     async def send_alert(self, status: str, message: str, emotion: str) -> None:
         await self._record("alert", message)
+
+    async def send_reboot(self) -> None:
+        await self._record("reboot")
+
+    async def send_custom(self, payload: JsonObject) -> None:
+        await self._record("custom", json.dumps(payload))
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
         if not self.closed:

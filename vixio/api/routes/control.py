@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import Path, Query
@@ -10,7 +11,7 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from vixio.api import device_commands
-from vixio.api.access import SCOPED, Service
+from vixio.api.access import SCOPED, Service, Who
 from vixio.api.fields import Body, DevicePath, Words
 from vixio.api.problems import Problem
 from vixio.api.routing import Routes
@@ -19,6 +20,7 @@ from vixio.api.screen_upload import JPEG
 from vixio.api.service import COMMAND_S, SPEECH_S, TOOL_S, ApiService
 from vixio.core.commands import Ask, Close, Interrupt, Say
 from vixio.core.session.speech import Priority
+from vixio.core.strict_json import depth_of
 
 Emotion = Literal[
     "neutral", "happy", "laughing", "funny", "sad", "angry", "crying", "loving", "embarrassed",
@@ -34,8 +36,11 @@ ToolPath = Annotated[
 ARRIVAL_S: Final = 5.0
 """After the device's answer: its picture may have come to another process."""
 
-REBOOT = "self.reboot"
-"""The firmware's tool (mcp_server.cc, AddUserOnlyTools)."""
+MAX_CUSTOM_CHARS: Final = 16 * 1024
+"""Of a custom message, as JSON: the firmware holds it in memory whole, twice."""
+
+MAX_CUSTOM_LEVELS: Final = 40
+"""cJSON of the firmware parses recursively, on a small stack."""
 
 
 class SayBody(Body):
@@ -77,6 +82,12 @@ class FaceBody(Body):
     """A face."""
 
     emotion: Emotion
+
+
+class CustomBody(Body):
+    """What to send; the firmware shows it as a text."""
+
+    payload: dict[str, Any]
 
 
 class Tool(BaseModel):
@@ -129,9 +140,27 @@ async def disconnect(service: Service, device: DevicePath) -> None:
     await service.command(device, Close("closed over the API"))
 
 
-async def reboot(service: Service, device: DevicePath) -> CallResult:
-    """Start the device again."""
-    return await _call(service, device, REBOOT, {}, user=True)
+async def reboot(service: Service, who: Who, device: DevicePath) -> CallResult:
+    """Start the device again. It stands in the audit trail."""
+    found = await service.custom(device, device_commands.REBOOT, TOOL_S)
+    await service.at_desk(lambda desk: desk.rebooted(device, who.actor))
+    return CallResult(**found)
+
+
+async def custom(service: Service, device: DevicePath, body: CustomBody) -> None:
+    """Send a JSON object to firmware built for such (CONFIG_RECEIVE_CUSTOM_MESSAGE).
+
+    The device does not answer. Other firmware ignores it.
+    """
+    if depth_of(body.payload) > MAX_CUSTOM_LEVELS:
+        raise Problem(422, f"the payload has more than {MAX_CUSTOM_LEVELS} levels")
+    try:
+        size = len(json.dumps(body.payload, ensure_ascii=False, allow_nan=False))
+    except ValueError:
+        raise Problem(422, "the payload has a number that JSON has not") from None
+    if size > MAX_CUSTOM_CHARS:
+        raise Problem(422, f"the payload has more than {MAX_CUSTOM_CHARS} characters as JSON")
+    await service.custom(device, device_commands.CUSTOM, COMMAND_S, payload=body.payload)
 
 
 async def alert(service: Service, device: DevicePath, body: AlertBody) -> None:
@@ -239,6 +268,7 @@ def make_routes() -> Routes:
     )
     routes.add("POST", f"{one}/alert", alert, control, status=204, errors=errors)
     routes.add("POST", f"{one}/face", face, control, status=204, errors=errors)
+    routes.add("POST", f"{one}/custom", custom, control, status=204, errors=errors)
     routes.add("GET", f"{one}/tools", list_tools, control, errors=errors)
     routes.add("POST", f"{one}/tools/{{tool}}", call_tool, control, errors=errors)
     routes.add("GET", f"{one}/user-tools", list_user_tools, user, errors=errors)

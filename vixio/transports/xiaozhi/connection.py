@@ -205,6 +205,14 @@ class XiaozhiConnection(DeviceConnection):
         """Show a notice."""
         await self._send(messages.alert(status, message, emotion))
 
+    async def send_reboot(self) -> None:
+        """Have the device restart."""
+        await self._send(messages.reboot())
+
+    async def send_custom(self, payload: JsonObject) -> None:
+        """Send a JSON object to firmware built for such."""
+        await self._send(messages.custom(payload))
+
     async def send_hello(self) -> None:
         """Answer the device's hello."""
         transport = self._channel.transport
