@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
@@ -15,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
 
 from vixio import __version__
+from vixio.core.environment_proxy import EnvironmentProxy, is_loopback, proxy_for
+from vixio.core.errors import ConfigError
 from vixio.models.errors import ModelError, Trouble
 
 if TYPE_CHECKING:
@@ -62,32 +63,43 @@ class Web:
 
     def __init__(self, patience: Patience | None = None) -> None:
         self.patience = patience or Patience()
-        self._client: httpx2.AsyncClient | None = None
+        self._clients: dict[str | None, httpx2.AsyncClient] = {}
+        """By the URL of the proxy; None: without one."""
 
     async def __aenter__(self) -> Self:
-        # In a thread: importing it and reading the certificates takes tenths of a second.
-        self._client = await asyncio.to_thread(self._make)
+        await self._client(None)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        client, self._client = self._client, None
-        if client is not None:
+        clients, self._clients = self._clients, {}
+        for client in clients.values():
             await client.aclose()
 
-    def _make(self) -> httpx2.AsyncClient:
+    async def _client(self, proxy: EnvironmentProxy | None) -> httpx2.AsyncClient:
+        key = proxy.url if proxy is not None else None
+        if key not in self._clients:
+            # In a thread: importing it and reading the certificates takes tenths of a second.
+            client = await asyncio.to_thread(self._make, proxy)
+            self._clients.setdefault(key, client)
+        return self._clients[key]
+
+    def _make(self, proxy: EnvironmentProxy | None) -> httpx2.AsyncClient:
         import httpx2
 
         patience = self.patience
         try:
+            if proxy is not None:
+                proxy.check("http", "https", "socks5", "socks5h")
             return httpx2.AsyncClient(
                 follow_redirects=False,
                 headers={"User-Agent": f"vixio/{__version__}"},
                 timeout=httpx2.Timeout(patience.stall, connect=patience.connect),
+                transport=httpx2.AsyncHTTPTransport(proxy=proxy.url if proxy is not None else None),
             )
-        except (ValueError, ImportError) as error:
-            raise ModelError(
-                f"a proxy of the environment (HTTPS_PROXY, ALL_PROXY …) cannot be used: {error}"
-            ) from None
+        except ConfigError as error:
+            raise ModelError(str(error)) from None
+        except ImportError as error:  # a library for SOCKS
+            raise ModelError(f"{proxy} cannot be used: {error}") from None
 
     @asynccontextmanager
     async def open(
@@ -99,19 +111,21 @@ class Web:
         """
         import httpx2
 
-        assert self._client is not None  # noqa: S101 - entered
         first = place = _checked(url)
+        proxy = None
         try:
             for _ in range(MAX_REDIRECTS + 1):
                 sent = dict(headers or {})
                 if access is not None and access.token and _same(place, first):
                     sent["Authorization"] = f"Bearer {access.token}"
-                request = self._client.build_request("GET", urlunsplit(place), headers=sent)
-                answer = await self._client.send(request, stream=True)
+                proxy = proxy_for(urlunsplit(place), every_scheme=True)
+                client = await self._client(proxy)
+                request = client.build_request("GET", urlunsplit(place), headers=sent)
+                answer = await client.send(request, stream=True)
                 try:
                     target = _target(answer, place)
                     if target is None:
-                        _check_status(answer, place, access)
+                        _check_status(answer, place, access, _way(proxy))
                         yield answer
                         return
                 finally:
@@ -119,18 +133,23 @@ class Web:
                 place = target
         except httpx2.ConnectTimeout:
             raise Trouble(
-                f"no connection within {self.patience.connect:g} s", unreachable=True
+                f"no connection within {self.patience.connect:g} s{_way(proxy)}", unreachable=True
             ) from None
         except httpx2.TimeoutException:
-            raise Trouble(f"silent for {self.patience.stall:g} s", again=True) from None
+            silent = f"silent for {self.patience.stall:g} s{_way(proxy)}"
+            raise Trouble(silent, again=True) from None
         except httpx2.ConnectError as error:
-            raise Trouble(f"no connection ({_reason(error)})", unreachable=True) from None
+            raise Trouble(
+                f"no connection ({_reason(error)}){_way(proxy)}", unreachable=True
+            ) from None
         except httpx2.ProxyError as error:
-            raise Trouble(f"the proxy refuses ({_reason(error)})") from None
+            raise Trouble(f"the proxy refuses ({_reason(error)}){_way(proxy)}") from None
         except (httpx2.DecodingError, httpx2.InvalidURL, httpx2.UnsupportedProtocol):
             raise Trouble("an answer that cannot be read") from None
         except httpx2.TransportError as error:
-            raise Trouble(f"the connection broke ({_reason(error)})", again=True) from None
+            raise Trouble(
+                f"the connection broke ({_reason(error)}){_way(proxy)}", again=True
+            ) from None
         raise Trouble(f"redirects more than {MAX_REDIRECTS} times")
 
     async def json(
@@ -174,12 +193,7 @@ def host_of(url: str) -> str:
 def is_protected(url: str) -> bool:
     """Whether what is sent to ``url`` is encrypted, or stays on this machine."""
     place = urlsplit(url)
-    if place.scheme == "https" or place.hostname == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(place.hostname or "").is_loopback
-    except ValueError:
-        return False
+    return place.scheme == "https" or is_loopback(place.hostname or "")
 
 
 def _checked(url: str, base: str = "") -> SplitResult:
@@ -211,8 +225,15 @@ def _target(answer: httpx2.Response, place: SplitResult) -> SplitResult | None:
     return target
 
 
-def _check_status(answer: httpx2.Response, place: SplitResult, access: Access | None) -> None:
-    """Raise Trouble unless the answer is what was asked for."""
+def _way(proxy: EnvironmentProxy | None) -> str:
+    """Return the proxy and what to do about it; empty without one."""
+    return f" through {proxy} ({proxy.hint})" if proxy is not None else ""
+
+
+def _check_status(
+    answer: httpx2.Response, place: SplitResult, access: Access | None, way: str
+) -> None:
+    """Raise Trouble unless the answer is what was asked for. ``way``: the proxy, for messages."""
     status = answer.status_code
     if status in {200, 206, 416}:
         return
@@ -223,12 +244,12 @@ def _check_status(answer: httpx2.Response, place: SplitResult, access: Access | 
         raise Trouble(f"too many requests (HTTP {status}{wait})", again=again, after=after)
     if status in {401, 403}:
         hint = f": {access.hint}" if access is not None else ""
-        raise Trouble(f"access refused (HTTP {status}){hint}")
+        raise Trouble(f"access refused (HTTP {status}){hint}{way}")
     if status in _MOVED:
         raise Trouble(f"not there any more (HTTP {status}: {place.path.rpartition('/')[2]})")
     if status in _PASSING or status >= 500:
-        raise Trouble(f"out of order (HTTP {status})", again=True, after=after)
-    raise Trouble(f"refuses (HTTP {status})")
+        raise Trouble(f"out of order (HTTP {status}){way}", again=True, after=after)
+    raise Trouble(f"refuses (HTTP {status}){way}")
 
 
 def _retry_after(answer: httpx2.Response) -> float | None:

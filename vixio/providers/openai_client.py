@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
+from vixio.core.environment_proxy import EnvironmentProxy, proxy_for
+from vixio.core.errors import ConfigError, ProviderError, ProviderTimeout, ProviderUnavailable
 from vixio.core.waiters import Waiters
 from vixio.core.well_formed import well_formed
 from vixio.providers import openai_status
@@ -103,7 +103,12 @@ class _Server:
     url: yarl.URL
     headers: Mapping[str, str]
     tls: ssl.SSLContext | bool
-    proxy: str | None
+    proxy: EnvironmentProxy | None
+
+    @property
+    def proxy_url(self) -> str | None:
+        """As the HTTP library takes it."""
+        return self.proxy.url if self.proxy is not None else None
 
 
 class SharedClient:
@@ -151,7 +156,8 @@ class SharedClient:
     def service(self) -> openai_status.Service:
         """The server, for messages."""
         host = urlsplit(self.base_url).netloc.rpartition("@")[2]
-        return openai_status.Service(self._provider, self._section, host)
+        proxy = self._server.proxy if self._server is not None else None
+        return openai_status.Service(self._provider, self._section, host, proxy)
 
     def check(self) -> None:
         """Raise ProviderError before :meth:`start` and after :meth:`close`."""
@@ -224,7 +230,7 @@ class SharedClient:
         server, session = self._server, self._opened()
         assert server is not None  # noqa: S101 - checked
         url = (server.url / path).with_query(server.url.query)
-        response = await session.get(url, proxy=server.proxy)
+        response = await session.get(url, proxy=server.proxy_url)
         try:
             body = await ServerAnswer(response, self.service, self.timeout).read()
         except ProviderError:
@@ -241,7 +247,7 @@ class SharedClient:
                 (server.url / path).with_query(server.url.query),
                 data=data,
                 headers={"Content-Type": media},
-                proxy=server.proxy,
+                proxy=server.proxy_url,
             )
         except Exception as error:
             raise explained(error, self.service, self.timeout) from error
@@ -369,7 +375,12 @@ class SharedClient:
             url = yarl.URL(checked_base_url(self.base_url))
         except ValueError as error:
             raise self._wrong(f"base_url: {error}", "no_model") from None
-        proxy = None if proxy_bypass(url.host or "") else getproxies().get(url.scheme)
+        proxy = proxy_for(str(url))
+        try:
+            if proxy is not None:
+                proxy.check("http", "https")
+        except ConfigError as error:
+            raise ProviderUnavailable(self._provider, str(error), reason="unreachable") from None
         extra = {"provider": self._provider, "section": self._section}
         _log.debug("client prepared", extra=extra)
         return _Server(url, headers, _authorities() if url.scheme == "https" else True, proxy)

@@ -15,6 +15,7 @@ from email.utils import parsedate_to_datetime
 from types import MappingProxyType
 from typing import Any
 
+from vixio.core.environment_proxy import EnvironmentProxy
 from vixio.core.errors import REQUEST, ProviderError, ProviderUnavailable
 
 _MAX_DETAIL = 200
@@ -42,9 +43,17 @@ class Service:
     section: str = "agent"
     host: str = ""
     """Host and port, empty if they are not known."""
+    proxy: EnvironmentProxy | None = None
+    """Through which it is reached: an answer may be the proxy's."""
 
     def __str__(self) -> str:
-        return _PARTS[self.section] + (f" at {self.host}" if self.host else "")
+        way = f" through {self.proxy}" if self.proxy is not None else ""
+        return _PARTS[self.section] + (f" at {self.host}" if self.host else "") + way
+
+    @property
+    def proxy_hint(self) -> str:
+        """What to do about the proxy, as the end of a message; empty without one."""
+        return f"; {self.proxy.hint}" if self.proxy is not None else ""
 
 
 def of_status(
@@ -62,12 +71,13 @@ def of_status(
     if status in (401, 403):
         # The body quotes part of the key, so the message leaves it out.
         text = f"{service} refuses the api_key ({status}): see {service.section}.api_key"
+        text += service.proxy_hint
         return ProviderUnavailable(service.provider, text, reason="no_key")
     if status == 404:
         said = "no page there" if message.lstrip().startswith("<") else one_line(message)
         text = (
             f"{service} answers 404 ({said}): see {service.section}.model, and base_url, which "
-            "ends in /v1 for most servers"
+            f"ends in /v1 for most servers{service.proxy_hint}"
         )
         return ProviderUnavailable(service.provider, text, reason="no_model")
     if status == 402 or (status == 429 and code in _QUOTA_CODES):
@@ -77,7 +87,7 @@ def of_status(
     if status == 429:
         text = f"{service} has too many requests (429): try again later"
         return ProviderError(service.provider, text, reason="busy", retry_after=pause)
-    text = f"{service} answers {status}: {one_line(message)}"
+    text = f"{service} answers {status}: {one_line(message)}{service.proxy_hint}"
     if status >= 500 or status in (408, 409):
         return ProviderError(service.provider, text, reason="service", retry_after=pause)
     return _refused(service, text, f"{message} {place}")
@@ -139,7 +149,8 @@ def of_code(service: Service, code: str, message: str) -> ProviderError:
 
 def unreachable(service: Service, cause: str) -> ProviderError:
     """Return the error of a connection that could not be made, or broke before the answer."""
-    text = f"{service} cannot be reached: {one_line(cause)}; is base_url right, and does it run?"
+    hint = service.proxy_hint or "; is base_url right, and does it run?"
+    text = f"{service} cannot be reached: {one_line(cause)}{hint}"
     return ProviderError(service.provider, text, reason="unreachable")
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, cast
 
 from vixio import __version__
+from vixio.core.environment_proxy import except_loopback
 from vixio.core.session.events import TurnEnded
 from vixio.traces.spans import Span, TurnTrace, trace_of
 
@@ -95,6 +96,7 @@ def _provider() -> TracerProvider:
             "process.pid": os.getpid(),
         }
     )
+    except_loopback()  # the exporter's HTTP client reads the environment by itself
     # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES go first.
     resource = resource.merge(OTELResourceDetector().detect())
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)

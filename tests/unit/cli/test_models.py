@@ -235,9 +235,10 @@ async def test_a_full_disk(hub: HubServer, tmp_path: Path) -> None:
 async def test_a_proxy_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     catalogue(tmp_path)
     monkeypatch.setenv("HTTP_PROXY", "nonsense://x")
+    monkeypatch.setenv("HF_ENDPOINT", "http://huggingface.test")
     failed = await run("get", "a-model", "--yes")
     assert failed.status == 2
-    assert failed.err.startswith("vixio: a proxy of the environment")
+    assert failed.err.startswith("vixio: the proxy x of HTTP_PROXY is nonsense, supported: http")
 
 
 @pytest.mark.slow

@@ -119,7 +119,7 @@ async def _list_voices(settings: EdgeTTSSettings) -> list[VoiceChoice]:
 
     try:
         async with asyncio.timeout(settings.connect_timeout + settings.timeout):
-            found = await edge_tts.list_voices(proxy=settings.proxy)
+            found = await edge_tts.list_voices(proxy=settings.used_proxy)
         return [
             VoiceChoice(
                 voice["ShortName"],
@@ -130,7 +130,8 @@ async def _list_voices(settings: EdgeTTSSettings) -> list[VoiceChoice]:
             for voice in found
         ]
     except CAUGHT as error:
-        raise classify(error, "", settings.connect_timeout + settings.timeout) from error
+        limit, has_proxy = settings.connect_timeout + settings.timeout, settings.proxy is not None
+        raise classify(error, "", limit, has_proxy=has_proxy) from error
 
 
 FACTORY = ProviderFactory(

@@ -7,10 +7,14 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from vixio.core.environment_proxy import proxy_for
 from vixio.core.text_forms import of_form
 from vixio.providers.spoken_text import spoken_language
 
 NAME: Final = "edge"
+
+SERVICE: Final = "https://speech.platform.bing.com"
+"""Where the package finds the service."""
 
 _voice = of_form(
     r"[a-z]{2,3}-[A-Z]{2,}-[A-Za-z0-9-]+Neural",
@@ -56,6 +60,14 @@ class EdgeTTSSettings(BaseModel):
     volume: Percent = "+0%"
     proxy: str | None = None
     """``http://…``. Default: HTTPS_PROXY of the environment."""
+
+    @property
+    def used_proxy(self) -> str | None:
+        """``proxy``, or that of the environment. edge-tts alone would use the latter only for the
+        list of voices: it takes WSS_PROXY for the speech."""
+        found = proxy_for(SERVICE)
+        return self.proxy or (found.url if found is not None else None)
+
     connect_timeout: int = Field(default=5, ge=1)
     timeout: float = Field(default=10.0, gt=0)
     """For the first audio, and then for each next piece."""

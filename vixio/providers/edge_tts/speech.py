@@ -110,7 +110,7 @@ class Speech:
                 rate=settings.rate,
                 pitch=settings.pitch,
                 volume=settings.volume,
-                proxy=settings.proxy,
+                proxy=settings.used_proxy,
                 connect_timeout=settings.connect_timeout,
             )
             left = LONGEST + SLOWEST * len(self._text)
@@ -123,6 +123,8 @@ class Speech:
             if not self._whole():  # edge-tts does not report a lost connection
                 raise ProviderError(NAME, "the service cut the connection", reason="service")
         except (*CAUGHT, ProviderError) as error:
-            self._failure = classify(error, self._voice, settings.connect_timeout)
+            has_proxy = settings.proxy is not None
+            limit = settings.connect_timeout
+            self._failure = classify(error, self._voice, limit, has_proxy=has_proxy)
         finally:
             self._arrived.put_nowait(None)

@@ -14,6 +14,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 from websockets.typing import Subprotocol
 
+from vixio.core.environment_proxy import EnvironmentProxy, proxy_for
 from vixio.core.errors import ProviderError, ProviderTimeout, ProviderUnavailable
 from vixio.core.tasks import cancel_and_wait
 from vixio.providers.funasr_server.messages import Result, read
@@ -61,6 +62,8 @@ class Connection:
     ) -> Connection:
         """Connect. ``late`` gets results of utterances that are over. Raises ProviderError."""
         headers = {name: value.get_secret_value() for name, value in settings.headers.items()}
+        proxy = proxy_for(settings.url)
+        server = _named(settings, proxy)
         try:
             socket = await connect(
                 settings.url,
@@ -68,15 +71,19 @@ class Connection:
                 subprotocols=[SUBPROTOCOL],
                 compression=None,
                 additional_headers=headers,
+                proxy=proxy.url if proxy is not None else None,
                 open_timeout=settings.connect_timeout,
                 close_timeout=CLOSE_TIMEOUT,
             )
         except TimeoutError:
-            raise ProviderTimeout(NAME, "connection", settings.connect_timeout) from None
+            what = f"connection through {proxy}" if proxy is not None else "connection"
+            raise ProviderTimeout(NAME, what, settings.connect_timeout) from None
         except InvalidStatus as error:
-            raise _refused(error.response.status_code, _named(settings)) from None
-        except (WebSocketException, EOFError, OSError) as error:
-            raise _unreachable(error, _named(settings)) from None
+            raise _refused(error.response.status_code, server) from None
+        except (WebSocketException, EOFError, OSError, ImportError) as error:
+            if proxy is None:
+                raise _unreachable(error, server) from None
+            raise _no_way(error, server, proxy) from None
         return cls(socket, hotwords, late)
 
     def attach(self, listener: Listener) -> None:
@@ -158,8 +165,10 @@ def _lost(error: ConnectionClosed) -> ProviderError:
     return ProviderError(NAME, f"the server {how}", reason="service")
 
 
-def _named(settings: FunASRServerSettings) -> str:
-    return f"the speech recognition service at {urlsplit(settings.url).netloc.rpartition('@')[2]}"
+def _named(settings: FunASRServerSettings, proxy: EnvironmentProxy | None) -> str:
+    way = f" through {proxy}" if proxy is not None else ""
+    host = urlsplit(settings.url).netloc.rpartition("@")[2]
+    return f"the speech recognition service at {host}{way}"
 
 
 def _refused(status: int, server: str) -> ProviderError:
@@ -172,6 +181,24 @@ def _refused(status: int, server: str) -> ProviderError:
     return ProviderError(NAME, f"{server} answers {status}", reason="busy" if busy else "service")
 
 
+def _no_way(error: Exception, server: str, proxy: EnvironmentProxy) -> ProviderError:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return _unreachable(error, server)
+    status = getattr(getattr(error, "response", None), "status_code", None)  # of CONNECT
+    why = f"it answers {status}" if status is not None else _cause(error)
+    text = f"{server} cannot be reached: {why}; {proxy.hint}"
+    return ProviderError(NAME, text, reason="unreachable")
+
+
+def _cause(error: Exception) -> str:
+    number = getattr(error, "errno", None) or 0  # negative: of the name's resolution
+    return (
+        os.strerror(number)
+        if number > 0
+        else getattr(error, "strerror", None) or type(error).__name__
+    )
+
+
 def _unreachable(error: Exception, server: str) -> ProviderError:
     if isinstance(error, ssl.SSLCertVerificationError):
         return ProviderUnavailable(
@@ -180,9 +207,7 @@ def _unreachable(error: Exception, server: str) -> ProviderError:
             "it, or verify_tls: false",
         )
     if isinstance(error, OSError) and not isinstance(error, ssl.SSLError | ConnectionResetError):
-        number = error.errno or 0  # negative: of the name's resolution
-        why = os.strerror(number) if number > 0 else error.strerror or type(error).__name__
-        text = f"{server} cannot be reached: {why}; is asr.url right, and does it run?"
+        text = f"{server} cannot be reached: {_cause(error)}; is asr.url right, and does it run?"
         return ProviderError(NAME, text, reason="unreachable")
     # The outcome of a plain request to a TLS server, and of TLS with a plain server.
     text = f"{server} hangs up: is asr.url to begin with wss:// instead of ws://, or with ws://?"

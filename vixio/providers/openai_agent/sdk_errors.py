@@ -8,6 +8,7 @@ from __future__ import annotations
 import openai
 from agents.exceptions import AgentsException
 
+from vixio.core.environment_proxy import EnvironmentProxy
 from vixio.core.errors import ProviderError, ProviderTimeout
 from vixio.providers import openai_status
 from vixio.providers.openai_status import Service
@@ -15,11 +16,17 @@ from vixio.providers.openai_status import Service
 _MAX_DEPTH = 8
 
 
-def classify(provider: str, error: Exception, timeout: float = 0.0) -> ProviderError:
+def classify(
+    provider: str,
+    error: Exception,
+    timeout: float = 0.0,
+    proxy: EnvironmentProxy | None = None,
+) -> ProviderError:
     """Return ``error`` as a ProviderError: one line, without a key that the server quotes.
 
-    ``timeout``: seconds that the client waits for a response.
+    ``timeout``: seconds that the client waits for a response. ``proxy``: which the client uses.
     """
+    service = Service(provider, proxy=proxy)
     if isinstance(error, ProviderError):
         return error
     if isinstance(error, AgentsException):
@@ -28,25 +35,20 @@ def classify(provider: str, error: Exception, timeout: float = 0.0) -> ProviderE
     if isinstance(error, openai.APITimeoutError) and not _while_connecting(error):
         return ProviderTimeout(provider, "answer", timeout)
     if isinstance(error, openai.APIStatusError):
-        return _of_status(provider, error)
+        return _of_status(service, error)
     if isinstance(error, openai.APIConnectionError):
-        return openai_status.unreachable(Service(provider), _cause(error))
+        return openai_status.unreachable(service, _cause(error))
     if isinstance(error, openai.APIError):
-        return openai_status.of_code(Service(provider), str(error.code or ""), _message_of(error))
+        return openai_status.of_code(service, str(error.code or ""), _message_of(error))
     return openai_status.unexpected(provider, error, _message_of(error))
 
 
-def _of_status(provider: str, error: openai.APIStatusError) -> ProviderError:
+def _of_status(service: Service, error: openai.APIStatusError) -> ProviderError:
     # LiteLLM's own error carries neither the code nor the headers.
     original = _original(error)
     code, headers = str(original.code or ""), original.response.headers
     return openai_status.of_status(
-        Service(provider),
-        error.status_code,
-        code,
-        _message_of(error),
-        headers,
-        str(original.param or ""),
+        service, error.status_code, code, _message_of(error), headers, str(original.param or "")
     )
 
 

@@ -23,6 +23,7 @@ from openai.types.responses import (
     ResponseTextDeltaEvent,
 )
 
+from vixio.core.environment_proxy import EnvironmentProxy
 from vixio.core.metrics import ModelUse
 from vixio.core.streams import closing
 from vixio.providers.openai_agent.model import (
@@ -43,7 +44,7 @@ class SdkModel:
     """Streams the answers of ``inner``. Raises ProviderError.
 
     ``settings``: of each call. ``fit``: adapts the conversation to the model's API. ``timeout``:
-    seconds that its client waits for an answer, for messages.
+    seconds that its client waits for an answer, for messages; so is ``proxy``, which it uses.
     """
 
     def __init__(
@@ -54,12 +55,14 @@ class SdkModel:
         *,
         fit: Callable[[Sequence[Item]], Items] = list,
         timeout: float = 0.0,
+        proxy: EnvironmentProxy | None = None,
     ) -> None:
         self._inner = inner
         self._provider = provider
         self._settings = settings
         self._fit = fit
         self._timeout = timeout
+        self._proxy = proxy
 
     async def stream(self, call: ModelCall) -> ModelStream:
         """See :class:`~vixio.providers.openai_agent.model.Model`."""
@@ -94,7 +97,7 @@ class SdkModel:
                             code, message = (error.code, error.message) if error else ("", "")
                             raise of_code(Service(self._provider), code, message or "no answer")
         except Exception as error:  # reason: vendors' clients raise anything
-            raise classify(self._provider, error, self._timeout) from error
+            raise classify(self._provider, error, self._timeout, self._proxy) from error
 
 
 def _function_tool(tool: ModelTool) -> Tool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -11,7 +12,8 @@ import openai
 from agents import ModelSettings, OpenAIResponsesModel, set_tracing_disabled
 from openai.types.shared import Reasoning
 
-from vixio.core.errors import ProviderUnavailable
+from vixio.core.environment_proxy import except_loopback, proxy_for
+from vixio.core.errors import ConfigError, ProviderUnavailable
 from vixio.core.extras import how_to_install
 from vixio.providers.openai_agent.model import Item
 from vixio.providers.openai_agent.sdk_model import SdkModel
@@ -20,7 +22,7 @@ from vixio.providers.openai_agent.settings import (
     OpenAIAgentSettings,
     SamplingSettings,
 )
-from vixio.providers.openai_client import KEPT_S, MAX_CONNECTIONS
+from vixio.providers.openai_client import KEPT_S, MAX_CONNECTIONS, OFFICIAL_URL
 
 set_tracing_disabled(True)  # a thread of the SDK would send traces to a cloud service
 
@@ -35,13 +37,22 @@ def responses_model(
     key = settings.api_key.get_secret_value() if settings.api_key is not None else ""
     if not key and settings.base_url:
         key = "none"  # local servers need none, but the client requires one
+    proxy = proxy_for(settings.base_url or os.environ.get("OPENAI_BASE_URL") or OFFICIAL_URL)
+    try:
+        if proxy is not None:
+            proxy.check("http", "https")
+    except ConfigError as error:
+        raise ProviderUnavailable(name, str(error), reason="unreachable") from None
     client = openai.AsyncOpenAI(
         api_key=key or None,
         base_url=settings.base_url,
         timeout=openai.Timeout(timeout + 5, connect=settings.connect_timeout),
         max_retries=0,  # the guard retries, and never after the first token
         http_client=openai.DefaultAsyncHttpxClient(
-            limits=httpx2.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=KEPT_S)
+            transport=httpx2.AsyncHTTPTransport(
+                proxy=proxy.url if proxy is not None else None,
+                limits=httpx2.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=KEPT_S),
+            )
         ),
     )
     sampling = replace(_sampling(settings), store=settings.store)
@@ -49,7 +60,8 @@ def responses_model(
         # Reasoning that the server does not store is sent back, encrypted, in the next round.
         sampling = replace(sampling, response_include=["reasoning.encrypted_content"])
     inner = OpenAIResponsesModel(settings.model, client)
-    return SdkModel(inner, name, sampling, fit=for_responses, timeout=timeout), client.close
+    model = SdkModel(inner, name, sampling, fit=for_responses, timeout=timeout, proxy=proxy)
+    return model, client.close
 
 
 def for_responses(items: Sequence[Item]) -> list[Item]:
@@ -71,10 +83,13 @@ def litellm_model(name: str, settings: LiteLLMAgentSettings) -> SdkModel:
     litellm.suppress_debug_info = True  # type: ignore[attr-defined]  # it prints to the console
     # To count tokens of Llama and Cohere it would fetch their tokenizers from Hugging Face.
     litellm.disable_hf_tokenizer_download = True  # type: ignore[attr-defined]
+    except_loopback()  # its HTTP clients read the environment by themselves
+    proxy = proxy_for(settings.base_url) if settings.base_url else None
     key = settings.api_key.get_secret_value() if settings.api_key is not None else None
     inner = LitellmModel(settings.model, base_url=settings.base_url, api_key=key)
     sampling = replace(_sampling(settings), extra_args={"max_retries": 0})  # the guard retries
-    return SdkModel(inner, name, sampling, timeout=settings.first_token_timeout)
+    limit = settings.first_token_timeout
+    return SdkModel(inner, name, sampling, timeout=limit, proxy=proxy)
 
 
 def _sampling(settings: SamplingSettings) -> ModelSettings:

@@ -13,6 +13,7 @@ from mcp import MCPError
 from mcp.types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 from pydantic import ValidationError
 
+from vixio.core.environment_proxy import proxy_for
 from vixio.core.errors import ToolError
 from vixio.tools.mcp.config import McpServerConfig
 from vixio.tools.mcp.connection import McpConnection, one_line
@@ -35,14 +36,15 @@ def explain_failure(
                 "its interpreter as command and the file in args"
             )
         case TimeoutError() | httpx2.TimeoutException():
-            reason = no_answer
+            reason = f"{no_answer}{_way(config)}"
         case MCPError():
             reason = _explain(error, config, connection, no_answer)
         case httpx2.HTTPStatusError():
             reason = _http_error(error.response.status_code, error.response.reason_phrase, config)
         case httpx2.TransportError():
             # The library's words may contain the URL, which may contain a secret; the host is none.
-            reason = f"nothing answers at {_host(config.url)}: does the server run there?"
+            reason = f"nothing answers at {_host(config.url)}"
+            reason += _way(config) or ": does the server run there?"
         case ToolError():
             reason = one_line(str(error))
         case ValidationError():
@@ -83,6 +85,12 @@ def _missing(error: FileNotFoundError, config: McpServerConfig) -> str:
     return f"the program {program} is not installed, or not on the PATH of this server"
 
 
+def _way(config: McpServerConfig) -> str:
+    """Return the proxy and what to do about it; empty without one."""
+    proxy = proxy_for(config.url) if config.url else None
+    return f" through {proxy} ({proxy.hint})" if proxy is not None else ""
+
+
 def _host(url: str) -> str:
     return urlsplit(url).netloc.rpartition("@")[2]
 
@@ -102,7 +110,7 @@ def _explain(
 
 
 def _http_error(status: int, phrase: str, config: McpServerConfig) -> str:
-    answered = f"{_host(config.url)} answered HTTP {status} {phrase}".rstrip()
+    answered = f"{_host(config.url)} answered HTTP {status} {phrase}".rstrip() + _way(config)
     match status:
         case HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN:
             return f'{answered}: set headers, such as {{Authorization: "Bearer ${{TOKEN}}"}}'

@@ -25,6 +25,8 @@ from mcp.types import JSONRPCResponse
 from pydantic import ValidationError
 
 from vixio.core.backoff import Backoff
+from vixio.core.environment_proxy import proxy_for
+from vixio.core.errors import ConfigError, ToolError
 from vixio.tools.bounds import MAX_NAME_CHARS, MAX_TOOLS
 from vixio.tools.mcp.config import STEADY_SECONDS, McpServerConfig
 from vixio.tools.mcp.stderr import StderrLog, stderr_log
@@ -184,7 +186,18 @@ async def _stdio(
 async def _sse(
     config: McpServerConfig, ended: Callable[[], None], sieve: ToolSieve
 ) -> AsyncIterator[Any]:
-    client = sse_client(config.url, dict(config.headers), config.connect_timeout, STREAM_TIMEOUT_S)
+    def client_of(
+        headers: dict[str, str] | None = None,
+        timeout: httpx2.Timeout | None = None,
+        auth: httpx2.Auth | None = None,
+    ) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(
+            headers=headers, timeout=timeout, auth=auth, transport=_transport(config)
+        )
+
+    client = sse_client(
+        config.url, dict(config.headers), config.connect_timeout, STREAM_TIMEOUT_S, client_of
+    )
     async with client as (reading, writing):
         yield WatchedStream(reading, ended, sieve), writing
 
@@ -205,7 +218,19 @@ async def _streamable_http(
                 "request": [GrowingPauses(config.reconnect).before],
                 "response": [look],
             },
+            transport=_transport(config),
         ) as http,
         streamable_http_client(config.url, http_client=http) as (reading, writing),
     ):
         yield WatchedStream(reading, ended, sieve), writing
+
+
+def _transport(config: McpServerConfig) -> httpx2.AsyncHTTPTransport:
+    """Return what carries the requests. Raises ToolError for a proxy that cannot be used."""
+    proxy = proxy_for(config.url)
+    try:
+        if proxy is not None:
+            proxy.check("http", "https")
+    except ConfigError as error:
+        raise ToolError("disconnected", str(error)) from None
+    return httpx2.AsyncHTTPTransport(proxy=proxy.url if proxy is not None else None)
