@@ -156,7 +156,11 @@ TARGETS = (
         [
             Group(
                 "all",
-                ["tests/contract/test_agent_contract.py", "tests/unit/providers/openai_agent"],
+                [
+                    "tests/contract/test_agent_contract.py",
+                    "tests/quirks",
+                    "tests/unit/providers/openai_agent",
+                ],
                 options=["-k", "litellm"],
             )
         ],

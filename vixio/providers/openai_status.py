@@ -66,7 +66,8 @@ def of_status(
 ) -> ProviderError:
     """Return the error of an answer with an HTTP ``status``.
 
-    ``code``, ``message`` and ``place`` (``param``, as ``tools[3].function.name``): of its body.
+    ``code`` and ``message``: of its body. ``place``: what else it says of the mistake, such as
+    ``tools[3].function.name`` (``param``).
     """
     if status in (401, 403):
         # The body quotes part of the key, so the message leaves it out.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from vixio.core.errors import ToolError
 from vixio.core.strict_json import parse_json
 from vixio.core.tools.types import JsonObject, ToolDefinition
-from vixio.tools.repairs import alike, read_objects, unwrapped
+from vixio.tools.repairs import alike, is_nothing, read_objects, unwrapped
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -78,7 +78,7 @@ def read_arguments(
         problem = "the arguments must be one JSON object"
     except (ValueError, RecursionError) as error:
         parsed, problem = text, f"the arguments are not JSON: {error}; they were: {text[:_QUOTED]}"
-    arguments = {} if parsed is None else parsed
+    arguments = {} if parsed is None or is_nothing(text) else parsed
     if not isinstance(arguments, dict):
         objects = read_objects(text)
         if len(objects) != 1:

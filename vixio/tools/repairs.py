@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final
@@ -18,13 +18,13 @@ from typing import Any, Final
 from vixio.core.strict_json import parse_json
 from vixio.core.tools.types import JsonObject
 
-MAX_CHARS: Final = 100_000
+MAX_CHARS: Final = 20_000
 """Longer texts are read as they are, or not at all."""
 
 MAX_OBJECTS: Final = 16
 """Calls that one text may hold."""
 
-_FENCE: Final = re.compile(r"\A```[\w-]*\s*(.*?)\s*(?:```)?\Z", re.DOTALL)
+_FENCE: Final = re.compile(r"```[\w-]*")
 
 _TOKEN: Final = re.compile(
     r'"(?:[^"\\]|\\.)*(?:"|\Z)'  # a string, which stays as it is
@@ -53,6 +53,12 @@ _DECODER: Final = json.JSONDecoder(strict=False)
 """Takes line breaks within strings too."""
 
 
+def is_nothing(text: str) -> bool:
+    """Whether ``text`` says that a call has no arguments."""
+    bare = text.strip(" \t\r\n`\"'").removeprefix("json").strip()
+    return bare in ("", "null", "None")
+
+
 def read_objects(text: str) -> Sequence[JsonObject]:
     """Return the objects in ``text``, usually one; none if it cannot be read without loss.
 
@@ -76,7 +82,7 @@ def _objects(text: str, depth: int) -> Iterator[JsonObject]:
     """Yield the objects of a text. Raises ValueError where something else stands in it."""
     text = text.strip()
     if fence := _FENCE.match(text):
-        text = fence[1]
+        text = text[fence.end() :].removesuffix("```").strip()
     for value in _values(text):
         if isinstance(value, dict):
             yield value
@@ -124,13 +130,15 @@ def _requoted(sign: re.Match[str]) -> str:
     return {"\\'": "'", '"': '\\"'}.get(sign[0], sign[0])
 
 
-def unwrapped(arguments: JsonObject, declared: Container[str]) -> JsonObject:
+def unwrapped(arguments: JsonObject, declared: Collection[str]) -> JsonObject:
     """Return the arguments within a whole call that stands in their place.
 
     ``{"name": "set_volume", "arguments": {…}}``, unless ``declared`` has such properties.
     """
     inner = [key for key in arguments if key in _INNER]
     if len(inner) != 1 or inner[0] in declared or not arguments.keys() <= _OF_A_CALL:
+        return arguments
+    if not declared and "name" not in arguments:  # the tool takes anything
         return arguments
     value = arguments[inner[0]]
     objects = (value,) if isinstance(value, dict) else ()

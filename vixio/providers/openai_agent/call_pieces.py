@@ -67,8 +67,9 @@ class CallPieces:
             if index is None:
                 return same
             # Some servers give one call several indexes, and others all calls one id.
-            repeated = arguments in ("", same.item["arguments"])
-            return same if name in ("", same.name) and (repeated or not same.closed) else None
+            so_far = same.item["arguments"]
+            more = arguments == so_far if same.closed else bool(so_far)
+            return same if name in ("", same.name) and more else None
         last = self._calls[-1] if self._calls else None
         if last is None or (index is not None and (call_id or name)):
             return None

@@ -29,7 +29,7 @@ MAX_DESCRIPTION: Final = 1_024
 _LONGEST: Final = 300
 """Characters of a name that are looked at; no tool's name is as long."""
 
-_NEAR: Final = 5
+_NEAR: Final = 3
 _SIMILAR: Final = 0.6
 
 _BEFORE: Final = re.compile(
@@ -105,15 +105,13 @@ class OfferedTools:
     def near(self, name: str) -> Sequence[str]:
         """Return names of tools like ``name``, the nearest first: a few, or none."""
         bare = _bare(name[:_LONGEST])
-        by_form = {_form(tool.name): tool.name for tool in self.tools}
-        close = get_close_matches(_form(bare), by_form, _NEAR, _SIMILAR)
         words = set(_words(bare))
-        ranked = sorted(
-            (tool.name for tool in self.tools),
-            key=lambda each: -len(words & set(_words(each))),
-        )
-        sharing = [each for each in ranked if words & set(_words(each))]
-        return list(dict.fromkeys([*(by_form[form] for form in close), *sharing]))[:_NEAR]
+        by_form = {_form(tool.name): tool.name for tool in self.tools}
+        close = [by_form[form] for form in get_close_matches(_form(bare), by_form, _NEAR, _SIMILAR)]
+        shared = {tool.name: len(words.intersection(_words(tool.name))) for tool in self.tools}
+        near = [each for each, number in shared.items() if number or each in close]
+        near.sort(key=lambda each: (-shared[each], each not in close))
+        return near[:_NEAR]
 
     def unknown(self, name: str) -> ToolError:
         """Return the error for a name that means none of the tools; the model may try again."""

@@ -48,7 +48,12 @@ def _of_status(service: Service, error: openai.APIStatusError) -> ProviderError:
     original = _original(error)
     code, headers = str(original.code or ""), original.response.headers
     return openai_status.of_status(
-        service, error.status_code, code, _message_of(error), headers, str(original.param or "")
+        service,
+        error.status_code,
+        code,
+        _message_of(error),
+        headers,
+        f"{original.param or ''} {original.body or ''}",
     )
 
 
