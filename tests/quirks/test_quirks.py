@@ -13,8 +13,14 @@ from vixio.core.tools.toolset import DEVICE_SOURCE
 from vixio.tools.runtime import ToolRuntime
 
 TABLES = (streams, names, arguments, refusals)
+MARKS = {"litellm": [pytest.mark.filterwarnings("ignore")]}  # the warnings of LiteLLM itself
 ROWS = [
-    pytest.param(agent, quirk, id=f"{agent}-{table.__name__.rpartition('.')[2]}-{quirk.name}")
+    pytest.param(
+        agent,
+        quirk,
+        id=f"{agent}-{table.__name__.rpartition('.')[2]}-{quirk.name}",
+        marks=MARKS.get(agent, ()),
+    )
     for table in TABLES
     for quirk in table.QUIRKS
     for agent in AGENTS

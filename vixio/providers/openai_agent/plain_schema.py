@@ -46,8 +46,7 @@ def plain_schema(schema: object) -> JsonObject:
     """Return a copy of ``schema``, which has no references, in the words of all services."""
     if not isinstance(schema, Mapping):
         return {}
-    for part in _list(schema.get("allOf")):  # all of them hold: one schema
-        schema = both(schema, plain_schema(part))
+    schema = _flat(schema)
     copy: JsonObject = {}
     types = _types(schema)
     if len(types) == 1:
@@ -83,6 +82,14 @@ def plain_schema(schema: object) -> JsonObject:
         if key not in copy and _tells(key, schema.get(key))
     ]
     return _described(copy, schema, told)
+
+
+def _flat(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a schema with all that its ``allOf`` says, which holds as well, in itself."""
+    for part in _list(schema.get("allOf")):
+        if isinstance(part, Mapping):
+            schema = both(schema, _flat(part))
+    return schema
 
 
 def _types(schema: Mapping[str, Any]) -> list[str]:

@@ -68,7 +68,7 @@ def _original(error: openai.APIStatusError) -> openai.APIStatusError:
         if (
             isinstance(found, openai.APIStatusError)
             and found.status_code == error.status_code
-            and isinstance(found.body, dict)
+            and isinstance(found.body, dict | list)
         ):
             return found
     return error
