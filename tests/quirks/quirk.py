@@ -7,9 +7,10 @@ table against every agent provider. Tables:
 - ``streams.py``: the pieces of a call in a stream;
 - ``names.py``: what a model calls a tool;
 - ``arguments.py``: what it writes as their arguments;
-- ``refusals.py``: requests that a service refuses because of their tools.
+- ``refusals.py``: requests that a service refuses because of their tools;
+- ``texts.py``: calls, reasoning and tokens in the text.
 
-To add a quirk, add a row, with the report that it is from. To add a table (texts, say), write a
+To add a quirk, add a row, with the report that it is from. To add a table, write a
 module with ``QUIRKS`` and name it in ``test_quirks.py``. To test a provider of your own, add it to
 ``agents.py``, or use :class:`~tests.quirks.service.Service` alone: it is a server of the protocol
 (Chat Completions and Responses) that is scripted by rows and refuses what OpenAI refuses.

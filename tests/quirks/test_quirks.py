@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.quirks import arguments, names, refusals, streams
+from tests.quirks import arguments, names, refusals, streams, texts
 from tests.quirks.agents import AGENTS, applies, script
 from tests.quirks.quirk import TOOLS, Quirk
 from tests.quirks.service import Service, offered
@@ -12,7 +12,7 @@ from tests.support.tool_turns import FakeDevice, Talk, returned, spoken
 from vixio.core.tools.toolset import DEVICE_SOURCE
 from vixio.tools.runtime import ToolRuntime
 
-TABLES = (streams, names, arguments, refusals)
+TABLES = (streams, names, arguments, refusals, texts)
 MARKS = {"litellm": [pytest.mark.filterwarnings("ignore")]}  # the warnings of LiteLLM itself
 ROWS = [
     pytest.param(

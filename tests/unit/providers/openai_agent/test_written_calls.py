@@ -7,7 +7,7 @@ import pytest
 from tests.support.llm_server import LLMServer, text
 from tests.support.model_turns import error, made, outputs
 from tests.support.tool_turns import FakeDevice, Talk, returned, spoken
-from tests.unit.model_output.rows import CALLS, CHINESE, LAMP, SAY, TOOLS, VOLUME
+from tests.unit.model_output.rows import LAMP, TOOLS, VOLUME
 from vixio.core.device import DeviceProfile
 from vixio.core.errors import ProviderError
 from vixio.core.tools.toolset import DEVICE_SOURCE
@@ -16,13 +16,7 @@ from vixio.providers.openai_agent.settings import OpenAIAgentSettings
 from vixio.providers.openai_agent.turn_loop import UNREAD
 from vixio.tools.runtime import ToolRuntime
 
-REAL = {
-    LAMP: "self.lamp.turn_on",
-    "self.lamp.turn_on": "self.lamp.turn_on",
-    VOLUME: "self.audio_speaker.set_volume",
-    SAY: SAY,
-    CHINESE: CHINESE,
-}
+REAL = {LAMP: "self.lamp.turn_on", VOLUME: "self.audio_speaker.set_volume"}
 """The names at the device of those that a model writes."""
 
 _NAMED = f'<tool_call>{{"name": "{LAMP}", "arguments": {{}}}}</tool_call>'
@@ -30,31 +24,27 @@ _NAMED = f'<tool_call>{{"name": "{LAMP}", "arguments": {{}}}}</tool_call>'
 
 def equipped(talk: Talk, *, confirm: bool = False) -> FakeDevice:
     device = FakeDevice()
-    schemas = {REAL[name]: schema for name, schema in TOOLS.items()}
+    schemas = {real: TOOLS[name] for name, real in REAL.items()}
     tools = [device.tool(name, schema, confirm=confirm) for name, schema in schemas.items()]
     talk.tools.toolset.replace(DEVICE_SOURCE, tools)
     return device
 
 
-async def test_every_form_runs_as_that_call(server: LLMServer, backend: OpenAIAgentBackend) -> None:
-    readable = [row for row in CALLS if row.calls]
+async def test_the_history_has_a_call_and_no_words_of_it(
+    server: LLMServer, backend: OpenAIAgentBackend
+) -> None:
     async with made(ToolRuntime(), backend) as talk:
-        device = equipped(talk)
-        for row in readable:
-            device.asked.clear()
-            server.script(text(*row.written), text("It is done."))
-            chunks = await talk.turn("do it")
-            wanted = [(REAL[name], arguments) for name, arguments in row.calls]
-            assert device.asked == wanted, row
-            assert spoken(chunks)[-1] == "It is done.", row
-            message = server.requests[-1]["messages"][-1 - len(wanted)]
-            assert message["content"] == (row.said.strip() or None), row
-            assert len(message["tool_calls"]) == len(wanted), row
-        server.script(text("Nothing."))
-        await talk.turn("and now")
-        for message in server.requests[-1]["messages"]:
-            for mark in ("tool_call", "arguments", "function", "TOOL_CALLS", "<|", "｜", "()"):
-                assert mark not in (message["content"] or ""), message
+        equipped(talk)
+        server.script(text(f"Sure. {_NAMED}"), text("It is on."), text("Yes."))
+        assert spoken(await talk.turn("turn on the lamp")) == ["Sure.", "It is on."]
+        within = server.requests[-1]["messages"][-2]
+        assert within["content"] == "Sure."
+        await talk.turn("is it on")
+    last = server.requests[-1]["messages"]
+    for messages in ([within], last):
+        called = [call for each in messages for call in each.get("tool_calls", ())]
+        assert [call["function"]["name"] for call in called] == [LAMP]
+    assert all("<" not in (each["content"] or "") for each in last[1:])
 
 
 async def test_a_call_that_cannot_be_read_is_told_once(
