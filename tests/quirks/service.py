@@ -148,7 +148,7 @@ def history_refusal(request: JsonObject) -> str:
             whole = False
         if not whole:
             return f"Failed to parse tool call arguments as JSON: {arguments!r}"
-    for message in request.get("messages", request.get("input", [])):
+    for message in _conversation(request):
         if message.get("role") == "tool":
             answered[message["tool_call_id"]] += 1
         elif message.get("type") == "function_call_output":
@@ -158,8 +158,13 @@ def history_refusal(request: JsonObject) -> str:
     return ""
 
 
+def _conversation(request: JsonObject) -> list[JsonObject]:
+    items: list[JsonObject] = request["messages"] if "messages" in request else request["input"]
+    return items
+
+
 def _calls_of(request: JsonObject) -> Iterator[tuple[str, str, str]]:
-    for message in request.get("messages", request.get("input", [])):
+    for message in _conversation(request):
         for call in message.get("tool_calls", ()):
             function = call["function"]
             yield function["name"], function["arguments"], call["id"]

@@ -83,6 +83,13 @@ async def try_tools(settings: Settings) -> str:
             raise ConfigError(f"{faults[0].place}: {faults[0].reason}{more}; found: {found}")
     finally:
         await runtime.close()
+    number = sum(map(len, listed.values()))
+    agent = settings.agent
+    models = getattr(agent.options, "models", (agent,))  # those of a fallback list
+    limits = [getattr(each.options, "max_tools", 0) for each in models]
+    most = min(filter(None, limits), default=number)
+    if number > most:
+        return f"{found}; the model is offered {most} of these {number} (agent.max_tools)"
     return f"{found}; a device adds its own"
 
 

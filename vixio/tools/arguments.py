@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from vixio.core.errors import ToolError
 from vixio.core.strict_json import parse_json
+from vixio.core.tools.repairs import alike, is_nothing, read_objects, unwrapped
 from vixio.core.tools.types import JsonObject, ToolDefinition
-from vixio.tools.repairs import alike, is_nothing, read_objects, unwrapped
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -136,21 +136,21 @@ def _checked(validator: Validator, arguments: JsonObject) -> JsonObject:
 
 def _mended(validator: Validator, arguments: JsonObject, fault: ValidationError) -> bool:
     """Put the value that was meant into the place of ``fault``; return whether there is one."""
-    *above, last = list(fault.absolute_path) or [None]
-    if not isinstance(fault.schema, dict):
-        return False
+    path: list[Any] = list(fault.absolute_path)
+    schema: Any = fault.schema
+    allowed: Any = fault.validator_value
     if fault.validator == "required":
-        return _filled(validator, _at(arguments, fault.absolute_path), fault.schema)
-    if last is None:
+        return _filled(validator, _at(arguments, path), schema)
+    if not path or not isinstance(schema, dict):
         return False
-    holder = _at(arguments, above)
+    holder, last = _at(arguments, path[:-1]), path[-1]
     value = holder[last]
     candidates = list(alike(value))
     if fault.validator == "enum":
         said = str(value).strip().casefold()
-        near = [each for each in fault.validator_value if str(each).casefold() == said]
+        near = [each for each in allowed if str(each).casefold() == said]
         candidates += near if len(near) == 1 else []
-    fits_there = validator.evolve(schema={fault.validator: fault.validator_value})
+    fits_there = validator.evolve(schema={fault.validator: allowed})
     meant = [each for each in candidates if fits_there.is_valid(each)]
     if meant:
         holder[last] = meant[0]

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from typing import Any
 
 from vixio.core.metrics import Counters
 from vixio.core.tasks import cancel_and_wait
@@ -168,15 +169,18 @@ class GuardedSource:
         return True
 
 
-def _mistake(tool: object) -> str:
+def _mistake(tool: Any) -> str:  # noqa: ANN401 - third-party code makes it, with any fields
     """Return why ``tool`` cannot be offered; empty if it can be."""
     if not isinstance(tool, ToolDefinition):
         return f"{type(tool).__name__} is no ToolDefinition"
-    if not isinstance(tool.name, str) or not tool.name:
+    name: Any = tool.name
+    if not isinstance(name, str) or not name:
         return "its name is no text, or empty"
-    if not isinstance(tool.description, str):
+    description: Any = tool.description
+    if not isinstance(description, str):
         return "its description is no text"
-    if not isinstance(tool.parameters, Mapping):
+    parameters: Any = tool.parameters
+    if not isinstance(parameters, Mapping):
         return "its parameters are no JSON Schema"
     return ""
 

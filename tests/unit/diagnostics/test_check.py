@@ -26,6 +26,7 @@ from vixio.core.errors import ConfigError, ProviderError, ProviderUnavailable
 from vixio.core.extras import how_to_install
 from vixio.diagnostics import check
 from vixio.diagnostics.check import PROBES, Part
+from vixio.diagnostics.check_server import try_tools
 from vixio.providers import registry
 from vixio.providers.registry import ProviderFactory, ProviderKind
 from vixio.settings import Settings
@@ -94,6 +95,15 @@ tools:
         "PYTHONPATH?; "
         "found: 0 local, 2 clock (builtin), 0 own (local)"
     )
+
+
+async def test_tools_beyond_those_that_the_model_is_offered_are_counted() -> None:
+    model = {"name": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1", "max_tools": 1}
+    tools = {"builtin": ["get_time", "get_date"]}
+    found = "2 builtin, 0 local; the model is offered 1 of these 2 (agent.max_tools)"
+    fallback = {"name": "fallback", "models": [{**model, "max_tools": 0}, model]}
+    for agent in (model, fallback):
+        assert await try_tools(Settings.model_validate({"agent": agent, "tools": tools})) == found
 
 
 async def test_a_complete_configuration(kit: Kit, tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from typing import Final
 from uuid import uuid4
 
 from vixio.core.tools.names import safe_tool_name
+from vixio.core.tools.repairs import read_objects
 from vixio.providers.openai_agent.model import Item, ModelTool
 from vixio.providers.openai_agent.offered import OfferedTools
-from vixio.tools.repairs import read_objects
 
 _ACCEPTED: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 

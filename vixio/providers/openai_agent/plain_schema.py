@@ -1,7 +1,7 @@
 """A tool's JSON Schema in the words that every service knows.
 
-For a service that has refused the schemas as they are (:mod:`service_schema`): what it may not know
-is told in the description instead, where it says something to a model. Refused are
+For a service that has refused those of ``service_schema.py``: what it may not know is told in the
+description instead, where it says something to a model. Refused are
 
 - by Gemini: ``const``, ``additionalProperties``, values of ``enum`` that are empty or no text, most
   of ``format``, the type null, all further keywords (``Unknown name … Cannot find field``);
@@ -121,12 +121,13 @@ def _bounds(copy: JsonObject, schema: Mapping[str, Any]) -> None:
     kind = copy.get("type")
     if kind in ("integer", "number"):
         for key in ("minimum", "maximum"):
-            if _is_number(bound := schema.get(key)) and abs(bound) < _MAX_NUMBER:
+            bound: Any = schema.get(key)
+            if _is_number(bound) and abs(bound) < _MAX_NUMBER:
                 copy[key] = bound
     for key in _LENGTHS:
         of_kind = kind == ("string" if "Length" in key else "array")
-        if of_kind and isinstance(bound := schema.get(key), int) and 0 < bound <= _MAX_BOUND:
-            copy[key] = bound
+        if of_kind and isinstance(size := schema.get(key), int) and 0 < size <= _MAX_BOUND:
+            copy[key] = size
     if kind == "string" and schema.get("format") in _FORMATS:
         copy["format"] = schema["format"]
 

@@ -20,10 +20,12 @@ from vixio.providers.agent import AgentEvent, AgentProvider, AgentRequest, Syste
 from vixio.providers.openai_agent.backend import OpenAIAgentBackend, SharedModelBackend
 from vixio.providers.openai_agent.history_items import to_input_items
 from vixio.providers.openai_agent.model import ModelTool
-from vixio.providers.openai_agent.offered import as_offered as _convert
+from vixio.providers.openai_agent.offered import as_offered
 from vixio.providers.openai_agent.settings import OpenAIAgentSettings
 
 _log = logging.getLogger(__name__)
+
+_convert = as_offered
 
 Tool = Any
 """A :class:`~vixio.core.tools.types.ToolDefinition`, an ``agents.FunctionTool``, or a function."""

@@ -141,9 +141,9 @@ def unwrapped(arguments: JsonObject, declared: Collection[str]) -> JsonObject:
     if not declared and "name" not in arguments:  # the tool takes anything
         return arguments
     value = arguments[inner[0]]
-    objects = (value,) if isinstance(value, dict) else ()
+    objects: Sequence[JsonObject] = [value] if isinstance(value, dict) else []
     if isinstance(value, str):
-        objects = tuple(read_objects(value))
+        objects = read_objects(value)
     return objects[0] if len(objects) == 1 else arguments
 
 
