@@ -15,6 +15,7 @@ from vixio.api.problems import Problem, response, too_many
 from vixio.core.errors import describe
 from vixio.settings.api import ApiSection
 from vixio.transports.admission.addresses import Address, address_key, parse_address
+from vixio.transports.admission.forwarded import stated_clients
 from vixio.transports.admission.limits import KeyedBuckets
 
 MAX_BODY_BYTES: Final = 64 * 1024
@@ -119,7 +120,7 @@ class Front:
 def client(request: Request, ports: Ports) -> Address | None:
     """Return the client's address; None behind a proxy that states none."""
     peer = parse_address(request.client.host if request.client else "")
-    return ports.proxies.client(peer, request.headers.getlist("x-forwarded-for"))
+    return ports.proxies.client(peer, stated_clients(request.headers.getlist))
 
 
 def _charge(buckets: KeyedBuckets, key: str, number: int) -> None:

@@ -34,6 +34,10 @@ def reachable_host(host: str) -> str:
 
 def urls(about: ServerInfo) -> tuple[str, str]:
     """Return the OTA URL and the WebSocket URL as a device on the network uses them."""
+    if about.public_url:
+        # http becomes ws, https wss
+        websocket = f"ws{about.public_url.removeprefix('http')}/xiaozhi/v1/"
+        return f"{about.public_url}/xiaozhi/ota/", websocket
     host = reachable_host(about.host)
     shown = f"[{host}]" if ":" in host else host
     ota = f"http://{shown}:{about.http_port}/xiaozhi/ota/"

@@ -35,6 +35,7 @@ class ServerInfo:
     access: str = "open"
     """Which devices may use it; ``server.access`` of the settings."""
     workers: int = 1
+    public_url: str = ""
     console: bool = True
     """Whether the web console is served."""
     a2a_without_token: bool = False

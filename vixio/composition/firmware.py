@@ -64,7 +64,7 @@ def make_firmware(
         firmware_folder(settings),
         link,
         counters,
-        HttpAddress(http_port, settings.server.public_host),
+        HttpAddress(http_port, settings.server.public_host, settings.server.public_url),
         secret=_secret(settings) or secret,
     )
 

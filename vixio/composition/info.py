@@ -22,6 +22,7 @@ def about(app: Server) -> ServerInfo:
         language=app.settings.assistant.language,
         tokens=server.tokens,
         access=server.access,
+        public_url=server.public_url,
         console=has_console(app.settings),
         a2a_without_token=a2a is not None and a2a.loopback_without_token,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from vixio.core.greetings import WakeGreetings
@@ -10,7 +11,7 @@ from vixio.http.ota import OtaSettings
 from vixio.http.public_url import HttpAddress
 from vixio.http.vision_service import VisionService
 from vixio.settings import Settings
-from vixio.settings.sections import fill
+from vixio.settings.sections import ServerSettings, fill
 from vixio.transports.admission.access import Access
 from vixio.transports.admission.admission import AdmissionSettings
 from vixio.transports.admission.limits import Limits
@@ -37,7 +38,7 @@ def xiaozhi_settings(
     share_port: bool,
 ) -> XiaozhiSettings:
     """Return the settings of the xiaozhi transport. ``vision`` takes photos of cameras."""
-    host = settings.server.public_host
+    server = settings.server
     return XiaozhiSettings(
         host=settings.server.host,
         port=settings.server.port,
@@ -52,13 +53,17 @@ def xiaozhi_settings(
         wake_words=(*DEFAULT_WAKE_WORDS, *wake_words(settings)),
         timeouts=settings.time_limits(),
         vision=vision.offer if vision is not None else None,
-        http_address=HttpAddress(http_port, host) if http_port is not None else None,
+        http_address=HttpAddress(http_port, server.public_host, server.public_url)
+        if http_port is not None
+        else None,
     )
 
 
 def own_names(settings: Settings) -> tuple[str, ...]:
     """Return the names of the server that the settings name, under which browsers may call it."""
-    return (settings.server.public_host, *settings.api.hosts)
+    server = settings.server
+    public = urlsplit(server.public_url).hostname or ""
+    return (server.public_host, f"[{public}]" if ":" in public else public, *settings.api.hosts)
 
 
 def wake_words(settings: Settings) -> tuple[str, ...]:
@@ -83,18 +88,21 @@ def ota_settings(
         name = settings().assistant.time_zone
         return ZoneInfo(name) if name else None
 
-    public_host = settings().server.public_host
+    server = settings().server
     return OtaSettings(
         websocket_port=port,
-        websocket_url=websocket_url(public_host, port),
+        websocket_url=websocket_url(server, port),
+        public_url=server.public_url,
         balanced=balanced,
         zone=zone,
     )
 
 
-def websocket_url(public_host: str, port: int) -> str:
+def websocket_url(server: ServerSettings, port: int) -> str:
     """Return the URL that OTA returns to devices; empty: one on the address they came through."""
-    if not public_host:
+    if server.public_url:  # http becomes ws, https wss
+        return f"ws{server.public_url.removeprefix('http')}/xiaozhi/v1/"
+    if not server.public_host:
         return ""
-    host = f"[{public_host}]" if ":" in public_host else public_host
+    host = f"[{server.public_host}]" if ":" in server.public_host else server.public_host
     return f"ws://{host}:{port}/xiaozhi/v1/"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from urllib.parse import urlsplit
 
 from vixio.cli.banner import EVERY_ADDRESS, reachable_host
 from vixio.composition.cluster import make_context
@@ -194,10 +195,13 @@ async def try_registry(settings: Settings) -> str:
 async def try_address(settings: Settings) -> str:
     """Return the OTA address to enter on the device."""
     server = settings.server
+    if server.public_url:
+        await _resolve(urlsplit(server.public_url).hostname or "", "public_url")
+        return f"{server.public_url}/xiaozhi/ota/ for the device"
     host = server.public_host or await asyncio.to_thread(reachable_host, server.host)
     address = host
     if server.public_host:
-        address = await _resolve(host)
+        address = await _resolve(host, "public_host")
     if address.startswith("127.") or address in {"::1", "localhost"}:
         if server.host in EVERY_ADDRESS and not server.public_host:
             return "this machine has no network; only it can connect"
@@ -206,14 +210,14 @@ async def try_address(settings: Settings) -> str:
     return f"http://{shown}:{server.http_port or 'PORT'}/xiaozhi/ota/ for the device"
 
 
-async def _resolve(host: str) -> str:
+async def _resolve(host: str, key: str) -> str:
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(RESOLVE_TIMEOUT_S):
             found = await loop.getaddrinfo(host, None)
     except (OSError, TimeoutError) as error:
         raise ConfigError(
-            f"server.public_host {host!r} has no address that this machine can find; correct it, "
+            f"server.{key} {host!r} has no address that this machine can find; correct it, "
             "or leave it empty to tell each device the address through which it came"
         ) from error
     return str(found[0][4][0])

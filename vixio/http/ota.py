@@ -49,15 +49,17 @@ class OtaSettings:
 
     ``websocket_url`` is used as it is if given; otherwise the URL is made of the address through
     which the device came, ``websocket_port`` and ``websocket_path``. ``trust_forwarded``: believe
-    X-Forwarded-Host and X-Forwarded-Proto of every client; those of a trusted proxy are believed
+    X-Forwarded-* and Forwarded of every client; those of a trusted proxy are believed
     anyway. ``balanced`` returns the URL for the next device where several servers are one; empty:
     that of this server.
+    ``public_url``: of the whole server, for pages that show one; empty: as for the WebSocket.
     ``zone``: the time zone that devices show, asked for each answer; None: that of the machine.
     """
 
     websocket_port: int = 8000
     websocket_path: str = "/xiaozhi/v1/"
     websocket_url: str = ""
+    public_url: str = ""
     balanced: Callable[[], str] = lambda: ""
     websocket_version: int = 1
     ota_path: str = "/xiaozhi/ota/"

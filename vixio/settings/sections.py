@@ -171,6 +171,12 @@ class LimitSettings(Section):
     """New devices are refused beyond as many as can converse, if this share of them does."""
 
 
+_PUBLIC_URL = re.compile(
+    r"https?://([A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(:\d{1,5})?"
+    r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~-]+)*/?"
+)
+
+
 class ServerSettings(Section):
     """Where devices connect."""
 
@@ -182,6 +188,9 @@ class ServerSettings(Section):
     """OTA, vision and the health page."""
     public_host: str = ""
     """Host in the URLs that devices get from OTA; empty: the one through which the device came."""
+    public_url: str = ""
+    """Of the whole server, as devices reach it through a proxy: https://voice.example.org:8443/path;
+    in every URL that devices get, instead of ``public_host``."""
     workers: Workers = 1
     """Processes of `vixio serve` that share the ports, each with its own models, on Linux; auto: as
     many as its cores and memory allow. A program (``Server.run``) is one process."""
@@ -222,6 +231,24 @@ class ServerSettings(Section):
                 f"expected a host name or address alone, without http:// and port, found {value!r}"
             )
         return value
+
+    @field_validator("public_url")
+    @classmethod
+    def _whole_url(cls, value: str) -> str:
+        if value and not _PUBLIC_URL.fullmatch(value):
+            raise ValueError(
+                "expected a URL such as https://voice.example.org:8443/assistant, without user, "
+                f"query and fragment, found {value!r}"
+            )
+        return value.rstrip("/")
+
+    @model_validator(mode="after")
+    def _one_address(self) -> Self:
+        if self.public_host and self.public_url:
+            raise ValueError(
+                "public_url is the whole address, public_host a part of it: leave one of them out"
+            )
+        return self
 
     @model_validator(mode="after")
     def _ports_differ(self) -> Self:

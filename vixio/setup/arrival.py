@@ -81,6 +81,7 @@ def expected(settings: Settings) -> ServerInfo:
         language=settings.assistant.language,
         tokens=place.tokens,
         access=place.access,
+        public_url=place.public_url,
     )
 
 

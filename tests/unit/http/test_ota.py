@@ -60,6 +60,16 @@ PROXIED = OtaSettings(trust_forwarded=True)
         (PROXIED, {"host": "h:1", "x-forwarded-host": "<bad>"}, "ws://h:8000/xiaozhi/v1/"),
         (PROXIED, {"host": "h:1"}, "ws://h:8000/xiaozhi/v1/"),
         (
+            PLAIN,
+            {"host": "h:1", "x-forwarded-port": "8443", "forwarded": "host=evil.example"},
+            "ws://h:8000/xiaozhi/v1/",
+        ),
+        (
+            PROXIED,
+            {"host": "h:1", "forwarded": 'proto=https;host="voice.example:8443"'},
+            "wss://voice.example:8443/xiaozhi/v1/",
+        ),
+        (
             OtaSettings(websocket_url="wss://voice.example/v"),
             {"host": "h:1"},
             "wss://voice.example/v",

@@ -76,6 +76,8 @@ def front_routes(
 
 def _url(request: Request, settings: OtaSettings, proxies: Proxies, path: str) -> str:
     """Return the URL of ``path`` at the address under which this page was opened."""
+    if settings.public_url:
+        return f"{settings.public_url}{path}"
     server = request.scope.get("server") or ("127.0.0.1", 80)
     host, colon, given = request.headers.get("host", "").rpartition(":")
     port = int(given) if colon and given.isdecimal() and len(given) < _PORT_DIGITS else 80

@@ -19,6 +19,7 @@ from vixio.transports.admission.access import (
 from vixio.transports.admission.addresses import Address, address_key, parse_address
 from vixio.transports.admission.admission import Admission
 from vixio.transports.admission.firmware import Firmware
+from vixio.transports.admission.forwarded import stated_clients
 from vixio.transports.admission.identity import MAX_ID_CHARS, Identity
 from vixio.transports.admission.limits import KeyedBuckets
 
@@ -168,7 +169,7 @@ class OtaEndpoint:
         )
 
     def _address(self, request: Request) -> Address | None:
-        return self._proxies.client(peer(request), request.headers.getlist("x-forwarded-for"))
+        return self._proxies.client(peer(request), stated_clients(request.headers.getlist))
 
     def _refuse(self, request: Request, what: str) -> Response | None:
         from starlette.responses import JSONResponse

@@ -70,7 +70,9 @@ class Proxies:
         return address is not None and address in self._networks
 
     def client(self, peer: Address | None, forwarded: Iterable[str]) -> Address | None:
-        """Return the client behind ``peer`` by its X-Forwarded-For headers; None if they name none.
+        """Return the client behind ``peer`` by what it states; None if it names none.
+
+        ``forwarded``: of :func:`~vixio.transports.admission.forwarded.stated_clients`.
 
         Each proxy appends the address that it saw, so the last one that is no proxy of ours is
         the client; what stands before it the client may have written itself.

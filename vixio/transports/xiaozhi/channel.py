@@ -10,11 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from typing import ClassVar, Protocol
 
+from vixio.transports.admission.forwarded import HEADERS
 from vixio.transports.admission.identity import Identity
 from vixio.transports.xiaozhi.framing import Codec, Version
 from vixio.transports.xiaozhi.inbox import Inbox
 
-ADDRESS_HEADERS = frozenset({"host", "x-forwarded-host", "x-forwarded-proto"})
+ADDRESS_HEADERS = HEADERS | {"host"}
 """Headers that say by which address a device reached the server, in lower case."""
 
 

@@ -14,6 +14,7 @@ from vixio.core.tasks import cancel_and_wait
 from vixio.core.transport import GOING_AWAY
 from vixio.transports.admission.admission import STOPPING as REFUSED_AT_STOP
 from vixio.transports.admission.admission import Admission
+from vixio.transports.admission.forwarded import stated_clients
 from vixio.transports.admission.hosts import HostPolicy
 from vixio.transports.admission.listener import BACKLOG, NO_DESCRIPTORS, Listener
 from vixio.transports.admission.origin import OriginPolicy
@@ -174,7 +175,7 @@ class WebSocketCarrier(Carrier):
 
     def _check(self, channel: WebSocketChannel, request: Request) -> Refusal | None:
         admission = self._admission
-        forwarded = request.headers.get_all("X-Forwarded-For")
+        forwarded = stated_clients(request.headers.get_all)
         admission.tracker.announce(channel.tracked, forwarded)
         behind_proxy = admission.proxies.trusts(channel.tracked.peer)
         refusal = check_request(

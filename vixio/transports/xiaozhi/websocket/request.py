@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from websockets.http11 import Request
 
+from vixio.transports.admission.forwarded import stated_address
 from vixio.transports.admission.hosts import HostPolicy
 from vixio.transports.admission.identity import Identity
 from vixio.transports.admission.origin import OriginPolicy
@@ -65,8 +66,8 @@ def check_request(
     headers = request.headers
     hosts = headers.get_all("Host")
     if behind_proxy:
-        forwarded = (entry.partition(",")[0] for entry in headers.get_all("X-Forwarded-Host"))
-        hosts = [*hosts, *forwarded]
+        stated = stated_address({name.lower(): value for name, value in headers.raw_items()})
+        hosts = [*hosts, *filter(None, [stated.host])]
     pages = headers.get_all("Origin")
     if not origins.allows(pages, hosts):
         return Refusal(
